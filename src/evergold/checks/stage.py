@@ -1,11 +1,9 @@
 """The door: run the checks in force over stored traces, in the transaction that curates them or by hand."""
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from math import inf
 
 from sqlalchemy import Connection
 
@@ -117,13 +115,8 @@ class CheckStage:
         marks = [(turn.id, *likeness(turn.id, turn.input, turn.output)) for turn in turns]
         return outcomes, put_checked(connection, outcomes, marks, self.suite.identity, _unseen(turns, outcomes))
 
-    def backfill(
-        self, *, everything: bool, progress: Callable[[int], None] = lambda _: None, until: float = inf
-    ) -> CheckReport:
-        """Check all of history: what no suite or an older one has seen, or `everything` again; what changed is queued.
-
-        Stops at the moment `until` (of the monotonic clock) with what was checked by then.
-        """
+    def backfill(self, *, everything: bool, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+        """Check all of history: what no suite or an older one has seen, or `everything` again; what changed is queued."""
         report, portion = CheckReport(), Portion(AT_ONCE)
         with self._store.db.read() as connection:
             # Ranges are taken first: a long read transaction would keep the database from cleaning up.
@@ -131,7 +124,7 @@ class CheckStage:
         for after, upto, _ in parts:
             with self._store.db.read() as connection:
                 ids = _ids(connection, after, upto)
-            while ids and time.monotonic() < until:
+            while ids:
                 reached = self.run_ahead(ids, everything=everything, seconds=AHEAD_SECONDS)
                 self._keep(ids[:reached], everything, portion, report, progress)
                 ids = ids[reached:]

@@ -77,16 +77,13 @@ def command(
 
 def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool, as_json: bool) -> None:
     curation = workspace.live.with_policy_files(policy_files)
+    workspace.live.checks.queue_missing()
     if backfill:
-        total = workspace.live.trace_count() * len(curation.policies)
-        with progress("curating", total) as advance:
-            # Checks first: curation judges by their scores.
-            workspace.live.checks.run_missing()
+        with progress("curating", workspace.live.trace_count()) as advance:
             changes = curation.backfill(advance)
         with progress("writing contents", None) as advance:
             workspace.live.fill_contents(progress=advance)
     else:
-        workspace.live.checks.run_missing()
         changes = curation.drain()
         workspace.live.fill_contents()
     if as_json:

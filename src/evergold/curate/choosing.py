@@ -22,6 +22,7 @@ from evergold.store.candidates import (
     gathered,
     is_small,
     keep_choice,
+    note_gathered,
     put_due_days,
 )
 
@@ -54,10 +55,13 @@ class DayChoices:
 
         Returns the traces whose place changed, and the days that were chosen.
         """
+        days = set(days)
         noted = due_days(connection, policy, to_change=True)
+        if days:
+            note_gathered(connection, policy)
         state = gathered(connection, policy)
         left, chosen, exchanged = set[str](), list[str](), list[str]()
-        for day in sorted(noted | set(days)):
+        for day in sorted(noted | days):
             choice = self._ahead.pop((policy.name, day), None)
             current = choice is not None and choice.gathered == state
             if not current and (now or is_small(connection, policy, day, SMALL)):

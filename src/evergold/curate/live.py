@@ -1,5 +1,6 @@
 """The door of curation: the queue (`queued.py`), history curated again, verdicts explained, and a policy's work taken back."""
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
@@ -8,16 +9,18 @@ from sqlalchemy import Connection
 from evergold.curate.classify import Facts
 from evergold.curate.explain import Explanation, explain
 from evergold.curate.findings import Finding, findings_in, forget_findings, put_finding
-from evergold.curate.queued import QueuedCuration
+from evergold.curate.queued import SHARED_SECONDS, QueuedCuration
 from evergold.curate.taggers import put_plugin_tags
 from evergold.errors import BadInput, unknown
+from evergold.model.ident import content_hash
 from evergold.model.policy import Policy
 from evergold.store.candidates import (
     choose_day,
     gather_range,
     is_chosen,
-    pool_days,
+    next_pool_day,
     put_due_days,
+    put_off_days,
     weigh_day,
 )
 from evergold.store.checks import has_spoken
@@ -31,67 +34,106 @@ from evergold.store.curation import (
     next_range,
     preview,
     queued,
+    ranges,
 )
-from evergold.store.leases import leased
+from evergold.store.leases import has_parts, keep_part, shared_work, take_part
 from evergold.store.portions import Portion
 from evergold.store.remarks import shown_remarks
+from evergold.store.trace_pages import count_traces
 from evergold.store.traces import get_trace
 from evergold.store.undo import Undone, find_revision, undo_batch
 from evergold.store.values import batches
 from evergold.store.verdict_sql import Scope
 
 BACKFILL = "curation.backfill"
+STEPS = ("gather", "choose", "entries", "weigh")  # of a backfill, for each policy
+SMALLEST, PARTS = 200, 32  # traces of a part of a backfill at least, and parts of a small one
 
 
 class Curation(QueuedCuration):
     """Policies, applied to a store: to what waits, and to all of history."""
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> Changes:
-        """Judge all of history again, in ranges of ids: memory does not grow with it. One process at a time does it."""
-        with leased(self._store.db, BACKFILL, "a backfill of curation"):
-            return self._backfill(progress)
+        """Judge all of history again, in ranges of ids: memory does not grow with it.
 
-    def _backfill(self, progress: Callable[[int], None]) -> Changes:
-        # Without a detector in force, what an earlier one found must not go on deciding.
-        if self._detector is None and self._in_force:
-            self._store.db.write(forget_findings)
-        total = self.drain()
-        seen = 0
-        for policy in self.policies:
-            # Candidates of all days are chosen before entries follow, or a day would be chosen from half of its traces.
-            self._choose_all(policy)
-            seen = 0
-            portion = Portion(BATCH)
-            for after, upto, count in self._ranges(portion):
-                work = partial(self._range, policy=policy, after=after, upto=upto)
-                total.add(self._store.db.write_again(portion.timed(work)))
-                seen += count
-                progress(count)
-            self._weigh_all(policy)
-        total.traces = seen  # each trace once, however many policies looked at it and whether or not it waited
+        Processes on one PostgreSQL that are asked for the same share the ranges; each returns what it did itself.
+        """
+        with self._store.db.read() as connection:
+            parts = self._parts(connection)
+        job = content_hash([[policy.label, str(self.scope_of(policy))] for policy in self.policies])
+        with shared_work(self._store.db, BACKFILL, "a backfill of curation", job, parts):
+            # Without a detector in force, what an earlier one found must not go on deciding.
+            if self._detector is None and self._in_force:
+                self._store.db.write(forget_findings)
+            total = self.drain()
+            total.traces = 0  # each trace once, however many policies looked at it and whether or not it waited
+            portions = [Portion(BATCH) for _ in range(len(STEPS) * len(self.policies))]
+            while (done := self._next_part(portions)) is not None:
+                total.add(done)
+                progress(done.traces)
         return total
 
-    def _weigh_all(self, policy: Policy) -> None:
-        if self.scope_of(policy).limited:
-            with self._store.db.read() as connection:
-                days = pool_days(connection, policy)
-            for day in days:
-                self._store.db.write_again(partial(weigh_day, policy=policy, day=day))
+    def _parts(self, connection: Connection) -> list[tuple[int, str, str]]:
+        """The work of a backfill, policy by policy: candidates are gathered, days chosen, entries follow, days are weighed.
 
-    def _choose_all(self, policy: Policy) -> None:
-        """Gather and choose the candidates of every day before the entries follow."""
-        scope = self.scope_of(policy)
-        if not scope.limited:
-            return
-        portion = Portion(BATCH)
-        for after, upto, _ in self._ranges(portion):
-            work = partial(gather_range, policy=policy, after=after, upto=upto, required=scope.required)
-            self._store.db.write_again(portion.timed(work))
-        with self._store.db.read() as connection:
-            days = pool_days(connection, policy)
-        for day in days:
-            self._store.db.write_again(partial(choose_day, policy=policy, day=day))
-        self._store.db.write(partial(put_due_days, policy=policy, days=()))
+        Candidates of all days are chosen before entries follow, or a day would be chosen from half of its traces.
+        """
+        size = min(BATCH, max(SMALLEST, count_traces(connection) // PARTS))
+        found = [(after, upto) for after, upto, _ in ranges(connection, size)]
+        parts = []
+        for number, policy in enumerate(self.policies):
+            limited = self.scope_of(policy).limited
+            for step, name in enumerate(STEPS, len(STEPS) * number):
+                if name == "entries" or limited:
+                    parts += [(step, *one) for one in (found if name in ("gather", "entries") else [("", "")])]
+        return parts
+
+    def _next_part(self, portions: Sequence[Portion]) -> Changes | None:
+        """Do some of the next part, or wait while others have in hand what comes before it; None when all is done."""
+        done = self._store.db.write_again(partial(self._part, portions=portions))
+        while done is None:
+            with self._store.db.read() as connection:
+                if not has_parts(connection, BACKFILL):
+                    return None
+            time.sleep(SHARED_SECONDS)
+            done = self._store.db.write_again(partial(self._part, portions=portions))
+        return done
+
+    def _part(self, connection: Connection, portions: Sequence[Portion]) -> Changes | None:
+        part = take_part(connection, BACKFILL)
+        if part is None:
+            return None
+        policy, step = self.policies[part.step // len(STEPS)], STEPS[part.step % len(STEPS)]
+        if step in ("choose", "weigh"):
+            day = next_pool_day(connection, policy, part.after)
+            keep_part(connection, part, day)
+            if day is not None:
+                (choose_day if step == "choose" else weigh_day)(connection, policy, day)
+            elif step == "choose":
+                put_due_days(connection, policy, ())
+            return Changes()
+        portion = portions[part.step]
+        following = next_range(connection, part.after, portion.size, part.upto)
+        if following is None:  # its traces were deleted meanwhile
+            keep_part(connection, part, None)
+            return Changes()
+        _, upto, count = following
+        keep_part(connection, part, None if upto == part.upto else upto)
+        work = partial(self._gather if step == "gather" else self._entries, policy=policy, after=part.after, upto=upto)
+        changes = portion.timed(work)(connection)
+        # Counted with the entries of the last policy, so that each trace counts once.
+        changes.traces = count if part.step == len(portions) - 2 else 0
+        return changes
+
+    def _gather(self, connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
+        if days := gather_range(connection, policy, after, upto, self.scope_of(policy).required):
+            put_off_days(connection, policy, days)
+        return Changes()
+
+    def _entries(self, connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
+        changes = curate_range(connection, policy, after, upto, self.scope_of(policy))
+        put_plugin_tags(connection, policy)
+        return changes
 
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> dict[str, Changes]:
         """What a backfill would change, by policy, without changing anything.
@@ -166,12 +208,6 @@ class Curation(QueuedCuration):
                 following = next_range(connection, following[1], portion.size)
             if following is not None:
                 yield following
-
-    def _range(self, connection: Connection, policy: Policy, after: str, upto: str) -> Changes:
-        scope = self.scope_of(policy)
-        changes = curate_range(connection, policy, after, upto, scope)
-        put_plugin_tags(connection, policy)
-        return changes
 
     def _would_detect(self) -> list[Finding]:
         """What would be detected in the traces that wait."""

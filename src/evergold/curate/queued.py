@@ -18,12 +18,14 @@ from evergold.curate.findings import findings_in, put_finding
 from evergold.curate.judged import JudgeDetector
 from evergold.curate.taggers import put_plugin_tags
 from evergold.errors import Unavailable
+from evergold.holders import new_owner
 from evergold.model.policy import Policy
 from evergold.seams import Detector
 from evergold.store import Store
 from evergold.store.candidates import (
     due_days,
     gather_traces,
+    put_off_days,
     weigh_day,
 )
 from evergold.store.case_growth import note_late_turns
@@ -33,17 +35,21 @@ from evergold.store.curation import (
     Changes,
     curate_traces,
     free_lent,
+    is_queued_before,
     lend_queued,
     queue_counts,
     queued,
     take_lent,
     take_queued,
 )
+from evergold.store.leases import now_and_later
 from evergold.store.portions import Portion
 from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
 from evergold.store.workspace_facts import count
 
+SHARED_SECONDS = 0.1  # between two looks at what other processes have in hand
+MOST_AHEAD = 200  # traces that slow checks run over before they are taken; the others are for other processes
 REQUEUED = 3  # times that a trace is taken off the queue at most: a remark on an answer queues that answer again
 MOST_COUNTED = 20_000  # ids that a server keeps, of some 100 bytes each
 
@@ -100,7 +106,7 @@ class QueuedCuration:
         """
         self._at_hand = ()
         try:
-            take = self._ready(limit)
+            take = self._ready(limit, self._store.holder)
             if self._in_force:
                 self._look_ahead()
             taken, changes = self._store.db.write(partial(self._next, take=take))
@@ -111,52 +117,68 @@ class QueuedCuration:
         changes.traces = self._first_visits(taken)
         return len(taken), changes
 
-    def _ready(self, limit: int) -> Callable[[Connection], Sequence[str]]:
+    def _ready(self, limit: int, owner: str, *, shared: bool = False) -> Callable[[Connection], Sequence[str]]:
         """Run what is slow over the next traces before the transaction; what takes those traces off the queue in it."""
         judged = self._detector if isinstance(self._detector, JudgeDetector) else None
         slow = self._checks if self._checks is not None and self._checks.slow else None
         if judged is None and slow is None:
-            return partial(take_queued, limit=limit)
+            if not shared:
+                return partial(take_queued, limit=limit)
+        else:
+            limit = min(limit, MOST_AHEAD)
         if not self._freed:
             self._store.db.write(free_lent)
             self._freed = True
-        # Lent first: of two servers only one asks a judge about a trace.
-        waiting = self._at_hand = self._store.db.write(partial(lend_queued, limit=limit, owner=self._store.holder))
+        # Lent first: of two processes only one asks a judge about a trace, and only one has a session in hand.
+        waiting = self._at_hand = self._store.db.write_again(partial(lend_queued, limit=limit, owner=owner))
         if slow is not None:
             waiting = waiting[: slow.run_ahead(waiting)]
         if judged is not None:
             waiting = waiting[: judged.ask_ahead(self._store, waiting)]
-        return partial(take_lent, trace_ids=waiting, owner=self._store.holder)
+        return partial(take_lent, trace_ids=waiting, owner=owner)
 
     def drain(self, until: float = inf) -> Changes:
         """Curate everything that waits, as far as that goes before a moment of the monotonic clock.
 
         Traces that come without end meanwhile, to a server beside this process, are left to the next curation.
         """
-        total, portion = Changes(), Portion(BATCH)
+        total, portion, after = Changes(), Portion(BATCH), ""
         self._counted.clear()
-        waiting: Sequence[str] = [""]
-        taken, most = 0, self._most_taken()
-        while waiting and taken < most and time.monotonic() < until:
+        with self._store.db.read() as connection:
+            began, _ = now_and_later(connection, 0)
+            # What is left after so many must have come since. Policies not in force read in the order of ids, which has an end.
+            most = REQUEUED * queue_counts(connection)[0] + BATCH if self._in_force else inf
+        taken, owner = 0, new_owner()  # not that of the background, which may be at it in the same process
+        while taken < most and time.monotonic() < until:
             # Other policies read the queue page by page and leave it; those in force take traces off.
             size = portion.size
-            take = self._ready(size) if self._in_force else partial(queued, after=waiting[-1], size=size)
-            waiting, changes = self._store.db.write_again(portion.timed(partial(self._next, take=take)))
-            changes.traces = self._first_visits(waiting)
+            take = (
+                self._ready(size, owner, shared=self._store.db.dialect == "postgresql")
+                if self._in_force
+                else partial(queued, after=after, size=size)
+            )
+            work = partial(self._next, take=take, choose=False)
+            batch, changes = self._store.db.write_again(portion.timed(work))
+            if not batch and not self._is_shared(began):
+                break
+            changes.traces = self._first_visits(batch)
             total.add(changes)
-            taken += len(waiting)
-        if self._in_force:
-            # Days whose choice was put off are chosen now: after draining, the result is exact.
-            total.add(self._choose_put_off())
+            taken += len(batch)
+            if batch:
+                after = batch[-1]
+            else:
+                time.sleep(SHARED_SECONDS)
+        # Days are chosen once, when every trace is there: each trace has the revisions that a single process gives it.
+        total.add(self._choose_put_off())
         return total
 
-    def _most_taken(self) -> float:
-        """How many traces to take off the queue before what is left must have come since."""
-        if not self._in_force:
-            return inf  # reads in the order of ids, which has an end
+    def _is_shared(self, began: str) -> bool:
+        """Whether another process on PostgreSQL still has traces that waited at this moment; those of a dead one are freed."""
+        if not self._in_force or self._store.db.dialect == "sqlite":
+            return False
+        self._store.db.write(free_lent)
         with self._store.db.read() as connection:
-            waiting, _ = queue_counts(connection)
-        return REQUEUED * waiting + BATCH
+            return is_queued_before(connection, began)
 
     def trace(self, trace_id: str) -> Changes:
         """Curate one trace now, whether or not it waits."""
@@ -185,14 +207,12 @@ class QueuedCuration:
         return self._store.db.write(partial(self._put_off, now=True))
 
     def _next(
-        self, connection: Connection, take: Callable[[Connection], Sequence[str]]
+        self, connection: Connection, take: Callable[[Connection], Sequence[str]], choose: bool = True
     ) -> tuple[Sequence[str], Changes]:
-        self._at_hand = take(connection)
-        return self._look_at(connection, self._at_hand)
-
-    def _look_at(self, connection: Connection, waiting: Sequence[str]) -> tuple[Sequence[str], Changes]:
+        """Curate the traces that `take` gives; without `choose`, the days they change are chosen later."""
+        waiting = self._at_hand = take(connection)
         if not waiting:
-            return waiting, self._put_off(connection) if self._in_force else Changes()
+            return waiting, self._put_off(connection) if choose and self._in_force else Changes()
         if self._detector is not None:
             for finding in findings_in(connection, waiting, self._detector):
                 put_finding(connection, finding, self._detector_name)
@@ -201,7 +221,7 @@ class QueuedCuration:
         if self._in_force:
             note_late_turns(connection, waiting)
         earlier = self._checks.look_at(connection, waiting) if self._checks is not None else ()
-        return waiting, self._curate(connection, [*waiting, *earlier], len(waiting))
+        return waiting, self._curate(connection, [*waiting, *earlier], len(waiting), choose)
 
     def _first_visits(self, waiting: Sequence[str]) -> int:
         """Count the traces, committed by now, that were not counted before; of very many only the latest are remembered."""
@@ -219,8 +239,9 @@ class QueuedCuration:
         """What a verdict of the policy takes into account beside scores."""
         return Scope(self._required(policy), limited=bool(self._checks is not None and self._checks.names))
 
-    def _curate(self, connection: Connection, trace_ids: Sequence[str], count: int) -> Changes:
+    def _curate(self, connection: Connection, trace_ids: Sequence[str], count: int, choose: bool = True) -> Changes:
         total = Changes(traces=count)
+        put_off: dict[Policy, set[str]] = {}
         if corrections := put_correction_cases(connection, trace_ids, self.policies[0].dataset):
             total.by_kind["corrected"] = corrections
         for policy in self.policies:
@@ -229,8 +250,13 @@ class QueuedCuration:
             exchanged: list[str] = []
             if scope.limited:
                 gathered = gather_traces(connection, policy, trace_ids, scope.required)
-                exchanged, days = self._choices.choose(connection, policy, gathered)
+                if choose:
+                    exchanged, days = self._choices.choose(connection, policy, gathered)
+                elif gathered:
+                    put_off[policy] = gathered
             self._follow(connection, policy, [*trace_ids, *exchanged], days, total)
+        for policy, gathered in put_off.items():
+            put_off_days(connection, policy, gathered)
         return total
 
     def _put_off(self, connection: Connection, now: bool = False) -> Changes:

@@ -89,11 +89,13 @@ def _gather(
         ),
         params,
     )
-    days |= set(fresh.scalars())
-    if days:
-        name = GATHERED + policy.name
-        put_fact(connection, name, str(int(fact_to_change(connection, name) or 0) + 1))
-    return days
+    return days | set(fresh.scalars())
+
+
+def note_gathered(connection: Connection, policy: Policy) -> None:
+    """Count a change of the policy's pool. Others that change it wait from here to the end of the transaction."""
+    name = GATHERED + policy.name
+    put_fact(connection, name, str(int(fact_to_change(connection, name) or 0) + 1))
 
 
 def gathered(connection: Connection, policy: Policy) -> str:
@@ -148,6 +150,14 @@ def put_due_days(connection: Connection, policy: Policy, days: Iterable[str]) ->
     put_fact(connection, DUE + policy.name, " ".join(sorted(days)))
 
 
+def put_off_days(connection: Connection, policy: Policy, days: set[str]) -> None:
+    """Note days whose candidates changed, to be chosen later. Others wait from here to the end of the transaction."""
+    noted = due_days(connection, policy, to_change=True)
+    note_gathered(connection, policy)
+    if not days <= noted:
+        put_due_days(connection, policy, noted | days)
+
+
 def weigh_day(connection: Connection, policy: Policy, day: str) -> None:
     """Write the share that was taken, and how often each question came, into the entries of a day. This is no revision: the
     figures follow the day until it closes."""
@@ -174,6 +184,13 @@ def pool_days(connection: Connection, policy: Policy) -> list[str]:
     """Every day that has candidates of this policy."""
     query = text("SELECT DISTINCT day FROM candidate_pool WHERE policy = :policy ORDER BY day")
     return list(connection.execute(query, {"policy": policy.name}).scalars())
+
+
+def next_pool_day(connection: Connection, policy: Policy, after: str) -> str | None:
+    """Return the first day after this one that has candidates of the policy."""
+    query = text("SELECT min(day) FROM candidate_pool WHERE policy = :policy AND day > :after")
+    day = connection.execute(query, {"policy": policy.name, "after": after}).scalar()
+    return None if day is None else str(day)
 
 
 def days_of(connection: Connection, policy: Policy, trace_ids: Iterable[str]) -> list[str]:

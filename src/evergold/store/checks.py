@@ -124,6 +124,17 @@ def unchecked(connection: Connection, trace_ids: Sequence[str], suite: str) -> l
     return [trace_id for trace_id in trace_ids if trace_id not in done]
 
 
+def enqueue_unchecked(connection: Connection, suite: str, after: str, upto: str) -> None:
+    """Mark those of a range of traces that have not been through a suite of checks, or failed in it a while ago."""
+    # What another process has taken off the queue, and not yet committed, is still seen in it here, and not marked again.
+    statement = """INSERT INTO curation_queue (trace_id) SELECT t.id FROM traces t WHERE t.id > :after AND t.id <= :upto
+        AND NOT EXISTS (SELECT 1 FROM curation_queue q WHERE q.trace_id = t.id)
+        AND NOT EXISTS (SELECT 1 FROM trace_checks k WHERE k.trace_id = t.id AND k.suite = :suite
+            AND (k.failed = '' OR k.checked_at > :since)) ON CONFLICT DO NOTHING"""
+    since = stamp(datetime.now(UTC) - RETRY_AFTER)
+    connection.execute(text(statement), {"after": after, "upto": upto, "suite": suite, "since": since})
+
+
 def before_in_session(connection: Connection, trace_ids: Sequence[str]) -> list[str]:
     """The turns right before some traces, in the same session."""
     query = f"SELECT {BEFORE} FROM traces t WHERE t.session_id IS NOT NULL AND t.id"

@@ -21,11 +21,10 @@ from evergold.store.traces import insert_new
 from evergold.store.values import batches, dumps, now
 from evergold.store.verdict_dialects import dialect_of
 from evergold.store.verdict_sql import Scope
-from evergold.store.workspace_facts import count
+from evergold.store.workspace_facts import count, fact_to_change
 
 BATCH = 5_000
-MOST_LENT = 200  # traces that one server runs slow checks over before it takes them; the others are for other servers
-LENT_SECONDS = 120.0  # longer than slow checks take before they are stored
+LENT_SECONDS = 120.0  # longer than slow checks, or a batch, take before they are stored
 PLAIN = Scope()
 IN_RANGE = "trace_id > :after AND trace_id <= :upto"
 IN_CHOSEN = "trace_id IN (SELECT trace_id FROM curation_chosen)"
@@ -70,11 +69,14 @@ def ranges(connection: Connection, size: int = BATCH) -> Iterator[tuple[str, str
         after = following[1]
 
 
-def next_range(connection: Connection, after: str, size: int) -> tuple[str, str, int] | None:
-    """The range of the next traces, at most `size`; None behind the last one."""
+def next_range(connection: Connection, after: str, size: int, last: str | None = None) -> tuple[str, str, int] | None:
+    """The range of the next traces, at most `size` and up to the `last`; None behind the last one."""
+    bound = "" if last is None else " AND id <= :last"
     # Ranges of ids and not OFFSET: traces that arrive meanwhile shift no range.
-    query = text("SELECT max(id), count(*) FROM (SELECT id FROM traces WHERE id > :after ORDER BY id LIMIT :size) AS x")
-    upto, count = connection.execute(query, {"after": after, "size": size}).one()
+    query = (
+        f"SELECT max(id), count(*) FROM (SELECT id FROM traces WHERE id > :after{bound} ORDER BY id LIMIT :size) AS x"
+    )
+    upto, count = connection.execute(text(query), {"after": after, "size": size, "last": last}).one()
     return (after, upto, count) if count else None
 
 
@@ -104,13 +106,21 @@ def take_queued(connection: Connection, limit: int = BATCH, owner: str = "") -> 
 
 
 def lend_queued(connection: Connection, limit: int, owner: str) -> list[str]:
-    """Lend the next traces to a server that runs slow checks over them before it takes them off the queue."""
+    """Lend the next traces to a process that takes them off the queue when it curates them.
+
+    Sessions of which another process has a turn in hand are left to it: remarks and checks of a turn change the turns before.
+    """
+    fact_to_change(connection, "curation.lend")  # two that lend at once would not see what the other one has in hand
     now, until = now_and_later(connection, LENT_SECONDS)
-    statement = f"""UPDATE curation_queue SET owner = :owner, lease_until = :until
-        WHERE trace_id IN ({_free(connection)}) RETURNING trace_id, queued_at"""
-    rows = connection.execute(
-        text(statement), {"limit": min(limit, MOST_LENT), "now": now, "owner": owner, "until": until}
-    ).all()
+    skip = " FOR UPDATE OF q SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    statement = f"""WITH busy AS (SELECT t.session_id FROM curation_queue q JOIN traces t ON t.id = q.trace_id
+            WHERE q.lease_until > :now AND q.owner <> :owner AND t.session_id IS NOT NULL),
+          free AS (SELECT q.trace_id FROM curation_queue q LEFT JOIN traces t ON t.id = q.trace_id WHERE {UNHELD}
+            AND NOT EXISTS (SELECT 1 FROM busy b WHERE b.session_id = t.session_id)
+            ORDER BY q.queued_at, q.trace_id LIMIT :limit{skip})
+        UPDATE curation_queue SET owner = :owner, lease_until = :until
+        WHERE trace_id IN (SELECT trace_id FROM free) RETURNING trace_id, queued_at"""
+    rows = connection.execute(text(statement), {"limit": limit, "now": now, "owner": owner, "until": until}).all()
     # An update gives its rows in any order.
     return [trace_id for _, trace_id in sorted((queued_at, trace_id) for trace_id, queued_at in rows)]
 
@@ -168,6 +178,12 @@ def queue_counts(connection: Connection) -> tuple[int, int]:
     waiting = connection.execute(text("SELECT count(*) FROM curation_queue")).scalar_one()
     failed = connection.execute(text("SELECT value FROM counters WHERE name = 'curation.failed'")).scalar()
     return int(waiting), int(failed or 0)
+
+
+def is_queued_before(connection: Connection, moment: str) -> bool:
+    """Whether a trace waits that was queued at this moment or before, also one that another process has in hand."""
+    query = text("SELECT 1 FROM curation_queue WHERE queued_at <= :moment LIMIT 1")
+    return connection.execute(query, {"moment": moment}).first() is not None
 
 
 def preview(

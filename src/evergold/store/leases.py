@@ -1,10 +1,11 @@
-"""Leases on work that must not be done twice at once: a row with the holder and an end, by the database's clock.
+"""Work that must not be done twice at once: leases on a whole, and parts that several processes share.
 
-Whoever holds a lease renews it while it works. One that dies stops renewing, and another takes the work when the lease is over.
+A lease is a row with the holder and an end, by the database's clock. Whoever holds one renews it while it works. One that dies
+stops renewing, and another takes the work when the lease is over.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,8 +15,10 @@ from sqlalchemy import Connection, select, text
 
 from evergold.errors import Conflict, EvergoldError
 from evergold.holders import is_dead, new_owner
+from evergold.store.rows import insert_rows
 from evergold.store.schema import utc_now
-from evergold.store.values import stamp
+from evergold.store.values import dumps, loads, stamp
+from evergold.store.workspace_facts import fact_to_change, put_fact
 
 if TYPE_CHECKING:
     from evergold.store.db import Database
@@ -71,10 +74,14 @@ def leased(db: "Database", name: str, what: str) -> Iterator[None]:
     if held is not None and is_dead(held.owner):
         held = db.write(partial(take_lease, name=name, owner=owner, taking_from=held.owner))
     if held is not None:
-        raise Conflict(
-            f"{what} is under way in {held.owner} since {held.since}; wait for its end, or until {held.until} if that "
-            "process is gone"
-        )
+        raise _under_way(what, held)
+    with _renewing(db, name, owner):
+        yield
+
+
+@contextmanager
+def _renewing(db: "Database", name: str, owner: str) -> Iterator[None]:
+    """Renew a lease for the length of a block, then give it back."""
     ended = threading.Event()
     beat = threading.Thread(target=_renew, args=(db, name, owner, ended), name="evergold-lease", daemon=True)
     beat.start()
@@ -92,3 +99,81 @@ def _renew(db: "Database", name: str, owner: str, ended: threading.Event) -> Non
             db.write(partial(take_lease, name=name, owner=owner))
         except EvergoldError:  # a database that is away for a moment; the lease outlives the moment
             continue
+
+
+def _under_way(what: str, held: HeldLease) -> Conflict:
+    return Conflict(
+        f"{what} is under way in {held.owner} since {held.since}; wait for its end, or until {held.until} if that "
+        "process is gone"
+    )
+
+
+class WorkPart(NamedTuple):
+    """A part of work that several processes share: its step, and the range of keys that is left of it."""
+
+    name: str
+    step: int
+    after: str
+    upto: str
+
+
+@contextmanager
+def shared_work(
+    db: "Database", work: str, what: str, job: str, parts: Sequence[tuple[int, str, str]]
+) -> Iterator[None]:
+    """Take part in a job for the length of a block: begin it with these parts (step, after, up to), or join who is at it.
+
+    Several processes of PostgreSQL share a job; raises `Conflict` while others do another one, and on SQLite any.
+    """
+    owner = new_owner()
+    db.write(partial(_join, work=work, what=what, owner=owner, job=job, parts=parts))
+    with _renewing(db, f"{work}/{owner}", owner):
+        yield
+
+
+def _join(
+    connection: Connection, work: str, what: str, owner: str, job: str, parts: Sequence[tuple[int, str, str]]
+) -> None:
+    begun = fact_to_change(connection, work)
+    now, _ = now_and_later(connection, 0)
+    query = "SELECT owner, since, lease_until FROM work_leases WHERE name LIKE :parts AND lease_until > :now"
+    held = (HeldLease(*row) for row in connection.execute(text(query), {"parts": f"{work}/%", "now": now}))
+    others = [lease for lease in held if not is_dead(lease.owner)]
+    if others and (begun != job or connection.dialect.name == "sqlite"):
+        raise _under_way(what, others[0])
+    # Parts that a dead process left are of another time: what changed since may lie in those that it has done.
+    if not others or not has_parts(connection, work):
+        connection.execute(text("DELETE FROM workspace_facts WHERE name LIKE :parts"), {"parts": f"{work}/%"})
+        rows = [(f"{work}/{step:04}/{at:08}", dumps([after, upto])) for at, (step, after, upto) in enumerate(parts)]
+        insert_rows(connection, "workspace_facts", ("name", "value"), rows)
+        put_fact(connection, work, job)
+    take_lease(connection, f"{work}/{owner}", owner)
+
+
+def take_part(connection: Connection, work: str) -> WorkPart | None:
+    """Take a part of the lowest step that is not done; None where others have all of those in hand.
+
+    A part is held by the transaction that does it: of a process that dies, PostgreSQL takes the part back.
+    """
+    skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    query = f"""SELECT name, value FROM workspace_facts WHERE name LIKE :parts AND substr(name, 1, :step) =
+        (SELECT min(substr(name, 1, :step)) FROM workspace_facts WHERE name LIKE :parts) ORDER BY name LIMIT 1{skip}"""
+    row = connection.execute(text(query), {"parts": f"{work}/%", "step": len(work) + 5}).first()
+    if row is None:
+        return None
+    after, upto = loads(row[1])
+    return WorkPart(row[0], int(row[0][len(work) + 1 : len(work) + 5]), after, upto)
+
+
+def keep_part(connection: Connection, part: WorkPart, after: str | None) -> None:
+    """Note how far a part is done; None: to its end."""
+    if after is None:
+        connection.execute(text("DELETE FROM workspace_facts WHERE name = :name"), {"name": part.name})
+    else:
+        put_fact(connection, part.name, dumps([after, part.upto]))
+
+
+def has_parts(connection: Connection, work: str) -> bool:
+    """Whether parts of some work are left, also those that others have in hand."""
+    query = text("SELECT 1 FROM workspace_facts WHERE name LIKE :parts LIMIT 1")
+    return connection.execute(query, {"parts": f"{work}/%"}).first() is not None

@@ -1,8 +1,8 @@
 """Checks: which are on, running them by hand, and what they say of one trace."""
 
+import time
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 
 from evergold import plugins
@@ -10,13 +10,14 @@ from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
 from evergold.checks.rubric import JudgeRoom
 from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
-from evergold.errors import BadInput, Conflict, unknown
+from evergold.errors import BadInput, unknown
 from evergold.model.checking import Checked
 from evergold.model.rules import CurationRules
 from evergold.seams import Check, Judge
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.checks import asked_today, count_unchecked
+from evergold.store.checks import asked_today, count_unchecked, enqueue_unchecked
+from evergold.store.curation import ranges
 from evergold.store.leases import leased
 from evergold.store.trace_pages import count_traces
 from evergold.store.workspace_facts import counted, fact
@@ -85,17 +86,18 @@ class Checks:
             "hint": hint,
         }
 
-    def run_missing(self, until: float = inf) -> None:
-        """Check the traces that no check has seen yet, as far as that goes before a moment of the monotonic clock."""
-        if not self.stage.suite:
-            return
+    def queue_missing(self, until: float = inf) -> None:
+        """Queue the traces that no check has seen yet for curation, which checks them, until a moment of the monotonic clock."""
+        suite = self.stage.suite
         with self._store.db.read() as connection:
-            missing = count_unchecked(connection)
-        if not missing:
-            return
-        # Whoever is at it already does the same work.
-        with suppress(Conflict), leased(self._store.db, BACKFILL, "a check of all traces"):
-            self.stage.backfill(everything=False, until=until)
+            if not suite or not count_unchecked(connection):
+                return
+            parts = list(ranges(connection))
+        for after, upto, _ in parts:
+            if time.monotonic() > until:
+                return
+            work = partial(enqueue_unchecked, suite=suite.identity, after=after, upto=upto)
+            self._store.db.write_again(work)
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Check all of history again; scores of checks that changed or were turned off are replaced."""

@@ -125,8 +125,7 @@ class Live:
         if not self._curating.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
             return Changes()  # another caller has been at it for as long
         try:
-            # Checks first: curation judges by their scores.
-            self.checks.run_missing(until)
+            self.checks.queue_missing(until)
             changes = self.curation.drain(until)
             self.fill_contents(until=until)
             return changes
