@@ -79,13 +79,13 @@ class Curation(QueuedCuration):
         Candidates of all days are chosen before entries follow, or a day would be chosen from half of its traces.
         """
         size = min(BATCH, max(SMALLEST, count_traces(connection) // PARTS))
-        found = [(after, upto) for after, upto, _ in ranges(connection, size)]
+        pieces = [(after, upto) for after, upto, _ in ranges(connection, size)]
         parts = []
         for number, policy in enumerate(self.policies):
             limited = self.scope_of(policy).limited
             for step, name in enumerate(STEPS, len(STEPS) * number):
                 if name == "entries" or limited:
-                    parts += [(step, *one) for one in (found if name in ("gather", "entries") else [("", "")])]
+                    parts += [(step, *one) for one in (pieces if name in ("gather", "entries") else [("", "")])]
         return parts
 
     def _next_part(self, portions: Sequence[Portion]) -> Changes | None:
