@@ -111,8 +111,8 @@ def _items(connection: Connection, rows: Sequence[RowMapping], contents: list[An
 
 def _load(connection: Connection, contents: Iterable[Any]) -> dict[int, Any]:
     numbers = {number for content in contents for number in _numbers(content)}
-    found = tuples_among(connection, "SELECT id, value FROM messages WHERE id", numbers)
-    return {number: loads(value) for number, value in found}
+    rows = tuples_among(connection, "SELECT id, value FROM messages WHERE id", numbers)
+    return {number: loads(value) for number, value in rows}
 
 
 def _numbers(content: Mapping[str, Any]) -> Iterator[int]:
