@@ -78,7 +78,7 @@ def test_status_is_given_while_a_table_is_locked_and_names_the_session(migrated_
         spans = [Span(id=f"{n:016x}", name="step") for n in range(3)]
         workspace.intake.accept([Trace(id="t", input="q", output="a", spans=tuple(spans))])
         workspace.store.db.write(lambda connection: connection.execute(text("ANALYZE")).close())
-        with workspace.store.db.aside() as holder:
+        with workspace.store.db.read() as holder:
             holder.execute(text("LOCK TABLE spans IN ACCESS EXCLUSIVE MODE"))
             status = workspace.operations.status()
             session = holder.execute(text("SELECT pg_backend_pid()")).scalar_one()

@@ -25,7 +25,7 @@ Work = Callable[[Connection], T]
 
 PATIENT_SECONDS = 120  # for SQLite's lock, where no request waits for an answer: commands and programs
 SUBMIT = "submit_write"  # the option by which a reader's connection has a write done without waiting for it
-TAKE_ANY_TIME = "SET LOCAL statement_timeout = 0"  # for upkeep and backups, which read whole tables
+TAKE_ANY_TIME = "SET LOCAL statement_timeout = 0"  # for backups, which read whole tables
 CONTENDED_TRIES = 3  # for what PostgreSQL undid because two writers waited for each other
 
 
@@ -73,14 +73,6 @@ class Database:
         with explained(self.url), self._reader_engine.connect() as connection:
             if self.dialect == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
-                connection.exec_driver_sql(TAKE_ANY_TIME)
-            yield connection
-
-    @contextmanager
-    def aside(self) -> Iterator[Connection]:
-        """A transaction beside the queue, for upkeep of PostgreSQL that may take long; SQLite has one writer alone."""
-        with explained(self.url), self._reader_engine.begin() as connection:
-            if self.dialect == "postgresql":
                 connection.exec_driver_sql(TAKE_ANY_TIME)
             yield connection
 
