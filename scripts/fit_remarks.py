@@ -6,7 +6,7 @@
 
 DATA is a folder with copies of public chats, none of which is part of this repository: `sgd/` (dev split of the Schema-Guided
 Dialogue dataset), `eurtad/` (EURTAD, analysis/filtered_dialogs) and, for measuring alone, `uss/` (User Satisfaction
-Simulation). docs/detection.md has their licences, counts and the figures.
+Simulation). docs/detection.md has their licences and counts, docs/measurements/detection.md the figures.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """A WhatsApp-like assistant in Spanish and English, exported by the real OpenTelemetry SDK to a real server, no scores.
 
-The truth of each answer was written down before the rules (`assistant/turns.txt`). `-s` prints the figures of docs/detection.md.
+The truth of each answer was written down before the rules (`assistant/turns.txt`).
+`-s` prints the figures of docs/measurements/detection.md.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Calls of an OpenAI-compatible endpoint: one POST of JSON, and what its reply or its failure means.
 
 The official package does the same and takes a second of processor time to import, which every process of a run would
-pay (docs/decisions/0085-chat-calls-without-a-client-package.md).
+pay (docs/decisions/0016-model-calls.md).
 """
 
 import asyncio

@@ -3,7 +3,7 @@
 A transformer of MiniLM's depth with inner layers cut in half, distilled from larger teachers; its weights are int8 rows
 with a scale each (`claim_model.npz`). After the second layer only the half of the evidence is kept that the claim attends
 to most; the answer is read from the first token, so the last layer is computed for that token alone.
-`scripts/judge_model` trains it; `docs/offline-judge.md` has its data card and figures.
+`scripts/judge_model` trains it; `docs/measurements/judge.md` has its data and figures.
 """
 
 from collections.abc import Sequence
