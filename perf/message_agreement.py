@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evergold.conversation import conversation_of, text_of
-from evergold.conversation.nested_json import decoded
+from evergold.conversation.notations import decode_json
 from evergold.settings import Settings
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
@@ -62,7 +62,7 @@ def read_from(path: Path) -> list[Plain]:
 
 def _plain(message: dict[str, Any]) -> Plain:
     made = [call["function"] for call in message.get("tool_calls", ())]
-    calls = [[call["name"], decoded(call["arguments"])] for call in made]
+    calls = [[call["name"], decode_json(call["arguments"])] for call in made]
     return message["role"], text_of(message), calls
 
 

@@ -23,7 +23,7 @@ from time import process_time
 from typing import Any
 
 from evergold import plugins
-from evergold.conversation.nested_json import decoded
+from evergold.conversation.notations import decode_json
 from evergold.model.case import Case, EntryType
 from evergold.model.rejected import Rejected
 from evergold.model.run import RunSpec
@@ -90,7 +90,8 @@ def expected_messages(recorded: Recorded, way: str) -> list[Any]:
 
 def _plain(message: Message) -> Any:
     calls = [
-        (call["function"]["name"], decoded(call["function"]["arguments"])) for call in message.get("tool_calls") or ()
+        (call["function"]["name"], decode_json(call["function"]["arguments"]))
+        for call in message.get("tool_calls") or ()
     ]
     return message["role"], message.get("content") or "", calls
 

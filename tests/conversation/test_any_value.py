@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.conversation import conversation_of
-from evergold.conversation.contexts import documents_in
-from evergold.conversation.reading import messages_in
+from evergold.conversation.assembly import documents_in
+from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 from tests.builders import a_trace
 

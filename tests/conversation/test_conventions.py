@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from evergold.conversation.assembling import conversation_of, split
+from evergold.conversation.assembly import conversation_of, reply_of, split_turn
 from evergold.conversation.conventions import exchange_of
-from evergold.conversation.reply import reply_of
 from evergold.model.trace import Span, Trace
 from tests.builders import a_trace
 
@@ -134,7 +133,7 @@ THANKS = {"role": "user", "content": "Thanks"}
 def test_what_was_asked_what_was_done_and_what_came_after(
     whole: list[dict[str, Any]], output: str | None, sizes: tuple[int, int, int]
 ) -> None:
-    parts = split(whole, output)
+    parts = split_turn(whole, output)
     assert tuple(map(len, parts)) == sizes and [one for part in parts for one in part] == whole
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from evergold.conversation.pairing import paired
-from evergold.conversation.reading import messages_in
+from evergold.conversation.pairs import pair_results
+from evergold.conversation.reader import messages_in
 
 SYSTEM, ASKED, ANSWER = "You know the weather.", "Weather in Lima and Quito?", "21 and 14 degrees."
 LIMA, QUITO = {"city": "Lima"}, {"city": "Quito"}
@@ -303,7 +303,7 @@ def plain(message: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("name", PAYLOADS)
 def test_the_same_messages_in_every_spelling(name: str) -> None:
-    messages, problems = paired(messages_in(PAYLOADS[name], "input"), ())
+    messages, problems = pair_results(messages_in(PAYLOADS[name], "input"), ())
     expected = [plain(message) for message in chat()]
     if name == "cohere":
         expected[3]["content"], expected[4]["content"] = "[21]", "[14]"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from evergold.conversation import conversation_of
-from evergold.conversation.dropped_calls import restored
+from evergold.conversation.pairs import restore_calls
 from tests.builders import a_model_call, a_trace
 
 ASKED = {"role": "user", "content": "Is 4A free, and 4B?"}
@@ -51,15 +51,15 @@ def test_calls_of_an_earlier_trace_are_read_from_its_session_only_where_they_lac
 
 def test_words_that_stand_without_their_calls_get_them_back() -> None:
     spoken = CALLS | {"content": "Let me look."}
-    assert restored([ASKED, {"role": "assistant", "content": "Let me look."}, *RESULTS], [spoken]) == [
+    assert restore_calls([ASKED, {"role": "assistant", "content": "Let me look."}, *RESULTS], [spoken]) == [
         ASKED,
         spoken,
         *RESULTS,
     ]
     other = {"role": "assistant", "content": "One moment."}
-    assert restored([ASKED, other, *RESULTS], [spoken]) == [ASKED, other, spoken, *RESULTS]
+    assert restore_calls([ASKED, other, *RESULTS], [spoken]) == [ASKED, other, spoken, *RESULTS]
 
 
 def test_results_that_nobody_asked_for_stay_as_they_came() -> None:
-    assert restored([ASKED, *RESULTS], []) == [ASKED, *RESULTS]
-    assert restored([ASKED, CALLS, *RESULTS], [CALLS]) == [ASKED, CALLS, *RESULTS]
+    assert restore_calls([ASKED, *RESULTS], []) == [ASKED, *RESULTS]
+    assert restore_calls([ASKED, CALLS, *RESULTS], [CALLS]) == [ASKED, CALLS, *RESULTS]

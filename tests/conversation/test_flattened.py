@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.conversation.flattened import filled, unflattened
+from evergold.conversation.notations import fill_last_message, unflatten
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ from evergold.conversation.flattened import filled, unflattened
     ],
 )
 def test_attributes_below_a_prefix_are_a_list_again(attributes: dict[str, Any], expected: list[Any]) -> None:
-    assert unflattened(attributes, "p") == expected
+    assert unflatten(attributes, "p") == expected
 
 
 def flat(value: Any, prefix: str) -> dict[str, Any]:
@@ -54,12 +54,12 @@ NODES = st.recursive(
 @settings(max_examples=40, deadline=None)
 @given(st.lists(NODES, min_size=1, max_size=12))
 def test_flattening_loses_nothing(items: list[Any]) -> None:
-    assert unflattened(flat(items, "p"), "p") == items
+    assert unflatten(flat(items, "p"), "p") == items
 
 
 @given(st.dictionaries(st.text(alphabet="p.01a", max_size=8), LEAVES))
 def test_no_names_break_it(attributes: dict[str, Any]) -> None:
-    assert isinstance(unflattened(attributes, "p"), list)
+    assert isinstance(unflatten(attributes, "p"), list)
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_no_names_break_it(attributes: dict[str, Any]) -> None:
     ],
 )
 def test_the_last_message_of_a_role_is_filled_where_it_says_nothing(items: list[Any], expected: list[Any]) -> None:
-    assert filled(items, ("user",), "Q") == expected
+    assert fill_last_message(items, ("user",), "Q") == expected
 
 
 def test_without_a_text_nothing_is_filled() -> None:
-    assert filled([{"role": "user"}], ("user",), None) == [{"role": "user"}]
+    assert fill_last_message([{"role": "user"}], ("user",), None) == [{"role": "user"}]

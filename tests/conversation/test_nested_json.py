@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.conversation.nested_json import DEEPEST, as_json, as_text, decoded, decoded_list, decoded_object
+from evergold.conversation.notations import DEEPEST_JSON, as_json, as_text, decode_json, decode_list, decode_object
 
 
 @pytest.mark.parametrize(
@@ -28,22 +28,22 @@ from evergold.conversation.nested_json import DEEPEST, as_json, as_text, decoded
     ],
 )
 def test_a_text_that_holds_a_document_is_decoded(value: Any, expected: Any) -> None:
-    assert decoded(value) == expected
+    assert decode_json(value) == expected
 
 
-@given(st.dictionaries(st.text(max_size=3), st.integers(0, 9), max_size=3), st.integers(1, DEEPEST))
+@given(st.dictionaries(st.text(max_size=3), st.integers(0, 9), max_size=3), st.integers(1, DEEPEST_JSON))
 def test_documents_are_found_however_often_they_were_dumped(document: dict[str, int], times: int) -> None:
     text: Any = document
     for _ in range(times):
         text = json.dumps(text)
-    assert decoded(text) == document
+    assert decode_json(text) == document
 
 
 def test_decoding_ends() -> None:
     text: Any = {"a": 1}
-    for _ in range(DEEPEST + 2):
+    for _ in range(DEEPEST_JSON + 2):
         text = json.dumps(text)
-    assert isinstance(decoded(text), str)
+    assert isinstance(decode_json(text), str)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_decoding_ends() -> None:
     ],
 )
 def test_what_is_no_object_or_list_is_empty(value: Any, as_object: dict[str, Any], as_list: list[Any]) -> None:
-    assert (decoded_object(value), decoded_list(value)) == (as_object, as_list)
+    assert (decode_object(value), decode_list(value)) == (as_object, as_list)
 
 
 @pytest.mark.parametrize("value", [2**70, {"n": 2**70}, {1: "a"}, [None, True]])

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.conversation import conversation_of, text_of
-from evergold.conversation.printed import PRINTED_AS, prints, unprinted
-from evergold.conversation.reading import messages_in
+from evergold.conversation.notations import PRINTED_AS, parse_printed, prints
+from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span
 from tests.builders import a_trace
@@ -101,7 +101,7 @@ def test_a_printed_object_gives_its_fields_back() -> None:
     printed = (
         "Message(role=<Role.USER: 'user'>, at=<object>, parts=[Text(text='a <b: 1> \\'c\\' \"d\"'), Text('e')], n=-1)"
     )
-    assert unprinted(printed) == {
+    assert parse_printed(printed) == {
         "role": "user",
         "at": None,
         "parts": [{"text": "a <b: 1> 'c' \"d\"", PRINTED_AS: "Text"}, ["e"]],
@@ -122,14 +122,14 @@ def test_a_printed_object_gives_its_fields_back() -> None:
     ],
 )
 def test_a_text_that_is_no_printed_object_stays_as_it_is(text: str) -> None:
-    assert unprinted(text) == text
+    assert parse_printed(text) == text
 
 
 @given(
     st.recursive(st.text() | st.integers() | st.none(), lambda some: st.lists(some) | st.dictionaries(st.text(), some))
 )
 def test_whatever_python_prints_is_read_back(value: Any) -> None:
-    assert unprinted(f"Message(content={value!r})") == {"content": value, PRINTED_AS: "Message"}
+    assert parse_printed(f"Message(content={value!r})") == {"content": value, PRINTED_AS: "Message"}
 
 
 def test_printed_messages_of_a_list_are_read() -> None:

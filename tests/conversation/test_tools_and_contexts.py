@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evergold.conversation.contexts import contexts_of, documents_in
+from evergold.conversation.assembly import contexts_of, documents_in
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span
 

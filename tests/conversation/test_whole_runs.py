@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evergold.conversation import conversation_of
-from evergold.conversation.contexts import contexts_of
+from evergold.conversation.assembly import contexts_of
 from evergold.model.trace import Span
 from tests.builders import a_model_call, a_trace
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, func, insert, select
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
-from evergold.conversation.reply import reply_of
+from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
 from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from evergold.bench.replay.play import json_text
 from evergold.bench.replay.turns import each_turn, opening
-from evergold.conversation.pairing import is_cut
+from evergold.conversation.pairs import is_cut
 from evergold.model.case import Case
 from evergold.model.replay import Replay, Turns
 from evergold.model.tool_calls import calls_in

@@ -1,52 +1,49 @@
-"""Dialects of messages: how each provider and framework spells one. One file each.
+"""Dialects of messages: how each provider and framework spells one.
 
-`part` reads one part of a message's content and `as_chat` a message that is no plain `{"role", "content"}`, as one or more
-that are; both give None for what is not theirs. The first that knows it decides, so the most exact stand first.
+A dialect is a class with one or both of two static methods: `read_part` reads one part of a message's content, `read_message`
+a message that is no plain `{"role", "content"}`, as one or more that are. Both give None for what is not theirs. To add one,
+write its class in `providers.py` or `frameworks.py` and list its methods here.
 """
 
-from evergold.conversation.dialects import (
-    anthropic,
-    autogen,
-    bedrock,
-    cohere,
-    genkit,
-    google,
-    haystack,
-    langchain,
-    llama_index,
-    openai_chat,
-    openai_responses,
-    otel_parts,
-    pydantic_ai,
-    semantic_kernel,
-    smolagents,
-    vercel_ai,
+from evergold.conversation.dialects.frameworks import (
+    AutoGen,
+    Genkit,
+    Haystack,
+    LangChain,
+    LlamaIndex,
+    OtelParts,
+    PydanticAI,
+    SemanticKernel,
+    SmolAgents,
+    VercelAI,
 )
+from evergold.conversation.dialects.providers import Anthropic, Bedrock, Cohere, Google, OpenAIChat, OpenAIResponses
 
-# `{"type": "text"}` is known to most of them: the order only matters where shapes overlap (`tool_call`, `image`).
-PARTS = (
-    otel_parts.part,
-    openai_chat.part,
-    anthropic.part,
-    vercel_ai.part,
-    openai_responses.part,
-    bedrock.part,
-    haystack.part,
-    genkit.part,
-    google.part,
-    llama_index.part,
-    semantic_kernel.part,
-    cohere.part,
+# The first that knows a part or a message decides, so the most exact stand first. `{"type": "text"}` is known to most of
+# them: the order only matters where shapes overlap (`tool_call`, `image`), and is not the same for parts and messages.
+PART_READERS = (
+    OtelParts.read_part,
+    OpenAIChat.read_part,
+    Anthropic.read_part,
+    VercelAI.read_part,
+    OpenAIResponses.read_part,
+    Bedrock.read_part,
+    Haystack.read_part,
+    Genkit.read_part,
+    Google.read_part,
+    LlamaIndex.read_part,
+    SemanticKernel.read_part,
+    Cohere.read_part,
 )
-CHATS = (
-    smolagents.as_chat,
-    llama_index.as_chat,
-    pydantic_ai.as_chat,
-    autogen.as_chat,
-    langchain.as_chat,
-    semantic_kernel.as_chat,
-    haystack.as_chat,
-    cohere.as_chat,
-    google.as_chat,
-    openai_chat.as_chat,
+MESSAGE_READERS = (
+    SmolAgents.read_message,
+    LlamaIndex.read_message,
+    PydanticAI.read_message,
+    AutoGen.read_message,
+    LangChain.read_message,
+    SemanticKernel.read_message,
+    Haystack.read_message,
+    Cohere.read_message,
+    Google.read_message,
+    OpenAIChat.read_message,
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from evergold.conversation.reading import messages_in
+from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 from evergold.sources.agents.runs import Run
 

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from evergold.conversation.reading import messages_in
-from evergold.conversation.shape import Message, Piece, messages_of_pieces, result_piece, text_piece, tool_call
+from evergold.conversation.message import Message, Piece, messages_of_pieces, result_piece, text_piece, tool_call
+from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 
 REWARDS = ("reward", "resolved", "success", "score", "passed")

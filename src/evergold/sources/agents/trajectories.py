@@ -8,8 +8,8 @@ import orjson
 from pydantic import ValidationError
 
 from evergold.conversation import text_of
-from evergold.conversation.assembling import split
-from evergold.conversation.shape import Message
+from evergold.conversation.assembly import split_turn
+from evergold.conversation.message import Message
 from evergold.model.ident import content_hash
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Score, Span, Trace, TraceStatus
@@ -130,7 +130,7 @@ def _trace(run: Run, ident: str, session: str, start: int, end: int) -> Trace:
     """A part of a run as a trace. A turn holds its own messages; those before it are its session's."""
     messages = run.messages[start:end]
     answer = next((text for m in reversed(messages) if m["role"] == "assistant" and (text := text_of(m))), None)
-    asked, _, _ = split(messages, answer)
+    asked, _, _ = split_turn(messages, answer)
     question = next((text_of(message) for message in reversed(asked) if message["role"] == "user"), "")
     is_last = end == len(run.messages)
     times = [time for time in run.times[start:end] if time]

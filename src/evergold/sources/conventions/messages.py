@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
-from evergold.conversation.reading import messages_in
-from evergold.conversation.shape import text_of as whole_text
+from evergold.conversation.message import text_of as whole_text
+from evergold.conversation.reader import messages_in
 
 USER_ROLES = frozenset({"user", "human"})
 REPLY_ROLES = frozenset({"assistant", "ai", "model"})

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from evergold.conversation.flattened import unflattened
+from evergold.conversation.notations import unflatten
 from evergold.sources.conventions.attribute_plan import AttributePlan, Names, plan_for
 from evergold.sources.conventions.messages import INPUT, OUTPUT, as_json, input_text, loaded, output_text
 from evergold.sources.conventions.names import (
@@ -134,7 +134,7 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
     text = None
     # Flattened messages first: they hold the roles, which a plain `input.value` beside them lacks.
     for prefix in plan.listed[INPUT]:
-        text = text or input_text(unflattened(attributes, prefix))
+        text = text or input_text(unflatten(attributes, prefix))
     for key in plan.stated_input:
         if not text:
             stated = _arguments(attributes[key]) if key in ARGUMENTS else input_text(attributes[key])
@@ -159,7 +159,7 @@ def _arguments(value: Any) -> str | None:
 def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan, *, failed: bool) -> str | None:
     text = None
     for prefix in plan.listed[OUTPUT]:
-        text = text or output_text(unflattened(attributes, prefix))
+        text = text or output_text(unflatten(attributes, prefix))
     for key in plan.text_output:
         if text is None and attributes[key]:
             text = str(attributes[key])
@@ -300,7 +300,7 @@ def _metadata(attributes: Attributes, plan: AttributePlan) -> Attributes:
 def _documents(attributes: Attributes) -> list[Attributes]:
     listed = loaded(attributes.get("gen_ai.retrieval.documents"))
     if not isinstance(listed, list):
-        items = unflattened(attributes, DOCUMENTS)
+        items = unflatten(attributes, DOCUMENTS)
         listed = [item.get("document", item) if isinstance(item, dict) else item for item in items]
     return list(_objects(listed))
 

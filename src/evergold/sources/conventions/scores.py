@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evergold.conversation.flattened import unflattened
+from evergold.conversation.notations import unflatten
 from evergold.sources.conventions.messages import numbered
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
@@ -54,7 +54,7 @@ def scores_in(span: WireSpan, refused: list[str]) -> Iterator[WireScore]:
         if numbered(prefix, span.attributes):
             # An annotation of the trace travels on one of its spans and judges none of them.
             on_span = None if prefix.startswith("trace.") else span.span_id
-            for index, item in enumerate(unflattened(span.attributes, prefix)):
+            for index, item in enumerate(unflatten(span.attributes, prefix)):
                 fields = item.get(noun) if isinstance(item, dict) else None
                 if isinstance(fields, dict):
                     key = f"{prefix}.{index}"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from evergold.conversation.pairing import CUT, is_cut, paired
-from evergold.conversation.tool_spans import acted, is_calls, tool_runs
+from evergold.conversation.pairs import CUT, is_cut, pair_results
+from evergold.conversation.tools import is_calls, messages_of_runs, tool_runs
 from evergold.model.trace import Span
 
 
@@ -31,28 +31,30 @@ def ids(messages: list[dict[str, Any]]) -> list[Any]:
 
 
 def test_calls_and_results_without_ids_get_the_same_ones() -> None:
-    messages, problems = paired([USER, asked(call("f"), call("g")), result("1"), result("2"), ANSWER], ())
+    messages, problems = pair_results([USER, asked(call("f"), call("g")), result("1"), result("2"), ANSWER], ())
     assert ids(messages) == ["call_1", "call_2", "call_1", "call_2"] and problems == []
 
 
 def test_results_are_given_to_calls_by_name_before_order() -> None:
-    messages, _ = paired([asked(call("f"), call("g")), result("of g", name="g"), result("of f", name="f")], ())
+    messages, _ = pair_results([asked(call("f"), call("g")), result("of g", name="g"), result("of f", name="f")], ())
     assert ids(messages) == ["call_1", "call_2", "call_2", "call_1"]
 
 
 def test_a_made_up_id_never_meets_one_that_came() -> None:
-    messages, _ = paired([asked(call(), call(id="call_1")), result(), result(id="call_1")], ())
+    messages, _ = pair_results([asked(call(), call(id="call_1")), result(), result(id="call_1")], ())
     assert ids(messages) == ["call_2", "call_1", "call_2", "call_1"]
 
 
 def test_calls_of_messages_in_a_row_are_one_message() -> None:
-    messages, problems = paired([asked(call(id="1")), asked(call(id="2")), result(id="1"), result(id="2"), ANSWER], ())
+    messages, problems = pair_results(
+        [asked(call(id="1")), asked(call(id="2")), result(id="1"), result(id="2"), ANSWER], ()
+    )
     assert [message["role"] for message in messages] == ["assistant", "tool", "tool", "assistant"]
     assert problems == []
 
 
 def test_a_text_between_two_calls_keeps_them_apart() -> None:
-    messages, _ = paired([asked(call(id="1")), asked(call(id="2"), content="now the other")], ())
+    messages, _ = pair_results([asked(call(id="1")), asked(call(id="2"), content="now the other")], ())
     assert len(messages) == 2
 
 
@@ -69,11 +71,11 @@ def test_a_text_between_two_calls_keeps_them_apart() -> None:
     ],
 )
 def test_what_keeps_a_conversation_from_being_replayed_is_named(messages: list[dict[str, Any]], problem: str) -> None:
-    assert any(problem in one for one in paired(messages, ())[1])
+    assert any(problem in one for one in pair_results(messages, ())[1])
 
 
 def test_calls_at_the_very_end_wait_for_their_results() -> None:
-    assert paired([USER, asked(call(id="1"))], ())[1] == []
+    assert pair_results([USER, asked(call(id="1"))], ())[1] == []
 
 
 def tool(
@@ -94,30 +96,32 @@ def tool(
 
 def test_a_lost_result_is_taken_from_the_span_of_its_tool() -> None:
     runs = tool_runs([tool("s1", gave="of one", call_id="1"), tool("s2", "g", "of g")])
-    messages, problems = paired([USER, asked(call(id="1"), call("g", id="2")), ANSWER], runs)
+    messages, problems = pair_results([USER, asked(call(id="1"), call("g", id="2")), ANSWER], runs)
     assert [message["content"] for message in messages if message["role"] == "tool"] == ["of one", "of g"]
     assert problems == []
 
 
 def test_the_last_call_gets_the_last_run_of_the_same_tool() -> None:
     runs = tool_runs([tool("s1", gave="first"), tool("s2", gave="second")])
-    messages, _ = paired([asked(call(id="1")), asked(call(id="2"), content="again"), ANSWER], runs)
+    messages, _ = pair_results([asked(call(id="1")), asked(call(id="2"), content="again"), ANSWER], runs)
     assert [message["content"] for message in messages if message["role"] == "tool"] == ["first", "second"]
 
 
 def test_a_run_is_used_once() -> None:
-    messages, problems = paired([asked(call(id="1"), call(id="2")), ANSWER], tool_runs([tool("s1")]))
+    messages, problems = pair_results([asked(call(id="1"), call(id="2")), ANSWER], tool_runs([tool("s1")]))
     assert len([message for message in messages if message["role"] == "tool"]) == 1 and len(problems) == 1
 
 
 def test_tools_that_ran_side_by_side_were_called_together() -> None:
-    together = acted(tool_runs([tool("a", begun=0, ended=5), tool("b", begun=2, ended=3), tool("c", begun=6, ended=7)]))
+    together = messages_of_runs(
+        tool_runs([tool("a", begun=0, ended=5), tool("b", begun=2, ended=3), tool("c", begun=6, ended=7)])
+    )
     assert [len(message["tool_calls"]) for message in together if message["role"] == "assistant"] == [2, 1]
     assert [message["tool_call_id"] for message in together if message["role"] == "tool"] == ["a", "b", "c"]
 
 
 def test_a_tool_without_a_result_gives_a_call_alone() -> None:
-    assert [message["role"] for message in acted(tool_runs([tool("a", gave=None)]))] == ["assistant"]
+    assert [message["role"] for message in messages_of_runs(tool_runs([tool("a", gave=None)]))] == ["assistant"]
 
 
 @pytest.mark.parametrize(

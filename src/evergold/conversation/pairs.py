@@ -1,25 +1,29 @@
-"""Calls meet their results: missing ids are given, lost results filled in from tool spans, and what is left is named."""
+"""Pair calls with their results: give ids, fill in lost results from tool spans, put back lost calls, name what is left.
+
+Some exporters write a message that only calls tools as no message at all, others keep its words and drop its calls. Its
+results are there all the same, and an earlier request made the calls.
+"""
 
 import json
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evergold.conversation.nested_json import decoded
-from evergold.conversation.shape import KNOWN_ROLES, Message, tool_message
-from evergold.conversation.tool_spans import ToolRun
+from evergold.conversation.message import KNOWN_ROLES, Message, text_of, tool_message
+from evergold.conversation.notations import decode_json
+from evergold.conversation.tools import ToolRun
 
 CUT = "more characters were cut on arrival]"
 
 
-def paired(messages: Sequence[Message], runs: Sequence[ToolRun]) -> tuple[list[Message], list[str]]:
+def pair_results(messages: Sequence[Message], runs: Sequence[ToolRun]) -> tuple[list[Message], list[str]]:
     """The messages with each call's result after it, and what is wrong with them, one line each."""
-    whole = _with_ids(_together(messages))
-    whole = _filled(whole, runs)
-    return whole, _problems(whole)
+    whole = _give_ids(_merge_calls(messages))
+    whole = _fill_results(whole, runs)
+    return whole, _find_problems(whole)
 
 
-def _together(messages: Sequence[Message]) -> list[Message]:
+def _merge_calls(messages: Sequence[Message]) -> list[Message]:
     """What the assistant says and calls in messages of their own, with no result between them, as one message."""
     merged: list[Message] = []
     for message in messages:
@@ -35,10 +39,10 @@ def _together(messages: Sequence[Message]) -> list[Message]:
     return merged
 
 
-def _with_ids(messages: Sequence[Message]) -> list[Message]:
+def _give_ids(messages: Sequence[Message]) -> list[Message]:
     """Give ids to calls that came without one, and to results the id of the call they answer: by name, then by order."""
     numbered: list[Message] = []
-    waiting = _Waiting()
+    waiting = _OpenCalls()
     used = {call["id"] for message in messages for call in message.get("tool_calls", ()) if call["id"]}
     number = 0
     for message in messages:
@@ -52,18 +56,18 @@ def _with_ids(messages: Sequence[Message]) -> list[Message]:
                     ident = f"call_{number}"
                 used.add(ident)
                 calls.append({**call, "id": ident})
-            waiting = _Waiting(calls)
+            waiting = _OpenCalls(calls)
             message = {**message, "tool_calls": calls}
         elif message["role"] == "tool":
-            message = waiting.answered_by(message)
+            message = waiting.fill_id(message)
         elif message["role"] in ("user", "assistant"):
             # A new question or answer ends the turn: later results cannot belong to calls before it.
-            waiting = _Waiting()
+            waiting = _OpenCalls()
         numbered.append(message)
     return numbered
 
 
-class _Waiting:
+class _OpenCalls:
     """The calls of one message that have no result yet, to be taken by id, by name, or in order."""
 
     def __init__(self, calls: Sequence[dict[str, Any]] = ()) -> None:
@@ -75,7 +79,7 @@ class _Waiting:
             for key in (("id", call["id"]), ("name", call["function"]["name"]), "order"):
                 self._queues[key].append(number)
 
-    def answered_by(self, message: Message) -> Message:
+    def fill_id(self, message: Message) -> Message:
         """The result with the id of the call it answers; as it came where it answers none."""
         ident, name = message.get("tool_call_id"), message.get("name")
         queue = self._queues.get(("id", ident) if ident else ("name", name) if name else "order")
@@ -87,10 +91,10 @@ class _Waiting:
         return message
 
 
-def _filled(messages: list[Message], runs: Sequence[ToolRun]) -> list[Message]:
+def _fill_results(messages: list[Message], runs: Sequence[ToolRun]) -> list[Message]:
     """Put in the results that only tool spans have."""
     # Most conversations hold all of their results: nothing is to be filled in.
-    lacking = _unanswered(messages)
+    lacking = _find_unanswered(messages)
     if not lacking or not runs:
         return messages
     made = _runs_of_calls(messages, runs)
@@ -130,7 +134,7 @@ class _Runs:
         self._stacks: dict[Any, list[ToolRun]] = defaultdict(list)
         self._taken: set[int] = set()
         for run in runs:
-            arguments = _comparable(run.arguments)
+            arguments = _normalise_arguments(run.arguments)
             self._stacks["name", run.name, run.ident is None, arguments].append(run)
             if run.ident is not None:
                 self._stacks["id", run.ident, arguments].append(run)
@@ -138,7 +142,7 @@ class _Runs:
 
     def take(self, call: dict[str, Any]) -> ToolRun | None:
         ident, name = call["id"], call["function"]["name"]
-        arguments = _comparable(call["function"]["arguments"])
+        arguments = _normalise_arguments(call["function"]["arguments"])
         keys = (
             ("id", ident, arguments),
             ("name", name, True, arguments),
@@ -154,12 +158,12 @@ class _Runs:
         return None
 
 
-def _comparable(arguments: str) -> str:
+def _normalise_arguments(arguments: str) -> str:
     """Arguments as one text, whatever the order of their keys and the spaces between them."""
-    return json.dumps(decoded(arguments), sort_keys=True, default=str)
+    return json.dumps(decode_json(arguments), sort_keys=True, default=str)
 
 
-def _unanswered(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:
+def _find_unanswered(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:
     """The calls that no result follows before the next message of the assistant or the user, by place."""
     lacking: dict[int, list[dict[str, Any]]] = {}
     position, calls, answered = 0, list[dict[str, Any]](), Counter[Any]()
@@ -167,14 +171,14 @@ def _unanswered(messages: Sequence[Message]) -> dict[int, list[dict[str, Any]]]:
         if message["role"] == "tool":
             answered[message.get("tool_call_id")] += 1
             continue
-        if calls and (left := _left(calls, answered)):
+        if calls and (left := _calls_left(calls, answered)):
             lacking[position] = left
         position, calls = number, list(message.get("tool_calls", ()))
         answered.clear()
     return lacking
 
 
-def _left(calls: list[dict[str, Any]], answered: Counter[Any]) -> list[dict[str, Any]]:
+def _calls_left(calls: list[dict[str, Any]], answered: Counter[Any]) -> list[dict[str, Any]]:
     """The calls that have no result; a result answers one call of its id."""
     left = []
     for call in calls:
@@ -185,9 +189,9 @@ def _left(calls: list[dict[str, Any]], answered: Counter[Any]) -> list[dict[str,
     return left
 
 
-def _problems(messages: Sequence[Message]) -> list[str]:
+def _find_problems(messages: Sequence[Message]) -> list[str]:
     problems: dict[str, None] = {}
-    for position, calls in _unanswered(messages).items():
+    for position, calls in _find_unanswered(messages).items():
         if position < len(messages) - 1:  # calls at the very end wait for their results
             for call in calls:
                 problems[f"call {call['id']!r} of {call['function']['name']!r} has no result"] = None
@@ -207,7 +211,7 @@ def _problems(messages: Sequence[Message]) -> list[str]:
                 if idents.count(ident) > 1:
                     problems[f"id {ident!r} names two calls of one message"] = None
         for call in message.get("tool_calls", ()):
-            if not isinstance(decoded(call["function"]["arguments"]), dict):
+            if not isinstance(decode_json(call["function"]["arguments"]), dict):
                 problems[f"arguments of call {call['id']!r} are no JSON object"] = None
         if role == "user" and not message.get("content"):
             problems["a message of the user came without its content"] = None
@@ -223,3 +227,43 @@ def is_cut(content: Any) -> bool:
     if isinstance(content, list):
         return any(isinstance(part, dict) and is_cut(part.get("text")) for part in content)
     return False
+
+
+def ids_of_lost_calls(messages: Sequence[Message]) -> set[str]:
+    """The ids of results whose calls are not among the messages."""
+    made = {call["id"] for message in messages for call in message.get("tool_calls", ())}
+    return {str(message["tool_call_id"]) for message in messages if message.get("tool_call_id")} - made
+
+
+def restore_calls(messages: Sequence[Message], made: Iterable[Message]) -> list[Message]:
+    """The messages with each lost call before its first result; `made` are messages with calls, the latest first."""
+    lacking = ids_of_lost_calls(messages)
+    callers: dict[str, Message] = {}
+    for caller in made:
+        for call in caller.get("tool_calls", ()):
+            if call["id"] in lacking:
+                callers.setdefault(call["id"], caller)
+    whole: list[Message] = []
+    known: set[str] = set()
+    for message in messages:
+        ident = message.get("tool_call_id")
+        if ident in callers and ident not in known:
+            caller = callers[ident]
+            known |= {call["id"] for call in caller["tool_calls"]}
+            # What the assistant said beside its calls may still be there, as a message without them.
+            if whole and whole[-1]["role"] == "assistant" and _is_rest(whole[-1], caller):
+                whole.pop()
+            whole.append({key: value for key, value in caller.items() if key != "extra"})
+        whole.append(message)
+    return whole
+
+
+def _is_rest(message: Message, caller: Message) -> bool:
+    return not message.get("tool_calls") and text_of(message).strip() == text_of(caller).strip()
+
+
+def holds_question(messages: Sequence[Message], earlier: Sequence[Message]) -> bool:
+    """Whether messages hold what the user said in an earlier request, so that they are a history and not only what is new."""
+    texts = {text_of(message) for message in messages if message["role"] == "user"}
+    asked = [text_of(message) for message in earlier if message["role"] == "user"]
+    return bool(asked) and all(text in texts for text in asked)

@@ -1,4 +1,4 @@
-"""The canonical message: OpenAI's chat shape, and the pieces it is put together from.
+"""The canonical message: OpenAI's chat shape, the pieces it is put together from, and the calls it makes.
 
 What the shape has no key for stays under `extra` of its message: the model's reasoning (`reasoning`), a tool's failure
 (`failed`), the reason why the answer ended (`finish_reason`), and every key nobody knows.
@@ -7,7 +7,7 @@ What the shape has no key for stays under `extra` of its message: the model's re
 from collections.abc import Iterable
 from typing import Any, Literal, NamedTuple
 
-from evergold.conversation.nested_json import as_json, as_text, decoded
+from evergold.conversation.notations import as_json, as_text, decode_json
 
 Message = dict[str, Any]
 
@@ -79,7 +79,7 @@ def arguments_text(arguments: Any) -> str:
         return as_json(arguments)
     # Instrumentation that dumps arguments twice gives `"{\"a\": 1}"`.
     if arguments.lstrip()[:1] == '"':
-        inner = decoded(arguments)
+        inner = decode_json(arguments)
         return inner if isinstance(inner, str) else as_json(inner)
     return arguments
 
@@ -177,3 +177,62 @@ def text_of(message: Message) -> str:
         return ""
     texts = [part.get("text") for part in content if isinstance(part, dict)]
     return "\n\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "FunctionName", "Name")
+CALL_ARGUMENTS = (
+    *("arguments", "args", "input", "parameters", "tool_kwargs", "tool_input", "toolInput", "kwargs", "tool_args"),
+    *("Arguments", "function_arguments"),
+)
+CALL_IDENTS = (
+    "id",
+    "tool_call_id",
+    "toolCallId",
+    "call_id",
+    "callId",
+    "toolUseId",
+    "tool_use_id",
+    "ref",
+    "Id",
+    "tool_id",
+)
+CALL_WRAPPERS = ("tool_call", "toolCall", "function", "functionCall", "function_call")
+
+
+def first_of(fields: dict[str, Any], keys: tuple[str, ...]) -> Any:
+    """The first of these that is there and is not null."""
+    return next((fields[key] for key in keys if fields.get(key) is not None), None)
+
+
+def call_of(call: Any) -> dict[str, Any] | None:
+    """A call in canonical shape; None for what names no tool."""
+    call = decode_json(call)
+    if not isinstance(call, dict):
+        return None
+    ident = first_of(call, CALL_IDENTS)
+    inner = call
+    # `{"function_call": {"function": {…}}}`: wrappers nest, and a loop of them in a document must end.
+    for _ in range(3):
+        wrapped = next(
+            (decode_json(inner[key]) for key in CALL_WRAPPERS if isinstance(decode_json(inner.get(key)), dict)), None
+        )
+        if wrapped is None:
+            break
+        inner = wrapped
+        ident = ident if ident is not None else first_of(inner, CALL_IDENTS)
+    name = first_of(inner, CALL_NAMES)
+    if name is None:
+        return None
+    # Semantic Kernel names a function by plug-in and function; models see both joined by a dash.
+    plugin = inner.get("plugin_name") or inner.get("PluginName")
+    if plugin and inner.get("function_name", inner.get("FunctionName")):
+        name = inner.get("name") or f"{plugin}-{first_of(inner, ('function_name', 'FunctionName'))}"
+    return tool_call(name, first_of(inner, CALL_ARGUMENTS), ident)
+
+
+def calls_in(calls: Any) -> list[dict[str, Any]]:
+    """The calls of a list (or its JSON, or an object of one); what is none is left out."""
+    listed = decode_json(calls)
+    if isinstance(listed, dict):
+        listed = [listed]
+    return [call for item in listed if (call := call_of(item)) is not None] if isinstance(listed, list) else []

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from evergold.conversation import conversation_of
-from evergold.conversation.reply import reply_of
+from evergold.conversation.assembly import reply_of
 from tests.builders import a_model_call, a_trace
 
 SYSTEM = {"role": "system", "content": "You are an airline agent."}

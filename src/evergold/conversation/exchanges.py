@@ -1,23 +1,100 @@
-"""Choose the exchange that holds the conversation of a trace: the model call that gave its answer, else its root."""
+"""Choose the exchange that holds the conversation of a trace: the model call that gave its answer, else its root.
 
-from collections.abc import Sequence
-from itertools import chain
+OpenTelemetry's gen_ai may send messages as log records: one for each message (`gen_ai.user.message`, `gen_ai.choice`), or one
+for the whole call (`gen_ai.client.inference.operation.details`). Intake stores each as a step of kind `event` below its span;
+`LoggedMessages` reads them with the span.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import chain, groupby
 from typing import Any
 
-from evergold.conversation.dropped_calls import answered_elsewhere, holds_question, restored
-from evergold.conversation.exchange import Exchange
-from evergold.conversation.logged_messages import LoggedMessages, Reader
-from evergold.conversation.nested_json import decoded
-from evergold.conversation.printed import prints
-from evergold.conversation.reading import ANSWERED, messages_in
-from evergold.conversation.shape import INSTRUCTING, Message, text_of
+from evergold.conversation.conventions import Exchange, OtelGenAISpans, SpanView, exchange_of
+from evergold.conversation.message import INSTRUCTING, Message, text_of
+from evergold.conversation.notations import decode_json, prints
+from evergold.conversation.pairs import holds_question, ids_of_lost_calls, restore_calls
+from evergold.conversation.reader import ANSWER_KEYS, messages_in
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span, Trace
 
+OWN = "evergold."  # attributes that intake adds
 CALLERS = ("llm", "event")
 
+ExchangeReader = Callable[[Span], Exchange]
 
-def main_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None, Span | None]:
+
+class LoggedMessages:
+    """The exchanges of a trace's spans, each read once, with what was logged beside them."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._read: dict[str, Exchange] = {}
+        self._spans = {span.id: span for span in spans}
+        self._requests: dict[str, list[Span]] = {}
+        events = sorted((span for span in spans if span.kind == "event"), key=lambda span: span.parent_id or span.id)
+        for parent, group in groupby(events, key=lambda span: span.parent_id or span.id):
+            for request in _split_requests(list(group)):
+                self._requests |= dict.fromkeys((span.id for span in request), request)
+                # Of several requests logged beside one span the last holds the conversation so far.
+                self._requests[parent] = [*_detail_events(self._requests.get(parent, ())), *request]
+
+    def exchange(self, span: Span) -> Exchange:
+        """What a span says, filled up from the log records of the same request."""
+        if span.id not in self._read:
+            self._read[span.id] = _fill_from_events(exchange_of(span), self._requests.get(span.id, ()))
+        return self._read[span.id]
+
+    def speaker(self, span: Span) -> Span:
+        """The model call that a log record belongs to; any other span is its own."""
+        above = self._spans.get(span.parent_id or "") if span.kind == "event" else None
+        return above if above is not None and above.kind == "llm" else span
+
+
+def _split_requests(events: list[Span]) -> list[list[Span]]:
+    """Events of one span, a list for each request: its choices end it. A record of a whole call stands alone."""
+    requests: list[list[Span]] = []
+    answered = True
+    for span in events:
+        message = span.name in OtelGenAISpans.MESSAGE_EVENTS or span.name == OtelGenAISpans.CHOICE
+        if not message or (answered and span.name != OtelGenAISpans.CHOICE) or not requests:
+            requests.append([])
+        requests[-1].append(span)
+        answered = not message or span.name == OtelGenAISpans.CHOICE
+    return requests
+
+
+def _detail_events(events: Sequence[Span]) -> list[Span]:
+    return [
+        span for span in events if span.name not in OtelGenAISpans.MESSAGE_EVENTS and span.name != OtelGenAISpans.CHOICE
+    ]
+
+
+def _fill_from_events(exchange: Exchange, events: Sequence[Span]) -> Exchange:
+    """An exchange with what its events say and it does not; messages of its own stand."""
+    own = exchange if exchange.input and exchange.output else Exchange()
+    asked = [one for span in events if span.name in OtelGenAISpans.MESSAGE_EVENTS for one in _messages_of_event(span)]
+    # With n > 1 each choice is an event; the first is what the app used.
+    answered = next(
+        (made for span in events if span.name == OtelGenAISpans.CHOICE if (made := _messages_of_event(span))), []
+    )
+    own = own or Exchange(asked, answered)
+    for span in _detail_events(events):
+        logged = exchange_of(span)
+        own = own or logged
+        exchange.tools = exchange.tools or logged.tools
+        exchange.parameters = logged.parameters | exchange.parameters
+    if own is not exchange and own:
+        exchange.input, exchange.output = own.input or exchange.input, own.output or exchange.output
+    return exchange
+
+
+def _messages_of_event(span: Span) -> list[dict[str, object]]:
+    attributes = SpanView.of(span).attributes
+    added = ("input.value", "input.mime_type", "output.value", "output.mime_type")
+    fields = {key: value for key, value in attributes.items() if not key.startswith(OWN) and key not in added}
+    return OtelGenAISpans.event_messages(span.name, fields)
+
+
+def choose_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None, Span | None]:
     """The exchange that holds the trace's conversation, and the span that says it."""
     if given := messages_in(trace.metadata.get("messages"), "input"):
         return Exchange(given, tools=tools_in(trace.metadata.get("tools"))), None
@@ -25,29 +102,37 @@ def main_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None,
     exchange = logged.exchange
     answer = (trace.output or "").strip()
     # The last call to end comes first: of two with the same output, the later one had the whole conversation.
-    calls = sorted((span for span in spans if span.kind in CALLERS), key=_ended, reverse=True)
-    chosen = _answering(calls, answer, exchange)
+    calls = sorted((span for span in spans if span.kind in CALLERS), key=_end_of, reverse=True)
+    chosen = _find_answering(calls, answer, exchange)
     root = next((span for span in spans if span.parent_id is None), None)
     # Without an answer the last call holds what was asked, and the turns before it.
-    if chosen is None and not answer and root is not None and calls and _longer(exchange(calls[0]), exchange(root)):
+    if (
+        chosen is None
+        and not answer
+        and root is not None
+        and calls
+        and _longer_conversation(exchange(calls[0]), exchange(root))
+    ):
         return exchange(calls[0]), calls[0]
     # No call's output is the answer (an agent put it together): the root knows what was asked of the whole.
     if chosen is None and root is not None and root.kind not in CALLERS and exchange(root).input:
         return exchange(root), root
     if chosen is None:
         others = [span for span in spans if span.kind not in (*CALLERS, "tool", "retriever", "embedding")]
-        chosen = _answering(others, answer, exchange) if answer else calls[0] if calls and exchange(calls[0]) else None
+        chosen = (
+            _find_answering(others, answer, exchange) if answer else calls[0] if calls and exchange(calls[0]) else None
+        )
     if chosen is None:
-        return own_text(trace), None
-    chosen = _innermost(logged.speaker(chosen), calls, exchange)
-    continued = _continued(exchange(chosen), chosen, calls, exchange)
-    if root is not None and root is not chosen and (longer := _longer(exchange(root), continued)):
+        return exchange_of_text(trace), None
+    chosen = _find_innermost(logged.speaker(chosen), calls, exchange)
+    continued = _prepend_earlier(exchange(chosen), chosen, calls, exchange)
+    if root is not None and root is not chosen and (longer := _longer_conversation(exchange(root), continued)):
         longer.tools, longer.parameters = continued.tools, continued.parameters
         return longer, chosen
     return continued, chosen
 
 
-def own_text(trace: Trace) -> Exchange | None:
+def exchange_of_text(trace: Trace) -> Exchange | None:
     """The messages that a trace without spans wrote as its input."""
     if trace.input.lstrip()[:1] not in ("{", "["):
         return None
@@ -58,19 +143,19 @@ def own_text(trace: Trace) -> Exchange | None:
     return own_exchange if own_exchange.input else None
 
 
-def _ended(span: Span) -> tuple[str, str]:
+def _end_of(span: Span) -> tuple[str, str]:
     moment = span.ended_at or span.started_at
     return (moment.isoformat() if moment else "", span.id)
 
 
-def _answering(spans: Sequence[Span], answer: str, exchange: Reader) -> Span | None:
+def _find_answering(spans: Sequence[Span], answer: str, exchange: ExchangeReader) -> Span | None:
     """The latest span whose output is the answer: to the letter, else as JSON, as the greater part of it or inside it.
 
     One that holds the question, too, comes before all others: a wrapper around a call repeats its answer without its messages.
     """
     if not answer:
         return None
-    given = decoded(answer)
+    given = decode_json(answer)
     to_the_letter = (span for span in spans if (span.output or "").strip() == answer and exchange(span))
     in_other_words = (span for span in spans if _is_answer(exchange(span), span, answer))
     inside = (span for span in spans if _is_printed(exchange(span), answer) or _is_stated(exchange(span), given))
@@ -82,17 +167,17 @@ def _answering(spans: Sequence[Span], answer: str, exchange: Reader) -> Span | N
     return first
 
 
-def _innermost(chosen: Span, calls: Sequence[Span], exchange: Reader) -> Span:
+def _find_innermost(chosen: Span, calls: Sequence[Span], exchange: ExchangeReader) -> Span:
     """The call inside a call that gave the same answer and holds more messages: a template was filled in between."""
     answer = _reply_text(chosen, exchange)
     for span in calls:
         inside = span.parent_id == chosen.id and span is not chosen and _reply_text(span, exchange) == answer
         if answer and inside and len(exchange(span).input) > len(exchange(chosen).input):
-            return _innermost(span, [call for call in calls if call is not chosen], exchange)
+            return _find_innermost(span, [call for call in calls if call is not chosen], exchange)
     return chosen
 
 
-def _reply_text(span: Span, exchange: Reader) -> str:
+def _reply_text(span: Span, exchange: ExchangeReader) -> str:
     output = exchange(span).output
     return (text_of(output[-1]) if output else span.output or "").strip()
 
@@ -110,7 +195,7 @@ def _is_stated(exchange: Exchange, given: Any) -> bool:
     texts = {key: value.strip() for key, value in given.items() if isinstance(value, str) and value.strip()}
     if not text or text not in texts.values():
         return False
-    stated = next((texts[key] for key in ANSWERED if key in texts), None)
+    stated = next((texts[key] for key in ANSWER_KEYS if key in texts), None)
     return text == stated or (stated is None and 2 * len(text) >= sum(map(len, texts.values())))
 
 
@@ -125,9 +210,9 @@ def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
     last = (exchange.output or exchange.input)[-1]
     if last["role"] != "assistant":
         return False
-    given = decoded(answer)
+    given = decode_json(answer)
     for call in last.get("tool_calls", ()):
-        arguments = decoded(call["function"]["arguments"])
+        arguments = decode_json(call["function"]["arguments"])
         # Structured output: the answer of the trace is the arguments of the call that a library forces the model to
         # make.
         if isinstance(given, dict | list) and given and (arguments == given or _holds(arguments, given)):
@@ -135,7 +220,7 @@ def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
         if _holds(arguments, answer):  # an agent that answers by a tool of its own, such as `final_answer`
             return True
     calls = [
-        {"name": call["function"]["name"], "arguments": decoded(call["function"]["arguments"])}
+        {"name": call["function"]["name"], "arguments": decode_json(call["function"]["arguments"])}
         for call in last.get("tool_calls", ())
     ]
     if calls and given == calls:
@@ -143,7 +228,7 @@ def _is_answer(exchange: Exchange, span: Span, answer: str) -> bool:
     text = text_of(last).strip() or (span.output or "").strip()
     if not text:
         return False
-    if isinstance(given, dict | list) and decoded(text) == given:
+    if isinstance(given, dict | list) and decode_json(text) == given:
         return True
     # Frameworks trim answers or add to them; half of it in common is still the same answer, a title is not.
     shorter, longer = sorted((text, answer), key=len)
@@ -154,11 +239,11 @@ def _holds(arguments: Any, given: Any) -> bool:
     return isinstance(arguments, dict) and len(arguments) == 1 and next(iter(arguments.values())) == given
 
 
-def _continued(known: Exchange, span: Span, calls: Sequence[Span], exchange: Reader) -> Exchange:
+def _prepend_earlier(known: Exchange, span: Span, calls: Sequence[Span], exchange: ExchangeReader) -> Exchange:
     """The exchange with what came before it, where a call sends only what is new, or a history without its calls."""
-    before = [call for call in calls if call is not span and _ended(call) <= _ended(span)]
+    before = [call for call in calls if call is not span and _end_of(call) <= _end_of(span)]
     for call in before:  # latest first
-        lacking = answered_elsewhere(known.input)
+        lacking = ids_of_lost_calls(known.input)
         if not lacking:
             return known
         earlier = exchange(call)
@@ -166,10 +251,10 @@ def _continued(known: Exchange, span: Span, calls: Sequence[Span], exchange: Rea
         if not lacking & made:
             continue
         if holds_question(known.input, earlier.input):
-            whole = restored(known.input, earlier.output)
+            whole = restore_calls(known.input, earlier.output)
         else:
             # The results answer calls of that earlier request, so its messages come before these.
-            whole = joined(earlier) + _without_instructions(known.input, earlier.input)
+            whole = join_sides(earlier) + _without_instructions(known.input, earlier.input)
         known = Exchange(whole, known.output, known.tools or earlier.tools, earlier.parameters | known.parameters)
     return known
 
@@ -179,9 +264,9 @@ def _without_instructions(messages: Sequence[Message], earlier: Sequence[Message
     return [m for m in messages if m["role"] not in INSTRUCTING or m.get("content") not in known]
 
 
-def _longer(root: Exchange, call: Exchange) -> Exchange | None:
+def _longer_conversation(root: Exchange, call: Exchange) -> Exchange | None:
     """The root's conversation where it holds the call's and more of the user's turns, with the call's instructions."""
-    whole, part = joined(root), joined(call)
+    whole, part = join_sides(root), join_sides(call)
     turns = [sum(message["role"] == "user" for message in messages) for messages in (whole, part)]
     if turns[0] <= turns[1]:
         return None
@@ -197,7 +282,7 @@ def _longer(root: Exchange, call: Exchange) -> Exchange | None:
     return Exchange([message for message in part if message["role"] in INSTRUCTING] + whole)
 
 
-def joined(exchange: Exchange) -> list[Message]:
+def join_sides(exchange: Exchange) -> list[Message]:
     """Input and output as one list; an output that repeats the input, as the states of graphs do, counts once."""
     asked, answered = exchange.input, exchange.output
     spoken = [message for message in asked if message["role"] not in INSTRUCTING]
@@ -205,11 +290,11 @@ def joined(exchange: Exchange) -> list[Message]:
     if spoken and any(message["role"] == "user" for message in answered):
         # A state may begin with a message of its own (the system prompt), or with the turns before this one.
         for skip in range(len(answered) - len(spoken) + 1):
-            if all(_same(one, other) for one, other in zip(spoken, answered[skip:], strict=False)):
+            if all(_is_same(one, other) for one, other in zip(spoken, answered[skip:], strict=False)):
                 head = [message for message in asked if message["role"] in INSTRUCTING]
                 return (head if answered[0]["role"] not in INSTRUCTING else []) + answered
     return asked + answered
 
 
-def _same(one: Message, other: Message) -> bool:
+def _is_same(one: Message, other: Message) -> bool:
     return one["role"] == other["role"] and text_of(one) == text_of(other)
