@@ -83,7 +83,9 @@ class Result:
 @contextmanager
 def running(contestant: Contestant, folder: Path) -> Iterator[tuple[str, int]]:
     """The server's address and process, once it answers."""
-    ours = {"PYTHONPATH": str(Path(__file__).parent.parent)} if contestant.port is None else {}
+    # The tree that this file belongs to, whatever is installed.
+    root = Path(__file__).parent.parent
+    ours = {"PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}"} if contestant.port is None else {}
     own = {name: value.replace(FOLDER, str(folder)) for name, value in contestant.env.items()}
     with subprocess.Popen(
         contestant.command,

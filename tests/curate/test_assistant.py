@@ -44,7 +44,9 @@ def grow(folder: Path, name: str) -> Grown:
     settings = {"EVERGOLD_HOME": str(home), "EVERGOLD_CURATION_POLICIES": str(policy)}
     with served(folder, EVERGOLD_CHECKS_BUILTIN="true", **settings) as url, calling(url) as client:
         ids = export_turns(read_turns(FOLDER / name), url)
-        client.post("/api/v1/curation").raise_for_status()
+        # A call answers after some seconds, done or not.
+        while client.post("/api/v1/curation").raise_for_status().json()["waiting"]:
+            pass
     return Grown(home, policy, ids)
 
 

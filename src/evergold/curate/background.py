@@ -4,7 +4,7 @@ The queue is a table, so it is bounded by the disk and survives a crash; the thr
 is tried again trace by trace, and a trace that fails by itself is set aside, counted and shown, never swallowed.
 
 Intake wakes it. It then waits for a quiet moment, or a second at most, because many traces at once cost far less than each
-by itself. Intake comes first: as long as traces come in, curation takes a fifth of the time, and the rest when they pause. What
+by itself. Intake comes first: as long as traces come in, curation takes a tenth of the time, and the rest when they pause. What
 other processes brought is found by looking now and then.
 When all is curated and nothing comes, it does what else can wait for such a moment, a little at a time.
 """
@@ -25,7 +25,7 @@ from evergold.store.curation import Changes
 POLL_SECONDS = 1.0
 QUIET_SECONDS = 0.2  # without a commit of intake, whose transactions follow each other in less when it is busy
 MOST_WAIT_SECONDS = 1.0
-REST = 4.0  # times as long as a batch took, curation waits for the next one while traces come in
+REST = 9.0  # times as long as a batch took, curation waits for the next one while traces come in
 POLITE_BATCH = 200  # small, because whoever writes meanwhile waits for it
 POLITE_SECONDS = 1.0  # a batch that took longer is followed by one of half its size: a detector or tagger may be slow
 MOST_STOP_SECONDS = 2.0  # for what waits when it is told to stop; then the batch under way is the last
