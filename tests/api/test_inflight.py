@@ -10,7 +10,7 @@ import pytest
 from evergold.api.middleware.inflight import SMALL, InFlight
 from evergold.errors import BadInput, TooLarge
 from evergold.settings import Settings
-from evergold.sources.otlp.body import MOST_MEMBERS, unpacked
+from evergold.sources.otlp import MOST_MEMBERS, unpack_body
 
 MB = 1 << 20
 
@@ -75,10 +75,10 @@ def test_a_body_that_does_not_arrive_is_408_and_its_room_is_free_again() -> None
 def test_gzip_of_some_members_is_unpacked_and_of_very_many_refused() -> None:
     text = json.dumps(list(range(50_000))).encode()
     parts = [gzip.compress(text[at : at + 1000]) for at in range(0, len(text), 1000)]
-    assert unpacked(b"".join(parts), "gzip", 32 * MB) == text
+    assert unpack_body(b"".join(parts), "gzip", 32 * MB) == text
     with pytest.raises(TooLarge, match="more than 1000 members"):
-        unpacked(gzip.compress(b"") * (MOST_MEMBERS + 1), "gzip", 32 * MB)
+        unpack_body(gzip.compress(b"") * (MOST_MEMBERS + 1), "gzip", 32 * MB)
     with pytest.raises(BadInput, match="ends too early"):
-        unpacked(b"".join(parts)[:-3], "gzip", 32 * MB)
+        unpack_body(b"".join(parts)[:-3], "gzip", 32 * MB)
     with pytest.raises(TooLarge, match="unpacks to more"):
-        unpacked(gzip.compress(b"x" * MB), "gzip", MB - 1)
+        unpack_body(gzip.compress(b"x" * MB), "gzip", MB - 1)

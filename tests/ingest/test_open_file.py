@@ -12,7 +12,7 @@ from evergold.ingest.open_file import Lines
 from evergold.ingest.report import KEPT_PROBLEMS, IngestReport
 from evergold.model.rejected import Rejected
 from evergold.seams import Source
-from evergold.sources import documents
+from evergold.sources import jsonl
 
 NATIVE = json.dumps({"id": "t1", "input": "Hi"}).encode()
 SPAN = {"traceId": "1" * 32, "spanId": "2" * 16, "name": "n"}
@@ -88,12 +88,12 @@ def test_a_report_counts_everything_and_keeps_the_first_problems() -> None:
 )
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
 def test_what_would_fill_the_memory_is_refused(data: bytes, pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(documents, "LONGEST_DOCUMENT", 4096)
+    monkeypatch.setattr(jsonl, "LONGEST_DOCUMENT", 4096)
     with pytest.raises(BadInput, match="is longer than 4,096 bytes; write one record a line"):
         read(pack(data), "native" if data.startswith(NATIVE) else "langfuse")
 
 
 def test_lines_and_documents_up_to_that_length_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     line = json.dumps({"id": "t1", "input": "x" * 1000}).encode() + b"\n"
-    monkeypatch.setattr(documents, "LONGEST_DOCUMENT", len(line))
+    monkeypatch.setattr(jsonl, "LONGEST_DOCUMENT", len(line))
     assert [record.id for record in read(line + NATIVE)] == ["t1", "t1"]

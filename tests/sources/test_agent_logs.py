@@ -10,8 +10,14 @@ from evergold.model.flow import Flow
 from evergold.sources.agents.atif import read_trajectory
 from evergold.sources.agents.claude_code import folder_name, read_session
 from evergold.sources.agents.codex import output_text, read_rollouts
-from evergold.sources.agents.log_lines import EPOCH, SHOWN_PROBLEMS, moment, text_of_blocks
-from evergold.sources.agents.requests import request_in, request_in_refusal
+from evergold.sources.agents.log_lines import (
+    EPOCH,
+    SHOWN_PROBLEMS,
+    moment,
+    request_in,
+    request_in_refusal,
+    text_of_blocks,
+)
 from tests.mutations import mutations
 
 AT = "2026-01-01T00:00:00Z"

@@ -11,13 +11,11 @@ from evergold.model.trace import SpanLine
 from evergold.seams import Source
 from evergold.sources.agents.trajectories import AgentLogs
 from evergold.sources.jsonl import NativeLines
-from evergold.sources.langfuse import LangfuseExport
-from evergold.sources.langfuse_batch import records_of_batch
+from evergold.sources.langfuse import LangfuseExport, merge_lines, records_of_batch
 from evergold.sources.langsmith import LangSmithExport
 from evergold.sources.mlflow import MlflowTraces
 from evergold.sources.otlp_file import OtlpFile
 from evergold.sources.phoenix import PhoenixExport
-from evergold.sources.stated_fields import merged
 from tests.mutations import mutations
 
 AT = "2026-01-01T00:00:00Z"
@@ -246,8 +244,8 @@ def test_events_of_a_batch_never_raise_and_can_be_merged() -> None:
     for changed in mutations(whole):
         for _, record in records_of_batch(changed):
             if isinstance(record, SpanLine):
-                assert merged(first, record).id == first.id
-                assert merged(record, first).id == record.id
+                assert merge_lines(first, record).id == first.id
+                assert merge_lines(record, first).id == record.id
 
 
 @pytest.mark.parametrize(
@@ -260,4 +258,4 @@ def test_events_of_a_batch_never_raise_and_can_be_merged() -> None:
     ],
 )
 def test_tags_of_two_events_are_united(before: Any, after: Any, both: Any) -> None:
-    assert merged(part(tags=before), part(tags=after)).metadata["tags"] == both
+    assert merge_lines(part(tags=before), part(tags=after)).metadata["tags"] == both

@@ -7,12 +7,12 @@ import pytest
 from evergold.model.nesting import MOST_KEYS
 from evergold.model.rejected import Rejected
 from evergold.model.trace import SpanLine
-from evergold.sources.documents import columns_of, documents
+from evergold.sources.conventions.read_span import line_of
+from evergold.sources.jsonl import columns_of, read_documents
+from evergold.sources.langfuse import is_mergeable, merge_lines, record_stated
 from evergold.sources.log_events import spans_of_logs
 from evergold.sources.otlp.json import attributes_of
-from evergold.sources.span_lines import line_of
-from evergold.sources.spans import Received, WireEvent, WireLog, WireSpan, require_few, shortened
-from evergold.sources.stated_fields import is_mergeable, merged, with_stated
+from evergold.sources.spans import Received, WireEvent, WireLog, WireSpan, require_few, shorten_texts
 
 TRACE, SPAN = "1" * 32, "2" * 16
 
@@ -92,12 +92,12 @@ def test_a_prompt_without_a_session_is_left_out() -> None:
     ],
 )
 def test_documents_of_a_file(lines: list[bytes], expected: list[Any]) -> None:
-    assert list(documents(lines, "f")) == expected
+    assert list(read_documents(lines, "f")) == expected
 
 
 @pytest.mark.parametrize("lines", [[b"{broken"], [b'{"a": 1}\n', b"{broken"], [b"a,b\n", b"1,2,3\n"]])
 def test_what_is_no_document_is_rejected_with_its_place(lines: list[bytes]) -> None:
-    assert any(isinstance(item, Rejected) and item.where.startswith("f") for item in documents(lines, "f"))
+    assert any(isinstance(item, Rejected) and item.where.startswith("f") for item in read_documents(lines, "f"))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_a_table_is_known_by_its_first_line(head: bytes, columns: list[str]) -> 
 
 
 def part(moment: str, unstated: set[str] = frozenset(), **fields: Any) -> SpanLine:  # type: ignore[assignment]
-    return with_stated(SpanLine(trace_id="t", id="s", **fields), moment, unstated)
+    return record_stated(SpanLine(trace_id="t", id="s", **fields), moment, unstated)
 
 
 def test_the_latest_event_states_a_field_whatever_the_order_of_arrival() -> None:
@@ -118,20 +118,20 @@ def test_the_latest_event_states_a_field_whatever_the_order_of_arrival() -> None
         part("2", name="late", metadata={"k": 2, "m": 3}),
     )
     for one, other in ((early, late), (late, early)):
-        both = merged(one, other)
+        both = merge_lines(one, other)
         assert (both.name, both.input) == ("late", "Q") and both.metadata["k"] == 2 and both.metadata["m"] == 3
-        assert is_mergeable(both) and merged(both, late) == merged(both, early) == both
+        assert is_mergeable(both) and merge_lines(both, late) == merge_lines(both, early) == both
 
 
 def test_the_start_is_that_of_the_first_event() -> None:
     first, second = part("1", started_at="2026-01-01T00:00:05Z"), part("2", started_at="2026-01-01T00:00:09Z")
-    assert merged(second, first).started_at == merged(first, second).started_at == first.started_at
+    assert merge_lines(second, first).started_at == merge_lines(first, second).started_at == first.started_at
 
 
 def test_a_default_that_was_not_stated_replaces_nothing() -> None:
     stated = part("1", kind="llm", status="failed")
     update = part("2", {"kind", "status"}, output="A")
-    both = merged(stated, update)
+    both = merge_lines(stated, update)
     assert (both.kind, both.status.value, both.output) == ("llm", "failed", "A")
 
 
@@ -163,10 +163,10 @@ def test_ids_have_the_shape_of_the_protocol(
 def test_long_texts_are_cut_inside_documents_and_say_so() -> None:
     cuts: list[int] = []
     value = {"a": "x" * 12, "b": ["short", '["' + "y" * 12 + '"]'], "n": 5}
-    cut = shortened(value, 10, lambda: cuts.append(1))
+    cut = shorten_texts(value, 10, lambda: cuts.append(1))
     assert cut["a"] == "xxxxxxxxxx… [2 more characters were cut on arrival]" and cut["n"] == 5
     assert cut["b"][0] == "short" and cut["b"][1].startswith('["yyyyyyyyyy… [2 more') and len(cuts) == 2
-    assert shortened('["a","b","c","d"]', 10, lambda: cuts.append(1)) == '["a","b","c","d"]' and len(cuts) == 2
+    assert shorten_texts('["a","b","c","d"]', 10, lambda: cuts.append(1)) == '["a","b","c","d"]' and len(cuts) == 2
 
 
 def test_a_record_of_too_many_attributes_is_refused() -> None:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from evergold.sources.conventions import messages
 from evergold.sources.conventions.messages import (
     input_text,
-    loaded,
-    numbered,
+    is_numbered,
     output_text,
+    parse_json,
     role_of,
     text_of,
     tool_calls_of,
@@ -105,12 +105,12 @@ def test_calls_in_every_spelling(call: dict[str, Any], expected: dict[str, Any])
     ("names", "there"), [(["p.0.x"], True), (["p.12"], True), (["p.x"], False), (["pp.0"], False), (["p."], False)]
 )
 def test_a_flattened_list_is_seen_by_its_numbers(names: list[str], there: bool) -> None:
-    assert numbered("p", names) == there
+    assert is_numbered("p", names) == there
 
 
 @pytest.mark.parametrize(("value", "expected"), [("[1]", [1]), ("[1", "[1"), (" {}", " {}"), (5, 5), ("null", "null")])
 def test_only_what_looks_like_json_is_loaded(value: Any, expected: Any) -> None:
-    assert loaded(value) == expected
+    assert parse_json(value) == expected
 
 
 contents = st.none() | st.sampled_from(["", "hello", '[{"type": "text", "text": "in JSON"}]', "[1]", 7])
@@ -138,7 +138,7 @@ listed_messages = st.lists(
 @given(listed_messages, st.sampled_from([messages.INPUT, messages.OUTPUT]))
 def test_the_short_way_to_a_text_gives_what_the_long_one_does(document: list[Any], side: int) -> None:
     text = messages._plain_text(document, side) if document else None
-    assert text is None or text == messages._unwrapped(document, side)
+    assert text is None or text == messages._unwrap_text(document, side)
 
 
 def test_plain_messages_take_the_short_way() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from evergold.conversation import conversation_of
 from evergold.model.trace import Trace
 from evergold.settings import Settings
-from evergold.sources.langfuse_batch import records_of_batch
+from evergold.sources.langfuse import records_of_batch
 from evergold.workspace import Workspace
 
 AT = "2026-01-01T00:00:0{}.000Z"

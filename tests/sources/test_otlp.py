@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evergold.errors import BadInput, TooLarge, Unsupported
-from evergold.sources.otlp.body import unpacked, wire_of
-from evergold.sources.spans import Wire, shortened
+from evergold.sources.otlp import unpack_body, wire_of
+from evergold.sources.spans import Wire, shorten_texts
 from tests.otlp import TRACE, a_span, json_body, protobuf_body, read_logs, read_traces, span_id
 
 MB = 1 << 20
@@ -105,15 +105,15 @@ def test_content_types() -> None:
 
 def test_gzip_of_several_members_is_unpacked() -> None:
     packed = gzip.compress(b"one ") + gzip.compress(b"two")
-    assert unpacked(packed, "gzip", MB) == b"one two"
-    assert unpacked(b"plain", None, MB) == b"plain"
+    assert unpack_body(packed, "gzip", MB) == b"one two"
+    assert unpack_body(b"plain", None, MB) == b"plain"
 
 
 def test_a_gzip_bomb_is_given_up_at_the_limit() -> None:
     bomb = gzip.compress(bytes(64 * MB))
     assert len(bomb) < MB
     with pytest.raises(TooLarge, match="unpacks to more than 1048576 bytes"):
-        unpacked(bomb, "gzip", MB)
+        unpack_body(bomb, "gzip", MB)
 
 
 @pytest.mark.parametrize(
@@ -121,19 +121,19 @@ def test_a_gzip_bomb_is_given_up_at_the_limit() -> None:
 )
 def test_broken_gzip_is_bad_input(body: bytes) -> None:
     with pytest.raises(BadInput, match="gzip"):
-        unpacked(body, "gzip", MB)
+        unpack_body(body, "gzip", MB)
 
 
 def test_other_encodings_and_large_bodies_are_refused() -> None:
     with pytest.raises(Unsupported, match="zstd"):
-        unpacked(b"x", "zstd", MB)
+        unpack_body(b"x", "zstd", MB)
     with pytest.raises(TooLarge, match="at most 2 are taken"):
-        unpacked(b"xxx", None, 2)
+        unpack_body(b"xxx", None, 2)
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:
     cuts: list[int] = []
-    value = shortened({"a": "x" * 12, "b": ["y" * 5, {"c": "z" * 11}], "d": 7}, 10, lambda: cuts.append(1))
+    value = shorten_texts({"a": "x" * 12, "b": ["y" * 5, {"c": "z" * 11}], "d": 7}, 10, lambda: cuts.append(1))
     assert value["a"] == "x" * 10 + "… [2 more characters were cut on arrival]"
     assert value["b"][0] == "yyyyy" and value["b"][1]["c"].startswith("z" * 10 + "…")
     assert len(cuts) == 2

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.sources.conventions import attribute_plan
-from evergold.sources.conventions.attribute_plan import MOST, plan_for
-from evergold.sources.conventions.read_span import ParsedSpan, read_span
-from evergold.sources.conventions.span_fields import raw_of
+from evergold.sources.conventions import names
+from evergold.sources.conventions.names import MOST_PLANS, plan_for
+from evergold.sources.conventions.read_span import ParsedSpan, raw_of, read_span
 from evergold.sources.spans import Wire, WireEvent, WireSpan
 from tests.otlp import a_span, protobuf_body, read_traces
 
@@ -390,10 +389,10 @@ def test_a_way_of_reading_is_remembered_for_some_sets_of_names_only() -> None:
     known = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m"}
     assert plan_for(known) is plan_for(dict(known))
     plan_for({"x" * 10_000: 1})
-    for number in range(2 * MOST):
+    for number in range(2 * MOST_PLANS):
         plan_for({f"name {number}": 1})
-    assert len(attribute_plan._known) <= MOST
-    assert not any("x" * 10_000 in names for names in attribute_plan._known)
+    assert len(names._plans) <= MOST_PLANS
+    assert not any("x" * 10_000 in known for known in names._plans)
 
 
 def test_everything_a_span_carried_is_kept() -> None:

@@ -10,7 +10,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from evergold.errors import BadInput, TooLarge
 from evergold.sources import spans as limits
 from evergold.sources.otlp import json as otlp_json
-from evergold.sources.otlp import protobuf, salvage
+from evergold.sources.otlp import protobuf
 from tests.otlp import a_span, pairs
 
 MARK = "to be replaced"
@@ -48,7 +48,7 @@ def _length(value: bytes) -> bytes:
 def test_spans_that_are_no_utf8_are_refused_and_the_others_kept(good: list[bool]) -> None:
     received = protobuf.read_traces(request_of(*("fine" if each else MARK for each in good)))
     assert [span.attributes["input.value"] for span in received.spans] == ["fine"] * sum(good)
-    assert received.refused == [f"span 'n': {salvage.REASON}"] * good.count(False)
+    assert received.refused == [f"span 'n': {protobuf.REASON}"] * good.count(False)
 
 
 def test_a_resource_that_is_no_utf8_costs_its_attributes_alone() -> None:
@@ -67,7 +67,7 @@ def test_where_only_a_resource_or_scope_is_no_utf8_all_spans_are_kept(part: str)
         by_resource.scope_spans[0].scope.name = MARK
     received = protobuf.read_traces(request.SerializeToString().replace(MARK.encode(), NOT_UTF8))
     assert [span.attributes["input.value"] for span in received.spans] == ["fine", "good"]
-    assert received.refused == [f"{part} of spans is left out: {salvage.REASON}"]
+    assert received.refused == [f"{part} of spans is left out: {protobuf.REASON}"]
 
 
 def test_a_value_nested_too_deep_costs_its_span_alone() -> None:
@@ -76,7 +76,7 @@ def test_a_value_nested_too_deep_costs_its_span_alone() -> None:
     scope = b"\x12" + _length(span) + span
     whole = request_of("fine") + b"\x0a" + _length(b"\x12" + _length(scope) + scope) + b"\x12" + _length(scope) + scope
     received = protobuf.read_traces(whole)
-    assert len(received.spans) == 1 and received.refused == [f"span 'deep': {salvage.REASON}"]
+    assert len(received.spans) == 1 and received.refused == [f"span 'deep': {protobuf.REASON}"]
 
 
 def test_log_records_too() -> None:
@@ -86,7 +86,7 @@ def test_log_records_too() -> None:
     records.add(event_name="bad").body.string_value = MARK
     received = protobuf.read_logs(request.SerializeToString().replace(MARK.encode(), NOT_UTF8))
     assert [log.body for log in received.logs] == ["fine"]
-    assert received.refused == [f"log record 'bad': {salvage.REASON}"]
+    assert received.refused == [f"log record 'bad': {protobuf.REASON}"]
 
 
 @pytest.mark.parametrize("body", [b"\x0a\x03abc", b"\x0a\xff", b"\x0b", b"\xff" * 30, request_of("fine")[:-3]])
@@ -110,7 +110,7 @@ def test_a_request_with_one_changed_byte_is_read_or_refused(at: int, byte: int) 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_taken_apart_or_refused(body: bytes) -> None:
     try:
-        parts = list(salvage.fields(body))
+        parts = list(protobuf.wire_fields(body))
     except DecodeError:
         return
     assert b"".join(part.raw for part in parts) == body
@@ -118,7 +118,7 @@ def test_any_bytes_are_taken_apart_or_refused(body: bytes) -> None:
 
 def test_too_many_parts_are_refused_before_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_RECORDS", 5)
-    monkeypatch.setattr(salvage, "MOST_PARTS", 5)
+    monkeypatch.setattr(protobuf, "MOST_PARTS", 5)
     for body in (b"\x0a\x00" * 6, request_of(*["x"] * 6)):
         with pytest.raises(TooLarge, match=r"6 .* in one request; at most 5 are taken"):
             protobuf.read_traces(body)

@@ -8,8 +8,7 @@ import pytest
 
 from evergold.errors import BadInput, NotFound, Unavailable
 from evergold.model.flow import Action
-from evergold.sources.gotime import parse_time
-from evergold.sources.sidekick import SidekickSource, default_database
+from evergold.sources.sidekick import SidekickSource, default_database, parse_time
 from tests.sidekick_db import SidekickDb
 
 

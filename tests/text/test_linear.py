@@ -15,7 +15,7 @@ from evergold.extract.message import _SPACES
 from evergold.generate.sentences import _LINK
 from evergold.judge.code import STRONG, _inside, _share_alike, _tokens
 from evergold.judge.grading_rules import _items
-from evergold.sources.agents.requests import request_in
+from evergold.sources.agents.log_lines import request_in
 from evergold.text.markers import _SPACED_MARKER
 
 SIZE, FACTOR, TRIES = 20_000, 9.0, 4

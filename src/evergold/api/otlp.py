@@ -20,7 +20,7 @@ from evergold.api.roles import needing
 from evergold.ingest.ingest import answered
 from evergold.ingest.write_spans import SpansWritten
 from evergold.model.access import Role
-from evergold.sources.otlp.body import unpacked, wire_of
+from evergold.sources.otlp import unpack_body, wire_of
 from evergold.sources.spans import Wire
 from evergold.workspace import Workspace
 
@@ -74,8 +74,8 @@ async def _body(request: Request) -> tuple[Wire, bytes]:
     packed = await request.body()
     # Unpacking a large body on the event loop would stop all other requests for its duration.
     if encoding is not None and len(packed) > LARGE_PACKED:
-        return wire, await run_in_threadpool(unpacked, packed, encoding, limit)
-    return wire, unpacked(packed, encoding, limit)
+        return wire, await run_in_threadpool(unpack_body, packed, encoding, limit)
+    return wire, unpack_body(packed, encoding, limit)
 
 
 async def _received(receive: Receive, body: bytes, wire: Wire, *, here: bool) -> SpansWritten:

@@ -24,6 +24,24 @@ ROLES = {
 }
 KNOWN_ROLES = frozenset(ROLES.values())
 INSTRUCTING = frozenset({"system", "developer"})
+CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "FunctionName", "Name")
+CALL_ARGUMENTS = (
+    *("arguments", "args", "input", "parameters", "tool_kwargs", "tool_input", "toolInput", "kwargs", "tool_args"),
+    *("Arguments", "function_arguments"),
+)
+CALL_IDENTS = (
+    "id",
+    "tool_call_id",
+    "toolCallId",
+    "call_id",
+    "callId",
+    "toolUseId",
+    "tool_use_id",
+    "ref",
+    "Id",
+    "tool_id",
+)
+CALL_WRAPPERS = ("tool_call", "toolCall", "function", "functionCall", "function_call")
 
 
 class Piece(NamedTuple):
@@ -177,26 +195,6 @@ def text_of(message: Message) -> str:
         return ""
     texts = [part.get("text") for part in content if isinstance(part, dict)]
     return "\n\n".join(text for text in texts if isinstance(text, str) and text)
-
-
-CALL_NAMES = ("name", "tool_name", "toolName", "function_name", "functionName", "FunctionName", "Name")
-CALL_ARGUMENTS = (
-    *("arguments", "args", "input", "parameters", "tool_kwargs", "tool_input", "toolInput", "kwargs", "tool_args"),
-    *("Arguments", "function_arguments"),
-)
-CALL_IDENTS = (
-    "id",
-    "tool_call_id",
-    "toolCallId",
-    "call_id",
-    "callId",
-    "toolUseId",
-    "tool_use_id",
-    "ref",
-    "Id",
-    "tool_id",
-)
-CALL_WRAPPERS = ("tool_call", "toolCall", "function", "functionCall", "function_call")
 
 
 def first_of(fields: dict[str, Any], keys: tuple[str, ...]) -> Any:

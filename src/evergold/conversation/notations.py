@@ -17,6 +17,15 @@ from evergold.model.nesting import MOST_LEVELS
 
 DEEPEST_JSON = 8  # times a text is read as JSON that holds a text that is JSON …
 JSON_STARTS = ("{", "[", '"')
+PRINTED_OBJECT = re.compile(r"\s*[A-Za-z_][\w.]*\([A-Za-z_]\w*=")
+MOST_COMPARED = 60  # characters that are compared: printed forms are often cut
+FEWEST_COMPARED = 12
+LONGEST_PRINTED = 200_000  # characters that are parsed
+PRINTED_AS = "printed_as"  # the name of the class, beside the fields of a printed object
+PRINTED_TEXT = (
+    r"""'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)"""  # one that does not end goes on to the end: no second look
+)
+PRINTED_MEMBER = re.compile(rf"({PRINTED_TEXT})|<[\w.]+: ({PRINTED_TEXT}|-?\d+)>|<[^<>]*>", re.DOTALL)
 
 
 def decode_json(value: Any) -> Any:
@@ -105,17 +114,6 @@ def fill_last_message(items: list[Any], roles: tuple[str, ...], text: str | None
                 message["content"] = text
             return items
     return items
-
-
-PRINTED_OBJECT = re.compile(r"\s*[A-Za-z_][\w.]*\([A-Za-z_]\w*=")
-MOST_COMPARED = 60  # characters that are compared: printed forms are often cut
-FEWEST_COMPARED = 12
-LONGEST_PRINTED = 200_000  # characters that are parsed
-PRINTED_AS = "printed_as"  # the name of the class, beside the fields of a printed object
-PRINTED_TEXT = (
-    r"""'(?:[^'\\]|\\.)*(?:'|\Z)|"(?:[^"\\]|\\.)*(?:"|\Z)"""  # one that does not end goes on to the end: no second look
-)
-PRINTED_MEMBER = re.compile(rf"({PRINTED_TEXT})|<[\w.]+: ({PRINTED_TEXT}|-?\d+)>|<[^<>]*>", re.DOTALL)
 
 
 def prints(printed: str | None, text: str) -> bool:

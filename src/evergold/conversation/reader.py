@@ -26,6 +26,8 @@ from evergold.conversation.message import (
 from evergold.conversation.notations import PRINTED_AS, decode_json, parse_printed
 from evergold.conversation.tools import is_offer
 
+Side = Literal["input", "output"]
+
 CONTENT_KEYS = ("content", "parts", "contents", "text", "blocks", "message_content", "value")
 CALL_KEYS = ("tool_calls", "toolCalls", "function_call", "functionCall", "tool_call")
 REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
@@ -36,6 +38,25 @@ IDENTS = ("tool_call_id", "toolCallId", "tool_use_id", "call_id", "toolUseId")
 SPEAKERS = frozenset({"human", "ai", "user", "assistant", "system", "model"})
 PLAIN_ROLES = ("system", "user", "assistant")
 DEEPEST_MESSAGE = 6
+DEEPEST_DOCUMENT = 10
+SYSTEM_KEYS = (
+    *("system", "system_instruction", "systemInstruction", "system_instructions", "instructions", "system_prompt"),
+    *("preamble", "systemPrompt"),
+)
+LIST_KEYS = ("messages", "contents", "chat_history", "history", "conversation", "new_messages", "all_messages")
+QUESTION_KEYS = (
+    *("input", "prompt", "message", "query", "question", "user_input", "inputs", "request", "llm_request"),
+    "prompts",
+)
+ANSWER_KEYS = (
+    *("choices", "candidates", "generations", "replies", "output", "outputs", "message", "response", "result"),
+    *("update", "content", "completion", "answer", "text", "output_text", "final_output", "llm_response", "raw"),
+    *("generation", "return_values", "results"),
+)
+NESTING_KEYS = ("kwargs", "config", "args", "body", "invocation_params", "data", "state", "values", "node", "value")
+# Google's client calls functions itself, and lists what was said so far.
+AUTOMATIC = "automatic_function_calling_history"
+FINAL = frozenset({"choices", "candidates", "generations", "replies"})
 
 
 def messages_of(item: Any, depth: int = 0) -> list[Message] | None:
@@ -230,37 +251,6 @@ def _extra(item: dict[str, Any], content_key: str | None) -> dict[str, Any]:
     if role is not None and str(role).lower() not in ROLES and role_named(role) in KNOWN_ROLES:
         rest.setdefault("role", str(role))
     return (given if isinstance(given, dict) else {}) | rest
-
-
-Side = Literal["input", "output"]
-
-DEEPEST_DOCUMENT = 10
-SYSTEM_KEYS = (
-    *("system", "system_instruction", "systemInstruction", "system_instructions", "instructions", "system_prompt"),
-    *("preamble", "systemPrompt"),
-)
-LIST_KEYS = ("messages", "contents", "chat_history", "history", "conversation", "new_messages", "all_messages")
-QUESTION_KEYS = (
-    "input",
-    "prompt",
-    "message",
-    "query",
-    "question",
-    "user_input",
-    "inputs",
-    "request",
-    "llm_request",
-    "prompts",
-)
-ANSWER_KEYS = (
-    *("choices", "candidates", "generations", "replies", "output", "outputs", "message", "response", "result"),
-    *("update", "content", "completion", "answer", "text", "output_text", "final_output", "llm_response", "raw"),
-    *("generation", "return_values", "results"),
-)
-NESTING_KEYS = ("kwargs", "config", "args", "body", "invocation_params", "data", "state", "values", "node", "value")
-# Google's client calls functions itself, and lists what was said so far.
-AUTOMATIC = "automatic_function_calling_history"
-FINAL = frozenset({"choices", "candidates", "generations", "replies"})
 
 
 def messages_in(value: Any, side: Side) -> list[Message]:

@@ -20,6 +20,21 @@ NESTED = ("config", "kwargs", "invocation_params", "options", "body", "llm_reque
 WRAPPERS = ("function", "toolSpec", "tool")
 DECLARATIONS = ("function_declarations", "functionDeclarations")
 DEEPEST_OFFER = 6
+IDENT_ATTRIBUTES = (
+    "gen_ai.tool.call.id",
+    "ai.toolCall.id",
+    "tool_call.id",
+    "tool.call_id",
+    "tool_call_id",
+    "tool.id",
+    "call_id",
+)
+PARAMETERS = "tool.parameters"
+ARGUMENT_ATTRIBUTES = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", PARAMETERS, "input.value")
+RESULT_ATTRIBUTES = ("gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value")
+SCHEMA_ATTRIBUTES = ("gen_ai.tool.json_schema", "tool.json_schema", PARAMETERS)
+DESCRIPTION_ATTRIBUTES = ("gen_ai.tool.description", "tool.description")
+ARGUMENT_WRAPPERS = ("input_str", "inputs", "kwargs", "input", "args", "arguments")
 
 
 def tools_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
@@ -122,23 +137,6 @@ def _lowercase_types(schema: Any) -> Any:
             for key, value in schema.items()
         }
     return [_lowercase_types(item) for item in schema] if isinstance(schema, list) else schema
-
-
-IDENT_ATTRIBUTES = (
-    "gen_ai.tool.call.id",
-    "ai.toolCall.id",
-    "tool_call.id",
-    "tool.call_id",
-    "tool_call_id",
-    "tool.id",
-    "call_id",
-)
-PARAMETERS = "tool.parameters"
-ARGUMENT_ATTRIBUTES = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments", PARAMETERS, "input.value")
-RESULT_ATTRIBUTES = ("gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value")
-SCHEMA_ATTRIBUTES = ("gen_ai.tool.json_schema", "tool.json_schema", PARAMETERS)
-DESCRIPTION_ATTRIBUTES = ("gen_ai.tool.description", "tool.description")
-ARGUMENT_WRAPPERS = ("input_str", "inputs", "kwargs", "input", "args", "arguments")
 
 
 @dataclass(slots=True)

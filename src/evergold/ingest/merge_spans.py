@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from evergold.model.trace import SpanLine, TraceStatus
-from evergold.sources.stated_fields import is_mergeable, merged
+from evergold.sources.langfuse import is_mergeable, merge_lines
 from evergold.store.compact.differences import carried_by
 from evergold.store.compact.sharing import unshare_texts
 from evergold.store.rows import SpanKey, SpanRow
@@ -34,7 +34,7 @@ def merge_spans(connection: Connection, lines: Sequence[SpanLine]) -> tuple[list
         if key not in parts or (key in stored and key not in replaceable):
             others.append(line)
         else:
-            together[key] = merged(together[key], line) if key in together else line
+            together[key] = merge_lines(together[key], line) if key in together else line
     return [*others, *together.values()], replaceable
 
 

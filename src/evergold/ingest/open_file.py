@@ -13,7 +13,7 @@ from evergold import plugins
 from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
 from evergold.seams import Incoming, OfUnits, Source
-from evergold.sources import documents
+from evergold.sources import jsonl
 from evergold.storage.packing import unpacked
 
 SNIFF = 64 * 1024
@@ -92,11 +92,11 @@ class Lines:
         ahead = list(BytesIO(self._ahead))
         self._ahead = b""
         if ahead and not ahead[-1].endswith(b"\n"):
-            ahead[-1] += self._text.readline(documents.LONGEST_DOCUMENT)
+            ahead[-1] += self._text.readline(jsonl.LONGEST_DOCUMENT)
         yield from ahead
-        while line := self._text.readline(documents.LONGEST_DOCUMENT):
-            if len(line) == documents.LONGEST_DOCUMENT and not line.endswith(b"\n"):
-                raise documents.too_long(self.name, "a line")
+        while line := self._text.readline(jsonl.LONGEST_DOCUMENT):
+            if len(line) == jsonl.LONGEST_DOCUMENT and not line.endswith(b"\n"):
+                raise jsonl.too_long(self.name, "a line")
             yield line
 
     def _source(self, head: bytes, named: str | None, sources: dict[str, Source]) -> Source:

@@ -16,9 +16,9 @@ from evergold.redact.bounded import BoundedRedactor
 from evergold.redact.fields import FieldRedactor
 from evergold.redact.keys import Keys
 from evergold.settings import Settings
+from evergold.sources.conventions.read_span import content_of, stamp_of
 from evergold.sources.conventions.scores import WireScore, result_score, scores_in
-from evergold.sources.conventions.span_fields import content_of, stamp_of
-from evergold.sources.spans import Received, Wire, WireSpan, shortened
+from evergold.sources.spans import Received, Wire, WireSpan, shorten_texts
 from evergold.store.compact.differences import pack
 from evergold.store.compact.sharing import unshared
 from evergold.store.rows import RAW, SpanRow, TraceRow
@@ -126,9 +126,9 @@ def prepare_request(received: Received, cleaner: FieldRedactor, longest: int, si
     for span in received.spans:
         # A body that is smaller than the limit cannot hold a text that is larger.
         if size > longest:
-            span.attributes = shortened(span.attributes, longest, lambda: cuts.append(None))
+            span.attributes = shorten_texts(span.attributes, longest, lambda: cuts.append(None))
             for event in span.events:
-                event.attributes = shortened(event.attributes, longest, lambda: cuts.append(None))
+                event.attributes = shorten_texts(event.attributes, longest, lambda: cuts.append(None))
     private = _with_private_text(received.spans, cleaner)
     prepared_rows: list[SpanWithFacts] = []
     # One look at all spans together found which of them hold anything private; most requests hold nothing.

@@ -11,7 +11,7 @@ from evergold.ingest.feedback import apply_feedback, apply_pending
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.report import IngestReport
 from evergold.ingest.summarise import SpanFacts, facts, summarise, trace_row, usable_facts
-from evergold.sources.span_lines import score_line
+from evergold.sources.conventions.read_span import score_line
 from evergold.store.case_growth import note_growth
 from evergold.store.compact.recent_spans import RecentSpans
 from evergold.store.compact.sharing import unshare_texts

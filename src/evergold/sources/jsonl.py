@@ -1,16 +1,26 @@
-"""Native trace lines: one JSON object per line, of `type` trace (the default), score, correction or reaction."""
+"""Files of JSON: native trace lines, and documents as people export them.
 
+A native line is one object of `type` trace (the default), score, correction or reaction. An export is JSON of one object per
+line, one array, or one object spread over many lines; or CSV.
+"""
+
+import csv
+import sys
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Record
 from evergold.seams import Incoming
 
 RECORD: TypeAdapter[Incoming] = TypeAdapter(Record)
+SHOWN = 2000
+LONGEST_DOCUMENT = 512 << 20  # bytes, of a line or of a whole file; decoding takes several times as much memory
 
 
 class NativeLines:
@@ -53,3 +63,78 @@ def _shown(value: dict[str, Any]) -> str | None:
 
 def _short(line: bytes) -> str:
     return line[:2000].decode("utf-8", "replace").strip()
+
+
+def read_documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
+    """Each document with its place. A file whose first line is no document of its own is read as one document.
+
+    A table is a document per row; a cell that is empty says nothing, and one that holds JSON is left to whoever reads it.
+    """
+    source = iter(lines)
+    first = next((line for line in source if line.strip()), b"")
+    if columns_of(first):
+        yield from _rows(chain([first], source), name)
+        return
+    try:
+        orjson.loads(first)
+    except orjson.JSONDecodeError:
+        yield from _whole(b"".join(_limit_length(chain([first], source), name)), name)
+        return
+    for number, line in enumerate(chain([first], source), 1):
+        if line.strip():
+            yield from _parts(line, f"{name}:{number}")
+
+
+def _limit_length(lines: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The lines of one document. A packed file of a few megabytes may hold more than any memory."""
+    size = 0
+    for line in lines:
+        size += len(line)
+        if size > LONGEST_DOCUMENT:
+            raise too_long(name, "one document of JSON")
+        yield line
+
+
+def too_long(name: str, what: str) -> BadInput:
+    return BadInput(
+        f"{name}: {what} is longer than {LONGEST_DOCUMENT:,} bytes; write one record a line, or several files"
+    )
+
+
+def columns_of(head: bytes) -> list[str]:
+    """The names in the first line of a table; none when it is no table."""
+    line = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").strip()
+    if not line or line[0] in "{[" or "," not in line:
+        return []
+    return [name.strip() for name in next(csv.reader([line]))]
+
+
+def _rows(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
+    # Python refuses cells over 128 KB by default; a cell may hold a whole conversation.
+    csv.field_size_limit(sys.maxsize)
+    table = csv.DictReader(line.decode("utf-8", "replace") for line in lines)
+    for row in table:
+        where = f"{name}:{table.line_num}"
+        if None in row:
+            yield Rejected(where=where, reason="more cells than columns")
+        else:
+            yield where, {key: cell for key, cell in row.items() if cell}
+
+
+def _whole(text: bytes, name: str) -> Iterator[tuple[str, Any] | Rejected]:
+    if text.strip():
+        yield from _parts(text, name)
+
+
+def _parts(text: bytes, where: str) -> Iterator[tuple[str, Any] | Rejected]:
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError as problem:
+        yield Rejected(where=where, reason=f"not JSON: {problem}", record=text[:SHOWN].decode("utf-8", "replace"))
+        return
+    # Langfuse's interface wraps a page as `{"data": […], "meta": …}`.
+    listed = value.get("data") if isinstance(value, dict) and isinstance(value.get("data"), list) else value
+    if isinstance(listed, list):
+        yield from ((f"{where}[{index}]", item) for index, item in enumerate(listed))
+    else:
+        yield where, value

@@ -1,13 +1,20 @@
-"""Langfuse exports: traces, observations and scores, as its API, its interface and its scheduled exports write them.
+"""Langfuse: traces, observations and scores, from exports and from the batches of events that its older libraries send.
 
-A trace becomes the root step of a trace here and its observations the steps below it, so that files of traces, of
-observations and of scores can be read in any order. Enriched observations say themselves what their trace is (user, session,
-name, tags); then there is no file of traces, and the observation without a parent is the root. Both spellings of a key are known
-(`traceId`, `trace_id`), and tables as well as JSON.
+Exports are read as its API, its interface and its scheduled exports write them. A trace becomes the root step of a trace here
+and its observations the steps below it, so that files of traces, of observations and of scores can be read in any order.
+Enriched observations say themselves what their trace is (user, session, name, tags); then there is no file of traces, and the
+observation without a parent is the root. Both spellings of a key are known (`traceId`, `trace_id`), and tables as well as JSON.
+
+A batch holds events that create and update traces, observations and scores. Each event of a trace or an observation becomes a
+span line that records which of its fields the event stated, and when. The libraries send the output of an observation after its
+input, often in another batch: `merge_lines`, which `ingest/merge_spans.py` calls, puts the lines of one id together by these
+times. The rules are Langfuse's: for each field the event with the latest time stands, whatever the order of arrival; a null
+states nothing; the start is that of the first event; metadata and tags are united. Merging is idempotent, so a batch that is
+sent again changes nothing. The times are kept with the span, as one of its attributes.
 """
 
-from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,10 +22,10 @@ from pydantic import ValidationError
 from evergold.model.rejected import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
-from evergold.sources.conventions.messages import as_json, input_text, loaded, output_text
+from evergold.sources.conventions.messages import as_json, input_text, output_text, parse_json
 from evergold.sources.conventions.names import KINDS
 from evergold.sources.conventions.scores import LABELS
-from evergold.sources.documents import columns_of, documents
+from evergold.sources.jsonl import columns_of, read_documents
 
 SOURCES = {"ANNOTATION": ScoreSource.HUMAN, "EVAL": ScoreSource.LLM_JUDGE, "API": ScoreSource.SYSTEM}
 SIGNS = (
@@ -35,6 +42,20 @@ SIGNS = (
 INPUT_TOKENS = ("input", "promptTokens", "prompt_tokens", "input_tokens")  # OpenAI's usage may be passed on as it is
 OUTPUT_TOKENS = ("output", "completionTokens", "completion_tokens", "output_tokens")
 NON_NUMERIC = ("CATEGORICAL", "TEXT")  # kinds of score whose number is an index, or stands for nothing
+STATED = "langfuse.event.fields"  # attribute: the fields of the span by the time of the event that stated them
+LINE_FIELDS = ("parent_id", "name", "kind", "status", "started_at", "ended_at")
+SIDES = ("input", "output")
+ATTRIBUTES = "attributes"
+Fields = dict[str, Any]
+OBSERVATIONS = (
+    *("generation", "span", "event", "agent", "tool", "chain", "retriever", "evaluator", "embedding", "guardrail"),
+)
+# Fields of a span line that have a value even where the event gives none, with the spellings under which it gives one.
+DEFAULTED = {
+    "kind": ("type",),
+    "status": ("level",),
+    "parent_id": ("parentObservationId", "parent_observation_id"),
+}
 
 
 class LangfuseExport:
@@ -45,7 +66,7 @@ class LangfuseExport:
         return any(sign in columns if columns else f'"{sign}"'.encode() in head for sign in SIGNS)
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
-        for item in documents(lines, name):
+        for item in read_documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
             elif isinstance(item[1], dict):
@@ -105,7 +126,7 @@ def _root(trace: Exported) -> SpanLine:
     facts = {
         "session_id": trace.get("session_id"),
         "user_id": trace.get("user_id"),
-        "tags": loaded(trace.get("tags")),
+        "tags": parse_json(trace.get("tags")),
         "metadata": _object(trace.get("metadata")),
     }
     return SpanLine(
@@ -116,8 +137,8 @@ def _root(trace: Exported) -> SpanLine:
         input=input_text(trace.get("input")),
         output=output_text(trace.get("output")),
         started_at=started,
-        ended_at=_later(started, trace.get("latency")),
-        metadata={key: value for key, value in facts.items() if value} | _carried(trace, "trace"),
+        ended_at=_add_seconds(started, trace.get("latency")),
+        metadata={key: value for key, value in facts.items() if value} | _exported_attributes(trace, "trace"),
     )
 
 
@@ -128,7 +149,7 @@ def _observation(observation: Exported) -> SpanLine:
         "session_id": observation.get("session_id"),
         "user_id": observation.get("user_id"),
         "trace_name": observation.get("trace_name"),
-        "tags": loaded(observation.get("tags")),
+        "tags": parse_json(observation.get("tags")),
         "model": observation.get("provided_model_name", "model"),
         "input_tokens": _first(usage, INPUT_TOKENS),
         "output_tokens": _first(usage, OUTPUT_TOKENS),
@@ -153,18 +174,18 @@ def _observation(observation: Exported) -> SpanLine:
         started_at=observation.get("start_time"),
         ended_at=observation.get("end_time"),
         metadata={key: value for key, value in facts.items() if value not in (None, {}, [], "")}
-        | _carried(observation, "observation"),
+        | _exported_attributes(observation, "observation"),
     )
 
 
-def _carried(exported: Exported, level: str) -> dict[str, Any]:
+def _exported_attributes(exported: Exported, level: str) -> dict[str, Any]:
     """Input and output as they came, where they are more than a text, and what the model was called with.
 
     Under the names that Langfuse's own library sends them by, so that messages are read from both in one way.
     """
     attributes: dict[str, Any] = {}
     for side in ("input", "output"):
-        value = loaded(exported.get(side))
+        value = parse_json(exported.get(side))
         if isinstance(value, dict | list) and value:
             attributes[f"langfuse.{level}.{side}"] = as_json(value)
     if parameters := _object(exported.get("model_parameters")):
@@ -201,7 +222,7 @@ def _score(score: Exported, where: str) -> ScoreLine | Rejected:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    parsed = loaded(value)
+    parsed = parse_json(value)
     return parsed if isinstance(parsed, dict) else {}
 
 
@@ -217,10 +238,176 @@ def _number(value: Any) -> Any:
         return None
 
 
-def _later(moment: Any, seconds: Any) -> Any:
+def _add_seconds(moment: Any, seconds: Any) -> Any:
     if not isinstance(moment, str) or not isinstance(seconds, (int, float)):
         return None
     try:
         return datetime.fromisoformat(moment) + timedelta(seconds=seconds)
     except (ValueError, OverflowError):  # the record is refused for the time itself, where that is what is wrong
         return None
+
+
+def record_stated(line: SpanLine, moment: str, unstated: Collection[str]) -> SpanLine:
+    """The line with a record of what it states: all that has a value, but for the `unstated` fields."""
+    stated = sorted(name for name in _fields_of(line) if name not in unstated)
+    attributes = {**line.metadata.get(ATTRIBUTES, {}), STATED: {moment: stated}}
+    return line.model_copy(update={"metadata": {**line.metadata, ATTRIBUTES: attributes}})
+
+
+def is_mergeable(line: SpanLine) -> bool:
+    """Whether the line records what it states."""
+    return STATED in _attributes(line)
+
+
+def merge_lines(first: SpanLine, later: SpanLine) -> SpanLine:
+    """Put two parts of one span together; `later` arrived later, which decides where their times are equal."""
+    before, after = _fields_of(first), _fields_of(later)
+    old, new = _times_of(first), _times_of(later)
+    fields, times = dict(before), dict(old)
+    for name in after:
+        # A default of the line (a kind, a status) that the event did not state never replaces what is known.
+        if name not in new and name in before:
+            continue
+        moment = new.get(name, "")
+        known = name in old
+        if known and isinstance(before.get(name), dict) and isinstance(after[name], dict):
+            fields[name] = _unite_fields(before[name], after[name], newer=moment >= old[name])
+        elif known and name == "tags":
+            fields[name] = _unite_tags(before[name], after[name])
+        # The earliest event states the start; every other field is that of the latest, and of the later arrival at
+        # equal times.
+        elif not known or (moment < old[name] if name == "started_at" else moment >= old[name]):
+            fields[name] = after[name]
+        if name in new:
+            of_both = min if name == "started_at" else max
+            times[name] = of_both(old.get(name, moment), moment)
+    return _line_of(first, fields, times)
+
+
+def _unite_fields(before: Fields, after: Fields, *, newer: bool) -> Fields:
+    return before | after if newer else before | {key: value for key, value in after.items() if key not in before}
+
+
+def _unite_tags(before: Any, after: Any) -> Any:
+    """Tags of both, each once; one that is no list, as a sender may write it, is replaced by the later."""
+    if not isinstance(before, list) or not isinstance(after, list):
+        return after
+    return [*before, *(tag for number, tag in enumerate(after) if tag not in before and tag not in after[:number])]
+
+
+def _fields_of(line: SpanLine) -> Fields:
+    """All that a line states, by name; a side is its text and the attribute that holds it as it came."""
+    attributes = dict(_attributes(line))
+    attributes.pop(STATED, None)
+    fields: Fields = {name: getattr(line, name) for name in LINE_FIELDS}
+    for side in SIDES:
+        carried = {name: attributes.pop(name) for name in _names_of(side) if name in attributes}
+        fields[side] = (getattr(line, side), carried) if getattr(line, side) or carried else None
+    fields |= {name: value for name, value in line.metadata.items() if name != ATTRIBUTES}
+    fields |= attributes
+    return {name: value for name, value in fields.items() if value not in (None, "")}
+
+
+def _line_of(first: SpanLine, fields: Fields, times: dict[str, str]) -> SpanLine:
+    attributes: Fields = {}
+    values: Fields = {name: fields.pop(name) for name in LINE_FIELDS if name in fields}
+    for side in SIDES:
+        values[side], carried = fields.pop(side, (None, {}))
+        attributes |= carried
+    attributes |= {name: fields.pop(name) for name in list(fields) if "." in name}
+    attributes[STATED] = {
+        moment: sorted(name for name, at in times.items() if at == moment) for moment in sorted(set(times.values()))
+    }
+    known = {name: fields[name] for name in first.metadata if name in fields}  # in their order: equal rows stay equal
+    metadata = known | fields | {ATTRIBUTES: attributes}
+    return SpanLine(trace_id=first.trace_id, id=first.id, metadata=metadata, **values)
+
+
+def _attributes(line: SpanLine) -> Fields:
+    attributes = line.metadata.get(ATTRIBUTES)
+    return attributes if isinstance(attributes, dict) else {}
+
+
+def _times_of(line: SpanLine) -> dict[str, str]:
+    stated = _attributes(line).get(STATED)
+    return {name: moment for moment, names in stated.items() for name in names} if isinstance(stated, dict) else {}
+
+
+def _names_of(side: str) -> tuple[str, str]:
+    return f"langfuse.trace.{side}", f"langfuse.observation.{side}"
+
+
+def records_of_batch(events: list[Any]) -> Iterator[tuple[str, Incoming | Rejected]]:
+    """Each record with the id of the event it came by.
+
+    An update may name its observation alone; the trace is then the one that another event of the batch gives for it.
+    """
+    traces = _traces_of_observations(events)
+    for number, event in enumerate(events):
+        where = str(event.get("id") or number) if isinstance(event, dict) else str(number)
+        body = event.get("body") if isinstance(event, dict) else None
+        noun = str(event.get("type")).partition("-")[0] if isinstance(event, dict) else ""
+        # Messages of the library about itself (`sdk-log`).
+        if noun == "sdk":
+            continue
+        if not isinstance(body, dict):
+            yield where, Rejected(where=where, reason="an event without a body")
+            continue
+        for record in records_of(_event_fields(noun, event, where, traces), where):
+            yield where, _record_times(record, noun, event) if isinstance(record, SpanLine) else record
+
+
+def _traces_of_observations(events: list[Any]) -> dict[str, str]:
+    """The id of an observation → the id of its trace, where an event of the batch gives both."""
+    bodies = (event.get("body") for event in events if isinstance(event, dict))
+    pairs = ((body.get("id"), body.get("traceId")) for body in bodies if isinstance(body, dict))
+    return {ident: trace for ident, trace in pairs if isinstance(ident, str) and isinstance(trace, str)}
+
+
+def _event_fields(noun: str, event: dict[str, Any], where: str, traces: dict[str, str]) -> dict[str, Any]:
+    """The body of an event as an exported object; a null says nothing."""
+    given = {key: value for key, value in event["body"].items() if value is not None}
+    fields = {"id": where, **given}
+    if noun == "trace":
+        fields.setdefault("timestamp", event.get("timestamp"))
+    if noun in OBSERVATIONS:
+        fields.setdefault("type", noun.upper())
+    if noun in (*OBSERVATIONS, "observation"):
+        # The key makes `records_of` read an observation, also from an update that states no start.
+        fields.setdefault("startTime", None)
+        fields.setdefault("traceId", traces.get(str(fields["id"]), fields["id"]))
+    if noun == "score" and isinstance(fields.get("value"), str):
+        fields |= {"stringValue": fields["value"], "dataType": fields.get("dataType", "CATEGORICAL")}
+    return fields
+
+
+def _record_times(line: SpanLine, noun: str, event: dict[str, Any]) -> SpanLine:
+    body = event["body"]
+    unstated = {field for field, keys in DEFAULTED.items() if all(body.get(key) is None for key in keys)}
+    if noun in (*OBSERVATIONS, "trace"):
+        unstated.discard("kind")
+    return record_stated(line, _event_time(event.get("timestamp")), unstated)
+
+
+def _event_time(value: Any) -> str:
+    """The time of an event as a text that sorts; empty, before all others, where it has none."""
+    try:
+        moment = datetime.fromisoformat(str(value))
+    except ValueError:
+        return ""
+    moment = moment.replace(tzinfo=moment.tzinfo or UTC)
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def reply_to(
+    events: list[dict[str, Any]], records: list[tuple[str, Incoming | Rejected]], problems: list[str]
+) -> dict[str, Any]:
+    """Which events were taken, and which were not with the reason; a conflict with what is stored names no event."""
+    refused = {where: str(record) for where, record in records if isinstance(record, Rejected)}
+    idents = [str(event.get("id") or number) for number, event in enumerate(events)]
+    late = [problem for problem in problems if problem not in refused.values()]
+    return {
+        "successes": [{"id": ident, "status": 201} for ident in idents if ident not in refused],
+        "errors": [{"id": where, "status": 400, "message": message} for where, message in refused.items()]
+        + [{"id": "", "status": 409, "message": problem} for problem in late],
+    }

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from evergold.model.rejected import Rejected
 from evergold.model.trace import SpanLine, TraceStatus
 from evergold.seams import Incoming
-from evergold.sources.conventions.messages import as_json, input_text, loaded, output_text
+from evergold.sources.conventions.messages import as_json, input_text, output_text, parse_json
 from evergold.sources.conventions.names import KINDS
-from evergold.sources.documents import columns_of, documents
+from evergold.sources.jsonl import columns_of, read_documents
 
 SIGNS = ("run_type", "dotted_order", "parent_run_id")
 SESSIONS = ("session_id", "thread_id", "conversation_id")
@@ -28,7 +28,7 @@ class LangSmithExport:
         )
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
-        for item in documents(lines, name):
+        for item in read_documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
                 continue
@@ -47,7 +47,7 @@ def _lines(run: dict[str, Any], where: str, trace_id: str | None) -> Iterator[In
         yield _line(run, trace_id)
     except ValidationError as problem:
         yield Rejected.of(problem, where, SpanLine)
-    children = loaded(run.get("child_runs"))
+    children = parse_json(run.get("child_runs"))
     for child in children if isinstance(children, list) else ():
         if isinstance(child, dict) and child.get("id"):
             # The child's own parent wins where it has one: nested exports leave it out.
@@ -57,7 +57,7 @@ def _lines(run: dict[str, Any], where: str, trace_id: str | None) -> Iterator[In
 def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
     extra = _object(run.get("extra"))
     details, called = _object(extra.get("metadata")), _object(extra.get("invocation_params"))
-    asked, answered = loaded(run.get("inputs")), loaded(run.get("outputs"))
+    asked, answered = parse_json(run.get("inputs")), parse_json(run.get("outputs"))
     kind = KINDS.get(str(run.get("run_type")).lower(), "span")
     attributes = {
         # Under OpenInference's names, so that conversations are read from LangSmith as from any other span.
@@ -75,7 +75,7 @@ def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
         "provider": details.get("ls_provider"),
         "input_tokens": run.get("prompt_tokens"),
         "output_tokens": run.get("completion_tokens"),
-        "tags": loaded(run.get("tags")),
+        "tags": parse_json(run.get("tags")),
         "metadata": details,
         "tool": run.get("name") if kind == "tool" else None,
         "error": run.get("error"),
@@ -101,5 +101,5 @@ def _first(fields: dict[str, Any], keys: Iterable[str]) -> str | None:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    parsed = loaded(value)
+    parsed = parse_json(value)
     return parsed if isinstance(parsed, dict) else {}

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from evergold.model.rejected import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource
 from evergold.seams import Incoming
-from evergold.sources.conventions.messages import loaded
-from evergold.sources.documents import documents
-from evergold.sources.span_lines import line_of
+from evergold.sources.conventions.messages import parse_json
+from evergold.sources.conventions.read_span import line_of
+from evergold.sources.jsonl import read_documents
 from evergold.sources.spans import WireEvent, WireSpan
 
 SOURCES = {"HUMAN": ScoreSource.HUMAN, "LLM_JUDGE": ScoreSource.LLM_JUDGE, "AI_JUDGE": ScoreSource.LLM_JUDGE}
@@ -24,17 +24,17 @@ class MlflowTraces:
         return b'"info"' in head and (b'"mlflow.' in head or b'"trace_info' in head or b'"request_metadata"' in head)
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
-        for item in documents(lines, name):
+        for item in read_documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
-            elif isinstance(item[1], dict) and isinstance(loaded(item[1].get("data")), dict):
+            elif isinstance(item[1], dict) and isinstance(parse_json(item[1].get("data")), dict):
                 yield from _records(item[1], item[0])
             else:
                 yield Rejected(where=item[0], reason="not a trace of MLflow: it has no `data` with spans")
 
 
 def _records(document: dict[str, Any], where: str) -> Iterator[Incoming | Rejected]:
-    info, data = loaded(document.get("info")), loaded(document["data"])
+    info, data = parse_json(document.get("info")), parse_json(document["data"])
     info = info if isinstance(info, dict) else {}
     # Version 2 calls it request_id; without either, the place in the file names the trace.
     trace_id = str(info.get("trace_id") or info.get("request_id") or where)
@@ -82,7 +82,7 @@ def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags:
 
 def _plain(value: Any) -> Any:
     """A value that MLflow wrote as JSON: a text or number as it is; objects stay as they were written."""
-    parsed = loaded(value)
+    parsed = parse_json(value)
     return value if isinstance(parsed, dict | list) and isinstance(value, str) else parsed
 
 
@@ -111,5 +111,5 @@ def _list(value: Any) -> list[Any]:
 
 
 def _object(value: Any) -> dict[str, Any]:
-    parsed = loaded(value)
+    parsed = parse_json(value)
     return parsed if isinstance(parsed, dict) else {}

@@ -7,11 +7,11 @@ import orjson
 from evergold.errors import BadInput
 from evergold.model.rejected import Rejected
 from evergold.seams import Incoming
+from evergold.sources.conventions.read_span import line_of, score_line
 from evergold.sources.conventions.scores import result_score, scores_in
-from evergold.sources.documents import documents
+from evergold.sources.jsonl import read_documents
 from evergold.sources.log_events import spans_of_logs
 from evergold.sources.otlp.json import read_logs, read_traces
-from evergold.sources.span_lines import line_of, score_line
 from evergold.sources.spans import Received
 
 NAMES = (b'"resourceSpans"', b'"resourceLogs"', b'"resource_spans"', b'"resource_logs"')
@@ -24,7 +24,7 @@ class OtlpFile:
         return any(name in head for name in NAMES)
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
-        for item in documents(lines, name):
+        for item in read_documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
             else:

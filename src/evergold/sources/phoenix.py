@@ -12,9 +12,9 @@ from evergold.errors import BadInput
 from evergold.model.nesting import LARGEST
 from evergold.model.rejected import Rejected
 from evergold.seams import Incoming
+from evergold.sources.conventions.read_span import line_of, score_line
 from evergold.sources.conventions.scores import annotation_score, scores_in
-from evergold.sources.documents import documents
-from evergold.sources.span_lines import line_of, score_line
+from evergold.sources.jsonl import read_documents
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 PREFIX, RESULT = "attributes.", "result."
@@ -36,7 +36,7 @@ class PhoenixExport:
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
         """Annotations name their span; which trace that is, files read before have told."""
-        for item in documents(lines, name):
+        for item in read_documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
                 continue

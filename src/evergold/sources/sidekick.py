@@ -3,25 +3,36 @@
 The database belongs to the app. It is opened read-only, also while the app runs, and never migrated or written; an older one
 may lack columns we can do without, a newer one may have more. Flows stream one at a time, whatever the size of
 the database.
+
+`action_result` holds the JSON *encoding* of a result, so a search in it would find `\\n` where a line ends. It is unwrapped
+here, from all the shapes the app has written over time, before anybody looks at the text. Times are as a Go program writes them
+into SQLite: RFC 3339 with nanoseconds, or what `time.Time.String()` prints. Python's datetime ends at microseconds; the order of
+actions may be decided below that, so the nanoseconds stay in a number of their own.
 """
 
 import os
+import re
 import sqlite3
 import sys
 from array import array
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote
+
+import orjson
 
 from evergold.errors import BadInput, NotFound, Unavailable
 from evergold.model.flow import Action, Flow
-from evergold.sources.gotime import GoTime, parse_time
-from evergold.sources.sidekick_rows import read_params, read_result, text_of
 
+_TIME = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)[T ](?P<clock>\d\d:\d\d:\d\d)(?:[.,](?P<fraction>\d{1,9})\d*)?"
+    r" ?(?P<zone>Z|[+-]\d\d:?\d\d)?(?: [A-Za-z0-9+-]+)?(?: m=[+-][\d.]+)?"
+)
 DATABASE_NAME = "sidekick.core.db"
-
 _NEEDED = {
     "workspaces": ("id", "local_repo_dir"),
     "tasks": ("workspace_id", "id", "description", "status"),
@@ -39,6 +50,92 @@ _NEEDED = {
     "worktrees": ("id", "flow_id", "name", "workspace_id"),
 }
 _ACTIONS_OF_FLOW = "SELECT {columns} FROM flow_actions WHERE workspace_id = ? AND flow_id = ?"
+
+
+def column_text(value: object) -> str | None:
+    """A column as text: SQLite gives back bytes where bytes were bound."""
+    if value is None:
+        return None
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def read_params(value: object, where: str, problems: list[str]) -> dict[str, Any]:
+    """The arguments of an action; what cannot be read is named in `problems` and empty."""
+    text = column_text(value)
+    if not text or not text.strip():
+        return {}
+    try:
+        params = orjson.loads(text)
+    except orjson.JSONDecodeError as problem:
+        problems.append(f"{where}: column action_params is not JSON: {problem}")
+        return {}
+    if params is None:
+        return {}
+    if not isinstance(params, dict):
+        problems.append(f"{where}: column action_params is a JSON {type(params).__name__}, not an object")
+        return {}
+    return params
+
+
+def read_result(value: object, status: str, where: str, problems: list[str]) -> tuple[str | None, bool]:
+    """(text, whether it is an error)."""
+    text = column_text(value)
+    if text is None or not text.strip():
+        return None, status == "failed"
+    # A failed action holds the plain text of its error, not JSON.
+    if status == "failed" or text.startswith("failed: "):
+        return text, True
+    try:
+        decoded = orjson.loads(text)
+    except orjson.JSONDecodeError as problem:
+        problems.append(f"{where}: column action_result is not JSON: {problem}; its text is used as it stands")
+        return text, False
+    return _unwrap(decoded, text)
+
+
+def _unwrap(decoded: Any, text: str) -> tuple[str | None, bool]:
+    if decoded is None:
+        return None, False
+    if isinstance(decoded, str):
+        return decoded, False
+    if isinstance(decoded, dict):
+        # The shape of MCP tool results; `Response`/`IsError` is the app's older own.
+        if isinstance(decoded.get("content"), list):
+            parts = [block.get("text") for block in decoded["content"] if isinstance(block, dict)]
+            return "\n".join(part for part in parts if isinstance(part, str)), bool(decoded.get("isError"))
+        if "Response" in decoded:
+            inner = decoded["Response"]
+            return inner if isinstance(inner, str) else orjson.dumps(inner).decode(), bool(decoded.get("IsError"))
+    return text, False
+
+
+class GoTime(NamedTuple):
+    """`nanoseconds` since 1970 orders moments exactly; `time` is the same to the microsecond, in UTC."""
+
+    nanoseconds: int
+    time: datetime
+
+
+def parse_time(text: str) -> GoTime:
+    """Raises ValueError for what is neither form, or no date of the calendar. No zone means UTC."""
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a time (expected RFC 3339 or Go's time.String())")
+    try:
+        whole = datetime.fromisoformat(f"{match['day']}T{match['clock']}").replace(tzinfo=UTC) - _offset(match["zone"])
+    except OverflowError:
+        raise ValueError(f"{text!r} lies outside the years 1 to 9999 in UTC") from None
+    fraction = int((match["fraction"] or "").ljust(9, "0"))
+    seconds = (whole - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
+    return GoTime(seconds * 10**9 + fraction, whole + timedelta(microseconds=fraction // 1000))
+
+
+def _offset(zone: str | None) -> timedelta:
+    if zone in (None, "Z"):
+        return timedelta()
+    digits = zone[1:].replace(":", "")
+    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
+    return -offset if zone.startswith("-") else offset
 
 
 def default_database() -> Path:
@@ -65,12 +162,12 @@ class SidekickSource:
 
     def repo_dir(self) -> str | None:
         """The repository the workspace was set up with."""
-        with self._opened() as connection:
+        with self._connect() as connection:
             return self._repo_dir(connection)
 
     def count(self) -> int:
         """How many flows `flows` will give: for a progress bar."""
-        with self._opened() as connection:
+        with self._connect() as connection:
             return sum(1 for _ in self._flow_rows(connection))
 
     def flow(self, flow_id: str) -> Flow | None:
@@ -81,7 +178,7 @@ class SidekickSource:
         yield from self._read()
 
     def _read(self, only: str | None = None) -> Iterator[Flow]:
-        with self._opened() as connection:
+        with self._connect() as connection:
             repo_dir = self._repo_dir(connection)
             reader = _ActionReader(connection, self.workspace_id)
             for row in self._flow_rows(connection):
@@ -92,16 +189,16 @@ class SidekickSource:
                     id=row["flow_id"],
                     workspace_id=self.workspace_id,
                     task_id=row["task_id"],
-                    title=text_of(row["title"]),
-                    description=text_of(row["description"]),
-                    branch=text_of(row["branch"]),
+                    title=column_text(row["title"]),
+                    description=column_text(row["description"]),
+                    branch=column_text(row["branch"]),
                     repo_dir=repo_dir,
                     actions=tuple(actions),
-                    metadata={"working_directory": text_of(row["working_directory"]), "problems": problems},
+                    metadata={"working_directory": column_text(row["working_directory"]), "problems": problems},
                 )
 
     @contextmanager
-    def _opened(self) -> Iterator[sqlite3.Connection]:
+    def _connect(self) -> Iterator[sqlite3.Connection]:
         """A read-only connection; whatever SQLite says while it is used becomes an error of ours."""
         if not self.path.is_file():
             raise NotFound(f"no Sidekick database at {str(self.path)!r}; name it with --sidekick-db PATH")
@@ -123,11 +220,11 @@ class SidekickSource:
             raise BadInput(f"{str(self.path)!r} cannot be read as a Sidekick database: {problem}") from problem
 
     def _repo_dir(self, connection: sqlite3.Connection) -> str | None:
-        known = {text_of(row["id"]): row for row in connection.execute("SELECT * FROM workspaces ORDER BY id")}
+        known = {column_text(row["id"]): row for row in connection.execute("SELECT * FROM workspaces ORDER BY id")}
         if self.workspace_id not in known:
             listed = ", ".join(str(name) for name in known) or "none"
             raise NotFound(f"no workspace {self.workspace_id!r} in {str(self.path)!r} (it has: {listed})")
-        return text_of(known[self.workspace_id]["local_repo_dir"]) or None
+        return column_text(known[self.workspace_id]["local_repo_dir"]) or None
 
     def _flow_rows(self, connection: sqlite3.Connection) -> Iterator[sqlite3.Row]:
         """One row per flow that has a worktree, with the branch of its newest one."""
@@ -209,15 +306,15 @@ class _ActionReader:
 def _action(row: sqlite3.Row, problems: list[str]) -> tuple[Action, GoTime]:
     where = f"flow_actions row {row['id']!r}"
     try:
-        moment = parse_time(text_of(row["created"]) or "")
+        moment = parse_time(column_text(row["created"]) or "")
     except ValueError as problem:
         raise BadInput(f"{where}: column created: {problem}") from problem
-    status = text_of(row["action_status"]) or ""
+    status = column_text(row["action_status"]) or ""
     params = read_params(row["action_params"], where, problems)
     result, failed = read_result(row["action_result"], status, where, problems)
     action = Action(
         id=row["id"],
-        type=text_of(row["action_type"]) or "",
+        type=column_text(row["action_type"]) or "",
         status=status,
         params=params,
         result=result,
@@ -249,5 +346,5 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 def _is_archived(value: object) -> bool:
     """Archived is a time; NULL, an empty text and Go's zero time mean not archived."""
-    text = text_of(value) or ""
+    text = column_text(value) or ""
     return text not in ("", "0", "false") and not text.startswith("0001-01-01")

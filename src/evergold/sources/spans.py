@@ -115,7 +115,7 @@ def require_few(items: ItemsT) -> ItemsT:
     return items
 
 
-def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
+def shorten_texts(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
     """`value` with every text in it that is longer than `limit` characters cut, and the cut said in the text itself.
 
     Of a text that is a JSON document, the texts in it are cut: a long conversation of short messages stays whole.
@@ -125,7 +125,7 @@ def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
         document = _document(value)
         if document is not None:
             cuts: list[None] = []
-            inner = shortened(document, limit, lambda: cuts.append(None))
+            inner = shorten_texts(document, limit, lambda: cuts.append(None))
             for _ in cuts:
                 on_cut()
             # Without a cut the text stays byte for byte as it was sent.
@@ -133,9 +133,9 @@ def shortened(value: Any, limit: int, on_cut: Callable[[], None]) -> Any:
         on_cut()
         return f"{value[:limit]}… [{len(value) - limit} more characters were cut on arrival]"
     if isinstance(value, list):
-        return [shortened(item, limit, on_cut) for item in value]
+        return [shorten_texts(item, limit, on_cut) for item in value]
     if isinstance(value, dict):
-        return {key: shortened(item, limit, on_cut) for key, item in value.items()}
+        return {key: shorten_texts(item, limit, on_cut) for key, item in value.items()}
     return value
 
 

@@ -13,7 +13,7 @@ from evergold.model.rejected import Rejected
 from evergold.model.trace import Correction, Trace
 from evergold.seams import Incoming
 from evergold.settings import Settings
-from evergold.sources.langfuse_batch import records_of_batch, reply_to
+from evergold.sources.langfuse import records_of_batch, reply_to
 from evergold.sources.spans import Wire
 from evergold.spread import spread_over
 from evergold.store import Store

@@ -16,8 +16,7 @@ import orjson
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.flow import Action, Flow
-from evergold.sources.agents.log_lines import EPOCH, moment, text_of_blocks
-from evergold.sources.agents.requests import request_in
+from evergold.sources.agents.log_lines import EPOCH, moment, request_in, text_of_blocks
 
 AGENT = "atif"
 # Steps without a time keep their order: each is one second after the one before.

@@ -18,8 +18,16 @@ from evergold.errors import NotFound
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import Repo
 from evergold.repo.worktrees import checkouts
-from evergold.sources.agents.log_lines import EPOCH, LogLines, moment, numbered_lines, parsed, text_of_blocks
-from evergold.sources.agents.requests import request_in, request_in_refusal
+from evergold.sources.agents.log_lines import (
+    EPOCH,
+    LogLines,
+    moment,
+    numbered_lines,
+    parse_object,
+    request_in,
+    request_in_refusal,
+    text_of_blocks,
+)
 
 AGENT = "claude-code"
 _HEAD_LINES = 50
@@ -159,7 +167,7 @@ class _Reader:
         elif kind == "summary":
             self.title = self.title or _text(event.get("summary"))
         elif kind == "queue-operation":
-            self._queued(event)
+            self._add_queued(event)
         elif kind not in ("system", "file-history-snapshot", "pr-link", "attachment"):
             self.unknown[str(kind)] = self.unknown.get(str(kind), 0) + 1
 
@@ -193,7 +201,7 @@ class _Reader:
         if request := request_in(text):
             self._put("user_request", id, around, human=True, params={"text": request})
 
-    def _queued(self, event: dict[str, Any]) -> None:
+    def _add_queued(self, event: dict[str, Any]) -> None:
         """A message typed while the agent worked; where it is also sent as a message of its own, that one counts."""
         self._time = moment(event.get("timestamp"), self._time)
         if event.get("operation") == "enqueue":
@@ -232,7 +240,7 @@ def _identities(path: Path) -> list[str]:
     """What ties a file to others: the session id, and the first message (copied when a session is resumed)."""
     session = first = ""
     for number, line in numbered_lines(path):
-        event = parsed(line) or {}
+        event = parse_object(line) or {}
         session = session or _text(event.get("sessionId")) or ""
         if event.get("type") in ("user", "assistant") and not event.get("isSidechain"):
             first = first or _text(event.get("uuid")) or ""
@@ -252,7 +260,7 @@ def _checkouts(repository: Path) -> list[Path]:
 
 def _worked_in(path: Path, repository: Path) -> bool:
     for number, line in numbered_lines(path):
-        cwd = _text((parsed(line) or {}).get("cwd"))
+        cwd = _text((parse_object(line) or {}).get("cwd"))
         if cwd:
             return Path(cwd).is_relative_to(repository)
         if number >= _HEAD_LINES:
@@ -265,7 +273,7 @@ def _checkpoints(paths: list[Path]) -> dict[str, datetime]:
     times: dict[str, datetime] = {}
     for path in paths:
         beside = path.with_name("metadata.json")
-        details = parsed(beside.read_bytes()) if beside.is_file() else None
+        details = parse_object(beside.read_bytes()) if beside.is_file() else None
         if details and (name := _text(details.get("checkpoint_id"))):
             times[name] = max(moment(details.get("created_at")), times.get(name, EPOCH))
     return times

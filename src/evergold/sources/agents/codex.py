@@ -19,8 +19,15 @@ import orjson
 
 from evergold.errors import NotFound
 from evergold.model.flow import Action, Flow
-from evergold.sources.agents.log_lines import EPOCH, LogLines, moment, numbered_lines, parsed, text_of_blocks
-from evergold.sources.agents.requests import request_in
+from evergold.sources.agents.log_lines import (
+    EPOCH,
+    LogLines,
+    moment,
+    numbered_lines,
+    parse_object,
+    request_in,
+    text_of_blocks,
+)
 
 AGENT = "codex"
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call")
@@ -129,7 +136,7 @@ class _Reader:
         if kind == "session_meta":
             self._session(payload)
         elif kind == "turn_context":
-            self._moved(payload.get("cwd"))
+            self._change_folder(payload.get("cwd"))
         elif kind == "response_item":
             self._item(payload)
         elif kind == "event_msg":
@@ -145,12 +152,12 @@ class _Reader:
         self.id = str(payload.get("id") or "")
         self.session = str(payload.get("session_id") or "")
         self.sidechain = bool(payload.get("parent_thread_id"))
-        self._moved(payload.get("cwd"))
+        self._change_folder(payload.get("cwd"))
         git = payload.get("git")
         if isinstance(git, dict) and isinstance(git.get("branch"), str):
             self.branch = git["branch"]
 
-    def _moved(self, cwd: object) -> None:
+    def _change_folder(self, cwd: object) -> None:
         if isinstance(cwd, str) and cwd:
             self.cwd = cwd
             self.first_cwd = self.first_cwd or cwd
@@ -209,7 +216,7 @@ class _Reader:
 
 def _session_of(path: Path) -> str | None:
     for _, line in numbered_lines(path):
-        payload = (parsed(line) or {}).get("payload")
+        payload = (parse_object(line) or {}).get("payload")
         known = payload.get("session_id") or payload.get("id") if isinstance(payload, dict) else None
         return known if isinstance(known, str) else None
     return None

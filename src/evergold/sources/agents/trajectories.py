@@ -1,6 +1,12 @@
-"""Logs of agents → traces with messages, tools, results and reward: a trace for the whole task, or one for each turn."""
+"""Logs of agents and chats → traces with messages, tools, results and reward: one for the whole task, or one for each turn.
+
+One reader per kind of log gives its runs, in canonical messages. A log of chats holds one conversation a line, as apps keep them:
+an id, a user, a model and the list of messages.
+"""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import chain, pairwise
 from typing import Any
 
@@ -9,22 +15,38 @@ from pydantic import ValidationError
 
 from evergold.conversation import text_of
 from evergold.conversation.assembly import split_turn
-from evergold.conversation.message import Message
+from evergold.conversation.message import Message, Piece, messages_of_pieces, result_piece, text_piece, tool_call
+from evergold.conversation.reader import messages_in
+from evergold.conversation.tools import tools_in
 from evergold.model.ident import content_hash
 from evergold.model.rejected import Rejected
 from evergold.model.trace import Score, Span, Trace, TraceStatus
 from evergold.seams import Incoming
-from evergold.sources.agents.conversations import begins_with_conversation, conversation_run, is_conversation
-from evergold.sources.agents.runs import (
-    Run,
-    atif_run,
-    chat_run,
-    claude_code_runs,
-    codex_runs,
-    openhands_run,
-)
-from evergold.sources.documents import documents
+from evergold.sources.jsonl import read_documents
 
+REWARDS = ("reward", "resolved", "success", "score", "passed")
+REWARDED_IN = (
+    "info",
+    "extra",
+    "final_metrics",
+    "test_result",
+    "report",
+    "verifier_result",
+    "rewards",
+    "result",
+    "metrics",
+)
+CHATS = ("traj", "messages", "trajectory", "conversation", "history")
+SESSIONS = ("conversation_id", "session_id", "thread_id", "chat_id", "id")
+USERS = ("user_id", "customer_id", "user", "customer")
+MOMENTS = ("timestamp", "created_at", "started_at", "time", "ts", "date")
+MESSAGE_LISTS = ("messages", "conversation", "history")
+# Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
+OTHERS = frozenset(
+    {"type", "input", "output", "inputs", "run_type", "spans", "attributes", "reward", "info", "steps"}
+    | {"traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
+)
+_BEGINNINGS = tuple(f'{{"{key}"'.encode() for key in MESSAGE_LISTS)
 REWARD = "reward"
 SIGNS = (
     (b'"schema_version"', b"ATIF"),
@@ -44,6 +66,294 @@ SIGNS = (
 NOT_LOGS = (b'"resourceSpans"', b'"resource_spans"', b'"type":"trace"', b'"type": "trace"', b'"traceId"', b'"trace_id"')
 
 
+@dataclass
+class Run:
+    """One task of an agent: its messages in order, and the times at which those of the log came (None: not said).
+
+    `by_turn`: each turn is a trace, unless whole tasks are asked for. `session` and `user` are those of an app's chat.
+    """
+
+    id: str | None
+    agent: str
+    messages: list[Message] = field(default_factory=list)
+    times: list[str | None] = field(default_factory=list)
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    reward: float | None = None
+    model: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
+    session: str | None = None
+    user: str | None = None
+    by_turn: bool = False
+
+    def add(self, messages: Iterable[Message], time: Any = None) -> None:
+        for message in messages:
+            self.messages.append(message)
+            self.times.append(time if isinstance(time, str) else None)
+
+
+def reward_in(document: Any, depth: int = 0) -> float | None:
+    """The reward of a run, wherever its log writes it: a number from 0 to 1, or whether the task was solved."""
+    if not isinstance(document, dict) or depth > 3:
+        return None
+    for key in REWARDS:
+        value = document.get(key)
+        # `resolved: true` is 1.0; a score of another scale is no reward that can be kept.
+        if isinstance(value, bool | int | float) and 0 <= value <= 1:
+            return float(value)
+    inner = (reward_in(document.get(key), depth + 1) for key in REWARDED_IN)
+    return next((reward for reward in inner if reward is not None), None)
+
+
+def atif_run(document: dict[str, Any]) -> Run:
+    """A trajectory in Harbor's interchange format."""
+    agent = document.get("agent") if isinstance(document.get("agent"), dict) else {}
+    assert isinstance(agent, dict)
+    run = Run(_text(document.get("session_id") or document.get("trajectory_id")), str(agent.get("name") or "atif"))
+    run.model, run.reward = _text(agent.get("model_name")), reward_in(document)
+    run.tools = tools_in(agent.get("tool_definitions"))
+    for step in _objects(document.get("steps")):
+        run.model = run.model or _text(step.get("model_name"))
+        run.add(_atif_step(step), step.get("timestamp"))
+    return run
+
+
+def _atif_step(step: dict[str, Any]) -> list[Message]:
+    source = step.get("source")
+    role = {"agent": "assistant", "user": "user", "system": "system"}.get(str(source), str(source))
+    pieces: list[Piece] = []
+    if step.get("reasoning_content"):
+        pieces.append(Piece("reasoning", str(step["reasoning_content"])))
+    message = step.get("message")
+    if isinstance(message, list):
+        messages = messages_in([{"role": role, "content": message}], "input")
+        pieces += [Piece("content", part) for one in messages for part in _parts(one) if isinstance(part, dict)]
+    elif message:
+        pieces.append(text_piece(str(message)))
+    for call in _objects(step.get("tool_calls")):
+        made = tool_call(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
+        pieces.append(Piece("call", made))
+    observation = step.get("observation")
+    for result in _objects(observation.get("results") if isinstance(observation, dict) else None):
+        pieces.append(result_piece(result.get("content"), result.get("source_call_id")))
+    return messages_of_pieces(role, pieces)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _parts(message: Message) -> list[Any]:
+    content = message.get("content")
+    return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
+
+
+def claude_code_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
+    """Sessions of Claude Code. A reply is written one block a line; lines that share a message's id are one message."""
+    runs: dict[str, Run] = {}
+    seen: set[str] = set()
+    last_id: dict[str, Any] = {}
+    for event in events:
+        message, session = event.get("message"), str(event.get("sessionId") or "")
+        unwanted = event.get("isSidechain") or event.get("isMeta") or event.get("type") not in ("user", "assistant")
+        if unwanted or not isinstance(message, dict) or str(event.get("uuid")) in seen:
+            continue
+        seen.add(str(event.get("uuid")))
+        run = runs.setdefault(session, Run(session or None, "claude-code"))
+        run.model = run.model or _text(message.get("model"))
+        messages = messages_in([{"role": event["type"], "content": message.get("content")}], "input")
+        ident = message.get("id")
+        # Blocks of one reply may be interleaved with those of another session in the same file, hence one id per
+        # session.
+        if ident and last_id.get(session) == ident and messages and run.messages[-1]["role"] == "assistant":
+            _extend(run.messages[-1], messages[0])
+            messages = messages[1:]
+        last_id[session] = ident
+        run.add(messages, event.get("timestamp"))
+    return list(runs.values())
+
+
+def _extend(message: Message, more: Message) -> None:
+    parts = _parts(message) + _parts(more)
+    calls = [*message.get("tool_calls", ()), *more.get("tool_calls", ())]
+    # One plain text is written as a text, as everywhere; several parts stay a list.
+    texts = len(parts) == 1 and parts[0].keys() == {"type", "text"}
+    message["content"] = (parts[0]["text"] if texts else parts) if parts else None
+    if calls:
+        message["tool_calls"] = calls
+    if more.get("extra"):
+        message["extra"] = message.get("extra", {}) | more["extra"]
+
+
+def codex_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
+    """A session of Codex CLI: items of the Responses API, wrapped in newer logs, bare in older ones."""
+    run = Run(None, "codex")
+    items: list[dict[str, Any]] = []
+    for event in events:
+        payload = event.get("payload")
+        if event.get("type") == "session_meta" and isinstance(payload, dict):
+            run.id = run.id or _text(payload.get("id"))
+            instructions = payload.get("instructions") or payload.get("base_instructions")
+            if isinstance(instructions, dict):
+                instructions = instructions.get("text")
+            if instructions:
+                items.append({"role": "system", "content": str(instructions)})
+        elif event.get("type") == "turn_context" and isinstance(payload, dict):
+            run.model = run.model or _text(payload.get("model"))
+        elif event.get("type") == "response_item" and isinstance(payload, dict):
+            items.append(payload)
+        elif payload is None and event.get("type") in ("message", "function_call", "function_call_output", "reasoning"):
+            items.append(event)
+        elif payload is None and "id" in event and "timestamp" in event:
+            run.id = run.id or _text(event["id"])
+    # An item that only the Responses API has makes the reader take the whole list for that shape, whatever came first.
+    run.add(messages_in([*items, {"type": "item_reference"}], "input"))
+    return [run]
+
+
+def openhands_run(document: dict[str, Any]) -> Run:
+    """A run of OpenHands: its events, or a line of its evaluation's output, which has them as `history`."""
+    run = Run(_text(document.get("instance_id") or document.get("id")), "openhands", reward=reward_in(document))
+    listed = document.get("history") or document.get("events")
+    for event in listed if isinstance(listed, list) else ():
+        for one in _objects(event if isinstance(event, list) else [event]):
+            run.tools = run.tools or tools_in(one.get("tools"))
+            run.add(_openhands_event(one), one.get("timestamp"))
+    return run
+
+
+def _openhands_event(event: dict[str, Any]) -> list[Message]:
+    known = event.get("tool_call_metadata")
+    details = known if isinstance(known, dict) else {}
+    arguments = event.get("args") if isinstance(event.get("args"), dict) else {}
+    assert isinstance(arguments, dict)
+    if isinstance(message := event.get("llm_message"), dict):
+        return messages_in([message], "input")
+    if event.get("kind") == "SystemPromptEvent":
+        return messages_in([{"role": "system", "content": [event.get("system_prompt")]}], "input")
+    if event.get("kind") == "ActionEvent":
+        pieces = [text_piece(str(part.get("text"))) for part in _objects(event.get("thought"))]
+        call = tool_call(event.get("tool_name"), event.get("action"), event.get("tool_call_id"))
+        return messages_of_pieces("assistant", [*pieces, Piece("call", call)])
+    if event.get("kind") in ("ObservationEvent", "AgentErrorEvent"):
+        content = event.get("observation", event.get("error"))
+        failed = event["kind"] == "AgentErrorEvent"
+        return [result_piece(content, event.get("tool_call_id"), event.get("tool_name"), failed=failed).value]
+    action = event.get("action")
+    if action in ("message", "system"):
+        role = "system" if action == "system" else "user" if event.get("source") == "user" else "assistant"
+        text = arguments.get("content") or event.get("message")
+        return [{"role": role, "content": str(text)}] if text else []
+    # Actions of OpenHands itself, which the model neither makes nor sees.
+    if action in ("recall", "change_agent_state", "null", "", None):
+        return _openhands_result(event, details)
+    # An observation names its action by `cause`, so the event's number ties the two together.
+    ident = details.get("tool_call_id") or f"event_{event.get('id')}"
+    given = {key: value for key, value in arguments.items() if key not in ("thought", "hidden", "confirmation_state")}
+    pieces = [text_piece(str(arguments["thought"]))] if arguments.get("thought") else []
+    if action == "finish":
+        text = arguments.get("final_thought") or event.get("message")
+        return [{"role": "assistant", "content": str(text)}] if text else []
+    call = tool_call(details.get("function_name") or action, given, ident)
+    return messages_of_pieces("assistant", [*pieces, Piece("call", call)])
+
+
+def _openhands_result(event: dict[str, Any], details: dict[str, Any]) -> list[Message]:
+    if not event.get("observation") or event["observation"] in ("recall", "agent_state_changed", "null"):
+        return []
+    ident = details.get("tool_call_id") or f"event_{event.get('cause')}"
+    failed = event["observation"] == "error"
+    return [result_piece(event.get("content"), ident, details.get("function_name"), failed=failed).value]
+
+
+def chat_run(document: dict[str, Any], agent: str) -> Run:
+    """A run whose log is a list of chat messages: SWE-agent, mini-swe-agent, tau-bench and their like."""
+    ident = next((document[key] for key in ("instance_id", "id", "task_id") if document.get(key) is not None), None)
+    if ident is not None and document.get("trial") is not None:
+        ident = f"{ident}-{document['trial']}"
+    run = Run(_text(ident), agent, reward=reward_in(document), tools=tools_in(document.get("tools")))
+    lists = ("history", *CHATS) if agent == "swe-agent" else CHATS
+    for key in lists:
+        if isinstance(listed := document.get(key), list) and (messages := messages_in(listed, "input")):
+            run.add(messages)
+            break
+    # Small facts of the run (task, model, flags) are kept; the lists are in the messages already.
+    known = {*CHATS, "tools", "reward"}
+    run.metadata = {key: value for key, value in document.items() if key not in known and _is_small(value)}
+    return run
+
+
+def _is_small(value: Any) -> bool:
+    return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) < 2000)
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def begins_with_conversation(head: bytes) -> bool:
+    """Whether the first object of a file is a conversation; of one longer than `head`, whether its first key says so."""
+    text = head.strip().removeprefix(b"[").lstrip()
+    line = text.split(b"\n", 1)[0].rstrip().rstrip(b",]")
+    try:
+        return is_conversation(orjson.loads(line))
+    except orjson.JSONDecodeError:
+        return text.replace(b'": ', b'":').startswith(_BEGINNINGS) and b'"role"' in head
+
+
+def is_conversation(document: Any) -> bool:
+    """Whether an object holds messages, and nothing that makes it a trace or the run of an agent."""
+    return isinstance(document, dict) and not OTHERS & document.keys() and bool(_list_messages(document))
+
+
+def conversation_run(document: dict[str, Any]) -> Run:
+    """A conversation, to be read turn by turn: each answer is a trace of the session."""
+    session = _first(document, SESSIONS)
+    run = Run(session, "chat", session=session, user=_first(document, USERS), by_turn=True)
+    run.model, run.tools = _first(document, ("model",)), tools_in(document.get("tools"))
+    listed = _list_messages(document)
+    moments = list(_moments(document, listed))
+    for number, message in enumerate(listed):
+        run.add(messages_in([message], "input"), moments[number])
+    known = {*MESSAGE_LISTS, *SESSIONS, *USERS, *MOMENTS, "model", "tools"}
+    small = (str, int, float, bool)
+    run.metadata = {key: value for key, value in document.items() if key not in known and isinstance(value, small)}
+    return run
+
+
+def _list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
+    for key in MESSAGE_LISTS:
+        items = document.get(key)
+        if isinstance(items, list) and items and all(isinstance(item, dict) and "role" in item for item in items):
+            return items
+    return []
+
+
+def _moments(document: dict[str, Any], listed: list[dict[str, Any]]) -> Iterator[str | None]:
+    """The time of each message. Where only the conversation has one, its messages are a second apart, in their order."""
+    stated = [_moment(message) for message in listed]
+    began = _moment(document)
+    for number, moment in enumerate(stated):
+        if moment is None and began is not None and not any(stated):
+            moment = began + timedelta(seconds=number)
+        yield None if moment is None else moment.isoformat()
+
+
+def _moment(of: dict[str, Any]) -> datetime | None:
+    value = next((of[key] for key in MOMENTS if of.get(key) is not None), None)
+    try:
+        if isinstance(value, int | float):
+            # Milliseconds since 1970 are over 10¹¹ for any time after 1973; seconds are not before the year 5138.
+            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except (ValueError, OverflowError, OSError):
+        return None
+    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _first(document: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+    return next((str(document[key]) for key in keys if isinstance(document.get(key), str | int)), None)
+
+
 class AgentLogs:
     """ATIF, Claude Code, Codex CLI, OpenHands, SWE-agent, tau-bench, chats with a reward, and conversations of an app."""
 
@@ -61,7 +371,7 @@ class AgentLogs:
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
         # All at once: which agent wrote a log is often known only from a later line.
-        parts = list(documents(lines, name))
+        parts = list(read_documents(lines, name))
         yield from (part for part in parts if isinstance(part, Rejected))
         objects = [part for part in parts if not isinstance(part, Rejected) and isinstance(part[1], dict)]
         for number, run in enumerate(_runs(objects)):

@@ -36,7 +36,7 @@ WRAPPED = frozenset(WRAPPED_IN)
 INPUT, OUTPUT = 0, 1
 
 
-def loaded(value: Any) -> Any:
+def parse_json(value: Any) -> Any:
     """The JSON document a text holds, or the value as it is."""
     # Most texts are no JSON; the first character spares parsing them.
     if isinstance(value, str) and value[:1] in ("{", "[", '"'):
@@ -63,13 +63,13 @@ def output_text(value: Any) -> str | None:
 def _meaning(value: Any, side: int) -> str | None:
     if value is None or value == "":
         return None
-    document = loaded(value)
+    document = parse_json(value)
     if document == []:
         return None
     text = _plain_text(document, side)
     if text is not None:
         return text
-    text = _unwrapped(document, side)
+    text = _unwrap_text(document, side)
     if text is None and isinstance(document, dict | list):
         text = _from_messages(document, side)
     if text is not None:
@@ -115,7 +115,7 @@ def _from_messages(document: Any, side: int) -> str | None:
             return text
     calls = [call["function"] for message in messages for call in message.get("tool_calls", ())]
     if side == OUTPUT and calls:
-        return as_json([{"name": call["name"], "arguments": loaded(call["arguments"])} for call in calls])
+        return as_json([{"name": call["name"], "arguments": parse_json(call["arguments"])} for call in calls])
     return next((text for message in reversed(messages) if (text := whole_text(message))), None)
 
 
@@ -125,7 +125,7 @@ def _answers(message: dict[str, Any]) -> bool:
     )
 
 
-def _unwrapped(document: Any, side: int) -> str | None:
+def _unwrap_text(document: Any, side: int) -> str | None:
     if isinstance(document, str):
         return document
     if isinstance(document, list):
@@ -136,7 +136,7 @@ def _unwrapped(document: Any, side: int) -> str | None:
         if document and all(map(_is_pair, document)):
             return _text_of_side([{"role": role, "content": text} for role, text in document], side)
         only = document[0] if len(document) == 1 else None
-        return _unwrapped(only, side) if isinstance(only, (str, list)) else None
+        return _unwrap_text(only, side) if isinstance(only, (str, list)) else None
     if isinstance(document, dict):
         return _from_object(document, side)
     return None
@@ -149,26 +149,26 @@ def _from_object(document: dict[str, Any], side: int) -> str | None:
     # Tracers that decorate functions write their arguments so; a single argument is the question.
     if given and given.keys() <= {"args", "kwargs"}:
         (only, *more) = given.values()
-        return None if more else _unwrapped(only, side) or as_json(only)
+        return None if more else _unwrap_text(only, side) or as_json(only)
     inner = given.get("outputs" if side == OUTPUT else "inputs")
     # Tracers of chains write inputs and outputs side by side, with tags and config around them.
     if inner is not None and len(given) > 1 and given.keys() - AROUND <= {"inputs", "outputs"}:
-        return _unwrapped(inner, side)
-    return _wrapped(given, side)
+        return _unwrap_text(inner, side)
+    return _wrapped_text(given, side)
 
 
-def _wrapped(document: dict[str, Any], side: int) -> str | None:
+def _wrapped_text(document: dict[str, Any], side: int) -> str | None:
     """What stands under a telling key: a list of messages, or a text beside nothing or the parameters of a model call."""
     for key in WRAPPERS[side]:
         inner = document.get(key)
         if isinstance(inner, list):
-            text = _unwrapped(inner, side)
+            text = _unwrap_text(inner, side)
             if text is not None:
                 return text
         elif isinstance(inner, str) and _stands_alone(document, key):
             return inner
         elif isinstance(inner, dict) and len(document) == 1:
-            return _unwrapped(inner, side)
+            return _unwrap_text(inner, side)
     return None
 
 
@@ -250,7 +250,7 @@ def _parts_text(content: Any) -> str:
         # Some senders write the parts of a message as JSON text.
         if content[:2] != "[{" or '"type"' not in content:
             return content
-        parts = loaded(content)
+        parts = parse_json(content)
         if not isinstance(parts, list) or not all(isinstance(part, dict) and "type" in part for part in parts):
             return content
         content = parts
@@ -300,7 +300,7 @@ def _call(call: dict[str, Any]) -> dict[str, Any]:
     arguments: Any = next(
         (function[key] for key in ("arguments", "input", "args") if function.get(key) is not None), {}
     )
-    return {"name": name, "arguments": loaded(arguments)}
+    return {"name": name, "arguments": parse_json(arguments)}
 
 
 def _inner(message: dict[str, Any]) -> dict[str, Any]:
@@ -321,7 +321,7 @@ def as_json(value: Any) -> str:
     return orjson.dumps(value, default=str).decode()
 
 
-def numbered(prefix: str, names: Iterable[str]) -> bool:
+def is_numbered(prefix: str, names: Iterable[str]) -> bool:
     """Whether any name is that of a thing in the flattened list `prefix`, whichever number it has."""
     start = prefix + "."
     return any(name.startswith(start) and name[len(start) : len(start) + 1].isdecimal() for name in names)

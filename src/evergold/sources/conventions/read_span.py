@@ -1,14 +1,21 @@
-"""Read what a span says, in whichever convention it says it: the first name of a table that is there answers."""
+"""Read what a span says, in whichever convention it says it: the first name of a table that is there answers.
+
+`content_of` gives intake the two things stored with a span, what was understood of it and what it carried; `line_of` gives the
+readers of files the same as a record.
+"""
 
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from evergold.conversation.notations import unflatten
-from evergold.sources.conventions.attribute_plan import AttributePlan, Names, plan_for
-from evergold.sources.conventions.messages import INPUT, OUTPUT, as_json, input_text, loaded, output_text
+from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
+from evergold.sources.conventions.messages import INPUT, OUTPUT, as_json, input_text, output_text, parse_json
 from evergold.sources.conventions.names import (
     ARGUMENTS,
     COST,
@@ -24,7 +31,11 @@ from evergold.sources.conventions.names import (
     TOKENS_ALL,
     USAGE_OBJECTS,
     WHOLE_RUNS,
+    AttributePlan,
+    Names,
+    plan_for,
 )
+from evergold.sources.conventions.scores import RESULT_EVENT, WireScore
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 MIME = (("input.value", "input.mime_type"), ("output.value", "output.mime_type"))
@@ -33,6 +44,10 @@ NO_IDENT = re.compile(
     r"\s*(?:[\[<({*]+\s*(?:scrubbed|redacted|filtered|masked|removed|hidden)\b.*|redacted|filtered|none|null|undefined|nan|\*+|)\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+EPOCH = datetime(1970, 1, 1)
+# Fields of a parsed span that are stored in columns of their own, or apart.
+NO_FACTS = ("kind", "input", "output", "texts")
+EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(slots=True)
@@ -197,7 +212,7 @@ def _event_messages(events: list[WireEvent], plan: tuple[str, ...]) -> list[Attr
 
 def message_of(event: WireEvent) -> Attributes:
     """The chat message a gen_ai event carries: its body's fields, or its attributes."""
-    fields = {key: loaded(value) for key, value in event.attributes.items()}
+    fields = {key: parse_json(value) for key, value in event.attributes.items()}
     # Azure's SDK puts the body of the event into one JSON attribute.
     if isinstance(content := fields.get("gen_ai.event.content"), dict):
         fields = content
@@ -223,7 +238,7 @@ def _first(attributes: Attributes, keys: Names) -> Any:
 def _text(attributes: Attributes, keys: Names) -> str | None:
     value = _first(attributes, keys)
     if isinstance(value, str) and value[:1] == '"':
-        value = loaded(value)  # MLflow writes every value as JSON
+        value = parse_json(value)  # MLflow writes every value as JSON
     return None if value is None else str(value)
 
 
@@ -238,7 +253,7 @@ def _ident(attributes: Attributes, keys: Names) -> str | None:
 
 def _usage(attributes: Attributes) -> Attributes:
     for key in USAGE_OBJECTS:
-        usage = loaded(attributes.get(key))
+        usage = parse_json(attributes.get(key))
         if isinstance(usage, dict):
             return usage
     return {}
@@ -256,7 +271,7 @@ def _count(value: Any) -> int | None:
 
 def _amount(attributes: Attributes) -> float | None:
     """What the call cost, however it is written; where only its parts are told, their sum."""
-    costs = loaded(attributes.get("langfuse.observation.cost_details"))
+    costs = parse_json(attributes.get("langfuse.observation.cost_details"))
     if isinstance(costs, dict):
         total, parts = costs.get("total"), list(costs.values())
     else:
@@ -279,7 +294,7 @@ def _money(value: Any) -> float | None:
 def _tags(attributes: Attributes) -> list[str]:
     tags: list[str] = []
     for key in TAGS:
-        value = loaded(attributes.get(key))
+        value = parse_json(attributes.get(key))
         values = value if isinstance(value, list) else str(value).split(",") if value else []
         tags += [str(tag).strip() for tag in values if str(tag).strip()]
     return tags
@@ -288,17 +303,17 @@ def _tags(attributes: Attributes) -> list[str]:
 def _metadata(attributes: Attributes, plan: AttributePlan) -> Attributes:
     metadata: Attributes = {}
     for key in plan.metadata:
-        value = loaded(attributes[key])
+        value = parse_json(attributes[key])
         if isinstance(value, dict):
             metadata.update(value)
     for key in plan.prefixed:
         prefix = next(prefix for prefix in METADATA_PREFIXES if key.startswith(prefix))
-        metadata[key.removeprefix(prefix)] = loaded(attributes[key])
+        metadata[key.removeprefix(prefix)] = parse_json(attributes[key])
     return metadata
 
 
 def _documents(attributes: Attributes) -> list[Attributes]:
-    listed = loaded(attributes.get("gen_ai.retrieval.documents"))
+    listed = parse_json(attributes.get("gen_ai.retrieval.documents"))
     if not isinstance(listed, list):
         items = unflatten(attributes, DOCUMENTS)
         listed = [item.get("document", item) if isinstance(item, dict) else item for item in items]
@@ -308,4 +323,133 @@ def _documents(attributes: Attributes) -> list[Attributes]:
 def _objects(items: list[Any]) -> Iterator[Attributes]:
     for item in items:
         if isinstance(item, dict):
-            yield {**item, "metadata": loaded(item.get("metadata"))} if "metadata" in item else item
+            yield {**item, "metadata": parse_json(item.get("metadata"))} if "metadata" in item else item
+
+
+FACTS = tuple(field.name for field in fields(ParsedSpan) if field.name not in NO_FACTS)
+
+_facts = attrgetter(*FACTS)
+
+
+class SpanContent(NamedTuple):
+    """What a span says: its texts, the facts that are stored by name, what it carried as it came, and whether it may
+    hold scores."""
+
+    kind: str
+    name: str
+    input: str | None
+    output: str | None
+    facts: dict[str, Any]
+    raw: dict[str, Any]
+    annotated: bool
+
+
+def content_of(span: WireSpan) -> SpanContent:
+    """Understand a span by the conventions."""
+    plan = plan_for(span.attributes)
+    parsed = read_span(span, plan)
+    return SpanContent(
+        parsed.kind,
+        parsed.tool or span.name,
+        parsed.input,
+        parsed.output,
+        facts_of(span, parsed),
+        raw_of(span),
+        plan.annotated or bool(span.events),
+    )
+
+
+def facts_of(span: WireSpan, parsed: ParsedSpan) -> dict[str, Any]:
+    """What was understood of a span, by name; what it does not say is left out."""
+    facts: dict[str, Any] = {
+        # 0 tokens and 0 cost are facts; None, "" and empty lists say nothing.
+        name: value
+        for name, value in zip(FACTS, _facts(parsed), strict=True)
+        if value is not None and (value or value == 0)
+    }
+    facts |= parsed.texts
+    service = span.resource.get("service.name")
+    if service or service == 0:
+        facts["service"] = service
+    if span.failed and (error := span.status_message or _exception(span)):
+        facts["error"] = error
+    return facts
+
+
+def _exception(span: WireSpan) -> str | None:
+    """The exception that a failed span recorded as an event, as `type: message`."""
+    for event in span.events:
+        if event.name == "exception":
+            parts = [event.attributes.get(f"exception.{key}") for key in ("type", "message")]
+            return ": ".join(str(part) for part in parts if part) or None
+    return None
+
+
+def raw_of(span: WireSpan) -> dict[str, Any]:
+    """What the span carried. A text that became the input or output is stored once all the same: see `store.compact.folding`."""
+    raw: dict[str, Any] = {"attributes": span.attributes, "resource": span.resource}
+    if span.events:
+        events = [
+            {"name": event.name, "time": stamp_of(event.time_ns), "attributes": event.attributes}
+            for event in span.events
+            # Evaluation results are stored as scores, not a second time as events.
+            if event.name != RESULT_EVENT
+        ]
+        if events:
+            raw["events"] = events
+    if span.scope:
+        raw["scope"] = span.scope
+    return raw
+
+
+def stamp_of(nanoseconds: int) -> str | None:
+    """The time as the store writes it, always with six digits so that texts sort; None for a time that was not given."""
+    if not nanoseconds:
+        return None
+    seconds, rest = divmod(nanoseconds, 1_000_000_000)
+    return f"{_second(seconds)}.{rest // 1000:06d}Z"
+
+
+# Spans of a batch share their seconds, so each date is formatted once.
+@lru_cache(1024)
+def _second(seconds: int) -> str:
+    return (EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
+def line_of(span: WireSpan) -> SpanLine:
+    """The span as a record of its own, for sources that read files."""
+    plan = plan_for(span.attributes)
+    parsed = read_span(span, plan)
+    return SpanLine(
+        trace_id=span.trace_id,
+        id=span.span_id,
+        parent_id=span.parent_id,
+        name=parsed.tool or span.name,
+        kind=parsed.kind,
+        input=parsed.input,
+        output=parsed.output,
+        status=TraceStatus.FAILED if span.failed else TraceStatus.COMPLETED,
+        started_at=_moment(span.start_ns),
+        ended_at=_moment(span.end_ns),
+        metadata=facts_of(span, parsed) | {key: value for key, value in raw_of(span).items() if value},
+    )
+
+
+def score_line(score: WireScore, comment: str | None) -> ScoreLine:
+    return ScoreLine(
+        trace_id=score.trace_id,
+        name=score.name,
+        value=score.value,
+        source=ScoreSource(score.source),
+        comment=comment,
+        span_id=score.span_id,
+        key=score.id,
+        created_at=_moment(score.time_ns),
+    )
+
+
+def _moment(nanoseconds: int) -> datetime | None:
+    try:
+        return EPOCH_UTC + timedelta(microseconds=nanoseconds // 1000) if nanoseconds else None
+    except OverflowError:
+        raise ValueError(f"{str(nanoseconds)[:30]} is no time in nanoseconds since 1970") from None

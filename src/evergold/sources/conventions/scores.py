@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evergold.conversation.notations import unflatten
-from evergold.sources.conventions.messages import numbered
+from evergold.sources.conventions.messages import is_numbered
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 RESULT_EVENT = "gen_ai.evaluation.result"
@@ -51,7 +51,7 @@ def scores_in(span: WireSpan, refused: list[str]) -> Iterator[WireScore]:
         if event.name == RESULT_EVENT:
             yield from result_score(event, span.trace_id, span.span_id, str(index), refused)
     for prefix, noun in (*ON_SPAN, *ON_TRACE):
-        if numbered(prefix, span.attributes):
+        if is_numbered(prefix, span.attributes):
             # An annotation of the trace travels on one of its spans and judges none of them.
             on_span = None if prefix.startswith("trace.") else span.span_id
             for index, item in enumerate(unflatten(span.attributes, prefix)):
