@@ -87,8 +87,8 @@ format:  ## format and mend what can be mended
 	$(BIN)/ruff check --fix .
 	cd web && npm run --silent format
 
-perf: setup  ## our own speed beside floors and peers (ARGS="NAME …" or "NAME --option …"; none lists them)
-	$(BIN)/python -m perf $(ARGS)
+perf: setup  ## our own speed beside floors and peers in one table (ARGS="NAME …" or "NAME --option …": those)
+	$(BIN)/python -m perf $(or $(ARGS),all)
 
 clean:  ## remove what the commands above made
 	rm -rf .venv web/node_modules src/evergold/web_dist dist .mypy_cache .ruff_cache .pytest_cache

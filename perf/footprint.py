@@ -6,6 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from perf.measuring import print_figure
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -17,7 +19,7 @@ def the_uv() -> str:
     return program
 
 
-def main() -> None:
+def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder) / "venv" / "bin" / "python"
         subprocess.run([the_uv(), "venv", "--quiet", str(python.parent.parent)], check=True)
@@ -31,8 +33,9 @@ def main() -> None:
         packages = len(listed.stdout.split())
         site = next((python.parent.parent / "lib").glob("python*/site-packages"))
         size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file() and not path.is_symlink())
-    print(f"  core: {packages} packages (limit 45), {size / 1e6:.0f} MB in site-packages (limit 150)")
+    good = print_figure("packages of the core", packages, "packages", 45)
+    return 0 if print_figure("site-packages of the core", size / 1e6, "MB", 150) and good else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

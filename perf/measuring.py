@@ -1,4 +1,4 @@
-"""Two commands side by side: CPU time, wall time and memory of each, interleaved, medians and ratios."""
+"""Figures beside their goals, and commands side by side: CPU and wall time of each, interleaved, medians and ratios."""
 
 import os
 import resource
@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median, quantiles
+from statistics import median
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,10 @@ def side_by_side(commands: Mapping[str, Sequence[str]], repeats: int = 7) -> dic
     }
 
 
-def print_ratios(found: Mapping[str, Sample], base: str) -> None:
-    """Each one's CPU and wall time, and its CPU time as a multiple of the base's."""
-    for name, sample in found.items():
-        ratio = sample.cpu / found[base].cpu
-        print(
-            f"  {name:<32} cpu {sample.cpu * 1000:8.1f} ms   wall {sample.wall * 1000:8.1f} ms   {ratio:6.2f}x {base}"
-        )
-
-
-def print_pairs(title: str, against: str, then: Sequence[float], now: Sequence[float], limit: float | None) -> None:
-    """A line of interleaved pairs: both medians, the median of the ratios, and where half of them lie."""
-    ratios = [new / old for old, new in zip(then, now, strict=True)]
-    low, _, high = quantiles(ratios, n=4) if len(ratios) > 1 else (ratios[0],) * 3
-    bound = "" if limit is None else f"; limit {limit}"
+def print_figure(name: str, value: float, unit: str, goal: float, *, at_least: bool = False) -> bool:
+    """Print a figure beside its goal, in the form that `python -m perf all` puts into its table; whether it is met."""
+    met = value >= goal if at_least else value <= goal
     print(
-        f"  {title:<16} {against} {median(then):7.2f}   now {median(now):7.2f}   now / {against} {median(ratios):.3f} "
-        f"(half of the pairs: {low:.3f} to {high:.3f}{bound})"
+        f"  {name}: {value:.3g} {unit} (goal: {'at least' if at_least else 'at most'} {goal:g}; {'met' if met else 'MISSED'})"
     )
+    return met

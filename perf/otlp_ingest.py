@@ -25,6 +25,7 @@ from pathlib import Path
 from statistics import median
 
 from perf import otlp_load
+from perf.measuring import print_figure
 from perf.otlp_load import SPANS, bodies, send, wait_until_stored
 from perf.peers import PEERS, python_of
 
@@ -159,17 +160,18 @@ def compare(contestants: Sequence[Contestant], rounds: int, requests: dict[str, 
         for contestant in contestants:
             load = bodies(requests.get(contestant.name, requests[""]), spans_per_trace, seed=10 + number)
             found[contestant.name].append(measure(contestant, load, CONNECTIONS, len(load)))
-    ours = median(result.rate for result in found["evergold"])
+    ours, floor = (median(result.rate for result in found[name]) for name in ("evergold", "floor"))
     print(f"  {spans_per_trace} spans a trace")
     for name, results in found.items():
         rate = median(result.rate for result in results)
         p99 = median(result.p99_ms for result in results)
         print(f"  {name:<16} {rate:9.0f} spans/s   p99 {p99:7.0f} ms   evergold is {ours / rate:6.2f}x")
+    print_figure(f"spans a second, {spans_per_trace} a trace", ours / floor, "of the floor", 0.6, at_least=True)
 
 
 def memory(spans: int) -> None:
     result = measure(EVERGOLD, bodies(spans // SPANS, 10, seed=3), CONNECTIONS, 2)
-    print(f"  evergold after {spans} spans: {result.memory_mb:.0f} MB (limit 200), {result.rate:.0f} spans/s")
+    print_figure(f"memory after {spans} spans", result.memory_mb, "MB", 200)
 
 
 def main(arguments: Sequence[str] = ()) -> None:

@@ -32,6 +32,7 @@ from evergold.model.run import RunSpec
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from evergold.workspace.live import Live
+from perf.measuring import print_figure
 from perf.otlp_load import bodies
 
 ROOT = str(Path(evergold.__file__).parent) + os.sep
@@ -256,6 +257,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps(paths, indent=2))
     elif options.write is None:
         print(describe(paths))
+        print()
+        for name, files in paths.items():
+            print_figure(name, len(files), "files", GOALS[name])
     else:
         before, rest = options.write.read_text(encoding="utf-8").split(BEGIN)
         page = f"{before}{BEGIN}\n{describe(paths)}\n{END}{rest.partition(END)[2]}"

@@ -15,7 +15,7 @@ from pathlib import Path
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from perf.measuring import side_by_side
+from perf.measuring import print_figure, side_by_side
 
 CASES = 10_000
 GOAL_S = 2.0
@@ -25,7 +25,7 @@ def answer(case):
 """
 
 
-def main() -> None:
+def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "perf_report_app.py").write_text(APP)
@@ -48,9 +48,10 @@ def main() -> None:
             "report as JUnit": [*report, "--output", str(folder / "report.xml")],
             "compare": [*evergold, "compare", first, second],
         }
-        for name, sample in side_by_side(commands, repeats=5).items():
-            print(f"  {name:<16} cpu {sample.cpu:.2f} s (goal {GOAL_S:g})   wall {sample.wall:.2f} s   {CASES:,} cases")
+        samples = side_by_side(commands, repeats=5)
+    good = [print_figure(f"{name}, {CASES} cases", each.cpu, "s of CPU", GOAL_S) for name, each in samples.items()]
+    return 0 if all(good) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

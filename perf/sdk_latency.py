@@ -17,6 +17,7 @@ from pathlib import Path
 
 import evergold
 from evergold.sdk import Client
+from perf.measuring import print_figure
 
 EVERGOLD = str(Path(sys.executable).parent / "evergold")
 TEXT = "A question of ordinary length, as people ask them. " * 4
@@ -53,10 +54,9 @@ def measure(title: str, eg: Client, calls: int) -> None:
     samples.sort()
     middle, high = samples[len(samples) // 2] * 1e6, samples[int(len(samples) * 0.99)] * 1e6
     counts = eg.counts()
-    print(
-        f"  {title:<22} median {middle:6.1f} µs   p99 {high:8.1f} µs   limit {LIMIT_US:.0f} µs   delivered "
-        f"{counts.delivered}, spooled {counts.spooled}, dropped {counts.dropped} of {counts.recorded}"
-    )
+    print_figure(f"a traced call, {title}", middle, "µs", LIMIT_US)
+    kept = f"delivered {counts.delivered}, spooled {counts.spooled}, dropped {counts.dropped} of {counts.recorded}"
+    print(f"    p99 {high:.1f} µs, {kept}")
 
 
 def main(arguments: Sequence[str] = ()) -> None:

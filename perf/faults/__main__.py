@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from perf.faults import beside, fuzz, kill, outage, shared_work, soak
+from perf.faults import beside, fuzz, kill, outage, soak
 from perf.faults.postgres import own_database
 from perf.faults.server import Summary
 
@@ -37,9 +37,6 @@ def main(arguments: list[str]) -> int:
     failing.add_argument("--rounds", type=int, default=1)
     failing.add_argument("--database", nargs="*", choices=("sqlite", "postgresql"), default=(), help="default: both")
     failing.add_argument("--only", nargs="*", choices=outage.FAULTS, default=(), help="which faults; default: all")
-    sharing = commands.add_parser("shared-work")
-    sharing.add_argument("--seed", type=int, default=1)
-    sharing.add_argument("--rounds", type=int, default=5)
     waiting = commands.add_parser("beside")
     waiting.add_argument("--seed", type=int, default=1)
     waiting.add_argument("--traces", type=int, default=4000, help="of the history that the verbs work on")
@@ -61,8 +58,6 @@ def _run(chosen: argparse.Namespace, home: Path) -> Summary:
         return fuzz.run(home, chosen.requests, chosen.seed, chosen.db, chosen.minutes)
     if chosen.campaign == "soak":
         return soak.run(home, chosen.minutes, chosen.load, chosen.seed, chosen.db)
-    if chosen.campaign == "shared-work":
-        return shared_work.run(home, chosen.rounds, chosen.seed)
     if chosen.campaign == "beside":
         return beside.run(home, chosen.traces, chosen.rate, chosen.seed)
     return outage.run(home, chosen.rounds, chosen.seed, chosen.database, chosen.only)

@@ -8,7 +8,7 @@ from typing import Any
 from perf.faults.otlp_requests import OtlpRequest
 from perf.faults.server import JSON
 from perf.faults.twisting import twisted
-from perf.message_agreement import exchanges
+from tests.conversation.recorded_exchanges import exchanges
 
 
 def draw(source: random.Random) -> tuple[OtlpRequest, str]:

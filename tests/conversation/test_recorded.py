@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from perf.message_agreement import Agreement, Plain, agreement, exchanges, read_from, said_in
+from tests.conversation.recorded_exchanges import Agreement, Plain, agreement, exchanges, read_from, said_in
 
 FILES = exchanges()
 

@@ -11,8 +11,8 @@ from evergold.settings import Settings
 from evergold.store.candidates import due_days
 from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
-from perf.message_agreement import RECORDED
 from tests.builders import a_trace
+from tests.conversation.recorded_exchanges import RECORDED
 
 POLICY = 'name = "default"\n[limit]\ncandidates_per_day = 3\n'
 TRACES = [

@@ -11,8 +11,7 @@ from evergold.model.case import EntryType
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter
 from evergold.workspace import Workspace
-from perf.conversations_sent import FIRST_NS, SECOND, WAYS, Recorded
-from perf.whole_cases import SKIPPED, case_of, changed_by, losses, send
+from tests.curate.conversations import FIRST_NS, SECOND, SKIPPED, WAYS, Recorded, case_of, changed_by, losses, send
 
 SCHEMA = {"type": "function", "function": {"name": "find", "parameters": {"type": "object", "properties": {"id": {}}}}}
 HAND_OVER = {"type": "function", "function": {"name": "hand_over", "parameters": {"type": "object"}}}

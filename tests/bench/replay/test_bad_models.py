@@ -1,17 +1,22 @@
 """Models that misbehave over real HTTP, and records that are broken: ended, marked, never stuck."""
 
 import asyncio
+from collections.abc import Callable
+from random import Random
 from typing import Any
 
 import pytest
 
+from evergold.bench.metrics.alignment import same_call
+from evergold.bench.metrics.trajectory import Trajectory
 from evergold.bench.replay import ReplayTarget
 from evergold.bench.targets.openai_api import OpenAITarget
+from evergold.bench.targets.recorded import RecordedTarget
 from evergold.calls.endpoints import Endpoint
 from evergold.model.case import Case
-from evergold.model.replay import OnUnrecorded, Replay
+from evergold.model.replay import OnUnrecorded, Replay, Turns
 from evergold.model.run import Attempt
-from perf.replay_tau import check
+from evergold.model.tool_calls import ToolCall, calls_in
 from tests.builders import a_case
 from tests.openai_server import Reply, Script, serving
 from tests.replays import asked, call, flight_case, result, said
@@ -110,6 +115,83 @@ def conversation(number: int) -> Case:
         said("Done."),
     )
     return a_case(f"c{number}", messages=messages, turn=turn if number % 2 else turn[:5], output="Done.")
+
+
+def left_out(calls: list[ToolCall], at: int) -> list[ToolCall]:
+    return calls[:at] + calls[at + 1 :]
+
+
+def other_argument(calls: list[ToolCall], at: int) -> list[ToolCall]:
+    args = {**calls[at].args, "changed": "by the test"}
+    return [*calls[:at], calls[at].model_copy(update={"args": args}), *calls[at + 1 :]]
+
+
+def swapped(calls: list[ToolCall], at: int) -> list[ToolCall]:
+    return calls[:at] + calls[at : at + 2][::-1] + calls[at + 2 :]
+
+
+CHANGES: dict[str, Callable[[list[ToolCall], int], list[ToolCall]]] = {
+    "leaves out one call": left_out,
+    "changes one argument": other_argument,
+    "swaps two calls": swapped,
+}
+
+
+class Listed:
+    """A model that makes these calls one by one, whatever it hears, then answers."""
+
+    identity = "listed"
+
+    def __init__(self, calls: list[ToolCall]) -> None:
+        self._calls = calls
+
+    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
+        made = sum(len(message.get("tool_calls") or ()) for message in case.messages[_first_user(case) :])
+        if made < len(self._calls):
+            return Attempt(case_id=case.id, trial=trial, tool_calls=(self._calls[made],))
+        return Attempt(case_id=case.id, trial=trial, output="Done.")
+
+
+def _first_user(case: Case) -> int:
+    return next(n for n, message in enumerate(case.messages) if message.get("role") == "user")
+
+
+def first_difference(recorded: list[ToolCall], made: list[ToolCall]) -> int | None:
+    """The first step at which two lists of calls differ, found by comparing them one by one."""
+    pairs = zip(recorded, [*made, *[None] * len(recorded)], strict=False)
+    return next((n for n, (want, got) in enumerate(pairs) if got is None or not same_call(want, got)), None)
+
+
+async def check(cases: list[Case]) -> dict[str, tuple[int, int]]:
+    """How many cases came out as expected, of how many, per model."""
+    dice, counts = Random(0), {}
+    rules = Replay(turns=Turns.ALL, on_unrecorded=OnUnrecorded.ERROR, max_steps=1000)
+    same = 0
+    for case in cases:
+        attempt = await ReplayTarget(RecordedTarget(), rules).attempt(case, 0, None)
+        recorded = calls_in([*case.messages, *case.turn])
+        equal = [(call.name, call.args, call.result) for call in attempt.tool_calls] == [
+            (call.name, call.args, call.result) for call in recorded
+        ]
+        same += equal and attempt.metadata["replay"]["unrecorded"] == 0
+    counts["the recorded model"] = (same, len(cases))
+    for name, change in CHANGES.items():
+        right = tried = 0
+        for case in cases:
+            recorded_calls = list(calls_in([*case.messages, *case.turn]))
+            last = len(recorded_calls) - (1 if name.startswith("swaps") else 0)
+            if last < 1:
+                continue
+            made = change(recorded_calls, dice.randrange(last))
+            step = first_difference(recorded_calls, made)
+            if step is None:  # two equal calls were swapped: nothing changed
+                continue
+            attempt = await ReplayTarget(Listed(made), rules).attempt(case, 0, None)
+            measured: Any = Trajectory().measure(case, attempt)
+            tried += 1
+            right += measured.details["first_divergence"] == step
+        counts[name] = (right, tried)
+    return counts
 
 
 def test_the_recorded_model_repeats_its_record_and_one_changed_call_is_found_at_its_step() -> None:

@@ -1,11 +1,13 @@
-"""Measurements beside peers: a peer that cannot be installed is one line, and a command line names what is measured."""
+"""Measurements: what a command line names, the table of figures, exit codes; a peer that cannot be installed is one line."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from perf.__main__ import chosen, measurements
+import perf
+from perf.__main__ import ALL, chosen, measurements, rows_of, run
+from perf.measuring import print_figure
 from perf.peers import python_of
 
 KNOWN = ("runner", "reports", "otlp_ingest")
@@ -62,5 +64,28 @@ def test_a_command_line_is_several_names_or_one_with_arguments() -> None:
 
 def test_every_measurement_has_a_line_that_describes_it() -> None:
     listed = measurements()
-    assert "runner_peers" in listed and "peers" not in listed
+    assert "runner" in listed and "peers" not in listed
     assert all(line.endswith((".", "?")) for line in listed.values())
+
+
+def test_a_figure_with_its_goal_is_a_row_of_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert print_figure("10 cases: read", 0.25, "s of CPU", 0.6)
+    assert not print_figure("spans a second", 0.5, "of the floor", 0.6, at_least=True)
+    assert rows_of("store", capsys.readouterr().out, 1) == [
+        ("store: 10 cases: read", "0.25 s of CPU", "at most 0.6", "yes"),
+        ("store: spans a second", "0.5 of the floor", "at least 0.6", "no"),
+    ]
+
+
+def test_a_measurement_that_fails_is_shown_as_not_met() -> None:
+    assert rows_of("archive", "Traceback\nValueError: no disk\n", 1) == [
+        ("archive", "ValueError: no disk", "", ""),
+        ("archive", "exit code 1", "", "no"),
+    ]
+    assert set(ALL) <= set(measurements())
+
+
+def test_the_exit_code_of_a_measurement_comes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "failing.py").write_text("def main(arguments=()):\n    return 3 if arguments else None\n")
+    monkeypatch.setattr("perf.__path__", [*perf.__path__, str(tmp_path)])
+    assert [run("failing", []), run("failing", ["--more"])] == [0, 3]

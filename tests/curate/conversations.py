@@ -7,9 +7,11 @@ is a step that holds what was sent and what came back; every tool that ran is a 
 import base64
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
@@ -17,7 +19,15 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from evergold import plugins
+from evergold.conversation.notations import decode_json
+from evergold.model.case import Case, EntryType
+from evergold.model.rejected import Rejected
+from evergold.sources.spans import Wire
+from evergold.workspace import Workspace
+
 Message = dict[str, Any]
+SKIPPED = ("dataset-a", "dataset-b", "qa", "summaries")  # rows of other kinds of cases
 FIRST_NS = 1_767_225_600 * 10**9
 SECOND = 10**9
 
@@ -230,3 +240,73 @@ WAYS: dict[str, Callable[[Recorded], Iterator[bytes]]] = {
     "OTLP JSON per conversation": otlp_conversation,
     "OTLP protobuf per turn": protobuf_turns,
 }
+
+
+def send(workspace: Workspace, way: str, sent: Sequence[Recorded]) -> None:
+    """Send every conversation; the turns of different ones are mixed, as on a server."""
+    bodies = [list(WAYS[way](recorded)) for recorded in sent]
+    turns = [turn[number] for number in range(max(map(len, bodies))) for turn in bodies if number < len(turn)]
+    if way.startswith("native"):
+        report = workspace.intake.ingest([BytesIO(b"\n".join(turns) + b"\n")])
+        assert not report.problems, report.problems
+        return
+    wire = Wire.JSON if "JSON" in way else Wire.PROTOBUF
+    for written in [workspace.intake.receive_traces(body, wire) for body in turns]:
+        assert not written.result().refused
+
+
+def expected_messages(recorded: Recorded, way: str) -> list[Any]:
+    """What a case has to say. A trace that has only steps of its tools holds no instructions and no words beside calls."""
+    if "alone" not in way:
+        return [_plain(message) for message in recorded.messages]
+    spoken = (_plain(message) for message in recorded.messages if message["role"] != "system")
+    return [(role, "" if calls else text, calls) for role, text, calls in spoken]
+
+
+def _plain(message: Message) -> Any:
+    calls = [
+        (call["function"]["name"], decode_json(call["function"]["arguments"]))
+        for call in message.get("tool_calls") or ()
+    ]
+    return message["role"], message.get("content") or "", calls
+
+
+def case_of(cases: Sequence[Case], recorded: Recorded) -> Case | None:
+    """The case of a conversation: the one of its last turn."""
+    own = [case for case in cases if case.provenance.session_id == recorded.id]
+    return max(own, key=lambda case: len(case.messages) + len(case.turn), default=None)
+
+
+def losses(case: Case | None, recorded: Recorded, way: str) -> Iterator[str]:
+    """What a case lacks or says wrongly, one word each."""
+    if case is None:
+        yield "case"
+        return
+    whole = [*case.messages, *case.turn, *case.extra.get("after", ())]
+    if [_plain(message) for message in whole] != expected_messages(recorded, way):
+        yield "messages"
+    if not case.messages or case.messages[-1]["role"] != "user":
+        yield "question"
+    made = [(name, args) for message in recorded.messages for _, _, calls in [_plain(message)] for name, args in calls]
+    if made and {tool["function"]["name"] for tool in case.tools} != {t["function"]["name"] for t in recorded.tools}:
+        yield "tools"
+    if case.provenance.user_id != recorded.user:
+        yield "user"
+    if case.entry_type is not (EntryType.GOLDEN if recorded.reward >= 1 else EntryType.FAILURE):
+        yield "verdict"
+    if case.extra.get("problems"):
+        yield "problems"
+
+
+def changed_by(cases: Sequence[Case], name: str, folder: Path) -> tuple[int, int, int]:
+    """Cases written in a format, left out of it with a reason, and changed after they were read back."""
+    chosen = plugins.load("formats", name)
+    unfit: list[Rejected] = []
+    path = folder / f"live-{name}{chosen.suffix}"
+    written = chosen.write(iter(cases), path, rejected=unfit)
+    left_out = {item.where for item in unfit}
+    before = {case.id: case for case in cases if f"{case.dataset}/{case.id}" not in left_out}
+    # Where no case is written, a format of one file per dataset writes none.
+    back = {case.id: case for case in chosen.read(path) if isinstance(case, Case)} if written else {}
+    changed = sum(id not in back or before[id].content() != back[id].content() for id in before)
+    return written, len(unfit), changed

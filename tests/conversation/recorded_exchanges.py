@@ -1,9 +1,7 @@
-"""Message-level agreement of conversations with what real packages export: recorded exchanges, read and compared.
-
-    python -m perf.message_agreement
+"""Recorded exchanges of real packages, read as conversations and compared message by message.
 
 A message agrees when role, text and tool calls with their arguments are those of the exchange, in its order; messages that are
-read and were not said count against it. Goal: 97 %. How the exchanges were recorded: tests/conversation/recorded/README.md.
+read and were not said count against it. How the exchanges were recorded: recorded/README.md.
 """
 
 import json
@@ -18,8 +16,7 @@ from evergold.settings import Settings
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace
 
-RECORDED = Path(__file__).parent.parent / "tests" / "conversation" / "recorded"
-GOAL = 0.97
+RECORDED = Path(__file__).parent / "recorded"
 Plain = tuple[str, str, list[Any]]
 SAID: list[Plain] = [
     ("system", "You report the weather.", []),
@@ -75,15 +72,3 @@ def agreement(said: Sequence[Plain], read: Sequence[Plain]) -> Agreement:
             row.append(best[number] + 1 if one == other else max(best[number + 1], row[number]))
         best = row
     return Agreement(best[-1], max(len(said), len(read)))
-
-
-def main(_arguments: Sequence[str] = ()) -> None:
-    results = {path.stem: agreement(said_in(path), read_from(path)) for path in exchanges()}
-    for name, result in results.items():
-        print(f"  {name:<36} {result.agreeing} of {result.of}")
-    agreeing, of = (sum(part) for part in zip(*results.values(), strict=True))
-    print(f"  {len(results)} exchanges: {agreeing} of {of} messages agree, {agreeing / of:.1%} (goal {GOAL:.0%})")
-
-
-if __name__ == "__main__":
-    main()
