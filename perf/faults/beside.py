@@ -17,9 +17,8 @@ from pathlib import Path
 
 from evergold.model.case import Case
 from perf.faults.load import PROTOBUF, SPANS, TRACES, number_of, templates
-from perf.faults.server import Server, Summary
+from perf.faults.server import Server, Summary, ids_stored
 from perf.faults.soak import Load
-from perf.faults.stored import ids_stored
 
 SENDERS = 3
 FIRST_DAY = datetime(2025, 6, 1, tzinfo=UTC)  # of the history that the verbs work on; the load's traces are of 2026

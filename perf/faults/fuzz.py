@@ -9,8 +9,7 @@ from math import inf
 from pathlib import Path
 from statistics import median
 
-from perf.faults import otlp_requests, recorded_requests
-from perf.faults.schema_requests import SchemaRequests
+from perf.faults.fuzz_requests import SchemaRequests, draw_otlp, draw_recorded
 from perf.faults.server import JSON, Sender, Server, Summary
 
 LOOKS = 500  # requests between two looks at memory; a multiple of the senders, so that the first one looks
@@ -68,11 +67,11 @@ def _one(sender: Sender, drawn: SchemaRequests, source: random.Random, summary: 
     owner = {"authorization": f"Bearer {TOKEN}"}
     chance = source.random()
     if chance < RECORDED_SHARE:
-        request, trace_id = recorded_requests.draw(source)
+        request, trace_id = draw_recorded(source)
         _sent(sender, ("POST", request.path, request.body, request.headers | owner), summary)
         _sent(sender, ("GET", f"/api/v1/traces/{trace_id}/conversation", b"", owner), summary)
     elif chance < OTLP_SHARE:
-        request = otlp_requests.draw(source)
+        request = draw_otlp(source)
         _sent(sender, ("POST", request.path, request.body, request.headers | owner), summary)
     else:
         rest = drawn.draw(source)

@@ -4,6 +4,8 @@ half-written, and whoever goes on after the kill ends with what an undisturbed r
 
 import random
 import shutil
+import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,12 +14,12 @@ from math import inf
 from pathlib import Path
 
 from perf.faults.killing import Command, Fault, Room, Scene
-from perf.faults.scene_intake import Intake
 from perf.faults.scenes_files import Backup, Export, Extract, Freeze, Generate, RagBuild, Restore
 from perf.faults.scenes_store import Curate, Import, Ingest, Run
-from perf.faults.server import Summary
+from perf.faults.server import JSON, PATIENCE, Server, Summary, a_request, check_stored
 
 SCENES = ("intake", "ingest", "curate", "build", "extract", "import", "run", "generate", "export", "backup", "restore")
+SENDERS = 4
 
 
 @dataclass(frozen=True)
@@ -100,3 +102,41 @@ def _no_traces(room: Room) -> Path:
     path = room.folder / "none.jsonl"
     path.write_text("")
     return path
+
+
+class Intake:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._server = Server(room.home, room.database_url)
+
+    def kill(self, source: random.Random, summary: Summary) -> None:
+        """Start the server, send until it is killed, and note what was acknowledged."""
+        self._server.start()
+        summary.memory_mb.append(self._server.memory_mb())
+        answered, dead = threading.Event(), threading.Event()
+        counts = [Summary() for _ in range(SENDERS)]
+        seeds = [source.random() for _ in range(SENDERS)]
+        threads = [
+            threading.Thread(target=self._send, args=(random.Random(seed), own, answered, dead))
+            for seed, own in zip(seeds, counts, strict=True)
+        ]
+        for thread in threads:
+            thread.start()
+        answered.wait(PATIENCE)  # the port is open before the server answers; a kill before that proves nothing
+        dead.wait(source.uniform(0.0, 0.5))
+        self._server.end(signal.SIGKILL)
+        dead.set()
+        for thread, own in zip(threads, counts, strict=True):
+            thread.join()
+            summary.add(own)
+
+    def _send(self, own: random.Random, counted: Summary, answered: threading.Event, dead: threading.Event) -> None:
+        while not dead.is_set():
+            ids = [f"{own.getrandbits(128) | 1:032x}" for _ in range(own.randint(1, 20))]
+            body = a_request(ids, "word " * own.randint(1, 500))
+            if self._server.post("/v1/traces", body, JSON, counted) == "200":
+                answered.set()
+                counted.acknowledged.update(ids)
+
+    def check(self, summary: Summary) -> None:
+        check_stored(self._room.home, self._room.database_url, summary, alone=False)

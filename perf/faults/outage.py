@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from perf.faults.postgres import Postgres, filled, small_disk
-from perf.faults.server import JSON, Server, Summary, a_request
-from perf.faults.stored import check_stored
+from perf.faults.server import JSON, Server, Summary, a_request, check_stored
 
 SENDERS = 6
 REQUESTS = 2  # of each sender during a fault

@@ -12,8 +12,7 @@ from pathlib import Path
 from statistics import median
 
 from perf.faults.load import PROTOBUF, SPANS, TRACES, Template, number_of, templates
-from perf.faults.server import Server, Summary
-from perf.faults.stored import ids_stored
+from perf.faults.server import Server, Summary, ids_stored
 
 SENDERS = 4
 WARM_SECONDS = 3.0
