@@ -20,7 +20,7 @@ from subprocess import PIPE, STDOUT
 
 ALL_SECONDS, EACH_SECONDS = 1700.0, 300.0
 TABLE = Path(__file__).parent / "results" / "table.md"
-FIGURE = re.compile(r"^ *(.+?): (.+?) \(goal: (.+?); (met|MISSED)\)$", re.MULTILINE)
+FIGURE = re.compile(r"^ *(.+): (.+?) \(goal: (.+?); (met|MISSED)\)$", re.MULTILINE)
 ALL = {
     "paths": "",
     "start_up": "",

@@ -1,7 +1,8 @@
 """Bulk curation against the loop everybody writes first: fetch the scores of one trace, classify, insert, commit, next.
 
 Both run on copies of the same data, one after the other, on SQLite or on a PostgreSQL started for it. The loop is given every
-advantage: prepared statements on the bare driver, no network, commits that do not wait for the disk. What the two wrote for the same traces is compared row by row: entries, tags and revisions.
+advantage: prepared statements on the bare driver, no network, commits that do not wait for the
+disk. What the two wrote for the same traces is compared row by row: entries, tags and revisions.
 Contents are written after that, and measured apart.
 
     python -m perf.curate_bulk --traces 1000000 --loop 20000
