@@ -1,15 +1,13 @@
 """Write docs/reference.md from the code: every command, setting, seam and route. A test fails when it is stale."""
 
 import re
-from importlib import import_module
-from keyword import iskeyword
 from pathlib import Path
 
 import click
 
 from evergold import seams
 from evergold.api.app import interface
-from evergold.cli import VERBS
+from evergold.cli import VERBS, load_verb
 from evergold.settings import Settings, describe
 
 TARGET = Path(__file__).parent.parent / "docs" / "reference.md"
@@ -28,8 +26,7 @@ def _commands() -> list[str]:
         "",
     ]
     for verb in sorted(VERBS):
-        module = verb.replace("-", "_") + ("_" if iskeyword(verb) else "")
-        lines += _command(f"evergold {verb}", import_module(f"evergold.cli.{module}").command)
+        lines += _command(f"evergold {verb}", load_verb(verb))
     return lines
 
 

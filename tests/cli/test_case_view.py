@@ -1,6 +1,6 @@
 """A case as `evergold cases show` prints it."""
 
-from evergold.cli.case_view import lines_of
+from evergold.cli.cases import case_lines
 from evergold.model.case import EntryType
 from evergold.model.reference import Answer
 from evergold.model.tool_calls import ToolCall
@@ -15,7 +15,7 @@ def test_a_conversation_is_read_line_by_line() -> None:
         {"role": "tool", "tool_call_id": "c1", "content": '{"ok":true}'},
         {"role": "assistant", "content": "Booked.\nSee you."},
     )
-    lines = list(lines_of(a_case(messages=({"role": "user", "content": "Book for two"},), turn=turn)))
+    lines = list(case_lines(a_case(messages=({"role": "user", "content": "Book for two"},), turn=turn)))
     start = lines.index("messages:")
     assert lines[start:][:7] == [
         "messages:",
@@ -30,10 +30,10 @@ def test_a_conversation_is_read_line_by_line() -> None:
 
 def test_the_reference_is_named_with_its_origin_and_calls() -> None:
     revised = Answer(text="Booked for four.", tool_calls=(ToolCall(name="book", args={"people": 4}),))
-    lines = list(lines_of(a_case(entry_type=EntryType.CORRECTION, expected="I said four", revised=revised)))
+    lines = list(case_lines(a_case(entry_type=EntryType.CORRECTION, expected="I said four", revised=revised)))
     assert lines[-3:] == ["reference (revised):", '  calls book({"people":4})', "  Booked for four."]
     assert "expected: I said four" in lines
 
 
 def test_a_missing_reference_is_said() -> None:
-    assert list(lines_of(a_case(entry_type=EntryType.FAILURE, output="?")))[-1] == "reference: none yet"
+    assert list(case_lines(a_case(entry_type=EntryType.FAILURE, output="?")))[-1] == "reference: none yet"

@@ -7,22 +7,27 @@ from typing import Any
 
 import pytest
 
-from evergold.cli.build import _repeat_notes, filters_of
-from evergold.cli.case_view import lines_of
-from evergold.cli.cases import _mark
-from evergold.cli.check_traces import _plain, _reason, _value
-from evergold.cli.curate import _changes_text, _counts
-from evergold.cli.db import _lines
-from evergold.cli.generate import _absolute, _cost, _skipped
+from evergold.cli.admin import _status_lines
+from evergold.cli.build import _compact, _note, _one_line, _repeat_notes
+from evergold.cli.cases import _trust, case_lines
+from evergold.cli.curate import _changes_text, _check_json, _check_reason, _check_value, _counts
+from evergold.cli.generate import _cost_text, _make_absolute, _skipped_rows
 from evergold.cli.judge import _cells
+from evergold.cli.options import parse_filters
 from evergold.cli.output import emit_json, one_line, progress, table
-from evergold.cli.replay_options import replay_of
-from evergold.cli.report import _from
-from evergold.cli.run import _budget, _pair, _price, _spec, _split, _thresholds, summary_line
-from evergold.cli.runs import _failing, _score_texts
-from evergold.cli.score_retrieval import _rounded
-from evergold.cli.traces import _step, _tree
-from evergold.cli.verdict import _compact, _note, _one_line
+from evergold.cli.run import (
+    _parse_budget,
+    _parse_param,
+    _parse_thresholds,
+    _price,
+    _read_replay,
+    _read_spec,
+    _split_metrics,
+    summary_line,
+)
+from evergold.cli.runs import _choose_format, _is_failure, _score_texts
+from evergold.cli.score_retrieval import _round_text
+from evergold.cli.traces import _order_spans, _span_line
 from evergold.errors import BadInput
 from evergold.model.case import EntryType, ReviewState
 from evergold.model.checking import Checked, CheckResult
@@ -48,23 +53,23 @@ BEGAN = datetime(2026, 1, 2, tzinfo=UTC)
     ],
 )
 def test_a_budget_is_tokens_or_dollars(text: str | None, expected: dict[str, Any]) -> None:
-    assert _budget(text) == expected
+    assert _parse_budget(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "$", "many", "0", "-5", "$-1", "nan", "inf", "$nan", "$inf", "1e999"])
 def test_a_budget_that_is_no_amount_is_one_clear_line(text: str) -> None:
     with pytest.raises(BadInput, match="neither a number of tokens"):
-        _budget(text)
+        _parse_budget(text)
 
 
 def test_thresholds_by_metric() -> None:
-    assert _thresholds(("correctness=0.8", "length:most=5=1")) == {"correctness": 0.8, "length:most=5": 1.0}
+    assert _parse_thresholds(("correctness=0.8", "length:most=5=1")) == {"correctness": 0.8, "length:most=5": 1.0}
 
 
 @pytest.mark.parametrize("text", ["correctness", "correctness=", "correctness=high", "=0.8", "0.8", "x=nan", "x=inf"])
 def test_a_threshold_that_could_never_be_decided_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="is not METRIC=VALUE"):
-        _thresholds((text,))
+        _parse_thresholds((text,))
 
 
 @pytest.mark.parametrize(
@@ -78,13 +83,13 @@ def test_a_threshold_that_could_never_be_decided_is_refused(text: str) -> None:
     ],
 )
 def test_a_parameter_is_json_where_it_can_be(text: str, expected: tuple[str, Any]) -> None:
-    assert _pair(text) == expected
+    assert _parse_param(text) == expected
 
 
 @pytest.mark.parametrize("text", ["temperature", "=1", ""])
 def test_a_parameter_without_a_name_or_a_value_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="is not KEY=VALUE"):
-        _pair(text)
+        _parse_param(text)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,7 @@ def test_a_parameter_without_a_name_or_a_value_is_refused(text: str) -> None:
     ],
 )
 def test_commas_part_metrics_and_not_their_parameters(given: str, names: list[str]) -> None:
-    assert _split(given) == names
+    assert _split_metrics(given) == names
 
 
 def run_options(**more: Any) -> dict[str, Any]:
@@ -107,20 +112,20 @@ def run_options(**more: Any) -> dict[str, Any]:
 
 
 def test_a_retriever_is_measured_by_lines_and_files_where_no_metric_is_given() -> None:
-    spec = _spec(run_options(model="retriever:bm25", repo="."))
+    spec = _read_spec(run_options(model="retriever:bm25", repo="."))
     assert "line_recall" in spec.metrics and spec.params == {"repo": "."}
-    assert _spec(run_options(metrics=("a,b", "c"))).metrics == ("a", "b", "c")
+    assert _read_spec(run_options(metrics=("a,b", "c"))).metrics == ("a", "b", "c")
     for name in ("dataset", "model"):
         with pytest.raises(BadInput, match=f"{name} is missing; for example"):
-            _spec(run_options(**{name: None}))
+            _read_spec(run_options(**{name: None}))
 
 
 def test_options_of_a_replay_need_the_replay() -> None:
     options: dict[str, Any] = dict.fromkeys(Replay.model_fields)
-    assert replay_of({**options, "replay": False}) is None
+    assert _read_replay({**options, "replay": False}) is None
     with pytest.raises(BadInput, match="--max-steps says how to replay; add --replay"):
-        replay_of({**options, "replay": False, "max_steps": 3})
-    made = replay_of({**options, "replay": True, "max_steps": 3})
+        _read_replay({**options, "replay": False, "max_steps": 3})
+    made = _read_replay({**options, "replay": True, "max_steps": 3})
     assert made is not None and made.max_steps == 3
 
 
@@ -143,7 +148,7 @@ def test_a_run_in_one_line() -> None:
 def test_prices_and_figures_that_are_not_known_say_so() -> None:
     assert (_price(None), _price(1.5)) == ("unknown price", "about $1.5000")
     assert _cells(None) == ("–", "not defined on these labels", "0")
-    assert (_rounded(0.12345), _rounded(7), _rounded(None)) == ("0.123", 7, None)
+    assert (_round_text(0.12345), _round_text(7), _round_text(None)) == ("0.123", 7, None)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +158,7 @@ def test_prices_and_figures_that_are_not_known_say_so() -> None:
 def test_which_attempts_are_failures(measurements: dict[str, float | None], error: str | None, failing: bool) -> None:
     made = {n: Measurement.of(v) if v is not None else Measurement.unscored("why") for n, v in measurements.items()}
     attempt = an_attempt(measurements=made, error=error)
-    assert _failing(attempt) is failing
+    assert _is_failure(attempt) is failing
     assert len(_score_texts(attempt)) == len(made)
 
 
@@ -170,16 +175,16 @@ def test_which_attempts_are_failures(measurements: dict[str, float | None], erro
 def test_the_format_of_a_report_follows_the_name_of_its_file(
     form: str, name: str | None, chosen: str, tmp_path: Any
 ) -> None:
-    assert _from(form, tmp_path / name if name else None) == chosen
+    assert _choose_format(form, tmp_path / name if name else None) == chosen
 
 
 def test_filters_are_fields_with_one_value_each() -> None:
-    assert filters_of(["entry-type = golden", "tag=a=b"]) == {"entry_type": "golden", "tag": "a=b"}
-    assert filters_of(["a=1", "a=1"]) == {"a": "1"}
+    assert parse_filters(["entry-type = golden", "tag=a=b"]) == {"entry_type": "golden", "tag": "a=b"}
+    assert parse_filters(["a=1", "a=1"]) == {"a": "1"}
     with pytest.raises(BadInput, match="a case can pass only one"):
-        filters_of(["a=1", "a=2"])
+        parse_filters(["a=1", "a=2"])
     with pytest.raises(BadInput, match="is not FIELD=VALUE"):
-        filters_of(["golden"])
+        parse_filters(["golden"])
 
 
 def test_notes_on_repeats_of_a_build() -> None:
@@ -195,10 +200,10 @@ def test_notes_on_repeats_of_a_build() -> None:
 
 
 def test_how_far_a_case_can_be_trusted() -> None:
-    assert _mark(a_case(review=ReviewState.VALIDATED)) == "validated"
-    assert _mark(a_case(entry_type=EntryType.FAILURE)) == "unvalidated"
-    assert _mark(a_case(entry_type=EntryType.GOLDEN)) == "candidate"
-    assert _mark(a_case(entry_type=EntryType.GOLDEN, metadata={"confirmed": True})) == "confirmed"
+    assert _trust(a_case(review=ReviewState.VALIDATED)) == "validated"
+    assert _trust(a_case(entry_type=EntryType.FAILURE)) == "unvalidated"
+    assert _trust(a_case(entry_type=EntryType.GOLDEN)) == "candidate"
+    assert _trust(a_case(entry_type=EntryType.GOLDEN, metadata={"confirmed": True})) == "confirmed"
 
 
 def test_a_case_is_shown_with_its_conversation_and_reference() -> None:
@@ -207,21 +212,21 @@ def test_a_case_is_shown_with_its_conversation_and_reference() -> None:
         {"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]},
         {"role": "tool", "content": {"a": 1}},
     )
-    lines = list(lines_of(a_case(messages=messages)))
+    lines = list(case_lines(a_case(messages=messages)))
     assert "  user: One" in lines and "    two" in lines and "  assistant calls f({})" in lines
     assert '  tool: {"a":1}' in lines and lines[-1] == "  Lima."
-    assert list(lines_of(a_case(output=None)))[-1] == "reference: none yet"
+    assert list(case_lines(a_case(output=None)))[-1] == "reference: none yet"
 
 
 def test_what_a_check_says_of_a_trace() -> None:
     good = Checked("t", "c", "1", CheckResult(0.5, "half", "words"))
     broken, silent = Checked("t", "c", "1", error="it broke"), Checked("t", "c", "1")
-    assert [(_value(each), _reason(each)) for each in (good, broken, silent)] == [
+    assert [(_check_value(each), _check_reason(each)) for each in (good, broken, silent)] == [
         ("0.5", "half"),
         ("error", "it broke"),
         ("-", "does not apply"),
     ]
-    assert _plain(good)["evidence"] == "words" and _plain(broken)["value"] is None
+    assert _check_json(good)["evidence"] == "words" and _check_json(broken)["value"] is None
 
 
 def test_changes_of_a_curation_in_words_and_numbers() -> None:
@@ -242,7 +247,7 @@ def a_report(**more: Any) -> GenerationReport:
 
 def test_skipped_files_are_listed_by_reason_and_not_without_end() -> None:
     files = [Skipped(name=f"f{n:02}", reason="binary") for n in range(12)] + [Skipped(name="x", reason="empty")]
-    assert _skipped(a_report(skipped=tuple(files))) == [
+    assert _skipped_rows(a_report(skipped=tuple(files))) == [
         ("binary", 12, ", ".join(f"f{n:02}" for n in range(10)) + " …"),
         ("empty", 1, "x"),
     ]
@@ -250,9 +255,9 @@ def test_skipped_files_are_listed_by_reason_and_not_without_end() -> None:
 
 def test_the_cost_of_a_generation() -> None:
     usage = Usage(input_tokens=1200, output_tokens=3)
-    assert _cost(a_report(usage=usage)) == "1,200 tokens in, 3 out, price unknown"
-    assert _cost(a_report(usage=usage, failed_calls=2)).endswith("price unknown; 2 failed")
-    assert _absolute(None) is None and str(_absolute("x")).endswith("/x")
+    assert _cost_text(a_report(usage=usage)) == "1,200 tokens in, 3 out, price unknown"
+    assert _cost_text(a_report(usage=usage, failed_calls=2)).endswith("price unknown; 2 failed")
+    assert _make_absolute(None) is None and str(_make_absolute("x")).endswith("/x")
 
 
 def test_rows_are_lines_with_tabs_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
@@ -279,13 +284,13 @@ def a_span(id: str, parent: str | None = None, **more: Any) -> Span:
 
 def test_steps_stand_under_their_parents_and_a_lost_parent_is_no_loss() -> None:
     spans = (a_span("child", "root"), a_span("root"), a_span("lost", "gone"), a_span("leaf", "child"))
-    tree = _tree(Trace(id="t", input="q", spans=spans))
+    tree = _order_spans(Trace(id="t", input="q", spans=spans))
     assert [(depth, span.id) for depth, span in tree] == [(0, "root"), (1, "child"), (2, "leaf"), (0, "lost")]
 
 
 def test_a_chain_of_a_thousand_steps_is_shown() -> None:
     spans = tuple(a_span(str(n), str(n - 1) if n else None) for n in range(3000))
-    assert _tree(Trace(id="t", input="q", spans=spans))[-1][0] == 2999
+    assert _order_spans(Trace(id="t", input="q", spans=spans))[-1][0] == 2999
 
 
 def test_a_step_shows_time_model_and_failure() -> None:
@@ -296,8 +301,8 @@ def test_a_step_shows_time_model_and_failure() -> None:
         metadata={"model": "m"},
         status=TraceStatus.FAILED,
     )
-    assert _step(0, span) == "- llm s m 1.500 s FAILED"
-    assert _step(1, span).startswith("  ")
+    assert _span_line(0, span) == "- llm s m 1.500 s FAILED"
+    assert _span_line(1, span).startswith("  ")
 
 
 def test_samples_of_a_check_are_cut_to_a_few_lines() -> None:
@@ -319,4 +324,4 @@ def test_a_finding_in_one_note() -> None:
 
 def test_an_empty_database_has_no_growth_to_show() -> None:
     empty = DatabaseStatus.model_construct(engine="sqlite", bytes=0, traces=0)
-    assert _lines(empty) == ["no traces yet"]
+    assert _status_lines(empty) == ["no traces yet"]

@@ -3,7 +3,7 @@
 import pytest
 
 from evergold.build.findings import Report
-from evergold.cli.verdict import print_report
+from evergold.cli.build import print_report
 
 
 def test_a_sampled_record_is_a_few_lines_however_long_its_texts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -15,7 +15,7 @@ def test_a_sampled_record_is_a_few_lines_however_long_its_texts(capsys: pytest.C
         "citations": [],
         "metadata": {"source_path": "hours.md"},
     }
-    print_report(Report("manifest.json", "v1", [], samples={"qa": [record]}))
+    print_report(Report("manifest.json", "v1", [], samples={"qa": [record]}), as_json=False)
     shown = capsys.readouterr().out
     assert "qa: q1" in shown
     assert "When does it open?" in shown

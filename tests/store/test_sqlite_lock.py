@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Connection, text
 
 from evergold.api.app import create_app
-from evergold.cli import opening
+from evergold.cli import options
 from evergold.errors import Unavailable
 from evergold.settings import Settings
 from evergold.store import Store, db, sqlite_lock
@@ -155,11 +155,11 @@ def test_a_server_answers_soon_though_a_command_would_wait(file: Path, monkeypat
 
 
 def test_ctrl_c_gives_up_what_waits_for_the_lock(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "LAST_SECONDS", 0.01)
+    monkeypatch.setattr(options, "LAST_SECONDS", 0.01)
     ctx = click.Context(click.Command("x"), obj={"home": str(file.parent)})
     Workspace.open(Settings(home=file.parent)).close()
     other = sqlite3.connect(file, isolation_level=None)
-    with pytest.raises(KeyboardInterrupt), opening.opened(ctx) as workspace:
+    with pytest.raises(KeyboardInterrupt), options.open_workspace(ctx) as workspace:
         other.execute("BEGIN IMMEDIATE")
         waiting = workspace.store.db.submit(lambda connection: note("n", connection))
         raise KeyboardInterrupt

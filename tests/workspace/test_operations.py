@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from evergold.cli.db import _lines
+from evergold.cli.admin import _status_lines
 from evergold.model.trace import Span, Trace
 from evergold.settings import Settings
 from evergold.store.leases import leased
@@ -56,7 +56,7 @@ def test_status_is_given_where_the_extension_for_slow_queries_is_not_loaded(sett
             workspace.store.db.write(lambda connection: connection.execute(text(UNLOADED)).close())
         status = workspace.operations.status()
     assert status.slow_queries is None
-    assert any("shared_preload_libraries" in line for line in _lines(status)) == (status.engine == "postgresql")
+    assert any("shared_preload_libraries" in line for line in _status_lines(status)) == (status.engine == "postgresql")
 
 
 def test_the_backlog_counts_what_waits_and_for_how_long(settings: Settings) -> None:
@@ -86,5 +86,5 @@ def test_status_is_given_while_a_table_is_locked_and_names_the_session(migrated_
         ("spans", session, "evergold")
     ]
     assert [one.rows for one in status.tables if one.name == "spans"] == [3]
-    (line,) = [line for line in _lines(status) if "locked" in line]
+    (line,) = [line for line in _status_lines(status) if "locked" in line]
     assert line.startswith(f"spans is locked by session {session} (evergold/") and "pg_terminate_backend" in line

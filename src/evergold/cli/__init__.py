@@ -1,4 +1,4 @@
-"""Arguments → workspace verb → print. One file per verb, loaded when it is used: `--help` imports none of them.
+"""Arguments → workspace verb → print. A verb's module is loaded when it is used: `--help` imports none of them.
 
 Exit codes: 0 done, 1 done and something did not pass (rejected records, failed checks, a regression),
 2 could not run, 3 a comparison that cannot tell. An expected error is one line on stderr; `--debug` shows its traceback.
@@ -6,65 +6,68 @@ Exit codes: 0 done, 1 done and something did not pass (rejected records, failed 
 
 import sys
 from importlib import import_module
-from keyword import iskeyword
 from typing import Any
 
 import click
 
+# The module of each verb, and its one-line help.
 VERBS = {
-    "backup": "The whole workspace into one file, while it is in use.",
-    "db": "Size and growth of the database.",
-    "restore": "A workspace from the file of a backup.",
-    "alerts": "List alerts and test where they go.",
-    "demo": "The whole loop on sample data, then the dashboard.",
-    "compare": "Compare two runs over the same cases; --gate for CI.",
-    "datasets": "List datasets, show versions, compare two of them, check benchmark files.",
-    "review": "Open the review pages; queue, verdicts and progress for scripts.",
-    "run": "Run a benchmark: a dataset against a model, with metrics.",
-    "runs": "List, show, cancel, delete and re-score benchmark runs; the leaderboard.",
-    "build": "Freeze offline RAG records, or a stored dataset, into splits and a manifest.",
-    "check": "Check a build: schema, counts, hashes, drops and drift.",
-    "check-traces": "Run the checks over stored traces: answered, finished, and those of your own.",
-    "verify": "Derive every hash of a build again.",
-    "cases": "List, show and tag cases.",
-    "curate": "Turn traces into dataset entries, by policy.",
-    "export": "Write a dataset in the format of another tool.",
-    "extract": "Cases for context retrieval, from merged agent work or git history.",
-    "import": "Read cases from a file of any known format.",
-    "generate": "Make an offline RAG dataset from documents, with a model or without.",
-    "ingest": "Take in traces, scores and corrections from files.",
-    "openapi": "Print the REST interface as OpenAPI JSON.",
-    "judge": "Calibrate a judge against human labels.",
-    "plugins": "List the plug-ins of every seam.",
-    "score-retrieval": "Score what a retrieval found against golden cases.",
-    "replay-users": "Draft simulated users from conversations, and confirm them.",
-    "replay-set": "Freeze cases that can be replayed as an agent benchmark.",
-    "report": "The report of a run: terminal, Markdown, HTML, JSON, JUnit.",
-    "serve": "REST, OTLP and the dashboard on http://127.0.0.1:8321.",
-    "settings": "Print every setting, its value and where it comes from.",
-    "stats": "Totals of the living dataset: types, tags, days.",
-    "tokens": "Add, list and revoke tokens of the server, each with a role.",
-    "traces": "List, show, prune and erase traces; take scores back.",
+    "alerts": ("admin", "List alerts and test where they go."),
+    "backup": ("admin", "The whole workspace into one file, while it is in use."),
+    "build": ("build", "Freeze offline RAG records, or a stored dataset, into splits and a manifest."),
+    "cases": ("cases", "List, show and tag cases."),
+    "check": ("build", "Check a build: schema, counts, hashes, drops and drift."),
+    "check-traces": ("curate", "Run the checks over stored traces: answered, finished, and those of your own."),
+    "compare": ("runs", "Compare two runs over the same cases; --gate for CI."),
+    "curate": ("curate", "Turn traces into dataset entries, by policy."),
+    "datasets": ("datasets", "List datasets, show versions, compare two of them, check benchmark files."),
+    "db": ("admin", "Size and growth of the database."),
+    "demo": ("demo", "The whole loop on sample data, then the dashboard."),
+    "export": ("cases", "Write a dataset in the format of another tool."),
+    "extract": ("extract", "Cases for context retrieval, from merged agent work or git history."),
+    "generate": ("generate", "Make an offline RAG dataset from documents, with a model or without."),
+    "import": ("cases", "Read cases from a file of any known format."),
+    "ingest": ("traces", "Take in traces, scores and corrections from files."),
+    "judge": ("judge", "Calibrate a judge against human labels."),
+    "openapi": ("settings", "Print the REST interface as OpenAPI JSON."),
+    "plugins": ("settings", "List the plug-ins of every seam."),
+    "replay-set": ("replay", "Freeze cases that can be replayed as an agent benchmark."),
+    "replay-users": ("replay", "Draft simulated users from conversations, and confirm them."),
+    "report": ("runs", "The report of a run: terminal, Markdown, HTML, JSON, JUnit."),
+    "restore": ("admin", "A workspace from the file of a backup."),
+    "review": ("review", "Open the review pages; queue, verdicts and progress for scripts."),
+    "run": ("run", "Run a benchmark: a dataset against a model, with metrics."),
+    "runs": ("runs", "List, show, cancel, delete and re-score benchmark runs; the leaderboard."),
+    "score-retrieval": ("score_retrieval", "Score what a retrieval found against golden cases."),
+    "serve": ("serve", "REST, OTLP and the dashboard on http://127.0.0.1:8321."),
+    "settings": ("settings", "Print every setting, its value and where it comes from."),
+    "stats": ("admin", "Totals of the living dataset: types, tags, days."),
+    "tokens": ("admin", "Add, list and revoke tokens of the server, each with a role."),
+    "traces": ("traces", "List, show, prune and erase traces; take scores back."),
+    "verify": ("build", "Derive every hash of a build again."),
 }
 
 
+def load_verb(name: str) -> click.Command:
+    """Import the module of a verb and return its command."""
+    command: click.Command = getattr(
+        import_module(f"evergold.cli.{VERBS[name][0]}"), f"{name.replace('-', '_')}_command"
+    )
+    return command
+
+
 class LazyVerbs(click.Group):
-    """Knows each verb's name and one-line help from the table above; loads its module only to run it."""
+    """Lists the verbs of the table above; a module is loaded only to run one of its verbs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in VERBS:
-            return None
-        # `import` is a keyword, so the module of that verb is called `import_`.
-        module = cmd_name.replace("-", "_") + ("_" if iskeyword(cmd_name) else "")
-        command: click.Command = import_module(f"evergold.cli.{module}").command
-        return command
+        return load_verb(cmd_name) if cmd_name in VERBS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl(sorted(VERBS.items()))
+            formatter.write_dl([(verb, text) for verb, (_, text) in sorted(VERBS.items())])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -103,7 +106,7 @@ def main(args: list[str] | None = None) -> None:
 
 
 def invoke(args: list[str] | None = None) -> int:
-    """Run a verb and return its exit code. Not called `run`: loading the verb of that name would take the name over."""
+    """Run a verb and return its exit code. Not called `run`: loading the module of that name would take the name over."""
     given = sys.argv[1:] if args is None else args
     try:
         result: Any = root.main(args=given, prog_name="evergold", standalone_mode=False)

@@ -1,18 +1,28 @@
-"""`evergold build`: offline RAG generations → splits and manifest; or a stored dataset, frozen."""
+"""`evergold build`, `check` and `verify`: freeze a dataset or an offline file, check a build, derive its hashes again."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+import orjson
 
-from evergold.cli.opening import opened, without_database
-from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
-from evergold.cli.paths import A_PATH
+from evergold.build.check import MOST_UNGROUNDED, CheckLimits
+from evergold.build.spec import DEFAULT_FOLDER
+from evergold.cli.options import A_PATH, cluster_option, json_flag, open_without_database, open_workspace, parse_filters
+from evergold.cli.output import echo, emit_json, progress, table
 from evergold.errors import BadInput
 from evergold.model.build import Manifest
 
+if TYPE_CHECKING:
+    from evergold.build.findings import Finding, Report
+    from evergold.extract.run import RowCheck
+
+DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
+NAME_WIDTH = 22
+SHOWN_ITEMS = 3
+LONGEST = 160
 EMPTY_SPLIT = ": cases that belong together are never parted; give it a larger share, or group by something smaller"
 OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "on_leak", "avoid", "canary", "repeats")
 OF_A_FILE = (
@@ -57,26 +67,26 @@ OF_A_FILE = (
 @click.option("--canary", is_flag=True, default=None, help="Put a canary line on top of each split.")
 @json_flag
 @click.pass_context
-def command(ctx: click.Context, /, name: str | None, dataset: str | None, as_json: bool, **flags: Any) -> None:
+def build_command(ctx: click.Context, /, name: str | None, dataset: str | None, as_json: bool, **flags: Any) -> None:
     """Build versioned evaluation splits with a manifest that proves them: of DATASET, or of an offline file."""
     # The builder logs task types that have no split; without a handler nobody would see it.
     logging.basicConfig(level=logging.WARNING, format="evergold: %(message)s")
     if name and dataset and name != dataset:
         raise BadInput(f"{ctx.command_path}: name one dataset, {name!r} or --dataset {dataset!r}")
-    dataset = _named(ctx, name) if name else dataset
+    dataset = _require_dataset_name(ctx, name) if name else dataset
     # One verb, two sources: an option of the other one is refused, because it would silently do nothing.
     wrong = [name for name in (OF_A_FILE if dataset else OF_A_DATASET) if flags[name] not in (None, ())]
     if wrong:
         other = "an offline file" if dataset else "a stored dataset (--dataset NAME)"
-        raise BadInput(f"{ctx.command_path}: {_flag(ctx, wrong[0])} goes with {other} only")
+        raise BadInput(f"{ctx.command_path}: {_option_name(ctx, wrong[0])} goes with {other} only")
     manifest, path = _freeze(ctx, dataset, flags) if dataset else _build_file(ctx, flags)
     if as_json:
         emit_json(manifest)
     else:
-        _print_summary(manifest, path)
+        _print_build(manifest, path)
 
 
-def _named(ctx: click.Context, name: str) -> str:
+def _require_dataset_name(ctx: click.Context, name: str) -> str:
     """Take a name for a stored dataset; a file goes with an option of its own."""
     if Path(name).is_file():
         option = "--config" if name.endswith((".yaml", ".yml")) else "--offline-dataset"
@@ -84,14 +94,14 @@ def _named(ctx: click.Context, name: str) -> str:
     return name
 
 
-def _flag(ctx: click.Context, name: str) -> str:
+def _option_name(ctx: click.Context, name: str) -> str:
     return next(option.opts[0] for option in ctx.command.params if option.name == name)
 
 
 def _build_file(ctx: click.Context, flags: dict[str, Any]) -> tuple[Manifest, Path]:
     outputs = {"qa": flags["qa_output"], "summaries": flags["summary_output"]}
     given = {name: flags[name] for name in ("offline_dataset", "manifest", "version", "limit", "force", "strict")}
-    with without_database(ctx) as workspace:
+    with open_without_database(ctx) as workspace:
         built = workspace.rag.build(
             flags["config"],
             {**given, "outputs": outputs},
@@ -106,26 +116,10 @@ def _build_file(ctx: click.Context, flags: dict[str, Any]) -> tuple[Manifest, Pa
 
 def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
     options = {name: flags[name] for name in ("shares", "group_by", "seed", "on_leak", "canary", "repeats", "force")}
-    options |= {"filters": filters_of(flags["filters"]), "avoid": tuple(flags["avoid"])}
-    with opened(ctx) as workspace:
+    options |= {"filters": parse_filters(flags["filters"]), "avoid": tuple(flags["avoid"])}
+    with open_workspace(ctx) as workspace:
         build, path = workspace.builds.freeze_as(dataset, flags["version"], flags["out"], **options)
     return Manifest.model_validate(build.manifest), path
-
-
-def filters_of(texts: Sequence[str]) -> dict[str, str]:
-    """Each field once: of two values for the same one, either would be ignored."""
-    filters: dict[str, str] = {}
-    for name, value in map(_pair, texts):
-        if filters.setdefault(name, value) != value:
-            raise BadInput(f"--filter {name} is given as {filters[name]!r} and as {value!r}; a case can pass only one")
-    return filters
-
-
-def _pair(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise BadInput(f"--filter {text!r} is not FIELD=VALUE, as in entry_type=golden")
-    return name.strip().replace("-", "_"), value.strip()
 
 
 def _repeat_notes(repeats: dict[str, Any], group_by: str) -> Iterator[str]:
@@ -136,7 +130,7 @@ def _repeat_notes(repeats: dict[str, Any], group_by: str) -> Iterator[str]:
         yield f"{repeats['ungrouped']} cases name no {group_by}; each is a group of its own"
 
 
-def _print_summary(manifest: Manifest, path: Path) -> None:
+def _print_build(manifest: Manifest, path: Path) -> None:
     extra = manifest.model_extra or {}
     rows = [(name, entry.count, f"{entry.bytes:,}", entry.path) for name, entry in manifest.splits.items()]
     rows += [("excluded: " + kind, count, "", "") for kind, count in manifest.excluded_task_types.items()]
@@ -155,3 +149,123 @@ def _print_summary(manifest: Manifest, path: Path) -> None:
         if not entry.count:
             echo(f"split {name} is empty{EMPTY_SPLIT if extra.get('shares') else ''}", err=True)
     echo(f"manifest: {path}", err=True)
+
+
+@click.command()
+@click.argument("manifest", type=A_PATH, default=DEFAULT_MANIFEST, required=False)
+@click.option("--baseline", type=A_PATH, help="Manifest of an earlier version to compare with.")
+@click.option("--max-drop", type=float, default=0.10, show_default=True, help="Share of records a split may lose.")
+@click.option(
+    "--max-drift", type=float, default=0.20, show_default=True, help="How far a distribution may move, 0 to 1."
+)
+@click.option("--sample", type=int, default=0, help="Print this many records of each split for a spot check.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Which records the sample draws.")
+@click.option(
+    "--judged", type=int, default=50, show_default=True, help="Records of each split that the offline judge reads."
+)
+@click.option(
+    "--max-ungrounded",
+    type=float,
+    default=MOST_UNGROUNDED,
+    show_default=True,
+    help="Share of judged records that may have a sentence without support.",
+)
+@click.option("--repo", type=A_PATH, help="Prove the rows of a dataset A or B file against this repository instead.")
+@click.option("--junit", type=A_PATH, help="Also write the result as JUnit XML.")
+@json_flag
+@click.pass_context
+def check_command(
+    ctx: click.Context,
+    /,
+    manifest: Path,
+    baseline: Path | None,
+    repo: Path | None,
+    junit: Path | None,
+    as_json: bool,
+    **limits: float,
+) -> int:
+    """Check every record of a build against its schema and its MANIFEST. Exit code 0: good, 1: failed, 2: could not run.
+
+    Without one, evaluation/datasets/manifest.json is checked. A `.jsonl` file instead of a manifest is checked as
+    validated rows of dataset A or B.
+    """
+    rows = repo is not None or manifest.suffix == ".jsonl"
+    # JUnit for rows comes from the check of a file; the proof against a repository has findings of another shape.
+    if rows and (baseline or limits["sample"] or (junit and repo)):
+        raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
+    with open_without_database(ctx) as workspace, progress("checking", None) as advance:
+        if repo is not None:
+            return _print_row_check(workspace.flows.check_rows(manifest, repo, advance), as_json)
+        bounds = CheckLimits(**limits)  # type: ignore[arg-type]
+        report = workspace.rag.check(manifest, baseline, bounds, junit, advance)
+    return print_report(report, as_json)
+
+
+def print_report(report: "Report", as_json: bool) -> int:
+    """Print the findings of a check; the exit code is 1 where one failed."""
+    if as_json:
+        emit_json(report.to_json())
+        return int(bool(report.failed))
+    rows = [(finding.outcome, finding.check, finding.split, _note(finding)) for finding in report.findings]
+    table(f"{report.manifest} ({report.version})", ("result", "check", "split", "note"), rows)
+    for finding in report.failed:
+        for example in finding.examples:
+            echo(f"{finding.split}: {finding.check}: {example}", err=True)
+        if finding.count > len(finding.examples):
+            echo(f"{finding.split}: {finding.check}: … and {finding.count - len(finding.examples)} more", err=True)
+    for split, records in report.samples.items():
+        for record in records:
+            echo(f"\n{split}: {record.get('task_id') or record.get('id') or ''}")
+            for name, text in _compact(record):
+                echo(f"  {name:<{NAME_WIDTH}} {text}")
+    return int(bool(report.failed))
+
+
+def _compact(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the fields of a sampled record side by side with their names, cut to a few lines; `--json` has them whole."""
+    for name, value in record.items():
+        if isinstance(value, list):
+            for number, item in enumerate(value[:SHOWN_ITEMS], 1):
+                yield f"{name} {number}/{len(value)}", _one_line(item)
+        elif value not in (None, "", {}) and name not in ("task_id", "id"):
+            yield name, _one_line(value)
+
+
+def _one_line(value: Any) -> str:
+    text = " ".join((value if isinstance(value, str) else orjson.dumps(value).decode()).split())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
+
+
+def _note(finding: "Finding") -> str:
+    if finding.outcome == "failed":
+        return f"{finding.count} times: {finding.message}" if finding.count > 1 else finding.message
+    measured = ", ".join(f"{name} {value}" for name, value in finding.measured.items())
+    return finding.message or measured
+
+
+def _print_row_check(result: "RowCheck", as_json: bool) -> int:
+    """Print a check of rows. Exit code 1 where a row is stale; a row without a base commit is open, not wrong."""
+    if as_json:
+        emit_json(vars(result))
+        return int(bool(result.stale))
+    echo(
+        f"{result.rows} rows: {result.proved} proved, {len(result.stale)} stale, {len(result.open)} without a base commit, "
+        f"{len(result.overridden)} approved against the repository, {result.without_hashes} without hashes; "
+        f"{result.unproved_ranges} golden ranges carry no hash, {result.not_at_base} secondary entries are not at base"
+    )
+    for case_id, reasons in result.stale.items():
+        for reason in reasons:
+            echo(f"stale {case_id}: {reason}")
+    for case_id, reason in result.overridden.items():
+        echo(f"approved against the repository {case_id}: {reason}")
+    return int(bool(result.stale))
+
+
+@click.command()
+@click.argument("folder", type=A_PATH)
+@json_flag
+@click.pass_context
+def verify_command(ctx: click.Context, /, folder: Path, as_json: bool) -> int:
+    """Prove that the build in FOLDER (or the one of a manifest file) is still the one that was made."""
+    with open_without_database(ctx) as workspace:
+        return print_report(workspace.rag.verify(folder), as_json)

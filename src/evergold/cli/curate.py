@@ -1,19 +1,27 @@
-"""`evergold curate`: traces into the living dataset, by policy."""
+"""`evergold curate` and `check-traces`: traces into the living dataset by policy, and the checks run by hand."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from evergold.cli.opening import opened
-from evergold.cli.output import echo, emit_json, json_flag, progress, table
-from evergold.cli.paths import A_PATH
+from evergold.cli.options import A_PATH, json_flag, open_workspace
+from evergold.cli.output import echo, emit_json, print_result, progress, table
 from evergold.curate.explain import Explanation
 from evergold.errors import BadInput
+from evergold.model.checking import Checked
 from evergold.model.remark import ShownRemark
 from evergold.store.curation import Changes
 from evergold.workspace import Workspace
 
+if TYPE_CHECKING:
+    # Loading these takes as long as a small curation.
+    from evergold.checks.stage import CheckReport
+    from evergold.model.policy_trial import PolicyTrial, Proportion
+
 NOTHING_NEW = "no new scores, corrections or turns of a session; --backfill judges all of history again"
+SHOWN_DIFFERENCES = 10
 STAYS_BACK = (
     "this revision will not make those changes again unless a new score comes; another revision of the policy may"
 )
@@ -37,7 +45,7 @@ STAYS_BACK = (
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
 @json_flag
 @click.pass_context
-def command(
+def curate_command(
     ctx: click.Context,
     /,
     policy_files: tuple[Path, ...],
@@ -56,17 +64,17 @@ def command(
         raise BadInput(
             "--against, --backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
         )
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         if trace_id:
-            _explain(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
+            _print_explanations(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
         elif label:
             _undo(workspace, str(label), as_json)
         elif isinstance(against, Path):
-            from evergold.cli.curate_trial import print_trials  # its models take as long to load as a small curation
+            # MERGED
 
-            print_trials(workspace.trials.against(against, policy_files), as_json)
+            _print_trials(workspace.trials.against(against, policy_files), as_json)
         elif listed:
-            _policies(workspace, as_json)
+            _list_policies(workspace, as_json)
         elif asked["refresh"]:
             _refresh(workspace, as_json)
         elif dry_run:
@@ -96,10 +104,9 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
 def _refresh(workspace: Workspace, as_json: bool) -> None:
     with progress("completing cases", None) as advance:
         seen, changed = workspace.live.refresh(advance)
-    if as_json:
-        emit_json({"cases": seen, "refreshed": changed})
-    else:
-        echo(f"completed {changed} of {seen} cases that cite a stored trace")
+    print_result(
+        {"cases": seen, "refreshed": changed}, as_json, f"completed {changed} of {seen} cases that cite a stored trace"
+    )
 
 
 def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:
@@ -113,7 +120,7 @@ def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool
             echo(f"  would be {kind}, for example: {', '.join(examples)}")
 
 
-def _explain(explanations: list[Explanation], as_json: bool) -> None:
+def _print_explanations(explanations: list[Explanation], as_json: bool) -> None:
     if as_json:
         emit_json([explanation.model_dump(mode="json") for explanation in explanations])
         return
@@ -149,7 +156,7 @@ def _undo(workspace: Workspace, label: str, as_json: bool) -> None:
         echo(STAYS_BACK)
 
 
-def _policies(workspace: Workspace, as_json: bool) -> None:
+def _list_policies(workspace: Workspace, as_json: bool) -> None:
     known = workspace.live.policies()
     if as_json:
         emit_json([vars(revision) for revision in known])
@@ -178,3 +185,109 @@ def _changes_text(changes: Changes) -> str:
     for kind, name in (("corrected", "correction"), ("withdrawn", "withdrawn")):
         shown += [f"{changes.by_kind[kind]} {name}"] if changes.by_kind.get(kind) else []
     return ", ".join(shown) or "nothing changed"
+
+
+def _print_trials(trials: "Sequence[PolicyTrial]", as_json: bool) -> None:
+    """Print precision and recall with their intervals, then the first traces on which people and policy differ."""
+    if as_json:
+        emit_json({"trials": list(trials)})
+        return
+    for trial in trials:
+        rows = [
+            (name, _share_text(part.precision), _share_text(part.recall))
+            for name, part in (("golden", trial.golden), ("failure", trial.failure))
+        ]
+        table(f"{trial.policy} on {trial.labelled} labelled traces", ("class", "precision", "recall"), rows)
+        if trial.missing:
+            named = ", ".join(trial.missing_examples)
+            echo(f"{trial.missing} labels are of traces that are not here, for example: {named}", err=True)
+        for each in trial.differences[:SHOWN_DIFFERENCES]:
+            echo(f"  {each.trace_id}: people say {each.label}, the policy {each.verdict}: {each.reason}")
+
+
+def _share_text(share: "Proportion") -> str:
+    # Without a hit or a label of the class there is no share to show.
+    if share.value is None or share.low is None or share.high is None:
+        return "nothing to measure"
+    return f"{share.value:.3f} ({share.low:.3f} … {share.high:.3f}; {share.hits} of {share.of})"
+
+
+@click.command()
+@click.option("--backfill", is_flag=True, help="Check all of history again, also what was checked before.")
+@click.option("--dry-run", is_flag=True, help="Show what the checks find in all of history; keep nothing.")
+@click.option("--explain", "trace_id", metavar="TRACE", help="What each check finds in one trace, and why.")
+@json_flag
+@click.pass_context
+def check_traces_command(
+    ctx: click.Context,
+    /,
+    backfill: bool,
+    dry_run: bool,
+    trace_id: str | None,
+    as_json: bool,
+) -> None:
+    """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
+    if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
+        raise BadInput("--backfill, --dry-run and --explain exclude each other; give one")
+    with open_workspace(ctx) as workspace:
+        checks = workspace.live.checks
+        if trace_id:
+            # An unknown trace is an error here; the checks would only find nothing to say.
+            workspace.intake.get(trace_id)
+            _print_checks(checks.explain(trace_id), as_json)
+            return
+        work = checks.dry_run if dry_run else checks.backfill if backfill else checks.missing
+        with progress("checking", workspace.live.trace_count()) as advance:
+            report = work(advance)
+        hint = checks.state()["hint"]
+    if as_json:
+        emit_json(vars(report) | {"dry_run": dry_run, "hint": hint})
+        return
+    _print_check_report(report, dry_run)
+    if hint:
+        echo(str(hint))
+
+
+def _print_checks(outcomes: list[Checked], as_json: bool) -> None:
+    if as_json:
+        emit_json([_check_json(each) for each in outcomes])
+        return
+    rows = [
+        (each.check, _check_value(each), _check_reason(each), each.result.evidence if each.result else "")
+        for each in outcomes
+    ]
+    table("checks", ("check", "value", "reason", "evidence"), rows)
+
+
+def _check_json(each: Checked) -> dict[str, object]:
+    result = each.result
+    return {
+        "check": each.check,
+        "version": each.version,
+        "source": each.source.value,
+        "value": None if result is None else result.value,
+        "reason": _check_reason(each),
+        "evidence": "" if result is None else result.evidence,
+        "error": each.error,
+    }
+
+
+def _check_value(each: Checked) -> str:
+    return f"{each.result.value:g}" if each.result else "error" if each.error else "-"
+
+
+def _check_reason(each: Checked) -> str:
+    return each.result.reason if each.result else each.error or "does not apply"
+
+
+def _print_check_report(report: "CheckReport", dry_run: bool) -> None:
+    echo(f"looked at {report.traces} traces" + ("" if dry_run else f"; {report.changed} scores changed"))
+    rows = [
+        (name, value, number) for name, by_value in report.values.items() for value, number in sorted(by_value.items())
+    ]
+    if rows:
+        table("results", ("check", "value", "traces"), rows, numbers=("traces",))
+    for name, number in report.errors.items():
+        echo(f"{name} could not be run on {number} traces")
+    for what, examples in report.examples.items():
+        echo(f"{what} (for example {', '.join(examples[:3])})")

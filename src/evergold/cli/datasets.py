@@ -5,22 +5,21 @@ from pathlib import Path
 import click
 
 from evergold.build.diff import Diff
-from evergold.cli.opening import opened, without_database
-from evergold.cli.output import echo, emit_json, json_flag, table
-from evergold.cli.paths import PathOrUrl
+from evergold.cli.options import PathOrUrl, json_flag, open_without_database, open_workspace
+from evergold.cli.output import echo, emit_json, table
 
 
 @click.group()
-def command() -> None:
+def datasets_command() -> None:
     """List datasets, show their versions, compare two of them, check benchmark files."""
 
 
-@command.command("list")
+@datasets_command.command("list")
 @json_flag
 @click.pass_context
-def list_command(ctx: click.Context, as_json: bool) -> None:
+def list_datasets(ctx: click.Context, as_json: bool) -> None:
     """List datasets: YAML files of `benchmark.datasets_dir`, the bundled samples, and what the store holds."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         result = workspace.bench.datasets.list()
     if as_json:
         emit_json(result)
@@ -31,13 +30,13 @@ def list_command(ctx: click.Context, as_json: bool) -> None:
     table(f"{len(result)} datasets", ("dataset", "origin", "cases", "about"), rows)
 
 
-@command.command("lint")
+@datasets_command.command("lint")
 @click.argument("path", type=PathOrUrl(exists=True))
 @json_flag
 @click.pass_context
-def lint_command(ctx: click.Context, /, path: Path, as_json: bool) -> int:
+def lint_files(ctx: click.Context, /, path: Path, as_json: bool) -> int:
     """Check every YAML file below PATH (or the one file). Exit code 1 when anything is wrong."""
-    with without_database(ctx) as workspace:
+    with open_without_database(ctx) as workspace:
         check = workspace.task_files.lint(path)
     if as_json:
         emit_json(vars(check))
@@ -48,22 +47,22 @@ def lint_command(ctx: click.Context, /, path: Path, as_json: bool) -> int:
     return int(bool(check.problems))
 
 
-@command.command("schema")
+@datasets_command.command("schema")
 @click.pass_context
-def schema_command(ctx: click.Context) -> None:
+def print_schema(ctx: click.Context) -> None:
     """Print the JSON Schema of a dataset file, for editors."""
-    with without_database(ctx) as workspace:
+    with open_without_database(ctx) as workspace:
         emit_json(workspace.task_files.schema())
 
 
-@command.command("show")
+@datasets_command.command("show")
 @click.argument("dataset")
 @click.argument("version", required=False)
 @json_flag
 @click.pass_context
-def show_command(ctx: click.Context, dataset: str, version: str | None, as_json: bool) -> None:
+def show_dataset(ctx: click.Context, dataset: str, version: str | None, as_json: bool) -> None:
     """Show the versions of DATASET, or the manifest of one VERSION."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         result = [workspace.builds.get(dataset, version)] if version else workspace.builds.versions(dataset)
     if version:
         # A manifest is JSON whichever way it is asked for.
@@ -85,23 +84,23 @@ def show_command(ctx: click.Context, dataset: str, version: str | None, as_json:
         table(f"builds of {dataset}", ("version", "cases", "parent", "content", "built", "folder"), rows)
 
 
-@command.command("diff")
+@datasets_command.command("diff")
 @click.argument("before")
 @click.argument("after")
 @click.option("--dataset", help="The dataset whose versions BEFORE and AFTER are.")
 @json_flag
 @click.pass_context
-def diff_command(ctx: click.Context, before: str, after: str, dataset: str | None, as_json: bool) -> None:
+def diff_builds(ctx: click.Context, before: str, after: str, dataset: str | None, as_json: bool) -> None:
     """Compare two builds: versions (v1 v2), folders or manifests. Added, removed and changed cases, field by field."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         result = workspace.builds.diff(before, after, dataset)
     if as_json:
         emit_json(result.to_json())
     else:
-        _print(result)
+        _print_diff(result)
 
 
-def _print(result: Diff) -> None:
+def _print_diff(result: Diff) -> None:
     rows: list[tuple[object, ...]] = [("+", one, "", "", "") for one in result.added]
     rows += [("-", one, "", "", "") for one in result.removed]
     rows += [(">", one, "split", old, new) for one, (old, new) in result.moved.items()]

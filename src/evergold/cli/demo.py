@@ -78,7 +78,7 @@ STEPS = (
 @click.option("--no-serve", is_flag=True, help="End after the report.")
 @click.option("--keep", is_flag=True, help="Go on with the data of an earlier demo instead of starting anew.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True)
-def command(no_serve: bool, keep: bool, port: int) -> int:
+def demo_command(no_serve: bool, keep: bool, port: int) -> int:
     """Run the whole loop on sample data, print what happened, then serve the dashboard.
 
     Everything is kept in .evergold/demo. No key, no server, no network.
@@ -91,7 +91,7 @@ def command(no_serve: bool, keep: bool, port: int) -> int:
         os.environ["EVERGOLD_HOME"] = "home"
         _lay_out_samples()
         for number, step in enumerate(STEPS, 1):
-            _show(number, step)
+            _print_step(number, step)
             code = invoke(list(step.command))
             # 1 means that something did not pass, which is part of the demonstration.
             if code not in (0, 1):
@@ -103,14 +103,14 @@ def command(no_serve: bool, keep: bool, port: int) -> int:
         return 0 if no_serve else invoke(["serve", "--port", str(port)])
 
 
-def _show(number: int, step: DemoStep) -> None:
+def _print_step(number: int, step: DemoStep) -> None:
     typed = " ".join(("evergold", *step.command))
     click.echo(f"\n{click.style(f'{number}. {step.title}', bold=True)}\n{click.style(f'   $ {typed}', fg='yellow')}")
     # Steps print through several streams; the title must come first.
     sys.stdout.flush()
 
 
-def _until_yesterday(lines: str) -> str:
+def _shift_to_yesterday(lines: str) -> str:
     """The sample traces as if they had happened in the last two weeks, so that charts of recent days show them."""
     days = sorted(set(DAY.findall(lines)))
     shift = date.today() - timedelta(days=1) - date.fromisoformat(days[-1])
@@ -128,7 +128,7 @@ def _lay_out_samples() -> None:
     for document in with_files.joinpath("documents").iterdir():
         samples.joinpath("documents", document.name).write_bytes(document.read_bytes())
     traces = with_files.joinpath("traces.jsonl").read_text(encoding="utf-8")
-    samples.joinpath("traces.jsonl").write_text(_until_yesterday(traces), encoding="utf-8")
+    samples.joinpath("traces.jsonl").write_text(_shift_to_yesterday(traces), encoding="utf-8")
     if Path("shop").exists():
         return
     if shutil.which("git") is None:

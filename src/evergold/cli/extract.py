@@ -1,24 +1,48 @@
 """`evergold extract`: cases for context retrieval, from merged agent work, session logs or git history."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import click
 
-from evergold.cli.extract_agents import VERBS
-from evergold.cli.extracting import destination, report, shared_options
-from evergold.cli.opening import without_database
-from evergold.cli.output import cluster_option, progress
-from evergold.cli.paths import A_PATH
+from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, combine_options, json_flag, open_without_database
+from evergold.cli.output import echo, emit_json, progress, table
+from evergold.extract.agents.boundaries import TRAILERS
 from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
-from evergold.extract.run import HistoryQuery
+from evergold.extract.run import HistoryQuery, Summary
 from evergold.extract.spans import HunkContext, Side
-from evergold.workspace.flows import SidekickQuery
+from evergold.storage import matching
+from evergold.workspace.flows import Destination, SessionQuery, SidekickQuery
+
+SHOWN = 10
+
+
+destination_options = combine_options(
+    click.option("--out-dir", type=PathOrUrl(file_okay=False), default=Path(), help="Where the two files go."),
+    click.option("--full", is_flag=True, help="Extract everything again and overwrite."),
+    click.option("--into-store", is_flag=True, help="Also put the cases, with their evidence, into dataset 'context'."),
+    json_flag,
+)
+session_options = combine_options(
+    click.option(
+        "--repo-dir", type=A_PATH, help="The repository of all sessions (default: the one each session worked in)."
+    ),
+    click.option(
+        "--trailer",
+        "trailers",
+        multiple=True,
+        metavar="NAME",
+        help=f"Commit trailer that names a session or checkpoint (default: {', '.join(TRAILERS)}).",
+    ),
+    cluster_option,
+    destination_options,
+)
 
 
 @click.group()
-def command() -> None:
+def extract_command() -> None:
     """Write datasets A (file paths) and B (line ranges) from work that was really merged.
 
     Runs again at any time: known cases are skipped, half-written ones completed, rows that lacked something tried
@@ -26,7 +50,7 @@ def command() -> None:
     """
 
 
-@command.command()
+@extract_command.command("sidekick")
 @click.option("--workspace-id", required=True, help="Workspace to extract from.")
 @click.option("--repo-dir", type=A_PATH, help="Repository for base commits (default: the workspace's).")
 @click.option("--sidekick-db", type=A_PATH, help="Database (default: where the app keeps it).")
@@ -42,18 +66,18 @@ def command() -> None:
     show_default=True,
     help="Unchanged lines of hunks.",
 )
-@shared_options
+@destination_options
 @click.pass_context
-def sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
+def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Completed tasks of the Sidekick app that worked in a git worktree."""
     query = SidekickQuery(given["workspace_id"], given["sidekick_db"], given["skip_archived"], given["repo_dir"])
     sides = Side(given["range_side"]), HunkContext(given["hunk_context"])
     rules = Rules(given["all_approvals"], *sides, evidence=given["into_store"])
-    with without_database(ctx) as workspace:
-        return report(workspace.flows.sidekick(query, destination(given), rules, progress), as_json)
+    with open_without_database(ctx) as workspace:
+        return _print_summary(workspace.flows.sidekick(query, _read_destination(given), rules, progress), as_json)
 
 
-@command.command()
+@extract_command.command("git")
 @click.option("--repo", type=A_PATH, default=Path(), help="The repository (default: here).")
 @click.option("--revision", default="HEAD", show_default=True, help="Branch, tag or commit to start from.")
 @click.option("--since", default="", metavar="DATE|COMMIT", help="Only what is newer.")
@@ -66,9 +90,9 @@ def sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
 @click.option("--keep-reverts", is_flag=True, help="Make cases of reverts too.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many cases.")
 @cluster_option
-@shared_options
+@destination_options
 @click.pass_context
-def git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
+def extract_git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Every commit of a repository: its message is the task, its diff the answer, its first parent the base."""
     defaults = () if given["no_default_excludes"] else HistoryRules().exclude
     rules = HistoryRules(
@@ -77,9 +101,81 @@ def git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
         keep_reverts=given["keep_reverts"],
     )
     query = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
-    with without_database(ctx) as workspace:
-        return report(workspace.flows.history(query, destination(given), rules, progress, given["cluster"]), as_json)
+    with open_without_database(ctx) as workspace:
+        return _print_summary(
+            workspace.flows.history(query, _read_destination(given), rules, progress, given["cluster"]), as_json
+        )
 
 
-for _verb in VERBS:
-    command.add_command(_verb)
+@extract_command.command("claude-code")
+@click.option(
+    "--project",
+    type=A_PATH,
+    help="A repository whose sessions are wanted, or a folder of log files (default: all projects).",
+)
+@session_options
+@click.pass_context
+def extract_claude_code(ctx: click.Context, /, project: Path | None, **given: Any) -> int:
+    """Sessions of Claude Code that led to commits."""
+    return _extract_sessions(ctx, "claude-code", (project,) if project else (), given)
+
+
+@extract_command.command("codex")
+@click.option("--sessions", type=A_PATH, help="A folder of log files (default: where Codex keeps them).")
+@session_options
+@click.pass_context
+def extract_codex(ctx: click.Context, /, sessions: Path | None, **given: Any) -> int:
+    """Sessions of the Codex CLI that led to commits."""
+    return _extract_sessions(ctx, "codex", (sessions,) if sessions else (), given)
+
+
+@extract_command.command("atif")
+@click.argument("files", nargs=-1, required=True, type=A_PATH)
+@session_options
+@click.pass_context
+def extract_atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -> int:
+    """Trajectories in ATIF (Harbor) that led to commits: FILES, or folders that hold some."""
+    return _extract_sessions(ctx, "atif", tuple(one for name in files for one in matching(name)), given)
+
+
+def _extract_sessions(ctx: click.Context, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
+    query = SessionQuery(agent, paths, given["repo_dir"], given["trailers"] or TRAILERS)
+    with open_without_database(ctx) as workspace:
+        summary = workspace.flows.sessions(query, _read_destination(given), progress, given["cluster"])
+        return _print_summary(summary, given["as_json"], "times")
+
+
+def _read_destination(given: dict[str, Any]) -> Destination:
+    return Destination(given["out_dir"], given["full"], given["into_store"])
+
+
+def _print_summary(summary: Summary, as_json: bool, left_out: str = "commits") -> int:
+    """Print a summary; `left_out` names what the reasons count. The exit code says whether anything was unreadable."""
+    if as_json:
+        emit_json(summary.as_dict())
+        return int(bool(summary.rejected))
+    counts = summary.counts
+    echo(
+        f"{counts['new']} new, {counts['known']} known, {counts['completed']} completed, {counts['resolved']} resolved, "
+        f"{counts['unchanged']} still open as before"
+    )
+    _print_reasons("cases need a query", summary.needs_query)
+    _print_reasons("cases need a base commit", summary.needs_base_commit)
+    if summary.skipped:
+        table("left out", (left_out, "reason"), [(count, name) for name, count in summary.skipped.most_common()])
+    for remark in summary.remarks[:SHOWN]:
+        echo(f"note: {remark}", err=True)
+    for item in summary.rejected:
+        echo(f"rejected: {item}", err=True)
+    for name in summary.files:
+        echo(name)
+    return int(bool(summary.rejected))
+
+
+def _print_reasons(what: str, reasons: dict[str, str]) -> None:
+    """Print how many cases are open, and for which reasons; single cases are in the rows and in --json."""
+    if not reasons:
+        return
+    echo(f"{len(reasons)} {what}:")
+    for reason, count in Counter(reasons.values()).most_common(SHOWN):
+        echo(f"  {count}  {reason}")

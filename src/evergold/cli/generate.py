@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from evergold.cli.opening import settings_of
-from evergold.cli.output import echo, emit_json, json_flag, progress, table
-from evergold.cli.paths import A_PATH
+from evergold.cli.options import A_PATH, json_flag, settings_of
+from evergold.cli.output import echo, emit_json, progress, table
 from evergold.model.generation import GenerationReport
 from evergold.storage import location
 from evergold.workspace import Workspace
@@ -26,7 +25,7 @@ SHOWN_FILES = 10
 )
 @json_flag
 @click.pass_context
-def command(
+def generate_command(
     ctx: click.Context,
     /,
     config: Path | None,
@@ -41,7 +40,7 @@ def command(
     """
     # The workspace is named, not opened: generation reads and writes files only.
     generation = Workspace(settings_of(ctx)).generation
-    plan = generation.plan(config, {**flags, "output": _absolute(flags["output"])}, resume)
+    plan = generation.plan(config, {**flags, "output": _make_absolute(flags["output"])}, resume)
     with progress("reading documents", None) as advance:
         corpus = generation.read(plan, lambda _name: advance(1))
     with progress("generating", len(corpus.documents)) as advance:
@@ -52,7 +51,7 @@ def command(
         _print_summary(report, plan.outputs.dataset)
 
 
-def _absolute(path: str | None) -> str | None:
+def _make_absolute(path: str | None) -> str | None:
     """A path that was typed starts where it was typed; one in the config starts beside the config."""
     return str(location(path).absolute()) if path else None
 
@@ -62,9 +61,12 @@ def _print_summary(report: GenerationReport, output: Path) -> None:
     rows += [(kind, count, "records") for kind, count in report.records.items()]
     rows += [(f"by {method}", count, "") for method, count in report.methods.items()]
     rows += [(f"rejected: {reason}", count, "") for reason, count in report.rejected.items()]
-    rows += [(f"skipped: {reason}", count, names) for reason, count, names in _skipped(report)]
+    rows += [(f"skipped: {reason}", count, names) for reason, count, names in _skipped_rows(report)]
     if report.calls or report.calls_from_log:
-        rows += [("calls", report.calls, _cost(report)), ("from the log", report.calls_from_log, "not asked again")]
+        rows += [
+            ("calls", report.calls, _cost_text(report)),
+            ("from the log", report.calls_from_log, "not asked again"),
+        ]
     table("generated", ("what", "count", "details"), rows, numbers=("count",))
     echo(f"{report.label} ({report.writer}); contexts by {report.retrieval}", err=True)
     if report.rejected:
@@ -72,7 +74,7 @@ def _print_summary(report: GenerationReport, output: Path) -> None:
     echo(f"dataset: {output}", err=True)
 
 
-def _skipped(report: GenerationReport) -> list[tuple[str, int, str]]:
+def _skipped_rows(report: GenerationReport) -> list[tuple[str, int, str]]:
     by_reason: dict[str, list[str]] = {}
     for one in report.skipped:
         by_reason.setdefault(one.reason, []).append(one.name)
@@ -82,7 +84,7 @@ def _skipped(report: GenerationReport) -> list[tuple[str, int, str]]:
     ]
 
 
-def _cost(report: GenerationReport) -> str:
+def _cost_text(report: GenerationReport) -> str:
     usage = report.usage
     money = "price unknown" if usage.cost is None else f"${usage.cost:.4f}"
     tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out, {money}"

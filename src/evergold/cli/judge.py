@@ -5,20 +5,19 @@ from typing import Any
 import click
 
 from evergold.bench.calibrate import Calibration, Label
-from evergold.cli.opening import opened
-from evergold.cli.output import echo, emit_json, json_flag, table
-from evergold.cli.paths import A_PATH
+from evergold.cli.options import A_PATH, json_flag, open_workspace
+from evergold.cli.output import echo, emit_json, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 from evergold.workspace.judging import offline_figures
 
 
 @click.group()
-def command() -> None:
+def judge_command() -> None:
     """Calibrate a judge against human labels."""
 
 
-@command.command("calibrate")
+@judge_command.command("calibrate")
 @click.argument("name", required=False)
 @click.option("--judge", metavar="NAME", help="offline, openai/gpt-4o, panel:openai/a,offline, …")
 @click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label (0 to 1).")
@@ -27,7 +26,7 @@ def command() -> None:
 @click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
 @json_flag
 @click.pass_context
-def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
+def calibrate_judge(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
     """Measure JUDGE against people: agreement, kappa, false passes and false fails, with 95 % intervals.
 
     `evergold judge calibrate offline` without labels prints the offline judge's agreement on public data.
@@ -39,18 +38,18 @@ def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> N
         # Shipped figures exist for the offline judge alone.
         if judge != "offline":
             raise BadInput(f"calibrating {judge!r} needs --labels FILE or --from-review DATASET")
-        _show_shipped(as_json)
+        _print_shipped(as_json)
         return
-    with opened(ctx) as workspace:
-        labels = _labels(workspace, options)
+    with open_workspace(ctx) as workspace:
+        labels = _read_labels(workspace, options)
         result = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
     if as_json:
         emit_json(result)
         return
-    _show(result)
+    _print_calibration(result)
 
 
-@command.command("compare")
+@judge_command.command("compare")
 @click.argument("first")
 @click.argument("second")
 @click.option("--labels", type=A_PATH, help="JSONL: input, output, expected, contexts, label.")
@@ -59,32 +58,32 @@ def calibrate_command(ctx: click.Context, /, as_json: bool, **options: Any) -> N
 @click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
 @json_flag
 @click.pass_context
-def compare_command(ctx: click.Context, /, first: str, second: str, as_json: bool, **options: Any) -> None:
+def compare_judges(ctx: click.Context, /, first: str, second: str, as_json: bool, **options: Any) -> None:
     """Measure two judges on the same labels and say which one to use, with intervals."""
     if options["labels"] is None and options["from_review"] is None:
         raise BadInput("comparing judges needs --labels FILE or --from-review DATASET")
-    with opened(ctx) as workspace:
-        labels = _labels(workspace, options)
+    with open_workspace(ctx) as workspace:
+        labels = _read_labels(workspace, options)
         result = workspace.judging.compare(first, second, options["metric"], labels, options["passing"])
     if as_json:
         emit_json(result)
         return
     for calibration in (result.first, result.second):
-        _show(calibration)
+        _print_calibration(calibration)
     if result.difference is not None:
         bounds = "" if result.low is None else f" ({result.low:+.3f} … {result.high:+.3f})"
         echo(f"agreement with people, second minus first: {result.difference:+.3f}{bounds}, n={result.n}")
     echo(result.advice)
 
 
-def _labels(workspace: Workspace, options: dict[str, Any]) -> list[Label]:
+def _read_labels(workspace: Workspace, options: dict[str, Any]) -> list[Label]:
     """Read the labels of a file, or else those that review gave."""
     if options["labels"] is not None:
         return workspace.judging.labels_from_file(options["labels"])
     return workspace.judging.labels_from_review(options["from_review"])
 
 
-def _show(result: Calibration) -> None:
+def _print_calibration(result: Calibration) -> None:
     names = ("agreement", "kappa", "spearman", "false_pass", "false_fail")
     rows = [(name.replace("_", " "), *_cells(getattr(result, name))) for name in names]
     table(f"{result.judge} on {result.metric}: {result.labels} labels", ("", "value", "95 % interval", "n"), rows)
@@ -99,7 +98,7 @@ def _cells(figure: Any) -> tuple[str, str, str]:
     return f"{figure.value:.3f}", bounds, str(figure.n)
 
 
-def _show_shipped(as_json: bool) -> None:
+def _print_shipped(as_json: bool) -> None:
     shipped = offline_figures()
     if as_json:
         emit_json(shipped)

@@ -13,12 +13,6 @@ from typing import Any
 import click
 import orjson
 
-json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-cluster_option = click.option(
-    "--cluster", metavar="tcp://…", help="Dask scheduler whose workers do the work; they see the same files."
-)
-
-
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the tab and the line end
 PICTURES = 0x2400  # where Unicode begins to show the control characters of ASCII
 DELETE, DELETE_PICTURE = 0x7F, "\u2421"
@@ -46,6 +40,14 @@ def emit_json(value: Any) -> None:
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain).decode()
     # JSON escapes the control characters of ASCII; the others are escaped alike, which means the same to a reader.
     click.echo(CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text))
+
+
+def print_result(value: Any, as_json: bool, text: str) -> None:
+    """Print what a verb did: as JSON when asked for, else as a line of text."""
+    if as_json:
+        emit_json(value)
+    else:
+        echo(text)
 
 
 def _plain(value: Any) -> Any:

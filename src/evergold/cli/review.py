@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from evergold.cli.opening import opened, settings_of
-from evergold.cli.output import echo, emit_json, json_flag, table
-from evergold.cli.paths import A_PATH
+from evergold.cli.options import A_PATH, json_flag, open_workspace, settings_of
+from evergold.cli.output import echo, emit_json, table
 from evergold.model.case import CaseKind, ReviewState
 from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict, Standing
 
@@ -23,7 +22,7 @@ PAGES = {"files": "/dev/evaldata", "queue": "/review"}
 @click.option("--sidekick-db", type=click.Path(exists=True, dir_okay=False), help="Sidekick database with the flows.")
 @click.option("--browser/--no-browser", default=True, help="Open the page in a browser.")
 @click.pass_context
-def command(
+def review_command(
     ctx: click.Context, page: str, port: int | None, repo_dir: str | None, sidekick_db: str | None, browser: bool
 ) -> None:
     """Open the review pages in a browser."""
@@ -44,7 +43,7 @@ def command(
         serve(settings, listener, ready)
 
 
-@command.command("queue")
+@review_command.command("queue")
 @click.option("--dataset", help="Only this dataset.")
 @click.option("--kind", type=click.Choice([kind.value for kind in CaseKind]))
 @click.option("--review", type=click.Choice([state.value for state in ReviewState]))
@@ -52,9 +51,9 @@ def command(
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 @json_flag
 @click.pass_context
-def queue_command(ctx: click.Context, /, limit: int, as_json: bool, **filters: object) -> None:
+def list_queue(ctx: click.Context, /, limit: int, as_json: bool, **filters: object) -> None:
     """List what waits for a person."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         page = workspace.review.queue(QueueQuery.model_validate(filters), limit=limit)
     if as_json:
         emit_json(page)
@@ -64,7 +63,7 @@ def queue_command(ctx: click.Context, /, limit: int, as_json: bool, **filters: o
     table(title, ("dataset", "id", "kind", "review", "standing", "input"), rows)
 
 
-@command.command("decide")
+@review_command.command("decide")
 @click.argument("dataset")
 @click.argument("case_id")
 @click.argument("verdict", type=click.Choice([verdict.value for verdict in ReviewVerdict]))
@@ -73,10 +72,10 @@ def queue_command(ctx: click.Context, /, limit: int, as_json: bool, **filters: o
 @click.option("--adjudicate", is_flag=True, help="Settle a dispute.")
 @click.option("--override-base", is_flag=True, help="Approve although the repository disproves the base commit.")
 @click.pass_context
-def decide_command(ctx: click.Context, /, dataset: str, case_id: str, verdict: str, who: str, **given: Any) -> None:
+def decide_case(ctx: click.Context, /, dataset: str, case_id: str, verdict: str, who: str, **given: Any) -> None:
     """Give a verdict on a case as it is now."""
     key = CaseKey(dataset=dataset, id=case_id)
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         # The verdict is on the version of this moment; a script has seen no other.
         version = workspace.review.case(key).case.version
         decision = Decision(version=version, verdict=ReviewVerdict(verdict), **given)
@@ -84,25 +83,25 @@ def decide_command(ctx: click.Context, /, dataset: str, case_id: str, verdict: s
     echo(f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}")
 
 
-@command.command("questions")
+@review_command.command("questions")
 @click.argument("dataset")
 @click.argument("file", required=False, type=A_PATH)
 @click.option("--who", default="cli", show_default=True, help="Who changes the questions.")
 @click.pass_context
-def questions_command(ctx: click.Context, dataset: str, file: Path | None, who: str) -> None:
+def change_questions(ctx: click.Context, dataset: str, file: Path | None, who: str) -> None:
     """Print the questions that reviewers of DATASET answer, or replace them by those of FILE (TOML or YAML)."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         if file is not None:
             workspace.review.set_questions(dataset, file, who)
         emit_json(workspace.review.questions(dataset))
 
 
-@command.command("progress")
+@review_command.command("progress")
 @json_flag
 @click.pass_context
-def progress_command(ctx: click.Context, as_json: bool) -> None:
+def show_progress(ctx: click.Context, as_json: bool) -> None:
     """Show progress per dataset and per reviewer, and how far reviewers agree."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         result = workspace.review.progress()
         agreed = workspace.review.agreement()
     if as_json:

@@ -1,4 +1,4 @@
-"""`evergold run`: a dataset against a model, here and now."""
+"""`evergold run`: a dataset against a model, here and now; with --replay, recorded conversations played again."""
 
 import math
 import threading
@@ -10,11 +10,10 @@ from typing import Any
 import click
 import orjson
 
-from evergold.cli.opening import opened
-from evergold.cli.output import cluster_option, echo, emit_json, json_flag, progress, table
-from evergold.cli.paths import PathOrUrl
-from evergold.cli.replay_options import replay_of, replay_options
+from evergold.cli.options import PathOrUrl, cluster_option, combine_options, json_flag, open_workspace
+from evergold.cli.output import echo, emit_json, progress, table
 from evergold.errors import BadInput
+from evergold.model.replay import OnUnrecorded, Replay, Turns
 from evergold.model.run import Run, RunSpec, RunStatus
 from evergold.workspace import Workspace
 
@@ -24,6 +23,44 @@ RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recal
 CASES_OF_HISTORY = 100
 COULD_NOT_RUN = 2
 NOTHING_MEASURED = 3
+
+replay_options = combine_options(
+    click.option(
+        "--replay", is_flag=True, help="Play the recorded conversation again; its tools answer from the record."
+    ),
+    click.option(
+        "--turns",
+        type=click.Choice([turns.value for turns in Turns]),
+        help="With --replay: the last turn (default), each turn with the true history, all user turns in order, or a "
+        "simulated user.",
+    ),
+    click.option(
+        "--on-unrecorded",
+        type=click.Choice([way.value for way in OnUnrecorded]),
+        help="With --replay: what a call that was never recorded gets.  [default: stop]",
+    ),
+    click.option("--max-steps", type=click.IntRange(1, 1000), help="With --replay: per trajectory.  [default: 50]"),
+    click.option(
+        "--max-turns",
+        type=click.IntRange(1, 1000),
+        help="With --turns simulated: messages of the user.  [default: 20]",
+    ),
+    click.option("--max-tokens", type=click.IntRange(1), help="With --replay: tokens of one trajectory."),
+    click.option(
+        "--max-cost", type=click.FloatRange(0, min_open=True), metavar="$", help="With --replay: of one trajectory."
+    ),
+    click.option(
+        "--max-seconds",
+        type=click.FloatRange(0, min_open=True),
+        help="With --replay: time of the model in one trajectory.",
+    ),
+    click.option("--user-model", metavar="NAME", help="Plays the simulated user.  [default: the model under test]"),
+    click.option(
+        "--tool-model",
+        metavar="NAME",
+        help="Invents results with --on-unrecorded model.  [default: the model under test]",
+    ),
+)
 
 
 @click.command()
@@ -65,27 +102,27 @@ NOTHING_MEASURED = 3
 @cluster_option
 @json_flag
 @click.pass_context
-def command(ctx: click.Context, /, **options: Any) -> int:
+def run_command(ctx: click.Context, /, **options: Any) -> int:
     """Run DATASET (a name from `evergold datasets list`, NAME@VERSION, or a YAML file) against a model.
 
     Every attempt is on disk before the next begins: after a crash, --resume repeats no finished call.
     """
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         _find_cases(workspace, options)
         if options["plan"]:
-            return _show_plan(workspace, options)
+            return _print_plan(workspace, options)
         with workspace.bench.workers(options["cluster"]) as workers:
-            run = _begun(workspace, options)
+            run = _begin_run(workspace, options)
             # The bar is drawn by a thread that reads the store; the run itself knows nothing of a terminal.
-            with _following(workspace, run):
+            with _follow_run(workspace, run):
                 ended = workspace.bench.work_on(run.id, workers)
         if options["log"]:
             workspace.bench.results.append_log(ended.id, options["log"])
-        return _show(workspace, ended, options)
+        return _print_run(workspace, ended, options)
 
 
 def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
-    """A retriever can be tried on any repository: where no cases are at hand, the newest of its history are extracted."""
+    """Extract the newest cases of a repository's history where a retriever is tried and no cases are at hand."""
     asked = options["dataset"] == CONTEXT and options["repo"] and (options["model"] or "").startswith(RETRIEVER)
     if not asked or workspace.cases.ids(CONTEXT):
         return
@@ -98,38 +135,50 @@ def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
     )
 
 
-def _begun(workspace: Workspace, options: dict[str, Any]) -> Run:
+def _begin_run(workspace: Workspace, options: dict[str, Any]) -> Run:
     if options["resume"]:
         return workspace.bench.resume(
-            options["resume"], retry_errors=options["retry_errors"], **_budget(options["budget"])
+            options["resume"], retry_errors=options["retry_errors"], **_parse_budget(options["budget"])
         )
-    return workspace.bench.run_here(_spec(options), dataset_type=options["dataset_type"])
+    return workspace.bench.run_here(_read_spec(options), dataset_type=options["dataset_type"])
 
 
-def _spec(options: dict[str, Any]) -> RunSpec:
+def _read_spec(options: dict[str, Any]) -> RunSpec:
     for name, example in (("dataset", "basic-coding"), ("model", "--model openai/gpt-4o")):
         if not options[name]:
             raise BadInput(f"{name} is missing; for example: {example}")
     kept = ("dataset", "model", "metrics", "judge", "trials", "concurrency", "limit", "seed", "weighted")
-    names = tuple(name for given in options["metrics"] for name in _split(given))
+    names = tuple(name for given in options["metrics"] for name in _split_metrics(given))
     if not names and options["model"].startswith(RETRIEVER):
         names = RETRIEVAL_METRICS
     return RunSpec(
         **{name: options[name] for name in kept} | {"metrics": names},
         cache=not options["no_cache"],
-        replay=replay_of(options),
-        params=dict(_pair(text) for text in options["params"]) | ({"repo": options["repo"]} if options["repo"] else {}),
-        **_budget(options["budget"]),
+        replay=_read_replay(options),
+        params=dict(_parse_param(text) for text in options["params"])
+        | ({"repo": options["repo"]} if options["repo"] else {}),
+        **_parse_budget(options["budget"]),
     )
 
 
-def _split(given: str) -> list[str]:
+def _read_replay(options: dict[str, Any]) -> Replay | None:
+    """Read the replay that the options ask for; None without --replay."""
+    given = {name: options[name] for name in Replay.model_fields if options[name] is not None}
+    if not options["replay"]:
+        if given:
+            name = next(iter(given)).replace("_", "-")
+            raise BadInput(f"--{name} says how to replay; add --replay")
+        return None
+    return Replay.model_validate(given)
+
+
+def _split_metrics(given: str) -> list[str]:
     """`a,b` is two metrics; `a:x=1,y=2` is one with two parameters."""
     # Parameters of a metric are separated by commas too.
     return [given] if ":" in given else [name for name in given.split(",") if name]
 
 
-def _pair(text: str) -> tuple[str, Any]:
+def _parse_param(text: str) -> tuple[str, Any]:
     key, sign, value = text.partition("=")
     if not sign or not key:
         raise BadInput(f"--param {text!r} is not KEY=VALUE, for example temperature=0")
@@ -140,7 +189,7 @@ def _pair(text: str) -> tuple[str, Any]:
         return key, value
 
 
-def _budget(text: str | None) -> dict[str, Any]:
+def _parse_budget(text: str | None) -> dict[str, Any]:
     if text is None:
         return {}
     number = text.removeprefix("$").replace("_", "")
@@ -153,7 +202,7 @@ def _budget(text: str | None) -> dict[str, Any]:
     return {"budget_money": amount} if text.startswith("$") else {"budget_tokens": int(amount)}
 
 
-def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
+def _parse_thresholds(texts: tuple[str, ...]) -> dict[str, float]:
     results = {}
     for text in texts:
         name, _, value = text.rpartition("=")
@@ -169,8 +218,8 @@ def _thresholds(texts: tuple[str, ...]) -> dict[str, float]:
 
 
 @contextmanager
-def _following(workspace: Workspace, run: Run) -> Iterator[None]:
-    """A bar for people: calls and scores, from what is already stored."""
+def _follow_run(workspace: Workspace, run: Run) -> Iterator[None]:
+    """Draw a bar for people: calls and scores, from what is already stored."""
     ended = threading.Event()
     # Each attempt is counted twice: when it is answered and when it is scored.
     with progress(f"{run.spec.model} on {run.spec.dataset}", run.total * 2) as advance:
@@ -195,8 +244,8 @@ def _following(workspace: Workspace, run: Run) -> Iterator[None]:
             follower.join()
 
 
-def _show_plan(workspace: Workspace, options: dict[str, Any]) -> int:
-    plan = workspace.bench.plan(_spec(options), local=True, dataset_type=options["dataset_type"])
+def _print_plan(workspace: Workspace, options: dict[str, Any]) -> int:
+    plan = workspace.bench.plan(_read_spec(options), local=True, dataset_type=options["dataset_type"])
     if options["as_json"]:
         emit_json(plan)
         return 0
@@ -218,8 +267,8 @@ def _price(cost: float | None) -> str:
     return "unknown price" if cost is None else f"about ${cost:.4f}"
 
 
-def _show(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
-    thresholds, as_json = _thresholds(options["fail_under"]), options["as_json"]
+def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
+    thresholds, as_json = _parse_thresholds(options["fail_under"]), options["as_json"]
     means = workspace.bench.results.means(run, weighted=options["weighted"] or None)
     known = {mean.metric: mean.value for mean in means}
     # A metric without a value cannot be below a threshold; it is named apart.

@@ -1,58 +1,68 @@
-"""`evergold runs`: what was run, how it went, and what to do with it next."""
+"""`evergold runs`, `report` and `compare`: what was run, what it found, and whether the second run is better."""
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from evergold.cli.opening import opened
-from evergold.cli.output import echo, emit_json, json_flag, table
+from evergold.cli.options import PathOrUrl, json_flag, open_workspace
+from evergold.cli.output import echo, emit_json, one_line, table
 from evergold.cli.run import summary_line
 from evergold.model.run import Attempt, RunStatus
+from evergold.report.summary import Options, RunReport
+from evergold.workspace.judging import FORMATS
+
+INCONCLUSIVE = 3  # the exit code of a gate that cannot tell
 
 
 @click.group()
-def command() -> None:
+def runs_command() -> None:
     """List, show, cancel, delete and re-score benchmark runs; the leaderboard."""
 
 
-@command.command("list")
+@runs_command.command("list")
 @click.option("--dataset", help="Only runs of this dataset.")
 @click.option("--model", help="Only runs of this model.")
 @click.option("--status", type=click.Choice([status.value for status in RunStatus]))
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @json_flag
 @click.pass_context
-def list_command(ctx: click.Context, /, as_json: bool, **filters: Any) -> None:
+def list_runs(ctx: click.Context, /, as_json: bool, **filters: Any) -> None:
     """List runs, newest first."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         result, total = workspace.bench.page(**filters)
         rows = [(run, workspace.bench.results.means(run)) for run in result]
     if as_json:
         emit_json({"total": total, "runs": result})
         return
     lines = [
-        (run.id, run.spec.dataset, run.spec.model, run.status, f"{run.done}/{run.total}", "; ".join(map(_short, means)))
+        (
+            run.id,
+            run.spec.dataset,
+            run.spec.model,
+            run.status,
+            f"{run.done}/{run.total}",
+            "; ".join(map(_mean_text, means)),
+        )
         for run, means in rows
     ]
     table(f"{total} runs", ("run", "dataset", "model", "status", "done", "means"), lines)
 
 
-@command.command("show")
+@runs_command.command("show")
 @click.argument("run_id")
 @click.option("--case", "case_id", help="One case whole: question, expected, answer, every measurement.")
 @click.option("--failures", is_flag=True, help="Only attempts that failed or scored below 0.5.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
 @json_flag
 @click.pass_context
-def show_command(
-    ctx: click.Context, run_id: str, case_id: str | None, failures: bool, limit: int, as_json: bool
-) -> None:
+def show_run(ctx: click.Context, run_id: str, case_id: str | None, failures: bool, limit: int, as_json: bool) -> None:
     """Show a run: its means and its attempts, or one case of it."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         run = workspace.bench.get(run_id)
         means, cached = workspace.bench.results.means(run), workspace.bench.results.cached(run_id)
         case = workspace.bench.case(run_id, case_id) if case_id else None
-        wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or _failing(a))
+        wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or _is_failure(a))
         # zip ends the iterator after the limit, so the attempts behind it are never read.
         attempts = [attempt for attempt, _ in zip(wanted, range(limit), strict=False)]
     if as_json:
@@ -68,37 +78,35 @@ def show_command(
     echo(summary_line(run, cached) + (f"\n{run.error}" if run.error else ""))
 
 
-@command.command("cancel")
+@runs_command.command("cancel")
 @click.argument("run_id")
 @click.pass_context
-def cancel_command(ctx: click.Context, run_id: str) -> None:
+def cancel_run(ctx: click.Context, run_id: str) -> None:
     """Stop a run, wherever it is being worked on."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         run = workspace.bench.cancel(run_id)
     echo(f"{run.id}: {run.status}" + ("" if run.status.ended else ", stopping"))
 
 
-@command.command("delete")
+@runs_command.command("delete")
 @click.argument("run_id")
 @click.pass_context
-def delete_command(ctx: click.Context, run_id: str) -> None:
+def delete_run(ctx: click.Context, run_id: str) -> None:
     """Delete a run with its attempts."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         workspace.bench.delete(run_id)
     echo(f"deleted {run_id}")
 
 
-@command.command("rescore")
+@runs_command.command("rescore")
 @click.argument("run_id")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Default: the run's own, measured again.")
 @click.option("--judge", metavar="NAME", help="Another judge than the run's.")
 @json_flag
 @click.pass_context
-def rescore_command(
-    ctx: click.Context, run_id: str, metrics: tuple[str, ...], judge: str | None, as_json: bool
-) -> None:
+def rescore_run(ctx: click.Context, run_id: str, metrics: tuple[str, ...], judge: str | None, as_json: bool) -> None:
     """Measure stored answers again, or with more metrics. The model is not called."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         workspace.bench.rescore(run_id, metrics, judge)
         run = workspace.bench.work_on(run_id)
         means = workspace.bench.results.means(run)
@@ -108,7 +116,7 @@ def rescore_command(
     table(run.id, ("metric", "mean"), [(mean.metric, mean) for mean in means])
 
 
-@command.command("leaderboard")
+@runs_command.command("leaderboard")
 @click.option("--dataset", help="Only this dataset.")
 @click.option(
     "--weighted/--unweighted",
@@ -117,9 +125,9 @@ def rescore_command(
 )
 @json_flag
 @click.pass_context
-def leaderboard_command(ctx: click.Context, dataset: str | None, weighted: bool | None, as_json: bool) -> None:
+def show_leaderboard(ctx: click.Context, dataset: str | None, weighted: bool | None, as_json: bool) -> None:
     """Rank models by the newest run of each, per version of a dataset."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         boards = workspace.bench.results.leaderboard(dataset, weighted=weighted)
     if as_json:
         emit_json(boards)
@@ -135,21 +143,21 @@ def leaderboard_command(ctx: click.Context, dataset: str | None, weighted: bool 
         table(name, ("dataset", "", "model", *board.metrics, "failed", "judge"), rows)
 
 
-@command.command("to-review")
+@runs_command.command("to-review")
 @click.argument("run_id")
 @click.argument("case_id")
 @click.option("--trial", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--dataset", default="failures", show_default=True, help="Dataset the case goes into.")
 @click.option("--who", default="cli", show_default=True)
 @click.pass_context
-def to_review_command(ctx: click.Context, run_id: str, case_id: str, trial: int, dataset: str, who: str) -> None:
+def send_to_review(ctx: click.Context, run_id: str, case_id: str, trial: int, dataset: str, who: str) -> None:
     """Turn an attempt into a case to review."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         case = workspace.bench.results.to_review(run_id, case_id, trial, dataset=dataset, who=who)
     echo(f"{case.dataset}/{case.id} waits for review")
 
 
-def _failing(attempt: Attempt) -> bool:
+def _is_failure(attempt: Attempt) -> bool:
     values = [m.value for m in attempt.measurements.values()]
     return attempt.error is not None or any(value is not None and value < 0.5 for value in values)
 
@@ -161,5 +169,141 @@ def _score_texts(attempt: Attempt) -> list[str]:
     ]
 
 
-def _short(mean: Any) -> str:
+def _mean_text(mean: Any) -> str:
     return f"{mean.metric} {'–' if mean.value is None else f'{mean.value:.3f}'}"
+
+
+@click.command()
+@click.argument("run_id")
+@click.option("--format", "form", type=click.Choice(["terminal", *FORMATS]), default="terminal", show_default=True)
+@click.option("--out", "--output", "output", type=PathOrUrl(dir_okay=False), help="Write to a file, not the terminal.")
+@click.option(
+    "--reducer", default="mean", show_default=True, help="Trials → one value: mean, median, mode, max, pass@K, pass^K."
+)
+@click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Below it is a failure.")
+@click.option("--failures", type=click.IntRange(0, 1000), default=20, show_default=True, help="How many are shown.")
+@click.option(
+    "--weighted/--unweighted",
+    default=None,
+    help="Count each question once in the means, or each case.  [default: as the run was started]",
+)
+@json_flag
+@click.pass_context
+def report_command(
+    ctx: click.Context, /, run_id: str, form: str, output: Path | None, as_json: bool, **options: object
+) -> None:
+    """Report on a run: means with intervals and coverage, slices, failures first, cost, provenance."""
+    chosen = Options.model_validate(options)
+    with open_workspace(ctx) as workspace:
+        # Tables of a terminal are drawn here; every other form is made by the report itself.
+        if form == "terminal" and not as_json and output is None:
+            report = workspace.judging.report(run_id, chosen)
+            _print_report(report, workspace.judging.tables(report))
+            return
+        text = workspace.judging.rendered(run_id, "json" if as_json else _choose_format(form, output), chosen)
+    if output is None:
+        echo(text, nl=False)
+        return
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(text, encoding="utf-8")
+    echo(f"wrote {output}", err=True)
+
+
+def _choose_format(form: str, output: Path | None) -> str:
+    """Choose the format asked for, else the one that the file's name says."""
+    if form != "terminal" or output is None:
+        return form
+    return {".html": "html", ".json": "json", ".xml": "junit"}.get(output.suffix, "markdown")
+
+
+def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -> None:
+    run = report.run
+    metrics = [
+        (
+            summary.spec.name,
+            summary.mean,
+            summary.unscored,
+            summary.errors,
+            summary.not_applicable,
+            "; ".join(summary.reasons),
+        )
+        for summary in report.metrics
+    ]
+    table(
+        f"{run.spec.model} on {run.spec.dataset}",
+        ("metric", "mean", "unscored", "errors", "not applicable", "why"),
+        metrics,
+    )
+    if report.failures:
+        rows = [
+            (f.case_id, f.trial, f.metric or "failed", "–" if f.value is None else f"{f.value:.2f}", f.reason, f.output)
+            for f in report.failures
+        ]
+        table(f"{report.failing} failures", ("case", "trial", "metric", "value", "reason", "output"), rows)
+    for by in dict.fromkeys(part.by for part in report.slices):
+        parts = [part for part in report.slices if part.by == by]
+        columns = (by, "cases", *(mean.metric for mean in parts[0].means))
+        table(f"by {by}", columns, [(part.name, part.cases, *part.means) for part in parts])
+    table("cost and time", ("side", "calls", "tokens in", "tokens out", "cost", "median", "p95"), tables["spending"])
+    table("provenance", ("what", "value"), tables["provenance"])
+    for warning in report.warnings:
+        echo(f"note: {one_line(warning)}", err=True)
+
+
+@click.command()
+@click.argument("first")
+@click.argument("second")
+@click.option("--margin", type=click.FloatRange(0, 1), default=0.02, show_default=True, help="Smaller is called a tie.")
+@click.option("--gate", is_flag=True, help="Exit code 1 on a regression, 3 when inconclusive, else 0.")
+@click.option(
+    "--require-calibrated",
+    "least",
+    type=click.FloatRange(-1, 1),
+    metavar="KAPPA",
+    help="With --gate: exit 3 unless each judge's kappa with people is at least this at the lower end.",
+)
+@click.option(
+    "--weighted/--unweighted",
+    default=None,
+    help="Compare question by question, or case by case.  [default: by question where both runs were started so]",
+)
+@json_flag
+@click.pass_context
+def compare_command(ctx: click.Context, /, first: str, second: str, gate: bool, as_json: bool, **options: Any) -> int:
+    """Compare run SECOND with run FIRST, case by case (paired bootstrap, exact McNemar, Holm over metrics)."""
+    least, margin, weighted = options["least"], options["margin"], options["weighted"]
+    with open_workspace(ctx) as workspace:
+        result = workspace.bench.results.compare(first, second, margin=margin, weighted=weighted)
+        doubts = [] if least is None else workspace.judging.require_calibrated(second, least)
+        exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
+        # An inconclusive gate neither opens nor closes an alert.
+        if gate and exit_code != INCONCLUSIVE:
+            spec = workspace.bench.get(second).spec
+            verdicts = ", ".join(f"{metric.metric} {metric.verdict}" for metric in result.metrics)
+            workspace.alerts.gate(spec.dataset, spec.model, passed=exit_code == 0, why=f"{verdicts} against {first}")
+    if as_json:
+        emit_json({**result.model_dump(mode="json"), "exit_code": exit_code, "uncalibrated": doubts})
+        return exit_code if gate else 0
+    columns = ("metric", "first", "second", "difference", "95 %", "p", "verdict", "visible from", "n", "gained", "lost")
+    rows = [
+        (
+            metric.metric,
+            f"{metric.first:.3f}",
+            f"{metric.second:.3f}",
+            f"{metric.difference:+.3f}",
+            f"{metric.low:+.3f} … {metric.high:+.3f}",
+            "<0.001" if metric.p < 0.001 else f"{metric.p:.3f}",
+            metric.verdict,
+            "–" if metric.smallest_visible is None else f"{metric.smallest_visible:.3f}",
+            f"{metric.n}" + (f" (+{metric.unpaired} unpaired)" if metric.unpaired else ""),
+            len(metric.gained),
+            len(metric.lost),
+        )
+        for metric in result.metrics
+    ]
+    table(f"{second} against {first}", columns, rows)
+    if result.weighted:
+        echo("note: each question counts once, however many cases ask it", err=True)
+    for warning in [*result.warnings, *doubts]:
+        echo(f"note: {warning}", err=True)
+    return exit_code if gate else 0

@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from evergold.cli.opening import without_database
-from evergold.cli.output import cluster_option, echo, emit_json, json_flag, table
-from evergold.cli.paths import A_PATH
+from evergold.cli.options import A_PATH, cluster_option, json_flag, open_without_database
+from evergold.cli.output import echo, emit_json, table
 from evergold.workspace.retrieval import Retrieval, ScoringQuery
 
 PROBLEMS_SHOWN = 20
@@ -48,7 +47,7 @@ DECIDING = frozenset(
 @cluster_option
 @json_flag
 @click.pass_context
-def command(
+def score_retrieval_command(
     ctx: click.Context, /, golden: Path, predictions: Path, other: Path | None, as_json: bool, **given: Any
 ) -> int:
     """Score PREDICTIONS against GOLDEN (a dataset A or B file); a second file of predictions is compared with the first.
@@ -57,16 +56,16 @@ def command(
     """
     query = ScoringQuery(given["tier"], given["seed"], given["repo"])
     how = {name: given[name] for name in ("per_case", "html", "cluster")}
-    with without_database(ctx) as workspace:
+    with open_without_database(ctx) as workspace:
         figures = workspace.retrieval.score(golden, predictions, other, query, **how)
         if as_json:
             emit_json(figures)
         else:
-            _print(workspace.retrieval, figures, given["every"])
+            _print_figures(workspace.retrieval, figures, given["every"])
     return 0
 
 
-def _print(retrieval: Retrieval, figures: dict[str, Any], every: bool) -> None:
+def _print_figures(retrieval: Retrieval, figures: dict[str, Any], every: bool) -> None:
     counts_text = ", ".join(
         f"{figures[name]} {name.replace('_', ' ')}" for name in ("abstained", "missing", "not_applicable", "extra")
     )
@@ -78,7 +77,7 @@ def _print(retrieval: Retrieval, figures: dict[str, Any], every: bool) -> None:
         echo(f"{len(rows) - len(shown)} more figures: --all shows them, --json has them all")
     for name, slices in figures["slices"].items():
         if len(slices) > 1:
-            rows = [(key, *(_rounded(value) for value in row.values())) for key, row in slices.items()]
+            rows = [(key, *(_round_text(value) for value in row.values())) for key, row in slices.items()]
             table(f"by {name.replace('_', ' ')}", (name, "n", "line recall", "line precision", "file recall"), rows)
     if "compare" in figures:
         table("second minus first", ("figure", "difference", "95 % interval", "n"), retrieval.comparison_rows(figures))
@@ -89,5 +88,5 @@ def _print(retrieval: Retrieval, figures: dict[str, Any], every: bool) -> None:
         echo(f"… and {len(figures['problems']) - PROBLEMS_SHOWN} more problems (--json lists all)", err=True)
 
 
-def _rounded(value: Any) -> Any:
+def _round_text(value: Any) -> Any:
     return f"{value:.3f}" if isinstance(value, float) else value

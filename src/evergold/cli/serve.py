@@ -9,7 +9,7 @@ from importlib import import_module
 
 import click
 
-from evergold.cli.opening import settings_of
+from evergold.cli.options import settings_of
 from evergold.errors import Refused, Unavailable
 from evergold.machine import share_heaps
 from evergold.settings import Settings
@@ -27,7 +27,7 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 @click.option("--host", help="Address to listen on (default 127.0.0.1).")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on (default 8321; 0: any free one).")
 @click.pass_context
-def command(ctx: click.Context, host: str | None, port: int | None) -> None:
+def serve_command(ctx: click.Context, host: str | None, port: int | None) -> None:
     """Serve REST under /api/v1, OTLP at /v1/traces, and the dashboard."""
     settings = settings_of(ctx, **{"server.host": host, "server.port": port})
     sys.setswitchinterval(SWITCH_SECONDS)

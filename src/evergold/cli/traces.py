@@ -1,30 +1,61 @@
-"""`evergold traces`: what came in, and forgetting it."""
+"""`evergold ingest` and `evergold traces`: take traces in from files, look at them, archive them by day, forget them."""
+
+import sys
+from pathlib import Path
+from typing import Any
 
 import click
 
-from evergold.cli.archive import archive_command, restore_command, verify_command
-from evergold.cli.forgetting import erase_command, prune_command
-from evergold.cli.opening import opened
-from evergold.cli.output import echo, emit_json, json_flag, one_line, table
+from evergold.cli.options import A_PATH, cluster_option, json_flag, open_workspace
+from evergold.cli.output import echo, emit_json, one_line, print_result, progress, table
 from evergold.model.trace import Span, Trace, TraceStatus
+from evergold.storage import matching
 from evergold.store.trace_filter import TraceFilter
 
-WIDTH = 100
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=str)
+@click.option("--source", metavar="NAME", help="Format of the files (default: recognised).")
+@click.option(
+    "--unit",
+    type=click.Choice(["task", "turn"]),
+    help="What becomes a trace: of an agent's log the whole task by default, of a chat each turn.",
+)
+@click.option("--strict", is_flag=True, help="Store nothing when any record is bad.")
+@cluster_option
+@json_flag
+@click.pass_context
+def ingest_command(ctx: click.Context, /, files: tuple[str, ...], as_json: bool, strict: bool, **how: Any) -> int:
+    """Take in traces, scores and corrections from FILES (- is standard input).
+
+    Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
+    was rejected. The same file twice changes nothing.
+    """
+    inputs = [one for name in files for one in ([sys.stdin.buffer] if name == "-" else matching(name))]
+    # The size is for the progress bar; standard input and objects of a store have none.
+    size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
+    with open_workspace(ctx) as workspace, progress("ingesting", size or None) as advance:
+        report = workspace.intake.ingest(inputs, strict=strict, progress=advance, **how)
+    for problem in report.problems:
+        echo(problem, err=True)
+    if report.rejected > len(report.problems):
+        echo(f"… and {report.rejected - len(report.problems)} more rejected records", err=True)
+    if as_json:
+        emit_json(report.counts())
+    else:
+        counts_text = ", ".join(
+            f"{count} {name}" for name, count in report.counts().items() if count or name == "traces"
+        )
+        echo(f"ingested: {counts_text}" + ("; nothing was stored (--strict)" if strict and report.rejected else ""))
+    return int(report.rejected > 0)
 
 
 @click.group()
-def command() -> None:
+def traces_command() -> None:
     """List and show traces; archive them by day; forget them by age, or everything of one user."""
 
 
-command.add_command(prune_command)
-command.add_command(erase_command)
-command.add_command(archive_command)
-command.add_command(restore_command)
-command.add_command(verify_command)
-
-
-@command.command("list")
+@traces_command.command("list")
 @click.option("--session", "session_id", help="Only traces of this session.")
 @click.option("--user", "user_id", help="Only traces of this user.")
 @click.option("--status", type=click.Choice([status.value for status in TraceStatus]))
@@ -37,32 +68,32 @@ command.add_command(verify_command)
 @click.option("--before", metavar="CURSOR", help="The page after: `next` of the page before, as --json prints it.")
 @json_flag
 @click.pass_context
-def list_command(ctx: click.Context, /, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
+def list_traces(ctx: click.Context, /, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
     """List traces, newest first."""
     wanted = TraceFilter.model_validate(filters)
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
         total = workspace.intake.count(wanted)
     if as_json:
         emit_json({"total": total, "next": cursor, "traces": [trace.model_dump(mode="json") for trace in result]})
         return
-    rows = [(_started(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in result]
+    rows = [(_start_text(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in result]
     table(f"{total} traces", ("started", "id", "status", "name", "input", "output"), rows)
 
 
-@command.command("show")
+@traces_command.command("show")
 @click.argument("trace_id")
 @json_flag
 @click.pass_context
-def show_command(ctx: click.Context, trace_id: str, as_json: bool) -> None:
+def show_trace(ctx: click.Context, trace_id: str, as_json: bool) -> None:
     """Show one trace: its steps as a tree, and its scores."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         trace = workspace.intake.get(trace_id)
     if as_json:
         emit_json(trace)
         return
     for name, value in (
-        ("trace", f"{trace.id}  {trace.status}  {_started(trace)}"),
+        ("trace", f"{trace.id}  {trace.status}  {_start_text(trace)}"),
         ("session", trace.session_id),
         ("user", trace.user_id),
         ("tags", ", ".join(trace.tags)),
@@ -71,36 +102,142 @@ def show_command(ctx: click.Context, trace_id: str, as_json: bool) -> None:
     ):
         if value:
             echo(f"{name + ':':9}{value}")
-    for depth, span in _tree(trace):
-        echo(_step(depth, span))
+    for depth, span in _order_spans(trace):
+        echo(_span_line(depth, span))
     for score in trace.scores:
         comment = f"  {score.comment}" if score.comment else ""
         number = f"#{score.id} " if score.id is not None else ""
         echo(f"score:   {number}{score.name} = {score.value:g} ({score.source}){comment}")
 
 
-@command.command("unscore")
+@traces_command.command("unscore")
 @click.argument("score_id", type=click.IntRange(min=1))
 @json_flag
 @click.pass_context
-def unscore_command(ctx: click.Context, score_id: int, as_json: bool) -> None:
+def delete_score(ctx: click.Context, score_id: int, as_json: bool) -> None:
     """Take a score back, with what followed from it; `traces show` prints the ids."""
-    with opened(ctx) as workspace:
+    with open_workspace(ctx) as workspace:
         trace_id = workspace.live.unscore(score_id)
         workspace.live.curate(trace_id)
+    print_result({"id": score_id, "trace_id": trace_id}, as_json, f"took score {score_id} of trace {trace_id} back")
+
+
+@traces_command.command("archive")
+@click.option("--older-than", required=True, metavar="AGE", help="Age as 30d, 12h or 2w.")
+@click.option("--to", "target", required=True, type=A_PATH, metavar="URL", help="A folder, here or in an object store.")
+@click.option("--dry-run", is_flag=True, help="Count; move nothing.")
+@json_flag
+@click.pass_context
+def archive_traces(ctx: click.Context, older_than: str, target: Path, dry_run: bool, as_json: bool) -> None:
+    """Move old traces with everything about them into Parquet files by day, verified by hash.
+
+    What a dataset entry cites stays in the workspace. Killed in the middle, nothing is lost: the same command again finishes.
+    """
+    with open_workspace(ctx) as workspace, progress("archiving", None) as advance:
+        archives = workspace.archives
+        done = archives.would_move(older_than) if dry_run else archives.move(older_than, target, advance)
     if as_json:
-        emit_json({"id": score_id, "trace_id": trace_id})
+        emit_json(vars(done) | {"dry_run": dry_run})
+        return
+    kept = f"; {done.kept} changed meanwhile and stay" if done.kept else ""
+    kept += f"; {done.cited} that datasets cite stay" if done.cited else ""
+    if dry_run and done.days:
+        echo(f"would archive {done.traces} traces of {done.days} days in {target}{kept}")
+    elif done.days:
+        echo(f"archived {done.traces} traces of {done.days} days, {done.bytes / 1e6:.1f} MB, in {target}{kept}")
     else:
-        echo(f"took score {score_id} of trace {trace_id} back")
+        echo(f"nothing to archive that is older than {older_than}{kept}")
 
 
-def _started(trace: Trace) -> str:
-    """When a trace began, for a table: in UTC, to the second."""
+@traces_command.command("restore")
+@click.argument("day", metavar="DAY")
+@click.option("--from", "source", required=True, type=A_PATH, metavar="URL", help="The archive.")
+@json_flag
+@click.pass_context
+def restore_traces(ctx: click.Context, day: str, source: Path, as_json: bool) -> None:
+    """Bring the traces of DAY (2026-01-05) back from an archive. Traces that are there stay as they are."""
+    with open_workspace(ctx) as workspace:
+        count = workspace.archives.restore(day, source)
+    print_result({"restored": count, "day": day}, as_json, f"restored {count} traces of {day}")
+
+
+@traces_command.command("verify")
+@click.argument("archive", type=A_PATH, metavar="URL")
+@json_flag
+@click.pass_context
+def verify_archive(ctx: click.Context, archive: Path, as_json: bool) -> int:
+    """Compare every file of the archive at URL with its hash, and list its days. Ends with 1 if one is damaged."""
+    with open_workspace(ctx) as workspace:
+        days = list(workspace.archives.verify(archive))
+    problems = [problem for day in days for problem in day.problems]
+    if as_json:
+        emit_json({"whole": not problems, "days": [vars(day) for day in days]})
+        return int(bool(problems))
+    rows = [
+        (day.day, day.parts, day.traces, f"{day.bytes / 1e6:.2f}", "damaged" if day.problems else "whole")
+        for day in days
+    ]
+    table(f"{len(days)} days", ("day", "files", "traces", "MB", "state"), rows, numbers=("files", "traces", "MB"))
+    for problem in problems:
+        echo(problem, err=True)
+    return int(bool(problems))
+
+
+@traces_command.command("prune")
+@click.option("--older-than", required=True, metavar="AGE", help="Age as 90d, 12h or 2w.")
+@click.option("--dry-run", is_flag=True, help="Count; delete nothing.")
+@json_flag
+@click.pass_context
+def prune_traces(ctx: click.Context, older_than: str, dry_run: bool, as_json: bool) -> None:
+    """Delete old traces that no dataset entry cites."""
+    with open_workspace(ctx) as workspace:
+        pruned = workspace.live.prune(older_than, dry_run=dry_run)
+    if as_json:
+        emit_json(vars(pruned) | {"dry_run": dry_run})
+    else:
+        verb = "would delete" if dry_run else "deleted"
+        waited = f"; {verb} {pruned.waiting} records whose trace never came" if pruned.waiting else ""
+        echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}")
+
+
+@traces_command.command("erase")
+@click.option("--user", required=True, metavar="USER", help="The user id the traces carry.")
+@click.option("--who", default="cli", show_default=True, help="Who asks for it; stands in the tombstone.")
+@click.option("--why", default="", help="Why; stands in the tombstone.")
+@click.option("--dry-run", is_flag=True, help="Count traces, cases and archived traces; erase nothing.")
+@json_flag
+@click.pass_context
+def erase_user(ctx: click.Context, user: str, who: str, why: str, dry_run: bool, as_json: bool) -> None:
+    """Erase a user: their traces, the cases made from them, the copies runs and builds hold, what they said of other
+    people's traces, and what of theirs waits in the spool.
+
+    What remains is a tombstone with a hash of the user id and the counts. This cannot be undone.
+    """
+    with open_workspace(ctx) as workspace:
+        if dry_run:
+            counted = workspace.live.would_erase(user)
+            would = {"traces": counted.traces, "cases": counted.cases, "archived": counted.archived}
+            print_result(
+                would | {"dry_run": True},
+                as_json,
+                "would erase " + ", ".join(f"{count} {name}" for name, count in would.items()),
+            )
+            return
+        erased = workspace.live.erase(user, who=who, why=why)
+    print_result(
+        erased.counts(),
+        as_json,
+        "erased " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in erased.counts().items()),
+    )
+
+
+def _start_text(trace: Trace) -> str:
+    """Write when a trace began, for a table: in UTC, to the second."""
     return trace.started_at.isoformat(sep=" ", timespec="seconds").removesuffix("+00:00") if trace.started_at else ""
 
 
-def _tree(trace: Trace) -> list[tuple[int, Span]]:
-    """Steps under their parents, in order of time; one whose parent never came stands at the top."""
+def _order_spans(trace: Trace) -> list[tuple[int, Span]]:
+    """Order the steps under their parents, by time; one whose parent never came stands at the top."""
     known = {span.id for span in trace.spans}
     below: dict[str | None, list[Span]] = {}
     # A parent may be missing because its span was dropped, sampled out or has not arrived yet.
@@ -117,7 +254,7 @@ def _tree(trace: Trace) -> list[tuple[int, Span]]:
     return lines
 
 
-def _step(depth: int, span: Span) -> str:
+def _span_line(depth: int, span: Span) -> str:
     took = ""
     if span.started_at and span.ended_at:
         took = f"  {(span.ended_at - span.started_at).total_seconds():.3f} s"

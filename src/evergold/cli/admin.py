@@ -1,0 +1,298 @@
+"""Verbs for whoever runs a workspace: `evergold tokens`, `alerts`, `stats`, `db`, `backup` and `restore`."""
+
+from pathlib import Path
+
+import click
+
+from evergold.cli.options import PathOrUrl, json_flag, open_without_database, open_workspace
+from evergold.cli.output import echo, emit_json, print_result, progress, table
+from evergold.model.access import Role
+from evergold.model.alert import Alert, DeliveryStatus
+from evergold.model.operations import DatabaseStatus
+from evergold.workspace.backups import STEPS, BackupReport
+
+
+@click.group()
+def tokens_command() -> None:
+    """Add, list and revoke tokens of the server. Once one was made, every caller needs a token."""
+
+
+@tokens_command.command("add")
+@click.argument("name")
+@click.option(
+    "--role",
+    type=click.Choice([role.value for role in Role]),
+    required=True,
+    help="owner: all; editor: all but tokens, erasure, settings; reviewer: read, decide; ingest: send; reader: read.",
+)
+@json_flag
+@click.pass_context
+def add_token(ctx: click.Context, name: str, role: str, as_json: bool) -> None:
+    """Make a token for NAME and print it; it is stored nowhere and cannot be shown again."""
+    with open_workspace(ctx) as workspace:
+        made = workspace.access.add(name, Role(role))
+    if as_json:
+        emit_json(made)
+    else:
+        echo(made.token)
+        echo(f"{made.id}: {made.name}, {made.role}; keep the token, it is not shown again", err=True)
+
+
+@tokens_command.command("list")
+@json_flag
+@click.pass_context
+def list_tokens(ctx: click.Context, as_json: bool) -> None:
+    """List tokens, oldest first, revoked ones too."""
+    with open_workspace(ctx) as workspace:
+        tokens = workspace.access.list()
+    if as_json:
+        emit_json({"tokens": tokens})
+        return
+    rows = [(t.id, t.name, t.role, f"{t.created_at:%Y-%m-%d %H:%M}", "revoked" if t.revoked_at else "") for t in tokens]
+    table(f"{len(tokens)} tokens", ("token", "name", "role", "made", ""), rows)
+
+
+@tokens_command.command("revoke")
+@click.argument("token_id")
+@json_flag
+@click.pass_context
+def revoke_token(ctx: click.Context, token_id: str, as_json: bool) -> None:
+    """Make the token with the id TOKEN_ID invalid. A running server notices within two seconds."""
+    with open_workspace(ctx) as workspace:
+        revoked = workspace.access.revoke(token_id)
+    print_result(revoked, as_json, f"{revoked.id} ({revoked.name}) is revoked")
+
+
+@tokens_command.command("forget-revoked")
+@json_flag
+@click.pass_context
+def forget_revoked_tokens(ctx: click.Context, as_json: bool) -> None:
+    """Delete revoked tokens from the list. Where no token is left, the server asks for none again."""
+    with open_workspace(ctx) as workspace:
+        forgotten = workspace.access.forget_revoked()
+        left = len(workspace.access.list())
+    print_result({"forgotten": forgotten, "left": left}, as_json, f"forgot {forgotten} revoked tokens; {left} are left")
+
+
+@click.group()
+def alerts_command() -> None:
+    """List alerts and test where they go. A server looks at the rules of the setting `alerts.rules` while it runs."""
+
+
+@alerts_command.command("list")
+@click.option("--firing", is_flag=True, help="Only those that fire now.")
+@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="How many at most.")
+@json_flag
+@click.pass_context
+def list_alerts(ctx: click.Context, firing: bool, limit: int, as_json: bool) -> None:
+    """List alerts, those that fire first, with how far their notification is."""
+    with open_workspace(ctx) as workspace:
+        state = workspace.alerts.state(firing_only=firing, limit=limit)
+    if as_json:
+        emit_json(state)
+        return
+    rows = [
+        (
+            alert.id,
+            "firing" if alert.firing else "over",
+            alert.rule,
+            _alert_time(alert),
+            _delivery_text(alert),
+            alert.text,
+        )
+        for alert in state.alerts
+    ]
+    table(f"{len(rows)} alerts", ("alert", "state", "rule", "since", "notified", "what"), rows)
+    if state.hint:
+        echo(state.hint, err=True)
+
+
+@alerts_command.command("test")
+@json_flag
+@click.pass_context
+def test_alerts(ctx: click.Context, as_json: bool) -> int:
+    """Read every rule now, and send one test message to the webhook. Exit code 1: it did not arrive."""
+    with open_workspace(ctx) as workspace:
+        tested = workspace.alerts.test()
+    if as_json:
+        emit_json(tested)
+        return int(tested.sent is False)
+    for reading in tested.readings:
+        echo(f"{'fires' if reading.firing else 'calm '}  {reading.rule}: {reading.text}")
+    if tested.sent is None:
+        echo("alerts.webhook is not set: alerts go to the log of the server and to the Overview")
+    elif tested.sent:
+        echo(f"{tested.webhook} took the test message in {tested.seconds:g} s")
+    else:
+        echo(f"the test message did not arrive: {tested.error}", err=True)
+    return int(tested.sent is False)
+
+
+def _alert_time(alert: Alert) -> str:
+    return alert.opened_at[:16].replace("T", " ")
+
+
+def _delivery_text(alert: Alert) -> str:
+    if not alert.deliveries:
+        return "log only"
+    last = alert.deliveries[0]
+    if last.status is DeliveryStatus.SENT:
+        return f"{last.event.value} sent"
+    tries = f"{last.tries} {'try' if last.tries == 1 else 'tries'}"
+    return (
+        f"{last.event.value} {last.status.value.replace('_', ' ')} ({tries}{': ' + last.error if last.error else ''})"
+    )
+
+
+@click.command()
+@click.option("--dataset", default="live", show_default=True, help="Which dataset.")
+@click.option("--days", type=click.IntRange(1, 3660), default=30, show_default=True, help="How many days back.")
+@json_flag
+@click.pass_context
+def stats_command(ctx: click.Context, dataset: str, days: int, as_json: bool) -> None:
+    """Totals per type, confirmed and candidate, per tag and per day."""
+    with open_workspace(ctx) as workspace:
+        repeats = workspace.repeats.of(dataset).counts
+        stats = workspace.live.stats(dataset, days=days).model_copy(update={"repeats": repeats})
+    if as_json:
+        emit_json(stats.model_dump(mode="json"))
+        return
+    covered = "no traces yet" if stats.coverage is None else f"{stats.coverage:.1%} of {stats.traces} traces"
+    totals = [
+        ("golden, confirmed", stats.confirmed),
+        ("golden, candidate", stats.candidate),
+        ("failure", stats.failure),
+        ("correction", stats.correction),
+        ("withdrawn", stats.withdrawn),
+        ("traces curated", stats.curated_traces),
+        ("traces that wait for curation", stats.waiting),
+        ("questions that more than one case asks", repeats.questions),
+        ("cases that ask them", repeats.repeating),
+    ]
+    table(f"{dataset}: {stats.total} entries, from {covered}", ("entries", "count"), totals, numbers=("count",))
+    if repeats.looked_at < repeats.cases:
+        echo(f"note: repeats are counted among the newest {repeats.looked_at} cases", err=True)
+    if stats.tags:
+        table("by tag", ("tag", "count"), list(stats.tags.items()), numbers=("count",))
+    if stats.days:
+        rows = [(day.day, day.traces, day.golden, day.failure, day.correction) for day in stats.days]
+        columns = ("day", "traces", "golden", "failure", "correction")
+        table("by day", columns, rows, numbers=columns[1:])
+
+
+LARGE = 1_000_000  # bytes; a smaller table without rows is left out
+
+
+@click.group()
+def db_command() -> None:
+    """Look at the database: sizes, growth, age."""
+
+
+@db_command.command("status")
+@json_flag
+@click.pass_context
+def show_status(ctx: click.Context, as_json: bool) -> None:
+    """Show sizes, growth, the oldest trace, work under way; on PostgreSQL connections, locks and slow queries."""
+    with open_workspace(ctx) as workspace:
+        status = workspace.operations.status()
+    if as_json:
+        emit_json(status)
+        return
+    # PostgreSQL only estimates rows, and may not have counted those of a large table yet.
+    shown = [one for one in status.tables if one.rows or one.bytes >= LARGE]
+    rows = [(one.name, _megabytes(one.bytes) if one.bytes else "", f"{one.rows:,}") for one in shown]
+    table(f"{status.engine}, {_megabytes(status.bytes)}", ("table", "size", "rows"), rows)
+    for line in _status_lines(status):
+        echo(line)
+
+
+def _status_lines(status: DatabaseStatus) -> list[str]:
+    return [*_trace_lines(status), *_use_lines(status)]
+
+
+def _use_lines(status: DatabaseStatus) -> list[str]:
+    """Connections, locks and work under way."""
+    lines = [f"{one.name} is held by {one.owner} since {one.since}, until {one.until}" for one in status.work]
+    lines += [
+        f"{one.name} is locked by session {one.session} ({one.program or 'without a name'}), whose transaction is "
+        f"{one.seconds:.0f} s old: its rows can be neither read nor written; SELECT pg_terminate_backend({one.session}) ends it"
+        for one in status.locked
+    ]
+    if (now := status.connections) is not None:
+        lines.append(
+            f"{now.open} of {now.most} connections: {now.active} active, {now.waiting_for_locks} wait for locks, "
+            f"{now.idle_in_transaction} idle in a transaction; the longest transaction is "
+            f"{now.longest_transaction_seconds:.0f} s old"
+        )
+    return lines
+
+
+def _trace_lines(status: DatabaseStatus) -> list[str]:
+    # Sizes per trace would divide by zero.
+    if not status.traces:
+        return ["no traces yet"]
+    lines = [
+        f"{status.traces:,} traces from {(status.oldest or '')[:10]} to {(status.newest or '')[:10]}; "
+        f"{status.traces_last_day:,} in the last day, {status.traces_last_week:,} in the last week",
+        f"{status.bytes_per_trace:,.0f} bytes a trace with everything about it; "
+        f"grows by {_megabytes(status.bytes_per_day or 0)} a day at last week's rate",
+    ]
+    lines += [f"{query.mean_ms:.1f} ms × {query.calls:,}: {query.query}" for query in status.slow_queries or ()]
+    if status.engine == "postgresql" and status.slow_queries is None:
+        lines.append(
+            "slow queries are not recorded: that takes pg_stat_statements in shared_preload_libraries, a restart, and "
+            "CREATE EXTENSION pg_stat_statements"
+        )
+    return lines
+
+
+def _megabytes(size: float) -> str:
+    return f"{size / 1e6:,.1f} MB"
+
+
+@click.command()
+@click.argument("file", type=PathOrUrl(dir_okay=False))
+@json_flag
+@click.pass_context
+def backup_command(ctx: click.Context, file: Path, as_json: bool) -> None:
+    """Write database, builds and settings of the workspace into FILE, verified by hash. Servers may go on meanwhile.
+
+    FILE holds all that the workspace holds and can be read by its owner alone. An earlier backup of that name is replaced
+    when the new one is whole.
+    """
+    with open_workspace(ctx) as workspace, progress("backing up", STEPS) as advance:
+        report = workspace.backups.write(file, advance)
+    _print_backup(report, "backed up", as_json)
+
+
+def _print_backup(report: BackupReport, done: str, as_json: bool) -> None:
+    if as_json:
+        emit_json(report)
+        return
+    rows = report.rows
+    echo(
+        f"{done}: {report.file}, {report.bytes / 1e6:.1f} MB; {rows['traces']} traces, {rows['eval_dataset']} cases, "
+        f"{rows['runs']} runs, {len(report.builds)} builds; {report.hash}"
+    )
+    for one in report.missing:
+        echo(f"files of a build are not in it: {one}", err=True)
+
+
+@click.command()
+@click.argument("file", type=PathOrUrl(dir_okay=False))
+@click.option("--replace", is_flag=True, help="Replace a workspace that holds data.")
+@click.option("--check", is_flag=True, help="Compare every part of FILE with its hash; restore nothing.")
+@json_flag
+@click.pass_context
+def restore_command(ctx: click.Context, file: Path, replace: bool, check: bool, as_json: bool) -> None:
+    """Make this workspace what it was when FILE was written. SQLite and PostgreSQL take each other's backups.
+
+    FILE is read and verified as a whole before anything changes; then the database changes in one transaction. Refused while
+    a server uses the workspace. Settings of the backup are put into `restored-settings` of the workspace, unused.
+    """
+    with open_without_database(ctx) as workspace, progress("checking" if check else "restoring", STEPS) as advance:
+        if check:
+            report = workspace.backups.check(file, advance)
+        else:
+            report = workspace.backups.restore(file, replace=replace, progress=advance)
+    _print_backup(report, "whole" if check else "restored", as_json)

@@ -1,0 +1,90 @@
+"""Options that several verbs have, and the workspace that the settings of a call name.
+
+A path on the command line is one of this machine or of an object store (`s3://`, `gs://`, `az://`, `hf://`).
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from evergold.errors import BadInput
+from evergold.settings import Settings, load_settings
+from evergold.storage import is_url, location
+from evergold.workspace import Workspace
+
+LAST_SECONDS = 1.0  # for the transaction under way, after Ctrl-C
+
+
+def settings_of(ctx: click.Context, **flags: Any) -> Settings:
+    """Read the settings: file, then environment, then the flags of this call."""
+    return load_settings({**ctx.find_root().obj, **flags})
+
+
+def open_without_database(ctx: click.Context) -> Workspace:
+    """Make the workspace for verbs on files; its database is opened only if a facade needs it."""
+    return Workspace(settings_of(ctx))
+
+
+@contextmanager
+def open_workspace(ctx: click.Context) -> Iterator[Workspace]:
+    """Open the workspace with its database; after Ctrl-C it waits only a moment for the transaction under way."""
+    with Workspace.open(settings_of(ctx)) as workspace:
+        try:
+            yield workspace
+        except KeyboardInterrupt:
+            # What waits for the database, perhaps for minutes, is given up; what is committed stays.
+            workspace.store.db.close_within(LAST_SECONDS)
+            raise
+
+
+class PathOrUrl(click.Path):
+    """A path, or a URL of an object store; what a path must be is asked of paths of this machine alone."""
+
+    name = "path"
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(path_type=Path, **options)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        # Whether an object exists is asked when it is opened: a check here would cost a request for each argument.
+        if isinstance(value, str) and is_url(value):
+            return location(value)
+        return super().convert(value, param, ctx)
+
+
+A_PATH = PathOrUrl()
+json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+cluster_option = click.option(
+    "--cluster", metavar="tcp://…", help="Dask scheduler whose workers do the work; they see the same files."
+)
+
+
+def combine_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make one decorator of several options; `--help` lists them in the order given."""
+
+    def decorate(function: Any) -> Any:
+        # Decorators apply from the bottom up.
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def parse_filters(texts: Sequence[str]) -> dict[str, str]:
+    """Read the texts of `--filter`, each field once: of two values for the same one, either would be ignored."""
+    filters: dict[str, str] = {}
+    for name, value in map(_parse_filter, texts):
+        if filters.setdefault(name, value) != value:
+            raise BadInput(f"--filter {name} is given as {filters[name]!r} and as {value!r}; a case can pass only one")
+    return filters
+
+
+def _parse_filter(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise BadInput(f"--filter {text!r} is not FIELD=VALUE, as in entry_type=golden")
+    return name.strip().replace("-", "_"), value.strip()

@@ -1,0 +1,102 @@
+"""`evergold replay-set` and `replay-users`: an agent benchmark of recorded conversations, and its simulated users.
+
+A simulated user is drafted by a program and confirmed by a person.
+"""
+
+from typing import Any
+
+import click
+
+from evergold.cli.options import json_flag, open_workspace, parse_filters
+from evergold.cli.output import echo, emit_json
+from evergold.workspace.replays import ReplaySet
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--out", required=True, metavar="NAME[@VERSION]", help="The dataset to freeze, as in agents@v1.")
+@click.option(
+    "--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this; tag=tool:* is a pattern."
+)
+@click.option("--model", metavar="NAME", help="Estimate the price for this model.")
+@json_flag
+@click.pass_context
+def replay_set_command(
+    ctx: click.Context, /, dataset: str, out: str, model: str | None, as_json: bool, **flags: Any
+) -> None:
+    """Freeze the cases of DATASET that can be replayed, say which cannot and why, and estimate power and cost."""
+    with open_workspace(ctx) as workspace:
+        result = workspace.replays.freeze_set(dataset, out, parse_filters(flags["filters"]), model=model or "recorded")
+    if as_json:
+        emit_json(result)
+    else:
+        _print_set(result, model)
+
+
+def _print_set(result: ReplaySet, model: str | None) -> None:
+    plan = result.plan
+    echo(f"{result.dataset}@{result.version}: {result.cases} cases can be replayed")
+    for reason, count in result.left_out.items():
+        echo(f"  left out {count}: {reason}")
+    for case_id, reasons in list(result.cases_left_out.items())[:5]:
+        echo(f"    {case_id}: {'; '.join(reasons)}", err=True)
+    if result.with_calls < result.cases:
+        kept = "--filter tag=tool:* keeps such cases"
+        echo(f"  calls    {result.with_calls} of them have tool calls, which `trajectory` measures; {kept}")
+    effect = plan.smallest_visible_effect
+    tokens = f"about {plan.input_tokens:,} tokens in, {plan.output_tokens:,} out"
+    echo(f"  a run    {result.requests} requests, {tokens} ({_price(plan.cost, model)})")
+    echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
+    name = model or "openai/gpt-4o"
+    echo(f"next: evergold run {result.dataset}@{result.version} --model {name} --replay --metric trajectory")
+
+
+def _price(cost: float | None, model: str | None) -> str:
+    if model is None:
+        return "--model NAME gives the price"
+    return f"no price is known for {model}" if cost is None else f"about ${cost:.4f} with {model}"
+
+
+@click.group()
+def replay_users_command() -> None:
+    """Draft simulated users from recorded conversations, and confirm them."""
+
+
+@replay_users_command.command("draft")
+@click.argument("dataset")
+@click.option("--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this.")
+@click.option("--model", metavar="NAME", help="The model that writes the drafts; without one a rule does.")
+@json_flag
+@click.pass_context
+def draft_users(ctx: click.Context, dataset: str, filters: tuple[str, ...], model: str | None, as_json: bool) -> None:
+    """Draft persona and goal for the cases of DATASET that state none; drafts are marked until a person confirms them."""
+    with open_workspace(ctx) as workspace:
+        result = workspace.replay_users.draft(dataset, parse_filters(filters), model=model, local=True)
+    if as_json:
+        emit_json(result)
+        return
+    authors = ", ".join(f"{count} by {author}" for author, count in result.by.items())
+    echo(f"{result.drafted} drafted{f' ({authors})' if authors else ''}, {result.had_one} had a user already")
+    if result.without_messages:
+        echo(f"{result.without_messages} without a message of a user")
+    for problem, count in result.problems.items():
+        echo(f"  {count} by rule instead: {problem}", err=True)
+    if result.drafted:
+        echo(f"they wait for a person: evergold cases list --dataset {dataset} --tag user:drafted, or Review")
+
+
+@replay_users_command.command("confirm")
+@click.argument("dataset")
+@click.argument("case_id")
+@click.option("--goal", help="What the user wants; without it the draft's goal stays.")
+@click.option("--persona", help="Who the user is; without it the draft's persona stays.")
+@click.option("--who", default="cli", show_default=True)
+@click.pass_context
+def confirm_user(
+    ctx: click.Context, dataset: str, case_id: str, goal: str | None, persona: str | None, who: str
+) -> None:
+    """Confirm the simulated user of a case as it is, or as you write it."""
+    given = {name: text for name, text in (("goal", goal), ("persona", persona)) if text is not None}
+    with open_workspace(ctx) as workspace:
+        case = workspace.replay_users.confirm(dataset, case_id, given, who=who)
+    echo(f"{case.dataset}/{case.id}: {case.metadata['goal']}")
