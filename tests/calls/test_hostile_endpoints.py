@@ -22,7 +22,7 @@ from evergold.calls.objects import parse_object
 from evergold.calls.openai_client import CallFailed, OpenAIClient, token_counts
 from evergold.errors import Unavailable
 from evergold.model.run import Attempt, MeasurementState
-from evergold.sdk.exporting import export_from_server
+from evergold.sdk.export import export_from_server
 from tests.builders import a_case
 from tests.openai_server import Reply, serving
 from tests.patience import PATIENCE

@@ -17,8 +17,7 @@ from typing import Any, ClassVar
 import pytest
 
 import evergold
-from evergold.sdk.delivery import Delivery
-from evergold.sdk.spool import Spool
+from evergold.sdk.delivery import Delivery, Spool
 from evergold.sdk.transports import Away
 
 

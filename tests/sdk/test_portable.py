@@ -13,7 +13,7 @@ windows.LK_LOCK, windows.LK_NBLCK, windows.locking = 1, 2, lambda descriptor, mo
 sys.modules["msvcrt"] = windows
 from pathlib import Path
 import evergold
-from evergold.sdk.spool import Spool
+from evergold.sdk.delivery import Spool
 import evergold.sdk.client, evergold.sdk.delivery, evergold.sdk.transports
 assert callable(evergold.connect)
 spool = Spool(Path(sys.argv[1]), 10_000)

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.sdk.spool import Spool
-from evergold.sdk.travelling import travelling
+from evergold.sdk.delivery import Spool
+from evergold.sdk.transports import encode_record
 
 
 def records(*ids: int) -> list[dict[str, Any]]:
@@ -108,7 +108,7 @@ class Odd:
     ],
 )
 def test_a_record_travels_as_plain_json(given_record: dict[str, Any], expected: dict[str, Any] | None) -> None:
-    sent = travelling("trace", given_record)
+    sent = encode_record("trace", given_record)
     assert sent.pop("type") == "trace"
     if expected is None:
         assert sent == {"spans": [{"name": "5", "kind": "", "ended_at": "1970-01-01T00:00:01Z"}]}
@@ -117,7 +117,7 @@ def test_a_record_travels_as_plain_json(given_record: dict[str, Any], expected: 
 
 
 def test_an_object_that_cannot_even_be_shown_costs_no_trace() -> None:
-    sent = travelling("trace", {"user_id": Odd(), "metadata": {"odd": Odd(), "deep": [[Odd()]]}})
+    sent = encode_record("trace", {"user_id": Odd(), "metadata": {"odd": Odd(), "deep": [[Odd()]]}})
     assert sent["user_id"] == "<Odd that cannot be shown>"
     assert sent["metadata"]["odd"] == sent["metadata"]["deep"][0][0] == "<Odd that cannot be shown>"
 
@@ -125,7 +125,7 @@ def test_an_object_that_cannot_even_be_shown_costs_no_trace() -> None:
 def test_a_value_that_holds_itself_ends_somewhere() -> None:
     loop: dict[str, Any] = {}
     loop["self"] = loop
-    assert travelling("trace", {"metadata": loop})["metadata"]["self"]
+    assert encode_record("trace", {"metadata": loop})["metadata"]["self"]
 
 
 ANY = st.recursive(
@@ -137,4 +137,4 @@ ANY = st.recursive(
 
 @given(ANY)
 def test_whatever_the_app_puts_into_metadata_travels(value: Any) -> None:
-    assert set(travelling("trace", {"id": "t", "metadata": value})) == {"type", "id", "metadata"}
+    assert set(encode_record("trace", {"id": "t", "metadata": value})) == {"type", "id", "metadata"}

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from evergold.sdk.recording import Span, Trace, as_text, score_value, wrong_with
-from evergold.sdk.transports import Away, HttpTransport, by_kind
+from evergold.sdk.steps import Span, Trace, as_text, find_fault, score_value
+from evergold.sdk.transports import Away, HttpTransport, group_by_kind
 
 
 class Server(HTTPServer):
@@ -110,7 +110,7 @@ def test_a_server_that_is_not_there_is_away() -> None:
 
 
 def test_records_of_one_kind_stay_in_order() -> None:
-    assert by_kind([SCORE, TRACE, {**SCORE, "n": 2}]) == {"trace": [TRACE], "score": [SCORE, {**SCORE, "n": 2}]}
+    assert group_by_kind([SCORE, TRACE, {**SCORE, "n": 2}]) == {"trace": [TRACE], "score": [SCORE, {**SCORE, "n": 2}]}
 
 
 class Sink:
@@ -184,7 +184,7 @@ def test_a_trace_outside_the_sample_does_nothing() -> None:
 def test_a_score_that_cannot_be_taken_says_why(
     trace_id: Any, name: Any, value: Any, source: Any, problem: str | None
 ) -> None:
-    wrong = wrong_with(trace_id, name, value, source)
+    wrong = find_fault(trace_id, name, value, source)
     assert wrong is None if problem is None else wrong is not None and problem in wrong
 
 

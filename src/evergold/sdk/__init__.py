@@ -16,6 +16,6 @@ are needed (an embedded workspace).
 """
 
 from evergold.sdk.client import Client, connect
-from evergold.sdk.recording import Span, Trace
+from evergold.sdk.steps import Span, Trace
 
 __all__ = ["Client", "Span", "Trace", "connect"]

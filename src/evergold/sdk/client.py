@@ -4,18 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from evergold.model.ident import hash_bytes, unit_interval
-from evergold.sdk.delivery import CLOSE_SECONDS, Counts, Delivery
-from evergold.sdk.recording import (
-    Span,
-    Trace,
-    as_text,
-    current,
-    new_span_id,
-    new_trace_id,
-    score_value,
-    wrong_with,
-)
-from evergold.sdk.spool import Spool
+from evergold.sdk.delivery import CLOSE_SECONDS, Counts, Delivery, Spool
+from evergold.sdk.steps import Span, Trace, as_text, current, find_fault, new_span_id, new_trace_id, score_value
 from evergold.sdk.transports import EmbeddedTransport, HttpTransport, Transport
 from evergold.settings import Settings, load_settings
 from evergold.storage import location
@@ -28,7 +18,7 @@ SAMPLE_SALT = "trace:"
 
 
 def connect(target: str | Path | None = None, *, token: str | None = None, **flags: Any) -> "Client":
-    """A client of a server (`http://…`), or of the workspace in a folder (default: the one the settings name).
+    """Make a client of a server (`http://…`), or of the workspace in a folder (default: the one the settings name).
 
     `flags` override settings (`tracing_sample_rate=0.1`). Nothing is opened or contacted here.
     """
@@ -71,7 +61,7 @@ class Client:
             self._delivery.refuse(f"trace(): unknown keys {sorted(unknown)} were left out")
         trace_id = str(more.get("id") or new_trace_id())
         return Trace(
-            self._delivery if self._sampled(trace_id) else None,
+            self._delivery if self._is_sampled(trace_id) else None,
             id=trace_id,
             input=input,
             name=name,
@@ -107,9 +97,9 @@ class Client:
     ) -> None:
         """Say how good the reply of a trace was, from 0 to 1, whenever that becomes known."""
         value = score_value(value)
-        if wrong := wrong_with(trace_id, name, value, source):
+        if wrong := find_fault(trace_id, name, value, source):
             self._delivery.refuse(wrong)
-        elif self._sampled(trace_id):
+        elif self._is_sampled(trace_id):
             record = {"trace_id": trace_id, "name": name, "value": value, "source": source, "comment": comment}
             # Sizes are estimates in bytes: measuring a record exactly would cost as much as writing it.
             self._delivery.hand("score", {**record, "key": key or new_span_id()}, 300)
@@ -119,7 +109,7 @@ class Client:
         content = as_text(text)
         if not trace_id or not content or not content.strip():
             self._delivery.refuse("a correction needs a trace and a text")
-        elif self._sampled(trace_id):
+        elif self._is_sampled(trace_id):
             self._delivery.hand(
                 "correction", {"trace_id": trace_id, "text": content, "author": author}, 300 + len(content)
             )
@@ -128,7 +118,7 @@ class Client:
         """Put an emoji on a reply; None takes it away again."""
         if not trace_id:
             self._delivery.refuse("a reaction names no trace")
-        elif self._sampled(trace_id):
+        elif self._is_sampled(trace_id):
             self._delivery.hand("reaction", {"trace_id": trace_id, "emoji": emoji, "author": author}, 300)
 
     def counts(self) -> Counts:
@@ -145,7 +135,7 @@ class Client:
 
     def export_jsonl(self, path: Path | str, entry_type: str | None = None, *, limit: int | None = None) -> int:
         """Write the living dataset's entries, newest first; returns how many. Unlike recording, this may raise."""
-        from evergold.sdk.exporting import export_from_server, export_from_workspace
+        from evergold.sdk.export import export_from_server, export_from_workspace
 
         if self._url is not None:
             return export_from_server(
@@ -153,7 +143,7 @@ class Client:
             )
         return export_from_workspace(self._settings, location(path), entry_type, limit)
 
-    def _sampled(self, trace_id: str) -> bool:
-        """By a hash of the id, so that every score of a trace and every retry decide the same."""
+    def _is_sampled(self, trace_id: str) -> bool:
+        """Decide by a hash of the id, so that every score of a trace and every retry decide the same."""
         # Without hashing where everything or nothing is recorded.
         return self._rate >= 1.0 or (self._rate > 0.0 and unit_interval(f"{SAMPLE_SALT}{trace_id}") < self._rate)

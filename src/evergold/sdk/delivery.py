@@ -3,22 +3,29 @@
 Handing a record over costs the app a lock and an append. When the queue is full the record is dropped and counted;
 when the server is away it goes to the disk and is delivered when the server is back. Nothing is lost silently:
 `Counts` says what became of every record.
+
+The spool has one file per process while the server is away, sealed when it is back. A file is locked while its process
+writes it; a file that nobody locks is ripe for delivery, whoever wrote it. So the spool of a process that was killed is
+delivered by the next one. Delivering twice does no harm: records carry ids.
 """
 
 import atexit
 import logging
 import os
+import secrets
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from evergold.sdk.spool import Spool
-from evergold.sdk.transports import Away, Transport
-from evergold.sdk.travelling import travelling
+import orjson
+
+from evergold.machine import lock
+from evergold.sdk.transports import Away, Transport, encode_record
 
 log = logging.getLogger("evergold.sdk")
 
@@ -27,6 +34,94 @@ BATCH = 200
 LINGER_SECONDS = 0.2
 CLOSE_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+# A file of this size is ended, so that it can be delivered while further records are written to the next.
+SEALED_BYTES = 4_000_000
+PRIVATE = 0o600  # what people said lies here as they said it: nobody else may read it
+
+
+class Spool:
+    def __init__(self, folder: Path, max_bytes: int) -> None:
+        self._folder = folder
+        self._max_bytes = max_bytes
+        self._active: BinaryIO | None = None
+
+    def keep(self, records: list[dict[str, Any]]) -> int:
+        """Write records down; returns how many found room."""
+        room = self._max_bytes - self.size()
+        lines = [orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records]
+        kept: list[bytes] = []
+        for line in lines:
+            room -= len(line)
+            if room < 0:
+                break
+            kept.append(line)
+        if kept:
+            active = self._active or self._begin()
+            active.write(b"".join(kept))
+            active.flush()
+            if active.tell() > SEALED_BYTES:
+                self.seal()
+        return len(kept)
+
+    def seal(self) -> None:
+        """End the file being written, so that it can be delivered."""
+        if self._active is not None:
+            self._active.close()
+            self._active = None
+
+    def forget(self) -> None:
+        """Let go without closing: in a child process, where the file being written is the parent's."""
+        self._active = None
+
+    def size(self) -> int:
+        return sum(map(_size_of, self._files()))
+
+    def ripe(self) -> Iterator[tuple[list[dict[str, Any]], int, Path]]:
+        """Files nobody writes, oldest first: their records, how many lines were torn, and the file to forget."""
+        for path in self._files():
+            try:
+                handle = path.open("rb")
+            except FileNotFoundError:  # another process has delivered it
+                continue
+            with handle:
+                try:
+                    lock(handle, wait=False)
+                except BlockingIOError:
+                    continue
+                records, torn = _read_records(handle)
+                yield records, torn, path
+
+    def _files(self) -> list[Path]:
+        return sorted(self._folder.glob("*.jsonl")) if self._folder.is_dir() else []
+
+    def _begin(self) -> BinaryIO:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # A clock that never goes back sorts the names; the wall clock may be set while the server is away.
+        # In nanoseconds: a coarser one gives files that follow each other at once the same moment.
+        moment = f"{time.monotonic_ns():020}"
+        path = self._folder / f"{moment}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
+        self._active = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
+        lock(self._active)
+        return self._active
+
+
+def _size_of(path: Path) -> int:
+    """The size of a file; 0 where another process has just delivered and removed it."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _read_records(handle: BinaryIO) -> tuple[list[dict[str, Any]], int]:
+    records: list[dict[str, Any]] = []
+    torn = 0
+    for line in handle:
+        try:
+            records.append(orjson.loads(line))
+        except orjson.JSONDecodeError:
+            torn += 1
+    return records, torn
 
 
 @dataclass
@@ -123,7 +218,7 @@ class Delivery:
             # A plain reference: the thread replaces the list and never changes it.
             left = self._in_flight
             while batch := self._take():
-                left = left + self._finished(batch)
+                left = left + self._encode(batch)
             self._keep(left)
 
     def _run(self) -> None:
@@ -134,7 +229,7 @@ class Delivery:
                 self._woken.clear()
             self._deliver_spool()
             while batch := self._take():
-                self._deliver(self._finished(batch))
+                self._deliver(self._encode(batch))
             self._deliver_spool()
             with self._lock:
                 if not self._queue:
@@ -228,12 +323,12 @@ class Delivery:
             self._counts.last_error = why
         log.warning("evergold: %s", why)
 
-    def _finished(self, batch: list[tuple[str, dict[str, Any], int]]) -> list[dict[str, Any]]:
-        """Records as they travel: plain JSON, with times as text. One that cannot be written as JSON is refused."""
+    def _encode(self, batch: list[tuple[str, dict[str, Any], int]]) -> list[dict[str, Any]]:
+        """Make records plain JSON, with times as text. One that cannot be written as JSON is refused."""
         ready: list[dict[str, Any]] = []
         for kind, record, _ in batch:
             try:
-                ready.append(travelling(kind, record))
+                ready.append(encode_record(kind, record))
             except Exception as problem:
                 with self._lock:
                     self._counts.refused += 1

@@ -1,14 +1,21 @@
-"""Deliver records to a server's REST interface or to a workspace in this process. Both run in the background thread.
+"""Deliver records to a server's REST interface or to a workspace in this process. All of it runs in the background thread.
 
 A transport raises `Away` when the other side cannot be reached now, which is no reason to lose anything, and returns
 the records the other side would not take at any time.
+
+Records are sent as plain JSON, times as text, ids and names as the texts they have to be. An app gives what it has: a number
+as user id, an object of its own in the metadata, half a character that JSON has no word for. None of that is a reason to
+lose the trace.
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 import orjson
+
+from evergold.sdk.steps import safe_repr
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
@@ -16,6 +23,8 @@ if TYPE_CHECKING:
     from evergold.settings import Settings
     from evergold.workspace import Workspace
 
+TEXTS = ("trace_id", "session_id", "user_id", "comment", "author", "emoji")
+DEEPEST = 50
 TIMEOUT_SECONDS = 30.0
 PATHS = {
     "trace": "/api/v1/traces",
@@ -41,12 +50,12 @@ class Transport(Protocol):
         ...
 
 
-def by_kind(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
-    """Records by type, traces first, so that what is said of a trace comes after it."""
-    sorted_out: dict[str, list[dict[str, Any]]] = {kind: [] for kind in PATHS}
+def group_by_kind(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Group records by type, traces first, so that what is said of a trace comes after it."""
+    groups: dict[str, list[dict[str, Any]]] = {kind: [] for kind in PATHS}
     for record in records:
-        sorted_out[record["type"]].append(record)
-    return {kind: result for kind, result in sorted_out.items() if result}
+        groups[record["type"]].append(record)
+    return {kind: result for kind, result in groups.items() if result}
 
 
 class HttpTransport:
@@ -59,7 +68,7 @@ class HttpTransport:
 
     def send(self, records: list[dict[str, Any]]) -> list[str]:
         refused: list[str] = []
-        for kind, part in by_kind(records).items():
+        for kind, part in group_by_kind(records).items():
             refused += self._post_all(PATHS[kind], part)
         return refused
 
@@ -138,7 +147,7 @@ class EmbeddedTransport:
 
         adapter: TypeAdapter[Any] = TypeAdapter(Record)
         good, refused = [], []
-        for kind, part in by_kind(records).items():
+        for kind, part in group_by_kind(records).items():
             for record in part:
                 try:
                     good.append(adapter.validate_python(record))
@@ -170,3 +179,54 @@ class EmbeddedTransport:
 
     def forget(self) -> None:
         self._inherited, self._workspace = self._workspace or self._inherited, None
+
+
+def encode_record(kind: str, record: dict[str, Any]) -> dict[str, Any]:
+    """Make the record what the other side reads."""
+    outgoing = {"type": kind, **record}
+    for step in (outgoing, *outgoing.get("spans", ())):
+        for name in ("started_at", "ended_at"):
+            if isinstance(step.get(name), float):
+                step[name] = datetime.fromtimestamp(step[name], UTC).isoformat().replace("+00:00", "Z")
+        for name in ("name", "kind"):
+            if name in step:
+                step[name] = _as_name(step[name])
+    for name in TEXTS:
+        if outgoing.get(name) is not None:
+            outgoing[name] = _as_name(outgoing[name])
+    if outgoing.get("tags"):
+        outgoing["tags"] = [_as_name(tag) for tag in outgoing["tags"] if tag is not None]
+    return _to_json(outgoing)
+
+
+def _as_name(value: Any) -> str:
+    """Write an id or a name as text, whatever type the app keeps it in."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    try:
+        return str(value)
+    except Exception:
+        return safe_repr(value)
+
+
+def _to_json(outgoing: dict[str, Any]) -> dict[str, Any]:
+    try:
+        written = orjson.dumps(outgoing, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except (TypeError, ValueError, RecursionError):
+        written = orjson.dumps(_to_plain(outgoing, DEEPEST))
+    read: dict[str, Any] = orjson.loads(written)
+    return read
+
+
+def _to_plain(value: Any, depth: int) -> Any:
+    """Make a value of nothing but what JSON has; slower, and never at a loss."""
+    # 2⁵³: larger integers lose digits in JavaScript and other readers, so they become text.
+    if value is None or isinstance(value, (bool, float)) or (isinstance(value, int) and -(2**53) < value < 2**53):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict) and depth:
+        return {str(_to_plain(_as_name(key), 0)): _to_plain(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)) and depth:
+        return [_to_plain(item, depth - 1) for item in value]
+    return _to_plain(safe_repr(value), 0)

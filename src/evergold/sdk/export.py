@@ -29,10 +29,10 @@ def export_from_workspace(settings: Settings, path: Path, entry_type: str | None
 
 def export_from_server(url: str, token: str, path: Path, entry_type: str | None, limit: int | None) -> int:
     """Write the lines that the server exports: there each has the integer of `eval_dataset` as its `id`."""
-    return write_lines(islice(_lines(url, token, entry_type), limit), path)
+    return write_lines(islice(_read_lines(url, token, entry_type), limit), path)
 
 
-def _lines(url: str, token: str, entry_type: str | None) -> Iterator[dict[str, Any]]:
+def _read_lines(url: str, token: str, entry_type: str | None) -> Iterator[dict[str, Any]]:
     query = {"dataset": "live", "format": FORMAT}
     if entry_type is not None:
         query["entry_type"] = EntryType(entry_type)
@@ -40,7 +40,7 @@ def _lines(url: str, token: str, entry_type: str | None) -> Iterator[dict[str, A
     if token:
         request.add_header("Authorization", f"Bearer {token}")
     try:
-        with build_opener(_NotFollowed).open(request, timeout=SECONDS) as response:
+        with build_opener(_NoRedirects).open(request, timeout=SECONDS) as response:
             while line := response.readline(LONGEST_LINE):
                 yield orjson.loads(line)
             # The standard reader takes a connection that is cut off for the end of the file.
@@ -52,7 +52,7 @@ def _lines(url: str, token: str, entry_type: str | None) -> Iterator[dict[str, A
         raise Unavailable(f"{url} did not answer with lines of cases: {problem}; check the address") from problem
 
 
-class _NotFollowed(HTTPRedirectHandler):
+class _NoRedirects(HTTPRedirectHandler):
     """Takes a redirect for the error it is: the standard handler would send the token on to any other host."""
 
     def redirect_request(self, *_: Any) -> None:

@@ -43,10 +43,10 @@ def as_text(value: Any) -> str | None:
     try:
         return orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
     except (TypeError, ValueError, RecursionError):
-        return shown(value)
+        return safe_repr(value)
 
 
-def shown(value: Any) -> str:
+def safe_repr(value: Any) -> str:
     """A value as Python shows it; an object of the app may even fail at that."""
     try:
         return repr(value)
@@ -65,16 +65,16 @@ def score_value(value: Any) -> Any:
         return value
 
 
-def wrong_with(trace_id: Any, name: Any, value: Any, source: Any) -> str | None:
+def find_fault(trace_id: Any, name: Any, value: Any, source: Any) -> str | None:
     """What is wrong with a score, or None."""
     if not trace_id:
-        return f"score {shown(name)} names no trace"
+        return f"score {safe_repr(name)} names no trace"
     if not isinstance(name, str) or not name:
-        return f"a score needs a name, not {shown(name)}"
+        return f"a score needs a name, not {safe_repr(name)}"
     if not isinstance(value, int | float) or not 0 <= value <= 1:
-        return f"score {name!r} = {shown(value)} is not a number from 0 to 1"
+        return f"score {name!r} = {safe_repr(value)} is not a number from 0 to 1"
     if source not in SOURCES:
-        return f"score {name!r} has source {shown(source)}; use one of {', '.join(SOURCES)}"
+        return f"score {name!r} has source {safe_repr(source)}; use one of {', '.join(SOURCES)}"
     return None
 
 
@@ -118,7 +118,7 @@ class Step:
             except ValueError:
                 current.set(None)
             self._token = None
-            _leave_what_ended()
+            _leave_ended_step()
         # A failure that the app stated itself is more exact than the exception that follows from it.
         if error is not None and self.failed is None:
             try:
@@ -142,9 +142,9 @@ class Step:
             try:
                 self._finish()
             except Exception as problem:
-                self._left_out(f"{type(problem).__name__}: {problem}")
+                self._refuse(f"{type(problem).__name__}: {problem}")
 
-    def _left_out(self, why: str) -> None:
+    def _refuse(self, why: str) -> None:
         """Count and tell what could not be recorded."""
         root = self if isinstance(self, Trace) else self._root
         if root is not None and root._sink is not None:
@@ -196,7 +196,7 @@ class Trace(Step):
         if self._sink is None:
             return
         value = score_value(value)
-        if wrong := wrong_with(self.id, name, value, source):
+        if wrong := find_fault(self.id, name, value, source):
             self._sink.refuse(wrong)
             return
         score = {"name": name, "value": value, "source": source, "comment": comment, "key": key or new_span_id()}
@@ -239,13 +239,13 @@ class Span(Step):
         if root is None or not root.recorded:
             return
         if root.ended is not None:
-            self._left_out(f"it ended after its trace {root.id}")
+            self._refuse(f"it ended after its trace {root.id}")
             return
         # `list.append` is atomic under the interpreter lock, so spans of several threads need no lock of their own.
         root._spans.append({**self._record(), "kind": self.kind, "parent_id": self._parent_id})
 
 
-def _leave_what_ended() -> None:
+def _leave_ended_step() -> None:
     """Generators that were closed in another order than they were opened in would leave us inside one that ended."""
     step = current.get()
     if step is not None and step.ended is not None:
