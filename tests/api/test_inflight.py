@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evergold.api.middleware.inflight import SMALL, InFlight
+from evergold.api.middleware.body import SMALL, InFlight
 from evergold.errors import BadInput, TooLarge
 from evergold.settings import Settings
 from evergold.sources.otlp import MOST_MEMBERS, unpack_body

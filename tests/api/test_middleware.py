@@ -9,17 +9,13 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.api.access import configured_tokens, given_token
+from evergold.api.access import configured_tokens, given_token, needed_role
 from evergold.api.app import create_app
-from evergold.api.given import given as records_given
-from evergold.api.middleware.cross_site import CrossSiteCheck, known_host
-from evergold.api.middleware.guard import Guard
-from evergold.api.middleware.inflight import InFlight
+from evergold.api.middleware.body import InFlight
+from evergold.api.middleware.guard import HIDDEN, CrossSiteCheck, Guard, NulRefused, SlashesInNames, known_host
 from evergold.api.middleware.meter import Instruments, part_of
-from evergold.api.middleware.paths import HIDDEN, NulRefused, SlashesInNames
-from evergold.api.reference import page_of
-from evergold.api.roles import needed_role
-from evergold.api.routing import whole
+from evergold.api.pages import write_reference
+from evergold.api.requests import list_records, restore_slashes
 from evergold.errors import BadInput
 from evergold.model.access import Role
 from evergold.model.rejected import Rejected
@@ -185,7 +181,7 @@ def test_a_slash_inside_a_name_is_hidden_from_routing_and_put_back() -> None:
     behind = Behind()
     answered(SlashesInNames(behind), "/api/v1/cases/team/faq/x", raw_path=b"/api/v1/cases/team%2ffaq/x")
     assert behind.scope["path"] == f"/api/v1/cases/team{HIDDEN}faq/x"
-    assert whole(f"team{HIDDEN}faq") == "team/faq" and whole(5) == 5
+    assert restore_slashes(f"team{HIDDEN}faq") == "team/faq" and restore_slashes(5) == 5
     answered(SlashesInNames(behind), "/page/a/b", raw_path=b"/page/a%2Fb")
     assert behind.scope["path"] == "/page/a/b"
 
@@ -226,11 +222,11 @@ def test_a_route_that_nobody_listed_asks_for_the_owner(method: str, path: str, r
 
 def test_bad_records_of_a_list_are_named_by_their_position() -> None:
     good, bad = Score(name="x", value=1.0), Rejected(where="", reason="wrong")
-    kept = records_given([good, bad])  # type: ignore[list-item]
+    kept = list_records([good, bad])  # type: ignore[list-item]
     assert kept[0] is good and isinstance(kept[1], Rejected) and kept[1].where == "[1]"
     with pytest.raises(BadInput, match="no record of the list can be used"):
-        records_given([bad, bad])
-    assert records_given([]) == []
+        list_records([bad, bad])
+    assert list_records([]) == []
 
 
 def test_the_reference_page_shows_text_as_text() -> None:
@@ -241,7 +237,7 @@ def test_the_reference_page_shows_text_as_text() -> None:
         ], "responses": {"200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/s/Case"}}}}}}}},
         "components": {"schemas": {"Case": {"properties": {"f": {"type": "array", "items": {"type": "string"}}}}}},
     }  # fmt: skip
-    page = page_of(document)
+    page = write_reference(document)
     assert "&lt;b&gt; 1" in page and "a &lt; b" in page and "<b>" not in page
     assert "<code>n (query)</code> *<td>integer or &#x27;a&#x27;" in page
     assert '<a href="#Case">Case</a>' in page and "list of string" in page

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from evergold.api import paging
-from evergold.api.paging import AT_ONCE, MOST_CHARACTERS, bounded
+from evergold.api import requests
+from evergold.api.requests import AT_ONCE, MOST_CHARACTERS, read_page
 
 
 class Item(BaseModel):
@@ -13,7 +13,7 @@ class Item(BaseModel):
     text: str
 
 
-def pages(sizes: list[int], asked: list[int]) -> paging.Page[Item]:
+def pages(sizes: list[int], asked: list[int]) -> requests.Page[Item]:
     def page(limit: int, before: str | None) -> tuple[list[Item], str | None]:
         asked.append(limit)
         start = int(before or 0)
@@ -28,7 +28,7 @@ def test_every_item_comes_once_in_order(sizes: list[int], limit: int) -> None:
     asked: list[int] = []
     read, cursor = [], None
     while True:
-        items, cursor = bounded(pages(sizes, asked), limit, cursor)
+        items, cursor = read_page(pages(sizes, asked), limit, cursor)
         assert len(items) <= limit and (items or not sizes)
         read += [item.number for item in items]
         if cursor is None:
@@ -38,11 +38,11 @@ def test_every_item_comes_once_in_order(sizes: list[int], limit: int) -> None:
 
 def test_small_items_take_two_questions_and_a_usual_page_one() -> None:
     asked: list[int] = []
-    assert len(bounded(pages([100] * 600, asked), 500, None)[0]) == 500
+    assert len(read_page(pages([100] * 600, asked), 500, None)[0]) == 500
     assert asked == [AT_ONCE, 450]
-    assert len(bounded(pages([100] * 600, asked), AT_ONCE, None)[0]) == AT_ONCE and len(asked) == 3
+    assert len(read_page(pages([100] * 600, asked), AT_ONCE, None)[0]) == AT_ONCE and len(asked) == 3
 
 
 def test_large_items_end_a_page_early() -> None:
-    items, cursor = bounded(pages([MOST_CHARACTERS // 100] * 600, []), 500, None)
+    items, cursor = read_page(pages([MOST_CHARACTERS // 100] * 600, []), 500, None)
     assert 90 <= len(items) <= 100 and cursor == str(len(items))

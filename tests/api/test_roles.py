@@ -8,9 +8,9 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
+from evergold.api.access import ANYBODY, NEEDED, needed_role
 from evergold.api.app import ROUTERS
-from evergold.api.roles import ANYBODY, NEEDED, needed_role
-from evergold.api.routing import JsonRoute
+from evergold.api.requests import JsonRoute
 from evergold.model.access import INCLUDES, Role
 from evergold.settings import Settings
 from evergold.workspace import Workspace
@@ -35,13 +35,13 @@ def test_every_route_declares_its_role() -> None:
         for method, path, _ in routes()
         if method != "GET" and path not in PLAIN and f"{method} {path}" not in NEEDED
     }
-    assert not unlisted, f"say in api/roles.py which role these need: {sorted(unlisted)}"
-    assert not (set(NEEDED) | ANYBODY) - listed, "api/roles.py lists routes that do not exist"
+    assert not unlisted, f"say in api/access.py which role these need: {sorted(unlisted)}"
+    assert not (set(NEEDED) | ANYBODY) - listed, "api/access.py lists routes that do not exist"
 
 
 def test_every_route_checks_its_role() -> None:
     unchecked = {path for _, path, route in routes() if not isinstance(route, JsonRoute) and path not in OPEN | PLAIN}
-    assert not unchecked, f"make these with evergold.api.routing.Router: {sorted(unchecked)}"
+    assert not unchecked, f"make these with evergold.api.requests.Router: {sorted(unchecked)}"
 
 
 def test_what_is_not_listed_asks_for_the_owner() -> None:

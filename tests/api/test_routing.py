@@ -8,10 +8,9 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from pydantic import AfterValidator, BaseModel
 
-from evergold.api import given, routing
+from evergold.api import requests
 from evergold.api.errors import install_errors
-from evergold.api.given import Sent
-from evergold.api.routing import LARGE, Router
+from evergold.api.requests import LARGE, Router, Sent
 
 checked_in: list[int] = []
 
@@ -31,7 +30,7 @@ def client() -> TestClient:
 
     @router.post("/notes")
     async def notes(sent: Sent[Note]) -> list[int]:
-        return [len(note.text) for note in given.given(sent)]  # type: ignore[arg-type, union-attr]
+        return [len(note.text) for note in requests.list_records(sent)]  # type: ignore[arg-type, union-attr]
 
     @router.get("/loop")
     async def loop() -> int:
@@ -59,8 +58,8 @@ def test_a_large_body_that_cannot_be_used_is_one_clear_line(client: TestClient) 
 def test_a_list_has_a_limit_and_names_only_some_of_its_problems(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(routing, "MOST_RECORDS", 10)
-    monkeypatch.setattr(given, "SHOWN", 3)
+    monkeypatch.setattr(requests, "MOST_RECORDS", 10)
+    monkeypatch.setattr(requests, "SHOWN_PROBLEMS", 3)
     assert client.post("/notes", json=[{"text": "x"}] * 10).json() == [1] * 10
     refused = client.post("/notes", json=[{}] * 11)
     assert refused.status_code == 413 and "11 records in one request; at most 10 are taken" in refused.json()["error"]

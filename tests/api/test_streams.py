@@ -9,7 +9,7 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from evergold.api.streams import MOST_STREAMS
+from evergold.api.runs import MOST_STREAMS
 from evergold.model.access import Role
 from evergold.settings import Settings
 from evergold.workspace import Workspace

@@ -1,12 +1,18 @@
-"""Read the tokens that a server is configured with, and the token of a request."""
+"""Read the tokens that a server is configured with and the token of a request, and check the role that each route asks for.
+
+Reading asks for `reader`. Everything else is listed here; what is not listed asks for `owner`, and a test fails.
+"""
 
 import hmac
 from base64 import b64decode
 from binascii import Error as Base64Error
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
-from evergold.errors import BadInput
-from evergold.model.access import Holder, Role
+from starlette.requests import Request
+from starlette.responses import Response
+
+from evergold.errors import BadInput, Refused
+from evergold.model.access import INCLUDES, Holder, Role
 from evergold.settings import Settings, env_name
 from evergold.workspace.access import Access
 
@@ -61,3 +67,102 @@ def _password(encoded: str) -> bytes:
         return b64decode(encoded, validate=True).partition(b":")[2]
     except (Base64Error, ValueError):
         return b""
+
+
+READING = frozenset({"GET", "HEAD"})
+PREFIX = "/api/v1"
+LISTED = {
+    Role.INGEST: ("POST /traces", "POST /scores", "POST /corrections", "POST /reactions"),
+    Role.READER: ("POST /benchmarks/plan",),
+    Role.REVIEWER: (
+        "POST /decisions",
+        "POST /decisions/bulk",
+        "PATCH /review/case",
+        "PUT /review/answers",
+        "PUT /replay-users",
+        "POST /review/claims",
+        "PUT /review/claims",
+        "POST /review/assignments",
+        "DELETE /review/assignments",
+        "PUT /views",
+        "POST /traces/tags",
+        "POST /traces/{trace_id}/comments",
+        "DELETE /comments/{comment_id}",
+        "DELETE /views",
+        "PUT /review/views",
+        "DELETE /review/views",
+        "POST /review/base",
+        "POST /review/base/candidates",
+        "POST /review/prove",
+        "POST /review/rows",
+    ),
+    Role.EDITOR: (
+        "POST /traces/cases",
+        "POST /uploads",
+        "POST /samples",
+        "DELETE /scores/{score_id}",
+        "POST /traces/{trace_id}/curate",
+        "POST /curation",
+        "PUT /curation/rules",
+        "POST /curation/rules/preview",
+        "POST /benchmarks/runs",
+        "POST /benchmarks/runs/{run_id}/cancel",
+        "POST /benchmarks/runs/{run_id}/resume",
+        "POST /benchmarks/runs/{run_id}/rescore",
+        "POST /benchmarks/runs/{run_id}/calibration",
+        "POST /judges/calibration",
+        "POST /benchmarks/runs/{run_id}/to-review",
+        "POST /benchmarks/runs/{run_id}/failing-to-review",
+        "POST /replay-users/drafts",
+        "DELETE /benchmarks/runs/{run_id}",
+        "POST /builds",
+        "PUT /review/questions",
+        "POST /cases",
+        "POST /cases/changes",
+    ),
+    Role.OWNER: ("GET /tokens", "POST /tokens", "DELETE /tokens/{token_id}", "POST /alerts/test"),
+}
+ELSEWHERE = {"POST /api/public/ingestion": Role.INGEST}
+NEEDED = ELSEWHERE | {
+    f"{words.split()[0]} {PREFIX}{words.split()[1]}": role for role, routes in LISTED.items() for words in routes
+}
+ANYBODY = frozenset({"GET /api/v1/me"})
+"""Routes that every token may call, whatever its role."""
+
+LOCAL = Holder(name="", role=Role.OWNER)
+"""Who calls a server without tokens: the person at this machine."""
+
+
+def needed_role(method: str, path: str) -> Role:
+    """Give the role that a route asks for; `path` as it was declared."""
+    return NEEDED.get(f"{method} {path}") or (Role.READER if method in READING else Role.OWNER)
+
+
+def require_role(request: Request, path: str) -> None:
+    """Raise `Refused` when the caller's role does not include the one this route asks for."""
+    if f"{request.method} {path}" not in ANYBODY:
+        check_role(request, needed_role(request.method, path))
+
+
+def check_role(request: Request, needed: Role) -> None:
+    holder: Holder = request.scope.get("evergold.holder", LOCAL)
+    if not holder.role.may(needed):
+        # The message lists the larger roles that would do as well.
+        others = ", ".join(role for role in INCLUDES if needed in INCLUDES[role] and role is not needed)
+        raise Refused(
+            f"this needs the role {needed.value}"
+            + (f" (or {others})" if others else "")
+            + f"; the token of {holder.name} has the role {holder.role.value}"
+        )
+
+
+def require_for(
+    role: Role, endpoint: Callable[[Request], Awaitable[Response]]
+) -> Callable[[Request], Awaitable[Response]]:
+    """Wrap a plain endpoint, which has no entry above, so that it asks for a role."""
+
+    async def checked(request: Request) -> Response:
+        check_role(request, role)
+        return await endpoint(request)
+
+    return checked

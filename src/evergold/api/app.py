@@ -10,32 +10,21 @@ from fastapi import FastAPI
 
 from evergold.api.errors import install_errors
 from evergold.api.middleware import install_middleware
-from evergold.api.pages import install_pages
-from evergold.api.reference import install_reference
+from evergold.api.pages import install_pages, install_reference
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
 ROUTERS = (
     "health",
     "tokens",
-    "alerts",
     "cases",
     "otlp",
-    "langfuse",
     "curation",  # before traces, whose ids may hold slashes
-    "rules",
-    "trace_notes",
     "traces",
-    "views",
-    "uploads",
     "review",
-    "questions",
     "overview",
-    "trajectories",
-    "replay_users",
+    "replay",
     "runs",
-    "reports",
-    "builds",
     "datasets",
 )
 

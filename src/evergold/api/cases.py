@@ -8,10 +8,7 @@ from fastapi.responses import FileResponse
 from pydantic import BaseModel
 from starlette.background import BackgroundTask
 
-from evergold.api.opened import Opened
-from evergold.api.paging import bounded
-from evergold.api.routing import Router
-from evergold.api.who import Who
+from evergold.api.requests import Opened, Router, Who, read_page
 from evergold.model.case import Case
 from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
 from evergold.model.reference import Reference
@@ -58,7 +55,7 @@ def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CaseP
     def page(limit: int, before: str | None) -> tuple[list[Case], str | None]:
         return workspace.cases.page(wanted, limit=limit, before=before, order=query.order, preview=query.preview)
 
-    result, cursor = bounded(page, query.limit, query.before or None)
+    result, cursor = read_page(page, query.limit, query.before or None)
     return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=result)
 
 

@@ -1,17 +1,16 @@
-"""/corrections, /reactions, /curation, /policies, /stats, and why a trace is (not) golden."""
+"""/corrections, /reactions, /curation and its rules, /policies, /stats, and why a trace is (not) golden."""
 
 from typing import Annotated, Any
 
 from fastapi import Query
 from pydantic import BaseModel
 
-from evergold.api.given import Sent, given
-from evergold.api.opened import Opened
-from evergold.api.routing import Router
+from evergold.api.requests import Opened, Router, Sent, Who, list_records
 from evergold.api.traces import Accepted
 from evergold.curate.background import CuratorState
 from evergold.curate.explain import Explanation
 from evergold.model.policy_trial import ReviewAgreement
+from evergold.model.rules import CurationRules, NewRules, RulesPreview, RulesView
 from evergold.model.trace import Correction, Reaction
 from evergold.store.live_stats import DatasetStats
 
@@ -52,13 +51,13 @@ class PolicyView(BaseModel):
 @router.post("/corrections", status_code=201)
 def post_corrections(workspace: Opened, corrections: Sent[Correction]) -> Accepted:
     """Say what a reply should have been; a trace that has not come yet is waited for."""
-    return Accepted(**vars(workspace.intake.accept(given(corrections))))
+    return Accepted(**vars(workspace.intake.accept(list_records(corrections))))
 
 
 @router.post("/reactions", status_code=201)
 def post_reactions(workspace: Opened, reactions: Sent[Reaction]) -> Accepted:
     """React to a reply with an emoji; null takes the reaction away again."""
-    return Accepted(**vars(workspace.intake.accept(given(reactions))))
+    return Accepted(**vars(workspace.intake.accept(list_records(reactions))))
 
 
 @router.get("/traces/{trace_id:path}/explain")
@@ -106,3 +105,21 @@ def dataset_stats(
     """Totals per type, confirmed and candidate, per tag and per day; repeats of questions, where a dataset is named."""
     stats = workspace.live.stats(dataset, days=days)
     return stats if dataset is None else stats.model_copy(update={"repeats": workspace.repeats.of(dataset).counts})
+
+
+@router.get("/curation/rules")
+def show_rules(workspace: Opened) -> RulesView:
+    """The rules in force, what the settings hold of them, the built-in checks, and every change so far."""
+    return workspace.rules.view()
+
+
+@router.post("/curation/rules/preview")
+def preview_rules(workspace: Opened, rules: CurationRules) -> RulesPreview:
+    """What these rules would make of the newest traces; nothing is changed."""
+    return workspace.rules.preview(rules)
+
+
+@router.put("/curation/rules")
+def save_rules(workspace: Opened, chosen: NewRules, who: Who) -> RulesView:
+    """Put rules in force and judge every trace again; earlier rules sent again take the change back."""
+    return workspace.rules.save(chosen, who)

@@ -1,24 +1,136 @@
-"""/datasets: what there is, counted, and which cases ask one question."""
+"""/datasets and /builds: what there is, counted, and frozen versions of it. The server chooses where their files go.
 
-from typing import Annotated
+A dataset may have a slash in its name (`team/faq`), so its part of a path takes all that the rest leaves.
+"""
+
+from typing import Annotated, Any
+from urllib.parse import quote
 
 from fastapi import Query
+from fastapi.responses import FileResponse, JSONResponse
+from pydantic import BaseModel, Field
 
-from evergold.api.opened import Opened
-from evergold.api.routing import Router
-from evergold.model.build_views import DatasetSummary
+from evergold.api.requests import Opened, Router
+from evergold.build.look import Comparison, Sample
+from evergold.model.build_views import BuildDiff, BuildView, DatasetSummary
 from evergold.model.repeats import Repeats
+from evergold.workspace.builds import Lineage
 
-router = Router(prefix="/api/v1/datasets", tags=["datasets"])
+builds_router = Router(prefix="/api/v1/builds", tags=["builds"])
+datasets_router = Router(prefix="/api/v1/datasets", tags=["datasets"])
+BUILD_SECONDS = 8.0  # then a caller is answered
+UNDER_WAY = "still being built; send the same request with this version again to wait for it, or look at"
 
 
-@router.get("")
+class NewBuild(BaseModel, extra="forbid"):
+    """What to freeze; the version is the next one unless given."""
+
+    dataset: Annotated[str, Field(min_length=1, max_length=200)]
+    version: str | None = None
+    split: str | None = None
+    group_by: str | None = None
+    seed: int | None = None
+    filters: dict[str, Any] = Field(default_factory=dict)
+    on_leak: str | None = None
+    repeats: str | None = None
+    canary: bool | None = None
+
+
+class BuildUnderWay(BaseModel):
+    """A build that takes longer than a request waits: which one it is, and where it appears."""
+
+    dataset: str
+    version: str
+    message: str
+
+
+@builds_router.get("")
+def list_builds(workspace: Opened, dataset: str | None = None) -> list[BuildView]:
+    """Every build, oldest first, by dataset."""
+    return [BuildView.of(build) for build in workspace.builds.versions(dataset)]
+
+
+@builds_router.post(
+    "",
+    status_code=201,
+    response_model=BuildView,
+    responses={202: {"model": BuildUnderWay, "description": "The build goes on"}},
+)
+def freeze_dataset(workspace: Opened, wanted: NewBuild) -> BuildView | JSONResponse:
+    """Freeze a dataset as it is now; a large one is answered with 202 after a few seconds and goes on being built."""
+    options = wanted.model_dump(include={"group_by", "seed", "filters", "on_leak", "canary", "repeats"})
+    spec = workspace.builds.spec_of(wanted.dataset, wanted.version, shares=wanted.split, **options)
+    build = workspace.served_builds.freeze(spec, BUILD_SECONDS)
+    if build is not None:
+        return BuildView.of(build)
+    # The name may hold a slash, which stays part of the name when it is encoded.
+    where = f"{builds_router.prefix}/{quote(spec.dataset, safe='')}/{spec.version}"
+    under_way = BuildUnderWay(dataset=spec.dataset, version=spec.version, message=f"{UNDER_WAY} {where}")
+    return JSONResponse(under_way.model_dump(), status_code=202, headers={"Location": where})
+
+
+@builds_router.get("/{dataset:path}/lineage/{case_id:path}")
+def case_lineage(workspace: Opened, dataset: str, case_id: str) -> Lineage:
+    """One case from its trace and policy to the builds that hold it and the runs that tried it."""
+    return workspace.builds.lineage(dataset, case_id)
+
+
+@builds_router.get("/{dataset:path}/diff")
+def diff_builds(
+    workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
+) -> BuildDiff:
+    """Added, removed, moved and changed cases between two versions, field by field."""
+    return BuildDiff.model_validate(workspace.builds.diff(before, after, dataset).to_json())
+
+
+@builds_router.get("/{dataset:path}/compare")
+def compare_builds(
+    workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
+) -> Comparison:
+    """What two versions are made of by type, tag and length, and how far they drifted apart."""
+    return workspace.builds.compare(dataset, before, after)
+
+
+@builds_router.get("/{dataset:path}/{version}/sample")
+def sample_build(
+    workspace: Opened,
+    dataset: str,
+    version: str,
+    count: Annotated[int, Query(ge=1, le=200)] = 10,
+    seed: Annotated[int, Query(ge=0, le=2**53)] = 0,
+    split: str | None = None,
+) -> Sample:
+    """Records to read by eye; the same seed draws the same ones."""
+    return workspace.builds.sample(dataset, version, count=count, seed=seed, split=split)
+
+
+@builds_router.get("/{dataset:path}/{version}/files")
+def build_files(workspace: Opened, dataset: str, version: str) -> list[str]:
+    """The names of a build's files."""
+    return list(workspace.builds.files(dataset, version))
+
+
+@builds_router.get("/{dataset:path}/{version}/files/{name}", response_class=FileResponse)
+def download_file(workspace: Opened, dataset: str, version: str, name: str) -> FileResponse:
+    """One file of a build, byte for byte. Only a name that the build's manifest lists is a file."""
+    path = workspace.builds.file(dataset, version, name)
+    # Served as a download: a browser must not show a file of data as a page of this origin.
+    return FileResponse(path, media_type="application/octet-stream", filename=f"{dataset}-{version}-{name}")
+
+
+@builds_router.get("/{dataset:path}/{version}")
+def get_build(workspace: Opened, dataset: str, version: str) -> BuildView:
+    """One build with its manifest; of one that failed after its request was answered, why."""
+    return BuildView.of(workspace.served_builds.get(dataset, version))
+
+
+@datasets_router.get("")
 def list_datasets(workspace: Opened) -> list[DatasetSummary]:
     """Every dataset: cases by kind, type, review state and status, and its builds."""
     return workspace.builds.datasets()
 
 
-@router.get("/{dataset}/repeats")
+@datasets_router.get("/{dataset}/repeats")
 def dataset_repeats(
     workspace: Opened,
     dataset: str,
@@ -27,3 +139,7 @@ def dataset_repeats(
     """How many questions more than one case asks, and for each case named that is a repeat how many ask the same."""
     workspace.cases.require_dataset(dataset)
     return workspace.repeats.of(dataset, case)
+
+
+router = Router()
+router.routes += [*builds_router.routes, *datasets_router.routes]

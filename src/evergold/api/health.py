@@ -9,9 +9,9 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from evergold.api.access import require_for
 from evergold.api.middleware.meter import Instruments
-from evergold.api.opened import Opened
-from evergold.api.roles import needing
+from evergold.api.requests import Opened
 from evergold.model.access import Role
 from evergold.overdue import hanging
 from evergold.workspace import Workspace
@@ -46,7 +46,7 @@ async def metrics(request: Request) -> Response:
     return Response(generate_latest(instruments.registry) + generate_latest(waiting), media_type=CONTENT_TYPE_LATEST)
 
 
-router.add_route("/metrics", needing(Role.READER, metrics), methods=["GET"], include_in_schema=False)
+router.add_route("/metrics", require_for(Role.READER, metrics), methods=["GET"], include_in_schema=False)
 
 
 def _waiting(workspace: Workspace) -> CollectorRegistry:

@@ -1,4 +1,4 @@
-"""/v1: OpenTelemetry's own protocol over HTTP.
+"""/v1: OpenTelemetry's own protocol over HTTP; and the address to which older libraries of Langfuse send their batches.
 
 Plain Starlette routes: no model is built for a span on this path. A 2xx is sent after the commit. What was refused is told as the
 protocol tells it, a partial success in the content type of the request, so that a sender does not send it again.
@@ -11,12 +11,13 @@ from contextlib import nullcontext
 from typing import Any
 
 import orjson
-from fastapi import APIRouter
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from evergold.api.roles import needing
+from evergold.api.access import require_for
+from evergold.api.requests import Opened, Router
 from evergold.ingest.ingest import answered
 from evergold.ingest.write_spans import SpansWritten
 from evergold.model.access import Role
@@ -30,44 +31,44 @@ HUGE = 1 << 20
 ONE_AT_A_TIME = asyncio.Semaphore(1)  # for huge bodies: one takes several times its size while it is decoded
 SHOWN = 5
 
-router = APIRouter()
+router = Router()
 Receive = Callable[[bytes, Wire], Future[SpansWritten]]
 
 
-async def traces(request: Request) -> Response:
+async def receive_traces(request: Request) -> Response:
     """Spans, from any instrumented app."""
-    wire, body = await _body(request)
+    wire, body = await _read_body(request)
     intake = _workspace(request).intake
-    written = await _received(intake.receive_traces, body, wire, here=intake.is_quick and len(body) <= LARGE)
+    written = await _store(intake.receive_traces, body, wire, here=intake.is_quick and len(body) <= LARGE)
     _count(request, written)
     return _reply(wire, written, "rejectedSpans")
 
 
-async def logs(request: Request) -> Response:
+async def receive_logs(request: Request) -> Response:
     """Evaluation results and the events of models and agents; other log records are counted and left out."""
-    wire, body = await _body(request)
+    wire, body = await _read_body(request)
     intake = _workspace(request).intake
-    written = await _received(intake.receive_logs, body, wire, here=intake.is_quick and len(body) <= LARGE)
+    written = await _store(intake.receive_logs, body, wire, here=intake.is_quick and len(body) <= LARGE)
     _count(request, written)
     return _reply(wire, written, "rejectedLogRecords")
 
 
-async def metrics(request: Request) -> Response:
+async def receive_metrics(request: Request) -> Response:
     """Answered, so that an exporter that sends everything to one place is content; nothing is kept."""
-    wire, _ = await _body(request)
+    wire, _ = await _read_body(request)
     return _reply(wire, SpansWritten(), "rejectedDataPoints")
 
 
 for path, endpoint in (
-    ("/v1/traces", traces),
-    ("/v1/logs", logs),
-    ("/v1/metrics", metrics),
-    ("/api/public/otel/v1/traces", traces),  # where Langfuse's own library sends them
+    ("/v1/traces", receive_traces),
+    ("/v1/logs", receive_logs),
+    ("/v1/metrics", receive_metrics),
+    ("/api/public/otel/v1/traces", receive_traces),  # where Langfuse's own library sends them
 ):
-    router.add_route(path, needing(Role.INGEST, endpoint), methods=["POST"], include_in_schema=False)
+    router.add_route(path, require_for(Role.INGEST, endpoint), methods=["POST"], include_in_schema=False)
 
 
-async def _body(request: Request) -> tuple[Wire, bytes]:
+async def _read_body(request: Request) -> tuple[Wire, bytes]:
     wire = wire_of(request.headers.get("content-type"))
     limit = request.app.state.settings.server_max_body_mb * 1024 * 1024
     encoding = request.headers.get("content-encoding")
@@ -78,7 +79,7 @@ async def _body(request: Request) -> tuple[Wire, bytes]:
     return wire, unpack_body(packed, encoding, limit)
 
 
-async def _received(receive: Receive, body: bytes, wire: Wire, *, here: bool) -> SpansWritten:
+async def _store(receive: Receive, body: bytes, wire: Wire, *, here: bool) -> SpansWritten:
     """Store a request; `here`: on the event loop, as small ones are read in less time than a thread takes to begin."""
     if here:
         return await answered(receive(body, wire))
@@ -130,3 +131,16 @@ def _protobuf(refused: int, message: str) -> bytes:
     reply.partial_success.error_message = message
     packed: bytes = reply.SerializeToString()
     return packed
+
+
+class LangfuseBatch(BaseModel):
+    """A batch of events; what they hold is checked event by event."""
+
+    batch: list[dict[str, Any]]
+
+
+@router.post("/api/public/ingestion", include_in_schema=False)
+def take_batch(workspace: Opened, sent: LangfuseBatch) -> JSONResponse:
+    """Store what the events hold; each is answered by its id, as Langfuse answers them."""
+    # 207: each event has a status of its own, as Langfuse's libraries expect.
+    return JSONResponse(workspace.intake.accept_langfuse(sent.batch), status_code=207)

@@ -1,4 +1,4 @@
-"""/review and /decisions: everything the review page does, for scripts too."""
+"""/review and /decisions: everything the review page does, for scripts too; questions of a dataset's own and their answers."""
 
 from dataclasses import asdict
 from typing import Annotated, Any
@@ -6,13 +6,12 @@ from typing import Annotated, Any
 from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 
-from evergold.api.opened import Opened
-from evergold.api.routing import Router
-from evergold.api.who import Who
+from evergold.api.requests import Opened, Router, Who
 from evergold.model.build_views import ValueChange
 from evergold.model.case import Case, CaseId
 from evergold.model.evidence import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
 from evergold.model.moment import UtcTime
+from evergold.model.questions import MOST_QUESTIONS, Questionnaire, ReviewAnswer
 from evergold.model.review import (
     Assignment,
     CaseFile,
@@ -306,3 +305,30 @@ def take_rows(workspace: Opened, given: RowsIn, who: Who) -> RowsTaken:
 def give_rows(workspace: Opened, dataset: str = "context", unvalidated: bool = False) -> RowsOut:
     """The validated rows of dataset A and B; with `unvalidated` every active case, to go on with elsewhere."""
     return RowsOut(**workspace.review.give_rows(dataset, unvalidated))
+
+
+Dataset = Annotated[str, Query(min_length=1, max_length=200)]
+
+
+class AnswersIn(BaseModel, extra="forbid"):
+    """Question → answer; null takes an answer back."""
+
+    answers: Annotated[dict[str, Any], Field(min_length=1, max_length=MOST_QUESTIONS)]
+
+
+@router.get("/review/questions")
+def get_questions(workspace: Opened, dataset: Dataset) -> Questionnaire:
+    """The questions that reviewers of a dataset answer."""
+    return workspace.review.questions(dataset)
+
+
+@router.put("/review/questions")
+def set_questions(workspace: Opened, dataset: Dataset, wanted: Questionnaire, who: Who) -> Questionnaire:
+    """Replace the questions of a dataset; answers to questions that are gone stay stored and count no more."""
+    return workspace.review.set_questions(dataset, wanted, who)
+
+
+@router.put("/review/answers")
+def answer(workspace: Opened, key: Key, given: AnswersIn, who: Who) -> list[ReviewAnswer]:
+    """Store my answers on a case; returns everybody's."""
+    return workspace.review.answer(key, given.answers, who)

@@ -1,18 +1,28 @@
-"""/benchmarks: runs, their results and progress, the datasets and metrics to make them of."""
+"""/benchmarks: runs, their results, reports and progress, the datasets and metrics to make them of.
+
+An event stream looks at the database several times a second for as long as it is open, and was allowed once, at its beginning.
+So their number is bounded, and at each event it is asked again whether the token still counts and whether the server is about
+to end.
+"""
 
 from collections.abc import AsyncIterator, Sequence
+from enum import StrEnum
 from typing import Annotated
 
 import anyio
 from fastapi import Query, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.types import Receive, Scope, Send
 
-from evergold.api.opened import Opened
-from evergold.api.routing import Router
-from evergold.api.streams import EventStream
+from evergold.api.access import configured_tokens, given_token, holder_of
+from evergold.api.errors import refusal
+from evergold.api.requests import Opened, Router
 from evergold.bench.calibrate import Calibration
 from evergold.bench.plan import Plan
+from evergold.errors import Unavailable
+from evergold.model.access import Holder
 from evergold.model.case import Case
 from evergold.model.judging import JudgeInfo
 from evergold.model.run import Asked, Attempt, Run, RunSpec, RunStatus
@@ -20,11 +30,15 @@ from evergold.report.compare import Comparison
 from evergold.report.leaderboard import Board
 from evergold.report.scores import Mean
 from evergold.store.attempt_pages import AttemptOrder
+from evergold.workspace.access import Access
 from evergold.workspace.bench_datasets import BenchmarkDataset
 from evergold.workspace.bench_setup import MetricInfo
 
 router = Router(prefix="/api/v1", tags=["benchmarks"])
 LOOK_SECONDS = 0.3
+MOST_STREAMS = 32
+# `X-Accel-Buffering: no` keeps nginx from collecting events before it passes them on.
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 Weighted = Annotated[
     bool | None,
     Query(
@@ -258,6 +272,45 @@ def delete_run(workspace: Opened, run_id: str) -> None:
     workspace.bench.delete(run_id)
 
 
+class EventStream(StreamingResponse):
+    """An answer of server-sent events; 503 instead where too many are open."""
+
+    def __init__(self, request: Request, events: AsyncIterator[str]) -> None:
+        super().__init__(_stream_while_allowed(request, events), media_type="text/event-stream", headers=STREAM_HEADERS)
+        self._state = request.app.state
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        opened: int = getattr(self._state, "streams", 0)
+        if opened >= MOST_STREAMS:
+            message = f"{opened} event streams are open, the most of one server; ask for the run itself instead"
+            await refusal(Unavailable.status, message)(scope, receive, send)
+            return
+        self._state.streams = opened + 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._state.streams -= 1
+
+
+async def _stream_while_allowed(request: Request, events: AsyncIterator[str]) -> AsyncIterator[str]:
+    configured = configured_tokens(request.app.state.settings)
+    async for event in events:
+        yield event
+        if getattr(request.state, "ending", False) or not await _is_allowed(request, configured):
+            return
+
+
+async def _is_allowed(request: Request, configured: list[tuple[bytes, Holder]]) -> bool:
+    """Ask whether the token that opened the stream would open it now."""
+    access: Access = request.app.state.workspace.access
+    if access.stale:
+        await run_in_threadpool(access.refresh)
+    began: Holder | None = request.scope.get("evergold.holder")
+    if began is None:
+        return not (configured or access.required)
+    return holder_of(given_token(request.headers.get("authorization", "")), configured, access) == began
+
+
 @router.get("/benchmarks/runs/{run_id}/events", response_class=StreamingResponse)
 async def run_events(request: Request, workspace: Opened, run_id: str) -> EventStream:
     """Progress as server-sent events: `progress` with the run whenever it changed, `end` with the run when it ended.
@@ -286,3 +339,28 @@ async def run_events(request: Request, workspace: Opened, run_id: str) -> EventS
 
 def _event(name: str, run: Run) -> str:
     return f"event: {name}\ndata: {run.model_dump_json()}\n\n"
+
+
+class Form(StrEnum):
+    HTML = "html"
+    MARKDOWN = "md"
+    JSON = "json"
+    JUNIT = "xml"
+
+
+RENDERED = {
+    Form.HTML: ("html", "text/html; charset=utf-8"),
+    Form.MARKDOWN: ("markdown", "text/markdown; charset=utf-8"),
+    Form.JSON: ("json", "application/json"),
+    Form.JUNIT: ("junit", "application/xml"),
+}
+
+
+@router.get("/benchmarks/runs/{run_id}/report.{form}", include_in_schema=False)
+def show_report(workspace: Opened, run_id: str, form: Form, weighted: bool | None = None) -> Response:
+    """The report, with a policy that lets the page load nothing; `weighted` counts each question once in its means."""
+    name, content_type = RENDERED[form]
+    # A report shows text of models on the origin of the user's token: `sandbox` takes that origin away.
+    policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+    text = workspace.judging.rendered(run_id, name, weighted=weighted)
+    return Response(text, media_type=content_type, headers=policy)

@@ -1,27 +1,58 @@
-"""/traces and /scores: what comes in over REST, and what is there."""
+"""/traces, /scores, comments and tags of traces; saved /views of lists; /uploads and /samples, which fill an empty workspace."""
 
 import asyncio
 from contextlib import nullcontext
 from typing import Annotated
 
 from fastapi import Path, Query, Response
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from evergold.api.given import Sent, given
-from evergold.api.opened import Opened
-from evergold.api.paging import bounded
-from evergold.api.routing import Router
-from evergold.api.who import Who
+from evergold.api.requests import Opened, Router, Sent, Who, list_records, read_page
 from evergold.model.conversation import Conversation
 from evergold.model.picking import Picked, Picking
 from evergold.model.trace import ScoreLine, Trace
+from evergold.model.trace_notes import Retagged, Retagging, TraceComment
+from evergold.model.uploads import Upload, Uploaded
+from evergold.model.views import ListPage, ListView
 from evergold.store.trace_facets import TraceFacets
 from evergold.store.trace_filter import TraceFilter, TraceOrder
 
-router = Router(prefix="/api/v1", tags=["traces"])
+traces_router = Router(prefix="/api/v1", tags=["traces"])
+views_router = Router(prefix="/api/v1", tags=["views"])
+uploads_router = Router(prefix="/api/v1", tags=["uploads"])
 LARGE = 4_000_000  # characters as they are stored
 ONE_AT_A_TIME = asyncio.Semaphore(1)  # for large traces: one takes several times its size until it is written
+
+
+class NewComment(BaseModel, extra="forbid"):
+    """A comment to write."""
+
+    text: Annotated[str, Field(min_length=1, max_length=100_000)]
+
+
+@traces_router.post("/traces/tags")
+def retag_traces(workspace: Opened, wanted: Retagging, who: Who) -> list[Retagged]:
+    """Tag many traces, or take people's tags off; the answer says what changed on each."""
+    return workspace.trace_notes.retag(wanted, who)
+
+
+@traces_router.get("/traces/{trace_id:path}/comments")
+def list_comments(workspace: Opened, trace_id: str) -> list[TraceComment]:
+    """The comments on a trace, the oldest first."""
+    return workspace.trace_notes.comments(trace_id)
+
+
+@traces_router.post("/traces/{trace_id:path}/comments", status_code=201)
+def write_comment(workspace: Opened, trace_id: str, comment: NewComment, who: Who) -> TraceComment:
+    """Write a comment on a trace."""
+    return workspace.trace_notes.comment(trace_id, comment.text, who)
+
+
+@traces_router.delete("/comments/{comment_id}", status_code=204)
+def delete_comment(workspace: Opened, comment_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> None:
+    """Delete a comment."""
+    workspace.trace_notes.uncomment(comment_id)
 
 
 class TracePage(BaseModel):
@@ -55,7 +86,7 @@ class Accepted(BaseModel):
     problems: list[str]
 
 
-@router.get("/traces")
+@traces_router.get("/traces")
 def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> TracePage:
     """Traces that pass every filter given."""
     wanted = TraceFilter(**query.model_dump(include=set(TraceFilter.model_fields)))
@@ -64,29 +95,29 @@ def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> Tra
     def page(limit: int, before: str | None) -> tuple[list[Trace], str | None]:
         return workspace.intake.page(wanted, limit=limit, before=before, **options)
 
-    result, cursor = bounded(page, query.limit, query.before or None)
+    result, cursor = read_page(page, query.limit, query.before or None)
     return TracePage(traces=result, next=cursor)
 
 
-@router.get("/traces/facets")
+@traces_router.get("/traces/facets")
 def facets(workspace: Opened, wanted: Annotated[TraceFilter, Query()]) -> TraceFacets:
     """What the list can be narrowed by, with counts; exact for lists of up to 10,000 traces."""
     return workspace.intake.facets(wanted)
 
 
-@router.get("/traces/{trace_id:path}/conversation")
+@traces_router.get("/traces/{trace_id:path}/conversation")
 def get_conversation(workspace: Opened, trace_id: str) -> Conversation:
     """The messages, calls, tools and contexts of a trace in one shape, whatever it was recorded with."""
     return workspace.picking.conversation(trace_id)
 
 
-@router.post("/traces/cases", status_code=201)
+@traces_router.post("/traces/cases", status_code=201)
 def make_cases(workspace: Opened, picking: Picking, who: Who) -> list[Picked]:
     """Make cases of traces; with an answer they are validated, without one they wait for review."""
     return workspace.picking.make(picking, who)
 
 
-@router.get("/traces/{trace_id:path}", response_model=Trace)
+@traces_router.get("/traces/{trace_id:path}", response_model=Trace)
 async def get_trace(workspace: Opened, trace_id: str) -> Response:
     """One trace with its spans and scores; of large ones one is read at a time."""
 
@@ -98,16 +129,16 @@ async def get_trace(workspace: Opened, trace_id: str) -> Response:
         return Response(await run_in_threadpool(written), media_type="application/json")
 
 
-@router.post("/traces", status_code=201)
+@traces_router.post("/traces", status_code=201)
 def post_traces(workspace: Opened, traces: Sent[Trace]) -> Accepted:
     """Store a trace, or several. The same trace again changes nothing."""
-    return Accepted(**vars(workspace.intake.accept(given(traces))))
+    return Accepted(**vars(workspace.intake.accept(list_records(traces))))
 
 
-@router.post("/scores", status_code=201)
+@traces_router.post("/scores", status_code=201)
 def post_scores(workspace: Opened, scores: Sent[ScoreLine]) -> Accepted:
     """Score a trace; one that has not come yet is waited for."""
-    return Accepted(**vars(workspace.intake.accept(given(scores))))
+    return Accepted(**vars(workspace.intake.accept(list_records(scores))))
 
 
 class Unscored(BaseModel):
@@ -117,7 +148,41 @@ class Unscored(BaseModel):
     trace_id: str
 
 
-@router.delete("/scores/{score_id}")
+@traces_router.delete("/scores/{score_id}")
 def delete_score(workspace: Opened, score_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> Unscored:
     """Take a score back; the entry of its trace follows."""
     return Unscored(id=score_id, trace_id=workspace.live.unscore(score_id))
+
+
+@views_router.get("/views")
+def list_views(workspace: Opened, page: ListPage) -> list[ListView]:
+    """The kept views of a list."""
+    return workspace.views.of(page)
+
+
+@views_router.put("/views")
+def keep_view(workspace: Opened, view: ListView, who: Who) -> ListView:
+    """Keep a view under its name; one of the same name is replaced."""
+    return workspace.views.keep(view.model_copy(update={"owner": who}))
+
+
+@views_router.delete("/views", status_code=204)
+def delete_view(workspace: Opened, page: ListPage, name: Annotated[str, Query(min_length=1)]) -> None:
+    """Delete a kept view."""
+    workspace.views.delete(page, name)
+
+
+@uploads_router.post("/uploads", status_code=201)
+def upload_file(workspace: Opened, upload: Upload, who: Who) -> Uploaded:
+    """Read the text of a file of traces or cases, in any text format we read."""
+    return workspace.uploads.take(upload, who)
+
+
+@uploads_router.post("/samples", status_code=201)
+def add_samples(workspace: Opened) -> Uploaded:
+    """Store the sample traces of a support assistant; the same again changes nothing."""
+    return workspace.uploads.sample()
+
+
+router = Router()
+router.routes += [*traces_router.routes, *views_router.routes, *uploads_router.routes]

@@ -49,7 +49,7 @@ VERBS = {
 
 
 def load_verb(name: str) -> click.Command:
-    """Import the module of a verb and return its command."""
+    """Import the module of a verb and return its command (`run_command` for `run`)."""
     command: click.Command = getattr(
         import_module(f"evergold.cli.{VERBS[name][0]}"), f"{name.replace('-', '_')}_command"
     )

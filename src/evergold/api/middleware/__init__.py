@@ -9,13 +9,9 @@ from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
 
 from evergold.api.access import configured_tokens
-from evergold.api.middleware.cross_site import CrossSiteCheck, known_host
-from evergold.api.middleware.framing import Framing
-from evergold.api.middleware.guard import Guard
-from evergold.api.middleware.inflight import InFlight
+from evergold.api.middleware.body import Framing, InFlight, InPieces
+from evergold.api.middleware.guard import CrossSiteCheck, Guard, NulRefused, SlashesInNames, known_host
 from evergold.api.middleware.meter import Instruments, Meter
-from evergold.api.middleware.paths import NulRefused, SlashesInNames
-from evergold.api.middleware.pieces import InPieces
 from evergold.settings import Settings
 
 PACKED = 4  # level of gzip: 15 % more bytes than the highest, in a sixth of the time

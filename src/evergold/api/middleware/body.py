@@ -1,9 +1,4 @@
-"""Bound the memory of all requests together, and the time a body may take to arrive.
-
-Bodies are held in memory until they are stored, so their sum is what has to be limited: one limit for each body says nothing
-about two hundred of them. A body that names its length is admitted or refused before it is read. Large ones may not take the
-last quarter, so that a few slow uploads do not shut out the small requests of everybody else.
-"""
+"""Layers for bodies: refuse ambiguous ends, bound the memory of all requests together, send long answers in pieces."""
 
 import asyncio
 from contextlib import suppress
@@ -13,11 +8,44 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evergold.api.errors import refusal
+from evergold.api.middleware.guard import LONGEST_LENGTH
 from evergold.errors import Unavailable
 from evergold.settings import Settings
 
+CODED = b"transfer-encoding"
 SMALL = 1 << 20
-LONGEST_LENGTH = 18  # digits of a length; more are beyond any limit
+PIECE = 1 << 18
+
+
+class Framing:
+    """Answers 400 to a request with two ends, and to chunks of HTTP/1.0, which knows none; closes the connection.
+
+    A request with both a length and chunks ends in two places. A proxy that believes the one before a server that believes the
+    other passes on what looks to it like a body and is a request of its own to the server: with the rights of whoever comes next
+    on that connection. The parsers of uvicorn differ here, one of them takes such a request and keeps the connection open.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        problem = _problem(scope) if scope["type"] == "http" else None
+        if problem is None:
+            await self._app(scope, receive, send)
+            return
+        answer = refusal(400, problem)
+        # What follows on this connection cannot be told from the body.
+        answer.headers["connection"] = "close"
+        await answer(scope, receive, send)
+
+
+def _problem(scope: Scope) -> str | None:
+    names = [name for name, _ in scope["headers"] if name in (CODED, b"content-length")]
+    if len(names) <= 1 and not (names == [CODED] and scope.get("http_version") == "1.0"):
+        return None
+    if len(names) > 1:
+        return "a request has one Content-Length or one Transfer-Encoding, not more; send one of them once"
+    return "HTTP/1.0 has no Transfer-Encoding; send Content-Length, or use HTTP/1.1"
 
 
 class _BodyRefused(Unavailable):
@@ -25,7 +53,12 @@ class _BodyRefused(Unavailable):
 
 
 class InFlight:
-    """Counts the bytes of request bodies from their first to the answer of their request."""
+    """Counts the bytes of request bodies from their first to the answer of their request, and bounds their time to arrive.
+
+    Bodies are held in memory until they are stored, so their sum is what has to be limited: one limit for each body says nothing
+    about two hundred of them. A body that names its length is admitted or refused before it is read. Large ones may not take the
+    last quarter, so that a few slow uploads do not shut out the small requests of everybody else.
+    """
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
@@ -111,3 +144,29 @@ class _Body:
                 await send(message)
 
         return answer
+
+
+class InPieces:
+    """Stands inside the compression of answers.
+
+    A trace of 100 MB is one message of the framework. Compressing it at once took the event loop for seconds, in which no other
+    request was answered; between two pieces the others have their turn.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_in_pieces(message: Message) -> None:
+            body = message.get("body", b"") if message["type"] == "http.response.body" else b""
+            if len(body) <= PIECE:
+                await send(message)
+                return
+            view = memoryview(body)
+            for start in range(0, len(body), PIECE):
+                more = start + PIECE < len(body) or message.get("more_body", False)
+                await send({**message, "body": bytes(view[start : start + PIECE]), "more_body": more})
+                # Sending alone gives way only where the client reads slowly.
+                await asyncio.sleep(0)
+
+        await self._app(scope, receive, send_in_pieces)
