@@ -8,8 +8,6 @@ from typing import Any
 
 import httpx2 as httpx
 import pytest
-from openai import OpenAI
-from openinference.instrumentation.openai import OpenAIInstrumentor
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 from opentelemetry.sdk.resources import Resource
@@ -75,6 +73,9 @@ def test_the_opentelemetry_sdk_and_exporter(server: httpx.Client, provider: Trac
 def test_the_openinference_instrumentation_of_the_openai_package(
     server: httpx.Client, provider: TracerProvider
 ) -> None:
+    from openai import OpenAI
+    from openinference.instrumentation.openai import OpenAIInstrumentor
+
     instrumentor = OpenAIInstrumentor()
     instrumentor.instrument(tracer_provider=provider)
     try:

@@ -2,13 +2,14 @@
 
 from typing import Any
 
-import openai
 import pytest
 
 from tests.openai_server import Reply, broken, rate_limited, serving, token
 
 
 def ask(url: str, **options: object) -> Any:
+    import openai
+
     with openai.OpenAI(base_url=url, api_key="test", max_retries=0) as client:
         return client.chat.completions.create(model="m", messages=[{"role": "user", "content": "capital?"}], **options)
 
@@ -30,6 +31,8 @@ def test_log_probabilities_come_only_when_asked_for() -> None:
 
 
 def test_faults_are_played_in_order_and_the_last_reply_repeats() -> None:
+    import openai
+
     with serving([rate_limited(2), broken(), Reply("ok")]) as server:
         with pytest.raises(openai.RateLimitError) as limited:
             ask(server.url)
@@ -40,5 +43,7 @@ def test_faults_are_played_in_order_and_the_last_reply_repeats() -> None:
 
 
 def test_a_dropped_connection_is_a_connection_error() -> None:
+    import openai
+
     with serving(Reply(drop_connection=True)) as server, pytest.raises(openai.APIConnectionError):
         ask(server.url)

@@ -17,10 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pyarrow
 import pytest
 import zstandard
-from pyarrow import parquet
 
 from evergold.build import rag
 from evergold.build.check import check
@@ -483,6 +481,9 @@ def test_a_source_that_is_no_plain_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["gzip", "zstd", "parquet"])
 def test_a_packed_source_gives_the_splits_of_the_plain_one(tmp_path: Path, kind: str) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
     spec = a_spec(tmp_path, [an_offline_record(f"r{number}") for number in range(5)])
     plain = build_rag(spec)
     lines = spec.source.read_bytes()

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyarrow import parquet
 
 from evergold import plugins
 from evergold.errors import BadInput
@@ -37,6 +36,8 @@ def parts_of(chosen: list[Case]) -> Iterator[CasesPart]:
 
 
 def content(path: Path) -> object:
+    from pyarrow import parquet
+
     return parquet.read_table(path).to_pylist() if path.suffix == ".parquet" else path.read_bytes()
 
 

@@ -97,7 +97,7 @@ def test_protobuf_with_a_huge_count_and_too_many_attributes(client: TestClient) 
         {"id": "n\x00"},
         {"started_at": "0001-01-01T00:00:00+14:00"},
     ],
-    ids=lambda fields: str(fields)[:40],
+    ids=["large number", "many keys", "many values", "no text", "NUL in id", "early time"],
 )
 def test_the_others_of_a_list_and_of_a_file_are_stored(client: TestClient, fields: dict[str, Any]) -> None:
     records = [{"id": "a", "input": "one"}, {"id": "b", "input": "two", **fields}, {"id": "c", "input": "three"}]

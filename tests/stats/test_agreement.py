@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as oracle
 
 from evergold.stats.agreement import cohen_kappa, fleiss_kappa, raw_agreement
 
@@ -78,6 +77,8 @@ def test_fleiss_kappa_is_its_definition(verdicts: list[list[int]]) -> None:
 
 
 def test_the_bootstrap_interval_agrees_with_scipy() -> None:
+    from scipy import stats as oracle
+
     verdicts = verdicts_of(FLEISS_EXAMPLE * 4)
     found = fleiss_kappa(verdicts, draws=4000)
     labels = sorted({label for case in verdicts for label in case})

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats as oracle
 
 from evergold.stats.intervals import (
     bootstrap,
@@ -22,11 +21,15 @@ from evergold.stats.student import t_cdf, t_quantile
 
 @given(st.floats(0.001, 0.999), st.integers(1, 5000))
 def test_the_t_quantile_is_that_of_scipy(p: float, df: int) -> None:
+    from scipy import stats as oracle
+
     assert t_quantile(p, df) == pytest.approx(oracle.t.ppf(p, df), rel=1e-7, abs=1e-9)
 
 
 @given(st.floats(-50, 50), st.integers(1, 500))
 def test_the_t_distribution_is_that_of_scipy(t: float, df: int) -> None:
+    from scipy import stats as oracle
+
     assert t_cdf(t, df) == pytest.approx(oracle.t.cdf(t, df), abs=1e-10)
 
 
@@ -39,6 +42,8 @@ def test_a_quantile_outside_the_open_unit_interval_is_refused(p: float) -> None:
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=60))
 @settings(max_examples=50)
 def test_the_t_interval_is_that_of_scipy(values: list[float]) -> None:
+    from scipy import stats as oracle
+
     ours = t_interval(values)
     assert ours is not None and ours.low is not None and ours.high is not None
     assert ours.value == pytest.approx(np.mean(values))
@@ -122,6 +127,8 @@ def test_draws_without_a_figure_are_left_out() -> None:
 
 
 def test_no_failures_in_ten_do_not_prove_that_there_are_none() -> None:
+    from scipy import stats as oracle
+
     interval = proportion_interval(0, 10)
     assert interval is not None and interval.low == 0 and interval.high == pytest.approx(0.2775, abs=1e-3)
     wilson = oracle.binomtest(7, 30).proportion_ci(method="wilson")

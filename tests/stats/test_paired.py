@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as oracle
 
 from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect, planned_effect
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemar_equals_the_binomial_test(first: int, second: int) -> None:
+    from scipy import stats as oracle
+
     expected = oracle.binomtest(first, first + second, 0.5).pvalue if first + second else 1.0
     assert mcnemar_exact(first, second) == pytest.approx(expected)
 
@@ -30,6 +31,8 @@ def test_holm_worked_example() -> None:
 
 @pytest.mark.parametrize("draw", ["numbers", "flips"])
 def test_the_interval_agrees_with_scipys_bootstrap(draw: str) -> None:
+    from scipy import stats as oracle
+
     rng = np.random.default_rng(7)
     differences = (
         rng.normal(0.05, 0.3, 200) if draw == "numbers" else rng.choice([-1.0, 0.0, 1.0], 200, p=[0.1, 0.7, 0.2])
@@ -52,6 +55,8 @@ def test_clusters_widen_the_interval_when_cases_of_one_cluster_move_together() -
 
 
 def test_smallest_visible_effect_is_found_four_times_out_of_five() -> None:
+    from scipy import stats as oracle
+
     rng = np.random.default_rng(11)
     effect = planned_effect(100, spread=0.5)
     assert effect is not None

@@ -4,10 +4,8 @@ import gzip
 import json
 from pathlib import Path
 
-import pyarrow
 import pytest
 import zstandard
-from pyarrow import parquet
 
 from evergold.errors import Conflict
 from evergold.formats.dataset_pair import DatasetPair, locked
@@ -32,6 +30,9 @@ def put(name: str, data: bytes) -> None:
 
 
 def test_ingest_reads_a_glob_of_packed_files_and_tables(s3: str, tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
     put("in/a.jsonl", a_line(1))
     put("in/b.jsonl.gz", gzip.compress(a_line(2)))
     put("in/c.jsonl.zst", zstandard.compress(a_line(3)))

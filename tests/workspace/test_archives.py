@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars
 import pytest
 from sqlalchemy import Connection, text
 
@@ -93,6 +92,8 @@ def test_a_day_comes_back_as_it_was(workspace: Workspace, tmp_path: Path) -> Non
 
 def test_any_engine_reads_the_files(workspace: Workspace, tmp_path: Path) -> None:
     """Texts are whole in every row, and the day is a column by the name of its folder."""
+    import polars
+
     shown = [workspace.intake.get(f"{day}-0") for day in DAYS]
     workspace.archives.move("1d", tmp_path / "archive")
     traces = polars.read_parquet(tmp_path / "archive" / "*" / "*.parquet", hive_partitioning=True).sort("id")
@@ -263,6 +264,8 @@ def test_an_archived_trace_leaves_nothing_that_names_it(workspace: Workspace, tm
 
 
 def test_erasing_a_user_reaches_the_archive(workspace: Workspace, tmp_path: Path) -> None:
+    import polars
+
     archive = tmp_path / "archive"
     assert (workspace.live.would_erase("user2").traces, workspace.live.would_erase("nobody").traces) == (2, 0)
     workspace.archives.move("1d", archive)

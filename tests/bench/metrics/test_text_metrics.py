@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sacrebleu.metrics.chrf import CHRF
 
 from evergold import plugins
 from evergold.bench.metrics import make_metric, measure, parse_metric, spec_of
@@ -55,6 +54,8 @@ def test_each_metric_has_its_value(metric: str, output: str, expected: str | Non
 
 @given(st.text("ab cé", min_size=1), st.text("ab cé", min_size=1))
 def test_chrf_is_that_of_sacrebleu(output: str, expected: str) -> None:
+    from sacrebleu.metrics.chrf import CHRF
+
     if not output.strip() or not expected.strip():
         return
     theirs = CHRF().sentence_score(output, [expected]).score / 100

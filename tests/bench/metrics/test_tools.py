@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linear_sum_assignment
 
 from evergold.bench.metrics.assignment import best_pairs
 from evergold.bench.metrics.tools import ToolCorrectness
@@ -63,6 +62,8 @@ def test_order_does_not_count_when_told_so() -> None:
 
 @given(st.integers(1, 6), st.integers(1, 6), st.data())
 def test_the_matching_is_as_good_as_that_of_scipy(rows: int, columns: int, data: st.DataObject) -> None:
+    from scipy.optimize import linear_sum_assignment
+
     weight = st.floats(0, 1, allow_nan=False)
     weights = data.draw(st.lists(st.lists(weight, min_size=columns, max_size=columns), min_size=rows, max_size=rows))
     ours = best_pairs(weights)
