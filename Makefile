@@ -17,7 +17,7 @@ export PIP_RETRIES ?= 10
 export npm_config_fetch_retries ?= 6
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test suite types docs format web-check types-check programs perf peers release-check clean
+.PHONY: help setup demo quick check test suite campaign types docs format web-check types-check programs perf peers release-check clean
 
 help:  ## show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -47,7 +47,7 @@ quick: $(VENV)  ## format, lint, import contract and types alone
 	$(BIN)/mypy
 
 check: quick  ## fast subset for a commit: quick, and the fast tests
-	$(BIN)/pytest -m "not slow and not release" -n 2
+	$(BIN)/pytest -m "not slow and not release and not campaign" -n 2
 
 # Types are checked beside the tests: a minute and a half less on two cores.
 test: setup programs  ## everything CI checks
@@ -56,6 +56,9 @@ test: setup programs  ## everything CI checks
 # More processes than cores: tests in the browser and with servers wait more than they compute.
 suite: $(VENV) $(DIST)
 	$(BIN)/pytest -n 5 --dist worksteal --durations=10
+
+campaign: setup programs  ## what takes too long for every change: wheels, clusters, long faults, every generated request
+	$(BIN)/pytest -m campaign -n 2 --durations=10
 
 peers: setup  ## install the packages whose formats we write, and run them on our exports
 	EVERGOLD_PEERS=required $(BIN)/pytest -m release tests/formats

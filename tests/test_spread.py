@@ -167,7 +167,7 @@ def test_a_cluster_outlives_a_worker_extracts_the_same_and_refuses_another_versi
             pytest.fail("never opened")
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_every_long_verb_gives_the_same_on_a_cluster_whose_workers_are_killed(
     cluster: "LocalCluster", tmp_path: Path
 ) -> None:

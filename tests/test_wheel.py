@@ -32,6 +32,7 @@ def clone(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.campaign
 def test_without_npm_the_build_says_what_to_install(clone: Path) -> None:
     build = "import os, pathlib; os.environ['PATH'] = ''; import hatch_build as h; h.build_web_app(pathlib.Path('.'))"
     command = [the_uv(), "run", "--quiet", "--no-project", "--with", "hatchling", "--python", sys.executable]
@@ -47,6 +48,7 @@ def test_without_npm_the_build_says_what_to_install(clone: Path) -> None:
     assert done.stderr.startswith("the browser app is not built and npm was not found: install Node 20.19 or newer")
 
 
+@pytest.mark.campaign
 def test_a_wheel_fits_every_machine(clone: Path, tmp_path: Path) -> None:
     built_already = clone / WEB  # newer than its sources, so that only what this is about is built
     shutil.copytree(ROOT / WEB, built_already, copy_function=shutil.copy)

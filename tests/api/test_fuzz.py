@@ -10,6 +10,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.core.result import Ok
 from schemathesis.pytest.lazy import get_all_tests
 from starlette.testclient import TestClient
 
@@ -36,8 +37,12 @@ def send(case: schemathesis.Case[Any]) -> None:
     case.call_and_validate(checks=[not_a_server_error], headers=owner, timeout=60)  # a busy machine is no hang
 
 
-def test_no_request_breaks_the_server(description: schemathesis.BaseSchema) -> None:
+@pytest.mark.parametrize("every_constraint", [False, pytest.param(True, marks=pytest.mark.campaign)])
+def test_no_request_breaks_the_server(description: schemathesis.BaseSchema, every_constraint: bool) -> None:
+    """A few requests for each route; with `every_constraint` also one for each limit that the description states."""
+    description.config.phases.coverage.enabled = every_constraint
     # One test: as tests of their own, the routes and their requests would be built by every process that collects tests.
-    built = [result.ok() for result in get_all_tests(schema=description, test_func=send, settings=FEW, given_kwargs={})]
-    assert len(built) > 50
+    results = get_all_tests(schema=description, test_func=send, settings=FEW, given_kwargs={})
+    built = [result.ok() for result in results if isinstance(result, Ok)]
+    assert len(built) == len(list(description.get_all_operations())) > 50
     try_each((operation.label, test) for operation, test in built)

@@ -9,8 +9,9 @@ from perf.faults import fuzz, kill, outage, soak
 pytestmark = pytest.mark.slow
 
 
-def test_kills_lose_double_and_halve_nothing(tmp_path: Path) -> None:
-    summary = kill.run(tmp_path, kill.Plan(times=12, seed=7))
+@pytest.mark.parametrize("times", [3, pytest.param(12, marks=pytest.mark.campaign)])
+def test_kills_lose_double_and_halve_nothing(tmp_path: Path, times: int) -> None:
+    summary = kill.run(tmp_path, kill.Plan(times=times, seed=7))
     assert summary.acknowledged and summary.good(), summary.problems
 
 
@@ -19,6 +20,7 @@ def test_fuzzed_requests_are_never_an_internal_error(tmp_path: Path) -> None:
     assert summary.statuses["none"] == 0 and summary.good(), summary.problems
 
 
+@pytest.mark.campaign
 @pytest.mark.parametrize(
     ("kind", "faults"), [("sqlite", ("full", "killed")), ("postgresql", ("restarted", "refusing"))]
 )
@@ -28,6 +30,7 @@ def test_outages_of_the_database_are_answered_and_forgotten(tmp_path: Path, kind
     assert set(summary.statuses) <= {"200", "503", "none"}
 
 
+@pytest.mark.campaign
 def test_a_steady_load_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(soak, "WARM_SECONDS", 0.5)
     monkeypatch.setattr(soak, "PEAK_SECONDS", 1.0)

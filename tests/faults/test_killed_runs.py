@@ -20,8 +20,8 @@ from evergold.store import Store
 from evergold.store.runs import RunStore
 from tests.openai_server import Body, Reply, ScriptedServer, serving
 
-TASKS = 500
-ANSWERED = 200
+TASKS = 200
+ANSWERED = 80
 CONCURRENCY = 20
 EVERGOLD = str(Path(sys.executable).parent / "evergold")
 
@@ -123,7 +123,7 @@ def check_sent(model: ScriptedServer) -> None:
     assert Counter(sent.values()) == {1: TASKS - CONCURRENCY, 2: CONCURRENCY}
 
 
-@pytest.mark.slow
+@pytest.mark.campaign
 def test_a_run_on_the_command_line(tmp_path: Path) -> None:
     write_dataset(tmp_path / "datasets", TASKS)
     stuck = Stuck(ANSWERED)
