@@ -20,9 +20,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from evergold.extract.extracted import Extracted
-from evergold.extract.filters import HistoryRules
-from evergold.extract.history import Walk, history_cases
+from evergold.extract.golden import Extracted
+from evergold.extract.history import HistoryRules, Walk, history_cases
 from evergold.extract.run import Extraction, HistoryQuery, extract_history
 from evergold.repo.git import Repo
 from evergold.repo.quoting import path_text, unquote

@@ -10,9 +10,8 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import resource
 import time
 
-from evergold.judge.claim_model import ClaimModel, shipped_model
-from evergold.judge.evidence import EvidenceSearch
-from evergold.judge.reading import read
+from evergold.judge.small_model import ClaimModel, shipped_model
+from evergold.judge.support import EvidenceSearch, read
 from evergold.text.words import Text
 
 EVIDENCE_TOKENS, CLAIMS = 128, 12

@@ -15,9 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from evergold.judge import regression as model
-from evergold.judge.evidence import EvidenceSearch, Floats
-from evergold.judge.features import EMBEDDED, LEXICAL, RISING, claim_features
+from evergold.judge import support as model
+from evergold.judge.support import EMBEDDED, LEXICAL, RISING, EvidenceSearch, Floats, claim_features
 from evergold.text.embed import Embedder, embedder
 from evergold.text.words import Text
 from scripts.judge_data import Document, training_data

@@ -5,9 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.stats.bootstrap import Floats
-from evergold.stats.correlation import ranks
-from evergold.stats.intervals import Interval, bootstrap
+from evergold.stats.intervals import Floats, Interval, bootstrap, ranks
 
 
 def balanced_accuracy(said: NDArray[np.bool_], true: NDArray[np.bool_]) -> Interval | None:

@@ -18,15 +18,13 @@ from pathlib import Path
 import numpy as np
 
 from evergold.bench.metrics import make_metric, measure
-from evergold.judge import regression
-from evergold.judge.combination import shipped_combination
-from evergold.judge.evidence import EvidenceSearch
+from evergold.judge import support as regression
 from evergold.judge.offline import OfflineJudge, Support, make_offline
+from evergold.judge.support import EvidenceSearch, shipped_combination
 from evergold.model.case import Case, Context
 from evergold.model.run import Attempt
 from evergold.settings import Settings
-from evergold.stats.correlation import pearson, spearman
-from evergold.stats.intervals import Interval
+from evergold.stats.intervals import Interval, pearson, spearman
 from scripts.judge_data import Example, example_sets
 from scripts.judge_figures import area, balanced_accuracy
 

@@ -6,8 +6,7 @@ from typing import Any
 from evergold.bench.replay import Helpers, ReplayTarget
 from evergold.bench.targets.python_function import PythonTarget
 from evergold.model.case import Case
-from evergold.model.replay import Replay
-from evergold.model.run import Attempt
+from evergold.model.run import Attempt, Replay
 from evergold.seams import Target
 from tests.builders import a_case
 

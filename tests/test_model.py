@@ -5,9 +5,9 @@ from pydantic import ValidationError
 
 from evergold.errors import Incomplete
 from evergold.model.case import Case, CaseKind, LineRange, RankedPath, ReviewState
-from evergold.model.ident import content_hash, unit_interval
 from evergold.model.run import Measurement, MeasurementState, Usage
 from evergold.model.trace import Score
+from evergold.model.values import content_hash, unit_interval
 from evergold.store.attempts import total_usage
 
 

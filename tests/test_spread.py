@@ -252,7 +252,7 @@ def test_task_files_and_standard_input_are_refused(workers: Pickling, tmp_path: 
 def test_a_file_that_one_part_cannot_hold_is_read_here(
     inputs: Inputs, workers: Pickling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evergold.ingest.file_parts.MOST_BYTES", 1)
+    monkeypatch.setattr("evergold.ingest.files.MOST_BYTES", 1)
     with Workspace.open(Settings(home=tmp_path)) as workspace:
         report = workspace.intake.ingest(inputs.traces, cluster=ADDRESS)
     assert (report.traces, report.rejected) == (100, 1)

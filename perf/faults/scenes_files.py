@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlalchemy import func, select
 
 from evergold.errors import EvergoldError
-from evergold.formats.journal import recover
+from evergold.formats.atomic import recover
 from evergold.settings import Settings
 from evergold.store.schema import traces
 from evergold.workspace import Workspace

@@ -20,12 +20,10 @@ from pathlib import Path
 
 import numpy as np
 
-from evergold.judge import long_answers
+from evergold.judge import grading as long_answers
 from evergold.judge.answer_words import likeness
-from evergold.judge.claim_model import ClaimModel, shipped_model
-from evergold.judge.entailment import entail
-from evergold.judge.grading import SHORT
-from evergold.judge.long_answers import long_features
+from evergold.judge.grading import SHORT, entail, long_features
+from evergold.judge.small_model import ClaimModel, shipped_model
 from evergold.text.words import sentences
 from scripts.judge_grades.examples import Graded, examples
 from scripts.judge_grades.people import people_graded

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from evergold.judge import combination
+from evergold.judge import support as combination
 from scripts.judge_model.combine_data import NAMES
 from scripts.judge_model.made import REFUTED
 from scripts.judge_model.train_figures import auroc, balanced_accuracy

@@ -18,11 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from evergold.judge.claim_model import REFUTED, ClaimModel, shipped_model
-from evergold.judge.combination import combined_features
-from evergold.judge.evidence import EvidenceSearch
-from evergold.judge.features import claim_features
-from evergold.judge.reading import read
+from evergold.judge.small_model import REFUTED, ClaimModel, shipped_model
+from evergold.judge.support import EvidenceSearch, claim_features, combined_features, read
 from evergold.text.words import Text, sentences
 from scripts.judge_model.extracts import extracts
 from scripts.judge_model.made import SUPPORTED, UNSUPPORTED

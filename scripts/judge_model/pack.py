@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from evergold.judge import claim_model
-from evergold.model.ident import hash_bytes
+from evergold.judge import small_model as claim_model
+from evergold.model.values import hash_bytes
 from scripts.judge_model.vocabulary import vocabulary
 
 PACKAGE = Path(claim_model.__file__).parent

@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evergold.judge.evidence import EvidenceSearch, window
+from evergold.judge.support import EvidenceSearch, window
 from evergold.text.words import WORD, Text, sentences
 
 SUPPORTED, UNKNOWN, REFUTED, UNSUPPORTED = 0, 1, 2, 3

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from evergold.judge import relevance
-from evergold.judge.claim_model import ClaimModel, shipped_model
 from evergold.judge.relevance import VECTORS, WORDS, relevance_features
+from evergold.judge.small_model import ClaimModel, shipped_model
 from scripts.fit_offline_judge import logistic, named
 from scripts.judge_model.train_figures import auroc, balanced_accuracy
 from scripts.judge_relevance.examples import Example, examples, fold_of

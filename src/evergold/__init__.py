@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evergold import replay
-    from evergold.extract.extract import extract_cases
+    from evergold.extract.run import extract_cases
     from evergold.formats.dataset_ab import read_dataset_a, read_dataset_b, write_dataset_a, write_dataset_b
     from evergold.model.case import Case
     from evergold.model.trace import Correction, Score, Span, Trace
@@ -25,7 +25,7 @@ _HOMES = {
     "Trace": "evergold.model.trace",
     "Workspace": "evergold.workspace",
     "connect": "evergold.sdk",
-    "extract_cases": "evergold.extract.extract",
+    "extract_cases": "evergold.extract.run",
     "read_dataset_a": "evergold.formats.dataset_ab",
     "read_dataset_b": "evergold.formats.dataset_ab",
     "write_dataset_a": "evergold.formats.dataset_ab",

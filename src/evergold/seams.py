@@ -38,10 +38,10 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from evergold.model.case import Case
 from evergold.model.checking import CheckResult, Turn
+from evergold.model.faults import Rejected
 from evergold.model.flow import Flow
 from evergold.model.generation import Assignment, Draft, Idea, Passage
 from evergold.model.judging import Answer, Question
-from evergold.model.rejected import Rejected
 from evergold.model.run import Attempt, Measurement
 from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine, Trace
 
@@ -201,7 +201,7 @@ class Format(Protocol):
     """Writes cases as another tool reads them, and reads them back without loss.
 
     `suffix` is the usual ending of the file; a format that writes a folder gives "". A case that cannot be said in the
-    format at all is appended to `options["rejected"]` with the reason. Optional: `joining` (`formats/joining.py`), which
+    format at all is appended to `options["rejected"]` with the reason. Optional: `joining` (`formats/parts.py`), which
     joins the files of some cases to those of all of them; then workers of a cluster may write the parts. And
     `may_write(path)`: the files that an export may leave, of which those that this one did not write are removed.
     """

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.alerts.readings import gate_readings
 from evergold.alerts.rules import duration, read_rules
+from evergold.alerts.stage import gate_readings
 from evergold.alerts.webhook import Webhook, _outcome, escaped, signature, webhook_of
 from evergold.errors import BadInput
 from evergold.settings import Settings

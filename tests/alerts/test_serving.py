@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from evergold.alerts import background
+from evergold.alerts import stage as background
 from evergold.api.app import create_app
 from evergold.cli import invoke as run
 from evergold.errors import BadInput

@@ -11,7 +11,7 @@ import pytest
 
 from evergold.alerts.webhook import Webhook
 from evergold.errors import BadInput
-from evergold.model.alert import Alert, AlertEvent, DeliveryStatus
+from evergold.model.operations import Alert, AlertEvent, DeliveryStatus
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.values import stamp

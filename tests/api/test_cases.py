@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evergold.model.reference import Answer
+from evergold.model.case import Answer
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import calling, served

@@ -18,7 +18,7 @@ from evergold.api.pages import write_reference
 from evergold.api.requests import list_records, restore_slashes
 from evergold.errors import BadInput
 from evergold.model.access import Role
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import Score
 from evergold.settings import Settings
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from evergold import holders
-from evergold.bench.lease import is_alive, is_dead, new_owner
+from evergold.bench.runner import is_alive, is_dead, new_owner
 from evergold.model.run import RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.store.runs import RunStore

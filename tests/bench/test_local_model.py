@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.model.replay import OnUnrecorded, Replay
-from evergold.model.run import MeasurementState, RunSpec, RunStatus
+from evergold.model.run import MeasurementState, OnUnrecorded, Replay, RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.store.case_writes import Author, put_cases
 from evergold.workspace import Workspace

@@ -13,8 +13,7 @@ from evergold.bench.replay import ReplayTarget
 from evergold.bench.targets import make_target
 from evergold.errors import Unavailable
 from evergold.model.case import Case, Context
-from evergold.model.replay import Replay
-from evergold.model.run import Attempt, Measurement, MeasurementState, Usage
+from evergold.model.run import Attempt, Measurement, MeasurementState, Replay, Usage
 from evergold.model.tool_calls import ToolCall
 from evergold.settings import Settings
 from tests.builders import a_case, an_attempt

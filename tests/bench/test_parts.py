@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.bench.judge_bill import _members
 from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
 from evergold.bench.judges.asking import ask
 from evergold.bench.judges.replies import Reply, read_reply
-from evergold.bench.lease import is_dead, new_owner
 from evergold.bench.metrics import make_metric, measure, parse_metric, spec_of
 from evergold.bench.metrics.assignment import best_pairs
 from evergold.bench.metrics.contextual_precision import average_precision
@@ -30,19 +28,20 @@ from evergold.bench.metrics.judging import (
 from evergold.bench.metrics.logprobs import value_position, weighted_score
 from evergold.bench.metrics.tokens import f_score, words
 from evergold.bench.overrun import MOST_OVERRUNS, Limit, Overrun, Slot, Task
+from evergold.bench.plan import _members
+from evergold.bench.replay.helpers import draft_by_rule
 from evergold.bench.replay.readiness import obstacles, requests_of
 from evergold.bench.replay.record import loose_key
 from evergold.bench.replay.turns import conversation_id, each_turn, next_user_message, opening
-from evergold.bench.replay.user_drafts import draft_by_rule
-from evergold.bench.retrieval_gold import files_band, gold_of_row, language_of
+from evergold.bench.retrieval import files_band, gold_of_row, language_of
 from evergold.bench.retrieval_source import line_symbols
 from evergold.bench.retrievers import _around, words_of
+from evergold.bench.runner import is_dead, new_owner
 from evergold.bench.targets import parse_name, refuse_remote
 from evergold.bench.targets.replies import MAX_OUTPUT, answered, answered_text
 from evergold.errors import BadInput, Refused
 from evergold.model.judging import Answer, Question
-from evergold.model.replay import Replay, Turns
-from evergold.model.run import Measurement, MeasurementState, Usage
+from evergold.model.run import Measurement, MeasurementState, Replay, Turns, Usage
 from tests.builders import a_case, an_attempt
 
 WEIGHTS = st.integers(1, 4).flatmap(

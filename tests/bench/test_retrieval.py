@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.bench.retrieval import AREA_BUDGET, BUDGETS, Gold, GoldTier, Prediction, merge_by_path, score_case
-from evergold.bench.retrieval_gold import files_band, gold_of_row, language_of
+from evergold.bench.retrieval import (
+    AREA_BUDGET,
+    BUDGETS,
+    Gold,
+    GoldTier,
+    Prediction,
+    files_band,
+    gold_of_row,
+    language_of,
+    merge_by_path,
+    score_case,
+)
 
 NOTHING = GoldTier({}, ())
 RANGES = st.lists(

@@ -9,12 +9,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from evergold.bench.lease import new_owner
 from evergold.bench.metric_names import NamedMetric
 from evergold.bench.overrun import Limit
-from evergold.bench.runner import Parts, Runner
-from evergold.calls.failures import failed
-from evergold.calls.retry import RetryPolicy
+from evergold.bench.runner import Parts, Runner, new_owner
+from evergold.calls.caller import RetryPolicy, failed
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, MeasurementState, Run, RunSpec, RunStatus, Usage
 from evergold.model.tool_calls import ToolCall

@@ -8,8 +8,8 @@ from threading import Event
 
 import pytest
 
-from evergold.bench.lease import MOST_TAKES, new_owner
-from evergold.bench.worker import RunWorker
+from evergold.bench.runner import MOST_TAKES, new_owner
+from evergold.bench.supervise import RunWorker
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus
 from evergold.store import Store
 from evergold.store.attempts import AttemptStore

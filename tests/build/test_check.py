@@ -10,11 +10,11 @@ import pytest
 
 from evergold.build import rag
 from evergold.build.check import CheckLimits, check
+from evergold.build.check_split import Soundness
 from evergold.build.diff import diff
 from evergold.build.findings import Finding, Report
 from evergold.build.look import sample
 from evergold.build.records import fields_of, record_type
-from evergold.build.sound import Soundness
 from evergold.build.verify import verify
 from evergold.cli import invoke as run
 from evergold.errors import BadInput, NotFound

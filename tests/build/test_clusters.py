@@ -9,8 +9,7 @@ from evergold.build.clusters import best_of, clusters_of, question_of
 from evergold.build.groups import Dealing, deal
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.errors import BadInput
-from evergold.model.case import Case, Provenance
-from evergold.model.reference import Answer
+from evergold.model.case import Answer, Case, Provenance
 from tests.builders import a_case
 
 LONG = "Please tell me in detail how I can cancel the order that I placed last week in your shop"

@@ -11,13 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.build import manifest as manifests
+from evergold.build.clusters import _leaves
 from evergold.build.diff import changes_between, read_record
 from evergold.build.findings import SHOWN, Finding, Report
 from evergold.build.groups import group_key, parse_shares, require_groups, settled
-from evergold.build.leaks import _leaves
-from evergold.build.look import _bound, _rank
+from evergold.build.look import Profile, _bound, _rank, drift, total_variation
 from evergold.build.offline_records import Refusal, bare_line, is_utf8, members_of, read_fields, shown
-from evergold.build.profile import Profile, drift, total_variation
 from evergold.build.rag import Rejection
 from evergold.build.snapshot import SnapshotSpec, canary_of, draft, freeze
 from evergold.build.spec import load_spec, project_root

@@ -23,8 +23,7 @@ import zstandard
 from evergold.build import rag
 from evergold.build.check import check
 from evergold.build.look import compare
-from evergold.build.offline_records import Block, is_utf8, read_blocks
-from evergold.build.seen import SeenIds
+from evergold.build.offline_records import Block, SeenIds, is_utf8, read_blocks
 from evergold.build.spec import load_spec
 from evergold.build.verify import verify
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.build.check import check
+from evergold.build.clusters import near_duplicates, overlaps
 from evergold.build.diff import diff
 from evergold.build.groups import Dealing, deal, group_key, parse_shares, settled
-from evergold.build.leaks import near_duplicates, overlaps
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.build.verify import verify
 from evergold.errors import BadInput, Conflict, EvergoldError, Incomplete

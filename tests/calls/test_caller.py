@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from evergold.calls.budget import Budget, BudgetReached
-from evergold.calls.caller import Caller, TargetUnusable
-from evergold.calls.failures import failed
-from evergold.calls.gate import Gate
-from evergold.calls.journal import Journal
-from evergold.calls.retry import RetryPolicy
+from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, TargetUnusable, failed
 from evergold.calls.workers import together
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage

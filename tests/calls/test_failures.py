@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.calls.failures import Failure, classified, failed, retry_after
-from evergold.calls.retry import FATAL, RetryPolicy
+from evergold.calls.caller import FATAL, Failure, RetryPolicy, classified, failed, retry_after
 from tests.builders import a_case
 
 

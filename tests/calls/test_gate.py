@@ -2,7 +2,7 @@
 
 import asyncio
 
-from evergold.calls.gate import Gate
+from evergold.calls.caller import Gate
 from tests.patience import PATIENCE
 
 

@@ -15,11 +15,9 @@ from evergold.bench.judges.openai_judge import JudgeLimits, OpenAIJudge
 from evergold.bench.judges.replies import read_reply
 from evergold.bench.metrics.correctness import Correctness
 from evergold.bench.metrics.judging import support
-from evergold.calls import openai_client
+from evergold.calls import endpoints as openai_client
 from evergold.calls.embeddings import EmbeddingTarget, case_of
-from evergold.calls.endpoints import Endpoint
-from evergold.calls.objects import parse_object
-from evergold.calls.openai_client import CallFailed, OpenAIClient, token_counts
+from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, parse_object, token_counts
 from evergold.errors import Unavailable
 from evergold.model.run import Attempt, MeasurementState
 from evergold.sdk.export import export_from_server

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from evergold.calls.endpoints import Endpoint
-from evergold.calls.openai_client import CallFailed, OpenAIClient, first_choice, token_counts, tool_functions
+from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, first_choice, token_counts, tool_functions
 from tests.openai_server import Reply, serving
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "ähm 漢"}]}

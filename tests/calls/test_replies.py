@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evergold.calls.budget import cost
 from evergold.calls.embeddings import BATCH, EmbeddingTarget, batches, case_of, vectors_of
-from evergold.calls.endpoints import PUBLIC_URL, Endpoint, openai_endpoint, openai_provider
-from evergold.calls.local_model import local_endpoint
-from evergold.calls.objects import parse_object
-from evergold.calls.prices import cost
+from evergold.calls.endpoints import (
+    PUBLIC_URL,
+    Endpoint,
+    local_endpoint,
+    openai_endpoint,
+    openai_provider,
+    parse_object,
+)
 from evergold.errors import BadInput, Unavailable
 from evergold.settings import Settings
 

@@ -8,18 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson
+from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson, language_of
 from evergold.checks.calling import CheckFailed, as_result, imported
-from evergold.checks.json_schema import check_schema, violations
-from evergold.checks.languages import language_of
-from evergold.checks.likeness import likeness
-from evergold.checks.own import read_checks
+from evergold.checks.own import check_schema, read_checks, violations
 from evergold.checks.signals import NotRepeated, same_answer
+from evergold.checks.stage import likeness
 from evergold.checks.suite import Suite
 from evergold.errors import BadInput
 from evergold.model.checking import CheckResult, ToolStep, Turn
 from evergold.model.trace import TraceStatus
-from evergold.text.folding import folded
+from evergold.text.words import folded
 
 
 def a_turn(input: str = "What is the capital of Peru?", output: str | None = "Lima.", **more: Any) -> Turn:

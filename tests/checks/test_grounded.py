@@ -2,7 +2,7 @@
 
 import pytest
 
-from evergold.checks.grounded import Grounded
+from evergold.checks.builtin import Grounded
 from evergold.model.checking import Turn
 
 ANSWER = "Parcels to Lima take three days."

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.checks import phrase_files
+from evergold.checks import answered as phrase_files
 from evergold.checks.signals import NotGivenUp, NotHandedOver, gives_up, hands_over, same_question, wants_person
 from evergold.errors import BadInput
 from evergold.model.checking import Turn

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.checks.grounded import Grounded
+from evergold.checks.builtin import Grounded
 from evergold.errors import BadInput
 from evergold.model.checking import Turn
 from evergold.model.trace import ScoreLine, ScoreSource, Trace, TraceStatus

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.checks.substance import Substance
+from evergold.checks.signals import Substance
 from evergold.model.checking import CheckResult, ToolStep, Turn
 from evergold.settings import Settings
 from evergold.workspace import Workspace

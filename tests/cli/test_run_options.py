@@ -33,8 +33,7 @@ from evergold.model.case import EntryType, ReviewState
 from evergold.model.checking import Checked, CheckResult
 from evergold.model.generation import GenerationReport, Skipped
 from evergold.model.operations import DatabaseStatus
-from evergold.model.replay import Replay
-from evergold.model.run import Measurement, Run, RunSpec, RunStatus, Usage
+from evergold.model.run import Measurement, Replay, Run, RunSpec, RunStatus, Usage
 from evergold.model.trace import Span, Trace, TraceStatus
 from evergold.store.curation import Changes
 from tests.builders import a_case, an_attempt

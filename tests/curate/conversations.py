@@ -22,7 +22,7 @@ from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from evergold import plugins
 from evergold.conversation.notations import decode_json
 from evergold.model.case import Case, EntryType
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.sources.spans import Wire
 from evergold.workspace import Workspace
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from evergold.curate import choosing
+from evergold.curate import queued as choosing
 from evergold.settings import Settings
 from evergold.store.candidates import due_days
 from evergold.store.cases import CaseFilter

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.curate.classify import classify
-from evergold.curate.explain import explain
+from evergold.curate.classify import classify, explain
 from evergold.model.policy import JudgeRole, Policy, Reason, Sampling, Thresholds, Tier
 from evergold.model.trace import Score, ScoreSource, Trace, TraceStatus
 

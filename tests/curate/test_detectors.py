@@ -4,8 +4,7 @@ import pytest
 
 from evergold.curate.detectors import HIGH, LOW, PatternDetector
 from evergold.curate.remark_features import feature_names
-from evergold.curate.remark_model import ALARMS, classify
-from evergold.curate.remark_words import PLAIN_WORDS
+from evergold.curate.remark_model import ALARMS, PLAIN_WORDS, classify
 from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage
 from scripts.remark_data import LISTS, Labelled, remarks
 

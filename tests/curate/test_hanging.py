@@ -11,11 +11,11 @@ from evergold import overdue, plugins
 from evergold.api.app import create_app
 from evergold.checks import suite
 from evergold.checks.stage import CheckStage
-from evergold.curate import guarded
+from evergold.curate import detectors as guarded
 from evergold.curate.live import Curation
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.trace import Trace
-from evergold.redact import bounded
+from evergold.redact import fields as bounded
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from evergold.model.case import Case
-from evergold.model.policy import Limit, Policy
+from evergold.model.policy import CurationRules, Limit, NewRules, Policy
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
-from evergold.model.rules import CurationRules, NewRules
 from evergold.model.trace import Reaction, ScoreLine, ScoreSource, Trace
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, iterate_cases

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from evergold.model.case import Case, EntryType
-from evergold.model.reference import Origin
+from evergold.model.case import Case, EntryType, Origin
 from evergold.model.trace import Correction
 from evergold.settings import Settings
 from evergold.sources.spans import Wire

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.extract.agents.calls import events_of, is_known, tool_of
-from evergold.extract.agents.diff_output import shown_in_diff
 from evergold.extract.agents.events import (
     WHOLE,
     Changed,
@@ -20,8 +19,8 @@ from evergold.extract.agents.events import (
     Patch,
     text_lines,
 )
-from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
-from evergold.extract.agents.shell_acts import shell_events
+from evergold.extract.agents.outputs import bare_paths, numbered_by_path, numbered_of_one, shown_by_path, shown_in_diff
+from evergold.extract.agents.shell_reads import shell_events
 from evergold.model.flow import Action
 
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)

@@ -8,10 +8,10 @@ import pytest
 
 import evergold
 from evergold.extract.agents.extraction import AgentExtraction, AgentRules
-from evergold.extract.extracted import Extracted
+from evergold.extract.golden import Extracted
 from evergold.extract.prove import prove
 from evergold.model.case import Case
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.repo.git import Repo
 from evergold.sources.agents.claude_code import ClaudeCodeSource
 from tests.agent_logs import ClaudeLog

@@ -3,10 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.extract.agents.alignment import align
-from evergold.extract.agents.drift import WorkFile
 from evergold.extract.agents.events import Changed, FileRef, LineSpan, Looked, Patch, Replacement
-from evergold.extract.agents.seeing import seen_of
+from evergold.extract.agents.lines import WorkFile, align, seen_of
 
 HERE = FileRef("f", None)
 Edit = tuple[int, int, int, str]

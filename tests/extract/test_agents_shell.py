@@ -2,10 +2,19 @@
 
 import pytest
 
-from evergold.extract.agents.apply_patch import envelope_in, read_envelope
-from evergold.extract.agents.events import WHOLE, Changed, Committed, FileRef, LineSpan, Looked, Moved
+from evergold.extract.agents.events import (
+    WHOLE,
+    Changed,
+    Committed,
+    FileRef,
+    LineSpan,
+    Looked,
+    Moved,
+    envelope_in,
+    read_envelope,
+)
 from evergold.extract.agents.shell import pipelines
-from evergold.extract.agents.shell_acts import joined, shell_events
+from evergold.extract.agents.shell_reads import joined, shell_events
 
 
 def looks(command: str, output: str = "x", cwd: str | None = "/w") -> list[Looked]:

@@ -4,11 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.extract.approval import Approval
 from evergold.extract.base_commit import Base, derive_base
 from evergold.extract.diff import parse_diff
-from evergold.extract.golden import Golden, golden_of
-from evergold.extract.split import Segment
+from evergold.extract.golden import Approval, Golden, Segment, golden_of
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from unidiff.patch import PatchSet
 
 from evergold.extract.diff import FileDiff, parse_diff
-from evergold.extract.spans import base_texts, merge, spans_of
+from evergold.extract.ranges import base_texts, merge, spans_of
 from tests.repos import GitRepo
 
 LINES = st.sampled_from(

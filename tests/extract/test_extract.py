@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from evergold.extract.extract import extract
-from evergold.extract.extracted import Extracted
 from evergold.extract.flow_cases import Rules, inside
-from evergold.extract.spans import HunkContext, Side
-from evergold.model.rejected import Rejected
+from evergold.extract.golden import Extracted
+from evergold.extract.ranges import HunkContext, Side
+from evergold.extract.run import extract
+from evergold.model.faults import Rejected
 from evergold.sources.sidekick import SidekickSource
 from tests.repos import GitRepo, numbered
 from tests.sidekick_db import SidekickDb

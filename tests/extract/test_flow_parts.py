@@ -10,18 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.errors import BadInput
-from evergold.extract.agents.checkouts import Checkouts
-from evergold.extract.approval import is_merge_approval, read_approval
+from evergold.extract.agents.session import Checkouts
 from evergold.extract.base_by_content import Candidate, Step, candidates, steps_between, steps_of
 from evergold.extract.diff import ChangeType, FileDiff, Hunk, parse_diff, runs
-from evergold.extract.evidence import RESULT_LIMIT, call_of, shortened
-from evergold.extract.filters import HistoryRules, counted_files, is_revert
-from evergold.extract.fingerprint import Head, split_lines
-from evergold.extract.golden import golden_of, without
-from evergold.extract.message import read_message
-from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource, paths_of
-from evergold.extract.split import split
-from evergold.extract.tools import seen_in_result
+from evergold.extract.golden import golden_of, is_merge_approval, read_approval, split, without
+from evergold.extract.history import HistoryRules, counted_files, is_revert, read_message
+from evergold.extract.ranges import Head, PathRanking, PathSource, RangeRanking, RangeSource, paths_of, split_lines
+from evergold.extract.tools import RESULT_LIMIT, call_of, seen_in_result, shortened
 from evergold.model.flow import Action, Flow
 from evergold.repo.changes import ChangeIndex, PathChange
 

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.extract.extracted import Extracted, SkippedItem
-from evergold.extract.filters import HistoryRules, is_revert
-from evergold.extract.history import Walk, history_cases
-from evergold.extract.message import read_message
-from evergold.model.ident import hash_bytes
+from evergold.extract.golden import Extracted, SkippedItem
+from evergold.extract.history import HistoryRules, Walk, history_cases, is_revert, read_message
+from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import evergold
-from evergold.extract.extracted import Extracted
+from evergold.extract.golden import Extracted
 from evergold.sources.sidekick import SidekickSource
 from tests.repos import GitRepo, numbered
 from tests.sidekick_db import SidekickDb

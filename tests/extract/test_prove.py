@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evergold.cli import invoke as run
-from evergold.extract.filters import HistoryRules
+from evergold.extract.history import HistoryRules
 from evergold.extract.run import Extraction, HistoryQuery, check_rows, extract_history
 from tests.repos import GitRepo, numbered
 

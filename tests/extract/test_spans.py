@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from evergold.extract.diff import parse_diff
-from evergold.extract.spans import HunkContext, Side, Span, base_texts, merge, spans_of, text_hash
-from evergold.model.ident import hash_bytes
+from evergold.extract.ranges import HunkContext, Side, Span, base_texts, merge, spans_of, text_hash
+from evergold.model.values import hash_bytes
 from tests.repos import GitRepo, numbered
 
 OLD = numbered(40)

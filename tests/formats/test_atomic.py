@@ -9,7 +9,8 @@ from threading import Barrier, Thread
 import pytest
 
 from evergold.errors import Unavailable
-from evergold.formats import atomic, journal
+from evergold.formats import atomic
+from evergold.formats import atomic as journal
 
 
 def hidden(folder: Path) -> list[str]:

@@ -10,7 +10,6 @@ import pytest
 from evergold.formats import (
     columns,
     deepeval,
-    deepeval_turns,
     inspect_ai,
     live_jsonl,
     mlflow,
@@ -19,12 +18,12 @@ from evergold.formats import (
     ragas,
     yaml_cases,
 )
+from evergold.formats import deepeval as deepeval_turns
 from evergold.formats.case_jsonl import CaseLines
-from evergold.formats.dataset_ab import DatasetA, DatasetB
-from evergold.formats.dataset_rows import row_a, row_b
+from evergold.formats.dataset_ab import DatasetA, DatasetB, row_a, row_b
 from evergold.formats.lines import attempted, first_record, numbered_lines, one_case
 from evergold.model.case import Case, Context, LineRange, RankedPath
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ToolCall
 from tests.builders import a_case
 from tests.mutations import mutations

@@ -14,17 +14,16 @@ from evergold.formats.carrying import (
     carried,
     metadata_of,
     rebuilt,
+    unheld_fields,
     unread_of,
     with_edited_reference,
     with_edits,
     with_reference,
 )
 from evergold.formats.parquet_lines import json_lines
-from evergold.formats.unheld import unheld_fields
 from evergold.formats.yaml_reading import MAX_DEPTH, Problem, Unreadable, read
-from evergold.model.case import Context
-from evergold.model.reference import Answer
-from evergold.model.rejected import Rejected
+from evergold.model.case import Answer, Context
+from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool
 from tests.builders import a_case
 

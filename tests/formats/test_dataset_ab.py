@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput, Incomplete
-from evergold.formats.dataset_ab import DatasetA, DatasetB, read_cases
-from evergold.formats.dataset_rows import case_of_rows, dump_row, row_a, row_b
+from evergold.formats.dataset_ab import DatasetA, DatasetB, case_of_rows, dump_row, read_cases, row_a, row_b
 from evergold.model.case import Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 SEED_A: dict[str, Any] = {
     "workspaceId": "ws-123",

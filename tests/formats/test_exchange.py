@@ -15,6 +15,7 @@ from evergold import plugins
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.errors import BadInput
 from evergold.model.case import (
+    Answer,
     Case,
     CaseKind,
     CaseStatus,
@@ -26,8 +27,7 @@ from evergold.model.case import (
     RankedPath,
     ReviewState,
 )
-from evergold.model.reference import Answer
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.formats.openai_rules import problems_of
 

@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 
 from evergold import plugins
-from evergold.model.case import Case, CaseKind, Context, EntryType, Provenance
-from evergold.model.reference import Answer
-from evergold.model.rejected import Rejected
+from evergold.model.case import Answer, Case, CaseKind, Context, EntryType, Provenance
+from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.uv import the_uv
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from evergold.formats.scratch import OWNER, PREFIX, remove_abandoned, scratch_folder
+from evergold.formats.atomic import OWNER, PREFIX, remove_abandoned, scratch_folder
 
 HOLD = """
 import sys

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from evergold.formats.inspect_messages import spelled, unspelled
-from evergold.formats.messages import conversation_or_none, last_user_text, text_of
+from evergold.formats.carrying import conversation_or_none, last_user_text, text_of
+from evergold.formats.inspect_ai import spelled, unspelled
 from evergold.formats.training_messages import MOST_TOOLS, Unfit, answered, asked, checked, offered, worked
-from evergold.model.reference import Origin, Reference
+from evergold.model.case import Origin, Reference
 from evergold.model.tool_calls import ToolCall
 from tests.builders import a_case
 

@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.generate.chunks import passages
+from evergold.generate.passages import passages
 from evergold.generate.spec import Chunks
 from evergold.model.generation import Document
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evergold.generate.citing import citations_of, problems_with
+from evergold.generate.maker import citations_of, problems_with
 from evergold.model.generation import Passage
 
 

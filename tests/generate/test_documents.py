@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput, Incomplete, NotFound
-from evergold.generate.corpus import read_corpus
-from evergold.generate.documents import read_documents
+from evergold.generate.documents import read_corpus, read_documents
 from evergold.generate.spec import GenerationLimits, GenerationSpec
 from evergold.model.generation import Document, Skipped
 from tests.documents import write_locked_pdf, write_pdf

@@ -3,7 +3,7 @@
 import asyncio
 
 from evergold.generate.extractive import ExtractiveWriter, cited
-from evergold.generate.sentences import clear_sentences
+from evergold.generate.passages import clear_sentences
 from evergold.model.generation import Assignment, Idea, Passage, RetrievedPassage
 
 WRITER = ExtractiveWriter()

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.generate.maker import Maker, Outcome, _anchors, _spread
-from evergold.generate.prompts import BUILT_IN
-from evergold.generate.retrieve import Library, WordSearch
+from evergold.generate.maker import Maker, Outcome, Supports, _anchors, _spread
+from evergold.generate.model_writer import BUILT_IN
+from evergold.generate.passages import Library, WordSearch
 from evergold.generate.spec import GenerationSpec
-from evergold.generate.support import Supports
 from evergold.model.generation import Assignment, Draft, Idea, Passage
 
 LONG = "The ferry leaves at nine from the old pier and reaches the island before noon. " * 4

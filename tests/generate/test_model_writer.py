@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.generate.asking import Messages
-from evergold.generate.model_writer import ModelWriter, make_model_writer
-from evergold.generate.prompts import BUILT_IN, chosen_prompts
+from evergold.generate.model_writer import BUILT_IN, Messages, ModelWriter, chosen_prompts, make_model_writer
 from evergold.generate.spec import Prompts
 from evergold.model.generation import Assignment, Draft, Idea, Passage, RetrievedPassage
 from evergold.model.run import Attempt

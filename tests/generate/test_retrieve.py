@@ -4,7 +4,7 @@ import asyncio
 
 import numpy as np
 
-from evergold.generate.retrieve import Library, VectorSearch, WordSearch
+from evergold.generate.passages import Library, VectorSearch, WordSearch
 from evergold.model.generation import Passage, RetrievedPassage
 
 TEXTS = ("Boots can be returned.", "Ships leave on Monday.", "A refund takes five days.", "Nothing of note.")

@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.errors import Incomplete
-from evergold.generate.corpus import read_corpus
+from evergold.generate.documents import read_corpus
 from evergold.generate.door import REPEATED, Outputs, _Copies, _in_order, generate
 from evergold.generate.extractive import ExtractiveWriter
 from evergold.generate.maker import Maker, Outcome
-from evergold.generate.prompts import BUILT_IN
-from evergold.generate.retrieve import Library, WordSearch
-from evergold.generate.sentences import clear_sentences, flat
+from evergold.generate.model_writer import BUILT_IN
+from evergold.generate.passages import Library, WordSearch, clear_sentences, flat
 from evergold.generate.spec import GenerationSpec
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput, NotFound
-from evergold.generate.prompts import chosen_prompts
+from evergold.generate.model_writer import chosen_prompts
 from evergold.generate.spec import GenerationSpec, Prompts, load_section
 
 CONFIG = """\

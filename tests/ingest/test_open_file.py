@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.ingest.open_file import Lines
-from evergold.ingest.report import KEPT_PROBLEMS, IngestReport
-from evergold.model.rejected import Rejected
+from evergold.ingest.feedback import KEPT_PROBLEMS, IngestReport
+from evergold.ingest.files import Lines
+from evergold.model.faults import Rejected
 from evergold.seams import Source
 from evergold.sources import jsonl
 

@@ -1,7 +1,7 @@
 """Records that are looked at together are cleaned as each would be by itself."""
 
-from evergold.ingest.redact_records import TOGETHER, redact_all, redact_record
-from evergold.model.rejected import Rejected
+from evergold.ingest.records import TOGETHER, redact_all, redact_record
+from evergold.model.faults import Rejected
 from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine
 from evergold.redact.default import DefaultRedactor
 from evergold.redact.fields import FIELDS, FieldRedactor

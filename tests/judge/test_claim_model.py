@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.judge import offline
-from evergold.judge.claim_model import REFUTED, SUPPORTED, ClaimModel, ModelDamaged, shipped_model
 from evergold.judge.offline import OfflineJudge
-from evergold.judge.wordpiece import WordPieces
+from evergold.judge.small_model import REFUTED, SUPPORTED, ClaimModel, ModelDamaged, WordPieces, shipped_model
 
 PASSAGE = "The library opened in 1974. It is closed on Mondays and lends books to residents without a fee."
 

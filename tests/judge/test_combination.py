@@ -4,12 +4,10 @@ import asyncio
 
 import pytest
 
-from evergold.judge.claim_model import REFUTED, SUPPORTED
-from evergold.judge.combination import shipped_combination, shipped_thresholds
-from evergold.judge.evidence import EvidenceSearch
-from evergold.judge.features import claim_features
 from evergold.judge.offline import OfflineJudge, Support
 from evergold.judge.relevance import shipped_relevance
+from evergold.judge.small_model import REFUTED, SUPPORTED
+from evergold.judge.support import EvidenceSearch, claim_features, shipped_combination, shipped_thresholds
 from evergold.model.judging import Question
 from evergold.text.words import Text
 

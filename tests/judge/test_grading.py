@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.judge.claim_model import shipped_model
 from evergold.judge.grading import grade
+from evergold.judge.small_model import shipped_model
 
 PROBES = Path(__file__).parent / "probes"
 RIGHT_FROM, WRONG_BELOW = 0.7, 0.4

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.judge.number_words import with_digits
-from evergold.judge.quantities import dates, plain, quantities, times
+from evergold.judge.quantities import dates, plain, quantities, times, with_digits
 
 
 @pytest.mark.parametrize(

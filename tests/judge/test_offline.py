@@ -8,11 +8,10 @@ import pytest
 
 from evergold.bench.metrics import make_metric, measure
 from evergold.errors import BadInput
-from evergold.judge.answers import compare_answers
-from evergold.judge.features import EMBEDDED, LEXICAL
+from evergold.judge.answer_words import compare_answers
 from evergold.judge.offline import OfflineJudge, make_offline
 from evergold.judge.polarity import refuses
-from evergold.judge.regression import shipped_weights
+from evergold.judge.support import EMBEDDED, LEXICAL, shipped_weights
 from evergold.model.case import Case, Context
 from evergold.model.judging import Question
 from evergold.model.run import Measurement, MeasurementState

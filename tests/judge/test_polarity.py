@@ -7,16 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.judge.answer_words import likeness, normal_text, stems_of
-from evergold.judge.answers import compare_answers
-from evergold.judge.claim_model import shipped_model
+from evergold.judge.answer_words import compare_answers, likeness, normal_text, stems_of
 from evergold.judge.code import compare_code, extract, has_code, looks_like_code
 from evergold.judge.daily import DailyBudget, ask_now
 from evergold.judge.grading import grade
 from evergold.judge.polarity import chosen_letter, denials, opposed, options, refuses, turned, yes_or_no
-from evergold.judge.regression import SupportModel, shipped_weights
 from evergold.judge.relevance import relevance, shipped_relevance
-from evergold.judge.wordpiece import WordPieces
+from evergold.judge.small_model import WordPieces, shipped_model
+from evergold.judge.support import SupportModel, shipped_weights
 from evergold.model.judging import Answer, Question
 
 

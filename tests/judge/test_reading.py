@@ -5,9 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from evergold.judge.claim_model import SUPPORTED, Array
-from evergold.judge.evidence import WINDOW_WORDS, EvidenceSearch, passage
-from evergold.judge.reading import read
+from evergold.judge.small_model import SUPPORTED, Array
+from evergold.judge.support import WINDOW_WORDS, EvidenceSearch, passage, read
 from evergold.text.words import Text
 
 FILLER = [f"Lot {number} was sold to a dealer from the north at the usual price of that year." for number in range(40)]

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.judge.claim_model import shipped_model
 from evergold.judge.relevance import VECTORS, WORDS, basis, relevance, relevance_features, shipped_relevance
+from evergold.judge.small_model import shipped_model
 
 PROBES = Path(__file__).parent / "probes"
 

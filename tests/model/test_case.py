@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from evergold.model.case import Case, Context, EntryType, ReviewState, written_case
-from evergold.model.reference import Answer, Origin
+from evergold.model.case import Answer, Case, Context, EntryType, Origin, ReviewState, written_case
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, expected_of
 
 CALL = ToolCall(name="look_up", args={"city": "Lima"}, id="c1", result="rain")

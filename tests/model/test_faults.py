@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import Trace
 from evergold.sources.jsonl import parse_record
 

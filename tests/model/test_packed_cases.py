@@ -1,6 +1,6 @@
 """Cases held in little memory are the same cases."""
 
-from evergold.model.packed_cases import PackedCases
+from evergold.model.tool_schemas import PackedCases
 from tests.replays import flight_case, long_case
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from evergold.model.ident import unit_interval
 from evergold.model.policy import Policy, Reason, Sampling, Thresholds, Tier
+from evergold.model.values import unit_interval
 
 
 @pytest.mark.parametrize(

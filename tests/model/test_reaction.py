@@ -2,7 +2,7 @@
 
 import pytest
 
-from evergold.model.reaction import folded, reaction_value
+from evergold.model.trace import folded, reaction_value
 
 
 @pytest.mark.parametrize(

@@ -11,17 +11,14 @@ from pydantic import ValidationError
 
 from evergold.errors import BadInput
 from evergold.model.access import INCLUDES, Role
-from evergold.model.admission import admits, agrees, grants, regrets
 from evergold.model.build import without_tags
-from evergold.model.code_tests import CodeTests
+from evergold.model.case import CodeTests
 from evergold.model.generation import Passage
-from evergold.model.ident import canonical_json, content_hash
-from evergold.model.json_text import load_json
-from evergold.model.moment import in_utc, seconds_between
 from evergold.model.notebook import SHOWN_LETTERS, html_of_pairs, html_of_rows
 from evergold.model.operations import DatabaseStatus
-from evergold.model.replay import LONGEST, SimulatedUser
-from evergold.model.run import Measurement, RunStatus, Usage
+from evergold.model.remark import admits, agrees, grants, regrets
+from evergold.model.run import LONGEST, Measurement, RunStatus, SimulatedUser, Usage
+from evergold.model.values import canonical_json, content_hash, in_utc, load_json, seconds_between
 
 
 @pytest.mark.parametrize(

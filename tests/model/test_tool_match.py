@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.model.likeness import likeness
-from evergold.model.tool_calls import ExpectedTool, ToolCall
-from evergold.model.tool_match import call_likeness, matches
+from evergold.model.tool_calls import ExpectedTool, ToolCall, call_likeness, matches
+from evergold.model.values import likeness
 
 
 def share(args: dict[str, Any], wanted: dict[str, Any], **rules: Any) -> float:

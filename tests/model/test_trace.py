@@ -7,14 +7,13 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from evergold.model.conversation import plain_messages
-from evergold.model.evidence import BaseCheck
-from evergold.model.flow import Action, Flow
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
+from evergold.model.flow import Action, BaseCheck, Flow
 from evergold.model.review import QueueQuery
+from evergold.model.run import ReplayEnd
 from evergold.model.tool_calls import ExpectedTool
 from evergold.model.tool_schemas import derived_schemas, with_derived_tools
 from evergold.model.trace import LONG, Correction, Reaction, Record, Score, ScoreLine, Span, SpanLine, Trace
-from evergold.model.trajectory import ReplayEnd
 from tests.builders import a_case, a_score, a_trace
 
 RECORD: TypeAdapter[Any] = TypeAdapter(Record)

@@ -8,8 +8,8 @@ import pytest
 
 from evergold import overdue
 from evergold.errors import Unavailable
-from evergold.redact import bounded
-from evergold.redact.bounded import BoundedRedactor
+from evergold.redact import fields as bounded
+from evergold.redact.fields import BoundedRedactor
 
 
 class Shouting:

@@ -4,12 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.redact.cards import is_card
 from evergold.redact.default import GROUPS, HINTS, DefaultRedactor
-from evergold.redact.fields import FIELDS, FieldRedactor
+from evergold.redact.fields import FIELDS, MOST_REMEMBERED, FieldRedactor, Keys
 from evergold.redact.folding import folded
-from evergold.redact.keys import MOST_REMEMBERED, Keys
-from evergold.redact.numbers import SHORT, digit_runs, numbers_in
+from evergold.redact.numbers import SHORT, digit_runs, is_card, numbers_in
 from evergold.redact.spans import without_overlaps
 
 redact = DefaultRedactor().redact

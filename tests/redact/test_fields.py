@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from evergold.errors import BadInput
 from evergold.redact.default import DefaultRedactor
-from evergold.redact.fields import FIELDS, FieldRedactor
-from evergold.redact.keys import Keys, kept_apart
+from evergold.redact.fields import FIELDS, FieldRedactor, Keys, kept_apart
 
 MAIL = "jo@example.com"
 

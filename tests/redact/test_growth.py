@@ -14,7 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.redact import assigned, disguised, emails, identity, ip_addresses, phone_words, secrets
+from evergold.redact import emails, identity, ip_addresses, secrets
+from evergold.redact import emails as disguised
+from evergold.redact import phones as phone_words
+from evergold.redact import secrets as assigned
 from evergold.redact.default import DefaultRedactor
 
 PIECES = (

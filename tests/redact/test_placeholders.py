@@ -2,7 +2,7 @@
 
 import pytest
 
-from evergold.redact.placeholders import is_code, is_placeholder
+from evergold.redact.secrets import is_code, is_placeholder
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.report.budget_chart import HEIGHT, LEFT, TOP, WIDTH, budget_chart
-from evergold.report.charts import histogram_chart, interval_chart
-from evergold.report.retrieval import as_html, as_rows, compare_rows
+from evergold.report.charts import BUDGET_CHART_WIDTH, HEIGHT, LEFT, TOP, budget_chart, histogram_chart, interval_chart
+from evergold.report.documents import as_html, as_rows, compare_rows
 from evergold.report.scores import Mean
 
 NAME = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), max_size=40)
@@ -72,7 +71,7 @@ def test_the_curve_of_a_budget_begins_at_nothing_and_ends_at_its_last_limit() ->
     assert curve is not None
     points = [tuple(map(float, point.split(","))) for point in curve[1].split()]
     assert points[0] == (LEFT, TOP + HEIGHT)
-    assert points[-1] == pytest.approx((LEFT + WIDTH, TOP + 0.2 * HEIGHT))
+    assert points[-1] == pytest.approx((LEFT + BUDGET_CHART_WIDTH, TOP + 0.2 * HEIGHT))
     assert "100 lines: 0.800 (0.700 to 0.900)" in page
 
 

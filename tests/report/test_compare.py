@@ -10,8 +10,7 @@ from evergold.errors import BadInput
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
 from evergold.report.compare import RunValues, compare
 from evergold.report.leaderboard import Ranked, board_of, by_version, newest_per_model
-from evergold.report.scores import by_case, means, outside
-from evergold.report.weighting import Groups
+from evergold.report.scores import Groups, by_case, means, outside
 from evergold.stats.paired import PairedVerdict
 
 

@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus, Usage
-from evergold.report.provenance import provenance_rows, spending_rows
-from evergold.report.references import candidate_warnings, origin_of
-from evergold.report.scores import Mean
-from evergold.report.summary import Options, shortened, summarise
-from evergold.report.warnings import warnings_of
+from evergold.report.documents import provenance_rows, spending_rows
+from evergold.report.scores import Mean, candidate_warnings, origin_of
+from evergold.report.summary import Options, shortened, summarise, warnings_of
 from tests.builders import a_case
 
 

@@ -1,7 +1,6 @@
 """Each question counts once in a weighted mean."""
 
-from evergold.report.scores import Outside, means
-from evergold.report.weighting import by_question
+from evergold.report.scores import Outside, by_question, means
 
 QUESTION_OF = {"a1": "a1", "a2": "a1", "a3": "a1", "b": "b"}
 

@@ -4,11 +4,9 @@ from typing import Any
 
 import pytest
 
-from evergold.model.case import Case, EntryType
-from evergold.model.reference import Answer, Origin, Reference
+from evergold.model.case import Answer, Case, EntryType, Origin, Reference
 from evergold.model.review import ReviewVerdict
-from evergold.review.decide import applied
-from evergold.review.edit import edited
+from evergold.review.decide import applied, edited
 
 
 def a_case(entry_type: EntryType, **fields: Any) -> Case:

@@ -5,8 +5,7 @@ import pytest
 from evergold.errors import BadInput, Incomplete
 from evergold.model.case import CaseStatus, ReviewState
 from evergold.model.review import Opinion, ReviewVerdict, Standing
-from evergold.review.decide import applied, judged, settled, standing
-from evergold.review.edit import edited
+from evergold.review.decide import applied, edited, judged, settled, standing
 from tests.builders import a_case
 
 CASE = a_case()

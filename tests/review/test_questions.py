@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from evergold.errors import BadInput, Incomplete, NotFound
 from evergold.model.questions import QuestionKind, Questionnaire, ReviewQuestion
 from evergold.model.review import CaseKey, Decision, QueuePart, QueueQuery, ReviewVerdict
-from evergold.review.question_agreement import overlap
-from evergold.review.question_files import read_questionnaire
+from evergold.review.agreement import overlap
+from evergold.review.questions import read_questionnaire
 from evergold.settings import Settings
 from evergold.stats.agreement import interval_alpha
 from evergold.store import Store

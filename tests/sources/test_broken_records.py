@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import SpanLine
 from evergold.seams import Source
 from evergold.sources.agents.trajectories import AgentLogs

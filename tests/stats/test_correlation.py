@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.stats.correlation import pearson, ranks, spearman
+from evergold.stats.intervals import pearson, ranks, spearman
 
 NUMBERS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=40)
 

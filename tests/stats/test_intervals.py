@@ -14,9 +14,10 @@ from evergold.stats.intervals import (
     proportion_interval,
     ratio_bootstrap,
     score_interval,
+    t_cdf,
     t_interval,
+    t_quantile,
 )
-from evergold.stats.student import t_cdf, t_quantile
 
 
 @given(st.floats(0.001, 0.999), st.integers(1, 5000))
@@ -108,7 +109,7 @@ def test_a_bootstrap_gives_the_same_bounds_for_the_same_seed_and_however_it_is_s
 ) -> None:
     values = np.random.default_rng(3).random(50)
     first = mean_bootstrap(values, seed=5)
-    monkeypatch.setattr("evergold.stats.bootstrap.CELLS_AT_ONCE", 50 * 128)
+    monkeypatch.setattr("evergold.stats.intervals.CELLS_AT_ONCE", 50 * 128)
     assert mean_bootstrap(values, seed=5) == first
     assert mean_bootstrap(values, seed=6) != first
 

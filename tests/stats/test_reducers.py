@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.stats.reducers import pass_all, pass_at, reducer
+from evergold.stats.intervals import pass_all, pass_at, reducer
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from evergold.stats.intervals import ratio_bootstrap
-from evergold.stats.resampling import Figures, intervals_of
+from evergold.stats.intervals import Figures, intervals_of, ratio_bootstrap
 
 
 def test_a_ratio_agrees_with_the_general_bootstrap() -> None:

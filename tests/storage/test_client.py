@@ -7,8 +7,7 @@ import pytest
 
 from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
 from evergold.storage import is_url, location, matching, normal, relative
-from evergold.storage.client import CREDENTIALS, answering, store_of
-from evergold.storage.remote import RemotePath
+from evergold.storage.remote import CREDENTIALS, RemotePath, answering, store_of
 
 URL = "s3://bucket/folder/file.jsonl"
 

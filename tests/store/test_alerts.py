@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from evergold.model.alert import AlertEvent, AlertKind, DeliveryStatus, Reading
+from evergold.model.operations import AlertEvent, AlertKind, DeliveryStatus, Reading
 from evergold.store import Store
 from evergold.store.alert_deliveries import postpone_delivery, queue_delivery, settle_delivery, take_delivery
 from evergold.store.alert_readings import keep_sizes, largest_since, last_received, scored_since, sizes_now

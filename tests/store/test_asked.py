@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from evergold.model.case import Case, EntryType
-from evergold.model.reference import Answer
+from evergold.model.case import Answer, Case, EntryType
 from evergold.model.run import Run, RunSpec
 from evergold.model.tool_calls import ExpectedTool
 from evergold.store import Store

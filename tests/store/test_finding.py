@@ -12,9 +12,8 @@ from sqlalchemy import select, text
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Provenance
-from evergold.model.trace import Score, Trace, TraceStatus
-from evergold.model.trace_notes import Retagging
-from evergold.model.views import ListPage, ListView
+from evergold.model.case_actions import ListPage, ListView
+from evergold.model.trace import Retagging, Score, Trace, TraceStatus
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, CaseOrder
 from evergold.store.schema import traces as trace_table

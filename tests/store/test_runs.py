@@ -8,8 +8,7 @@ import pytest
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Provenance
-from evergold.model.run import Measurement, Run, RunSpec, RunStatus, Usage
-from evergold.model.trajectory import ReplayStep
+from evergold.model.run import Measurement, ReplayStep, Run, RunSpec, RunStatus, Usage
 from evergold.store import Store
 from evergold.store.asked import MOST_CHARACTERS, asked
 from evergold.store.attempts import AttemptStore, Scored, total_usage

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
+from evergold.model.operations import Grouping
 from evergold.model.trace import Score, Trace, TraceStatus
-from evergold.model.traffic import Grouping
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.overview import Bucket

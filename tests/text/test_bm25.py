@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.bm25 import Index, bm25, counted
+from evergold.text.likeness import Index, bm25, counted
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 

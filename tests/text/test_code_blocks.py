@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.code_blocks import CodeBlock, code_blocks, code_of
+from evergold.text.markers import CodeBlock, code_blocks, code_of
 
 
 def test_blocks_have_their_language_and_lose_the_indent_of_their_fence() -> None:

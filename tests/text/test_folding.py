@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.folding import folded
-from evergold.text.xml import xml_text
+from evergold.text.words import folded, xml_text
 
 
 @pytest.mark.parametrize(

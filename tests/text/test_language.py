@@ -2,7 +2,7 @@
 
 import pytest
 
-from evergold.text.language import language_of
+from evergold.text.words import language_of
 
 
 @pytest.mark.parametrize(

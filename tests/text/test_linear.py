@@ -6,13 +6,13 @@ from collections.abc import Callable
 import pytest
 
 from evergold.bench.metrics.json_match import _without_fence
-from evergold.calls.objects import parse_object
+from evergold.calls.endpoints import parse_object
 from evergold.checks.answered import _CLAUSES, _TRACE
 from evergold.checks.builtin import _JSON_WANTED
 from evergold.curate.remark_features import _SUBJECT
 from evergold.extract.agents.calls import _without_reminders
-from evergold.extract.message import _SPACES
-from evergold.generate.sentences import _LINK
+from evergold.extract.history import _SPACES
+from evergold.generate.passages import _LINK
 from evergold.judge.code import STRONG, _inside, _share_alike, _tokens
 from evergold.judge.grading_rules import _items
 from evergold.sources.agents.log_lines import request_in

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.near import NearIndex, jaccard, plain, shingles_of
+from evergold.text.likeness import NearIndex, jaccard, plain, shingles_of
 
 LONG = "the quick brown fox jumps over the lazy dog and runs back to its den in the dark green wood by the river"
 

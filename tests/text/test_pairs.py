@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.near import jaccard
-from evergold.text.pairs import TextEntry, pairs_across
+from evergold.text.likeness import TextEntry, jaccard, pairs_across
 
 WORDS = st.frozensets(st.sampled_from([f"w{n}" for n in range(14)]), max_size=12)
 

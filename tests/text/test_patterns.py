@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.errors import BadInput
-from evergold.text.patterns import compile_pattern
+from evergold.text.markers import compile_pattern
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from sqlalchemy import Connection, text
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats import trace_archive
-from evergold.model.trace import Correction, Reaction, Score, Span, Trace
-from evergold.model.trace_notes import Retagging
+from evergold.model.trace import Correction, Reaction, Retagging, Score, Span, Trace
 from evergold.settings import Settings
 from evergold.store.archive import BELONGING, Record, read_records
 from evergold.store.portions import Portion

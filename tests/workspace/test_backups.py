@@ -18,7 +18,7 @@ from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Refused
 from evergold.formats.archive import ArchiveList
 from evergold.machine import lock
 from evergold.model.access import Role
-from evergold.model.ident import content_hash
+from evergold.model.values import content_hash
 from evergold.settings import Settings
 from evergold.store.schema import metadata, traces
 from evergold.workspace import Workspace

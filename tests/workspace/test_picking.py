@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import NotFound
-from evergold.model.case import EntryType, ReviewState
-from evergold.model.picking import Picking
-from evergold.model.reference import Origin
+from evergold.model.case import EntryType, Origin, ReviewState
+from evergold.model.case_actions import Picking
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.builders import a_trace

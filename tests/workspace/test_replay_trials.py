@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from evergold.model.replay import Replay
-from evergold.model.run import RunSpec
+from evergold.model.run import Replay, RunSpec
 from evergold.report.summary import Options
 from evergold.settings import Settings
 from evergold.workspace import Workspace

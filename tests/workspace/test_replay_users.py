@@ -8,11 +8,11 @@ from click.testing import CliRunner
 from fastapi.testclient import TestClient
 
 from evergold.api.app import create_app
-from evergold.bench.replay.user_drafts import draft_by_rule
+from evergold.bench.replay.helpers import draft_by_rule
 from evergold.cli import root
 from evergold.errors import BadInput, Conflict
 from evergold.model.case import Case
-from evergold.model.replay import SimulatedUser
+from evergold.model.run import SimulatedUser
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from evergold.workspace.replay_users import AT_ONCE

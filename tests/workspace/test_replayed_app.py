@@ -18,7 +18,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 from evergold.cli import root
-from evergold.model.trajectory import AlignedTrajectory, CallState
+from evergold.model.run import AlignedTrajectory, CallState
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests import assistant_app

@@ -9,8 +9,7 @@ from click.testing import CliRunner
 from evergold.cli import root
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case
-from evergold.model.replay import Replay, Turns
-from evergold.model.run import RunSpec
+from evergold.model.run import Replay, RunSpec, Turns
 from evergold.settings import Settings
 from evergold.store.case_writes import Author, put_cases
 from evergold.workspace import Workspace

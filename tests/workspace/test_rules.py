@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput, Conflict, Refused
-from evergold.model.policy import Limit, Policy, Thresholds
+from evergold.model.policy import CurationRules, Limit, NewRules, Policy, Thresholds
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
-from evergold.model.rules import CurationRules, NewRules
 from evergold.model.trace import Trace
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter, iterate_cases

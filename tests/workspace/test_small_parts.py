@@ -10,12 +10,11 @@ from hypothesis import strategies as st
 
 from evergold.errors import BadInput
 from evergold.model.case import CaseKind, EntryType, ReviewState
+from evergold.model.case_actions import Picking
 from evergold.model.conversation import Conversation
-from evergold.model.picking import Picking
-from evergold.model.run import Measurement, MetricSpec
+from evergold.model.run import Measurement, MetricSpec, StepSpent
 from evergold.model.trace import Trace
-from evergold.model.trajectory import StepSpent
-from evergold.review.question_agreement import overlap
+from evergold.review.agreement import overlap
 from evergold.settings import Settings
 from evergold.workspace.backup_files import build_folders, remove_unused, restore_builds, restore_rest
 from evergold.workspace.backups import _Steps

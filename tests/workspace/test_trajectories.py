@@ -8,8 +8,7 @@ from fastapi.testclient import TestClient
 
 from evergold.api.app import create_app
 from evergold.errors import BadInput
-from evergold.model.replay import Replay, Turns
-from evergold.model.run import RunSpec
+from evergold.model.run import Replay, RunSpec, Turns
 from evergold.settings import Settings
 from evergold.store.case_writes import Author, put_cases
 from evergold.workspace import Workspace

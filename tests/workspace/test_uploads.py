@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput, TooLarge
-from evergold.model.uploads import Upload, UploadOf
+from evergold.model.case_actions import Upload, UploadOf
 from evergold.settings import Settings
 from evergold.store.cases import CaseFilter
 from evergold.store.trace_filter import TraceFilter

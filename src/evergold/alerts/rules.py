@@ -29,8 +29,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from evergold.errors import BadInput, unknown
-from evergold.model.alert import AlertKind
 from evergold.model.faults import refused_settings
+from evergold.model.operations import AlertKind
 
 DURATION = re.compile(r"^(\d+)\s*([smhd])$")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

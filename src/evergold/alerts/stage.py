@@ -3,9 +3,15 @@
 An alert is kept in the transaction that notices it, together with its notification, so that a crash loses neither. Which of
 several servers looks is decided by a fact in the store, and which sends by a lease on the notification. Nothing here holds a
 transaction open while the webhook is asked.
+
+Rules → readings: what each rule finds now, in one look at the store.
+
+Alerts of a server: one thread that looks and sends, so that neither intake nor curation ever waits for a webhook.
 """
 
 import logging
+import threading
+import time
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -13,10 +19,11 @@ from functools import partial
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from evergold.alerts.readings import earlier, gate_readings, readings_of
-from evergold.alerts.rules import AlertRule
+from evergold.alerts.rules import AlertRule, DatasetDrop, FailingRate, GateFailed, IntakeStopped, duration
 from evergold.alerts.webhook import Webhook, message
-from evergold.model.alert import Alert, AlertEvent, Reading
+from evergold.errors import EvergoldError
+from evergold.model.operations import Alert, AlertEvent, AlertKind, Reading
+from evergold.model.values import seconds_between
 from evergold.store import Store
 from evergold.store.alert_deliveries import (
     TakenDelivery,
@@ -25,7 +32,14 @@ from evergold.store.alert_deliveries import (
     settle_delivery,
     take_delivery,
 )
-from evergold.store.alert_readings import KEPT_SIZES_DAYS, keep_sizes, sizes_now
+from evergold.store.alert_readings import (
+    KEPT_SIZES_DAYS,
+    keep_sizes,
+    largest_since,
+    last_received,
+    scored_since,
+    sizes_now,
+)
 from evergold.store.alerts import (
     alert_by_id,
     calm_alert,
@@ -37,6 +51,100 @@ from evergold.store.alerts import (
     open_alert,
 )
 from evergold.store.values import stamp
+
+
+def readings_of(
+    connection: Connection, rules: Sequence[AlertRule], now: datetime, sizes: dict[str, int]
+) -> list[Reading]:
+    """Read every rule that watches a condition; a gate speaks for itself when it is decided."""
+    readings: list[Reading] = []
+    for rule in rules:
+        if isinstance(rule, FailingRate):
+            readings.append(_failing_rate(connection, rule, now))
+        elif isinstance(rule, IntakeStopped):
+            readings.append(_intake(connection, rule, now))
+        elif isinstance(rule, DatasetDrop):
+            readings += _drops(connection, rule, now, sizes)
+    return readings
+
+
+def _failing_rate(connection: Connection, rule: FailingRate, now: datetime) -> Reading:
+    since = _back(now, rule.window)
+    scored, failing = scored_since(connection, rule.check, since, rule.below)
+    # A window without scores is calm, not failing: nothing was measured.
+    rate = failing / scored if scored else 0.0
+    return Reading(
+        rule=rule.label,
+        kind=AlertKind.FAILING_RATE,
+        subject=rule.check,
+        firing=scored >= rule.least and rate > rule.above,
+        text=f"{rule.check} is below {rule.below:g} on {failing} of {scored} traces ({rate:.1%}) of the last "
+        f"{rule.window}; the limit is {rule.above:.0%}",
+        details={"check": rule.check, "scored": scored, "failing": failing, "rate": rate, "window": rule.window}
+        | {"below": rule.below, "since": since},
+    )
+
+
+def _intake(connection: Connection, rule: IntakeStopped, now: datetime) -> Reading:
+    last = last_received(connection)
+    silent = seconds_between(last, stamp(now))
+    return Reading(
+        rule=rule.label,
+        kind=AlertKind.INTAKE_STOPPED,
+        # A store that never received a trace is not firing: a new installation has not stopped, it has not begun.
+        firing=silent is not None and silent > duration(rule.after).total_seconds(),
+        text="no trace has ever come"
+        if last is None
+        else f"the newest trace came at {last[:19].replace('T', ' ')} UTC; the limit is {rule.after} without one",
+        details={"last": last, "after": rule.after},
+    )
+
+
+def _drops(connection: Connection, rule: DatasetDrop, now: datetime, sizes: dict[str, int]) -> list[Reading]:
+    before = largest_since(connection, _back(now, rule.window))
+    # A dataset that was emptied is missing from `sizes`, and one
+    # that is new is missing from `before`: both are looked at.
+    names = [rule.dataset] if rule.dataset else sorted(before.keys() | sizes.keys())
+    return [_drop(rule, name, before.get(name, 0), sizes.get(name, 0)) for name in names]
+
+
+def _drop(rule: DatasetDrop, name: str, most: int, cases: int) -> Reading:
+    lost = (most - cases) / most if most else 0.0
+    return Reading(
+        rule=rule.label,
+        kind=AlertKind.DATASET_DROP,
+        subject=name,
+        firing=most >= rule.least and lost > rule.by,
+        text=f"dataset {name} has {cases} cases and had {most} within the last {rule.window} ({-lost:+.1%}); "
+        f"the limit is {-rule.by:+.0%}",
+        details={"dataset": name, "cases": cases, "most": most, "lost": lost, "window": rule.window},
+    )
+
+
+def gate_readings(rules: Sequence[AlertRule], dataset: str, target: str, passed: bool, why: str) -> list[Reading]:
+    """Read a decided gate for every rule that watches it."""
+    return [
+        Reading(
+            rule=rule.label,
+            kind=AlertKind.GATE_FAILED,
+            subject=f"{dataset} {target}",
+            firing=not passed,
+            text=f"the gate of {target} on {dataset} {'passed' if passed else 'failed'}: {why}",
+            details={"dataset": dataset, "target": target, "why": why},
+        )
+        for rule in rules
+        if isinstance(rule, GateFailed) and rule.dataset in (None, dataset)
+    ]
+
+
+def _back(now: datetime, window: str) -> str:
+    return str(stamp(now - duration(window)))
+
+
+def earlier(now: datetime, **parts: float) -> str:
+    """Give the stored form of a moment that lies so far back."""
+    return str(stamp(now - timedelta(**parts)))
+
 
 _log = logging.getLogger("evergold.alerts")
 CALM_MINUTES = (
@@ -175,3 +283,53 @@ class AlertStage:
     def _database_clock(self) -> datetime:
         with self._store.db.read() as connection:
             return datetime.fromisoformat(database_time(connection))
+
+
+LOOK_SECONDS = 5.0  # between two looks at what is due
+REST_FOR_WORK = 20.0  # a look that took long is followed by so many times its length of rest
+STOP_SECONDS = 1.0  # for a POST under way; the thread ends with the process
+
+
+class AlertWatcher:
+    """Runs an alert stage until it is stopped."""
+
+    def __init__(self, stage: AlertStage) -> None:
+        self._stage = stage
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="evergold-alerts", daemon=True)
+        self._rest_until = 0.0
+        self.last_error: str | None = None
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread. What is not sent stays in the table for the next server."""
+        self._stopping.set()
+        self._thread.join(STOP_SECONDS)
+
+    def _run(self) -> None:
+        wait = min(LOOK_SECONDS, float(self._stage.plan.every_seconds))
+        while not self._stopping.wait(wait):
+            try:
+                self._turn()
+                self.last_error = None
+            except EvergoldError as problem:
+                self._note(problem.message)
+            except Exception as problem:  # a thread that ended here would end all alerts in silence
+                self._note(f"{type(problem).__name__}: {problem}".splitlines()[0])
+
+    def _turn(self) -> None:
+        began = time.monotonic()
+        if began >= self._rest_until:
+            self._stage.look()
+            # A look scans the scores of the window. On a large store it
+            # may take seconds; the rest keeps it below 5 % of the time.
+            self._rest_until = began + REST_FOR_WORK * (time.monotonic() - began)
+        self._stage.deliver_due()
+
+    def _note(self, problem: str) -> None:
+        # A lasting fault is logged once, not every five seconds; `last_error` stays for the health page.
+        if problem != self.last_error and not self._stopping.is_set():
+            _log.error("alerts cannot be looked at: %s", problem)
+        self.last_error = problem

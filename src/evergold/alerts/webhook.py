@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from evergold.errors import BadInput
-from evergold.model.alert import Alert, AlertEvent
+from evergold.model.operations import Alert, AlertEvent
 from evergold.settings import Settings, env_name
 
 POST_SECONDS = 10.0  # for the whole exchange, however slowly bytes arrive

@@ -9,9 +9,8 @@ from pydantic import BaseModel
 from starlette.background import BackgroundTask
 
 from evergold.api.requests import Opened, Router, Who, read_page
-from evergold.model.case import Case
+from evergold.model.case import Case, Reference
 from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
-from evergold.model.reference import Reference
 from evergold.store.case_facets import CaseFacets
 from evergold.store.cases import CaseFilter, CaseOrder, Revision
 

@@ -8,9 +8,8 @@ from pydantic import BaseModel
 from evergold.api.requests import Opened, Router, Sent, Who, list_records
 from evergold.api.traces import Accepted
 from evergold.curate.background import CuratorState
-from evergold.curate.explain import Explanation
-from evergold.model.policy_trial import ReviewAgreement
-from evergold.model.rules import CurationRules, NewRules, RulesPreview, RulesView
+from evergold.curate.classify import Explanation
+from evergold.model.policy import CurationRules, NewRules, ReviewAgreement, RulesPreview, RulesView
 from evergold.model.trace import Correction, Reaction
 from evergold.store.live_stats import DatasetStats
 

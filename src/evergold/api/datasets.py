@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 
 from evergold.api.requests import Opened, Router
 from evergold.build.look import Comparison, Sample
-from evergold.model.build_views import BuildDiff, BuildView, DatasetSummary
-from evergold.model.repeats import Repeats
+from evergold.model.build import BuildDiff, BuildView, DatasetSummary
+from evergold.model.case_actions import Repeats
 from evergold.workspace.builds import Lineage
 
 builds_router = Router(prefix="/api/v1/builds", tags=["builds"])

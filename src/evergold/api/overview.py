@@ -1,7 +1,7 @@
 """/stats: overview, traffic, what keeps traces out, and facets, as the first page and the filters of the browser app show."""
 
 from evergold.api.requests import Opened, Router
-from evergold.model.traffic import Grouping
+from evergold.model.operations import Grouping
 from evergold.store.overview import Facets, Overview
 from evergold.workspace.kept_out import KeptOut
 from evergold.workspace.overview import Period

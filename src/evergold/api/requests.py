@@ -29,9 +29,8 @@ from starlette.concurrency import run_in_threadpool
 from evergold.api.access import require_role
 from evergold.api.middleware.guard import HIDDEN
 from evergold.errors import BadInput
-from evergold.model.json_text import load_json
-from evergold.model.nesting import require_shallow
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
+from evergold.model.values import load_json, require_shallow
 from evergold.seams import Incoming
 from evergold.workspace import Workspace
 

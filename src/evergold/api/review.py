@@ -7,12 +7,12 @@ from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 
 from evergold.api.requests import Opened, Router, Who
-from evergold.model.build_views import ValueChange
+from evergold.model.build import ValueChange
 from evergold.model.case import Case, CaseId
-from evergold.model.evidence import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
-from evergold.model.moment import UtcTime
+from evergold.model.flow import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
 from evergold.model.questions import MOST_QUESTIONS, Questionnaire, ReviewAnswer
 from evergold.model.review import (
+    Agreement,
     Assignment,
     CaseFile,
     CaseKey,
@@ -21,11 +21,12 @@ from evergold.model.review import (
     QueuePage,
     QueueQuery,
     ReviewerName,
+    ReviewProgress,
     ReviewVerdict,
     SavedView,
     VersionedKey,
 )
-from evergold.model.review_progress import Agreement, ReviewProgress
+from evergold.model.values import UtcTime
 
 router = Router(prefix="/api/v1", tags=["review"])
 

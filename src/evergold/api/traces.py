@@ -9,12 +9,9 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from evergold.api.requests import Opened, Router, Sent, Who, list_records, read_page
+from evergold.model.case_actions import ListPage, ListView, Picked, Picking, Upload, Uploaded
 from evergold.model.conversation import Conversation
-from evergold.model.picking import Picked, Picking
-from evergold.model.trace import ScoreLine, Trace
-from evergold.model.trace_notes import Retagged, Retagging, TraceComment
-from evergold.model.uploads import Upload, Uploaded
-from evergold.model.views import ListPage, ListView
+from evergold.model.trace import Retagged, Retagging, ScoreLine, Trace, TraceComment
 from evergold.store.trace_facets import TraceFacets
 from evergold.store.trace_filter import TraceFilter, TraceOrder
 

@@ -14,7 +14,7 @@ from evergold.errors import BadInput, unknown
 from evergold.formats.yaml_reading import Unreadable, bytes_of
 from evergold.formats.yaml_tasks import TaskFile, check
 from evergold.model.case import Case
-from evergold.model.ident import content_hash
+from evergold.model.values import content_hash
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "benchmarks"
 SUFFIXES = (".yaml", ".yml")

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from evergold.calls.failures import Failure
-from evergold.calls.prices import cost
+from evergold.calls.budget import cost
+from evergold.calls.caller import Failure
 from evergold.conversation import text_of
 from evergold.errors import BadInput, Unavailable
 from evergold.model.run import Usage

@@ -11,9 +11,7 @@ import numpy as np
 
 from evergold.bench.retrieval import BUDGETS, CUTS, NDCG_CUT, CaseScore, Overlap
 from evergold.bench.retrieval_source import TOKEN_BUDGETS, SourceScore
-from evergold.stats.bootstrap import Floats
-from evergold.stats.intervals import Interval, mean_bootstrap
-from evergold.stats.resampling import Column, Derived, Figures, intervals_of
+from evergold.stats.intervals import Column, Derived, Figures, Floats, Interval, intervals_of, mean_bootstrap
 
 AVERAGES = ("macro", "micro")
 BETAS = {"f1": 1.0, "f0.5": 0.5, "f2": 2.0}

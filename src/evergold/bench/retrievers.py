@@ -16,7 +16,7 @@ from evergold.model.case import LineRange
 from evergold.model.run import Attempt
 from evergold.repo.git import Repo
 from evergold.repo.listing import TreeFile, files_at, grep
-from evergold.text.bm25 import bm25, counted
+from evergold.text.likeness import bm25, counted
 
 FILES = 10
 AROUND = 5

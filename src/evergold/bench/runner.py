@@ -2,26 +2,213 @@
 
 The run is held by a lease that a heartbeat renews. The same heartbeat learns that somebody wants the run to stop, or
 that the lease was lost, in which case this process lets go at once and writes nothing more.
+
+The first stage of a run: every case of the run is put to the target, once per trial, and each answer is stored.
+
+What is already stored is not asked again, which makes a new run and a resumed one the same code. Nothing is scored
+here: scoring reads the stored answers, so that it can be done again without a single call of the target.
+
+The second stage of a run: stored answers → measurements. No target is called.
+
+An attempt that failed has no answer and is never measured: it stays an error in the coverage of every metric. A metric
+that breaks gives an error measurement with its reason, never a zero.
+
+The lease of a run: one process works on it at a time, and must renew the lease in the database to keep it.
+
+A holder that dies stops renewing, and the run is free when the lease runs out. On the same machine nobody has to wait:
+the holder's name says which process it is, and whether that process still lives can be looked up.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from time import monotonic
 
-from evergold.bench.generate import generate
-from evergold.bench.lease import BEAT_SECONDS, LEASE_SECONDS
 from evergold.bench.metric_names import NamedMetric
-from evergold.bench.overrun import Limit
-from evergold.bench.score import Scoring, score
+from evergold.bench.metrics import measure
+from evergold.bench.overrun import Limit, Overrun, Task
+from evergold.bench.replay.turns import conversation_id
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller
-from evergold.calls.gate import Gate
-from evergold.calls.retry import RetryPolicy
+from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy
+from evergold.calls.workers import together
 from evergold.errors import EvergoldError
-from evergold.model.run import Run, RunStatus, Usage
+from evergold.holders import is_alive, is_dead, new_owner
+from evergold.model.case import Case
+from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
+from evergold.model.values import content_hash
 from evergold.seams import Judge, Target
-from evergold.store.attempts import AttemptStore
+from evergold.store.attempts import AttemptStore, Scored
 from evergold.store.runs import RunStore
+
+
+@dataclass(frozen=True)
+class _Done:
+    attempt: Attempt
+    cache_key: str | None
+
+
+async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller) -> None:
+    """Attempt what is missing. Raises `TargetUnusable` or `BudgetReached`; single failures are attempts with errors."""
+    missing = _missing(run, store)
+
+    async def write(batch: Sequence[_Done]) -> None:
+        # Only fresh, successful answers have a key; hits are in the cache already.
+        keys = {(done.attempt.case_id, done.attempt.trial): done.cache_key for done in batch if done.cache_key}
+        await store.record(run.id, [done.attempt for done in batch], keys)
+
+    journal: Journal[_Done] = Journal(write)
+
+    async def work() -> None:
+        for one_by_one in missing:
+            for case, trial in one_by_one:
+                await journal.add(await _attempt(run, case, trial, target, store, caller))
+
+    # The workers share one iterator, so each takes the next piece of work when it is free.
+    try:
+        await together(work() for _ in range(run.spec.concurrency))
+    finally:
+        # Answers that have come back are written even when the run is cancelled or its budget is spent.
+        await journal.close()
+
+
+def _missing(run: Run, store: AttemptStore) -> Iterator[list[tuple[Case, int]]]:
+    """What is to be asked, in lists that are asked one after the other: the turns of one conversation, else one attempt.
+
+    Each turn of a conversation is sent after the one before it was answered, so that a provider that caches prefixes has
+    that one in its cache.
+    """
+    finished = store.finished(run.id)
+    for _, cases in groupby(store.cases(run.id), lambda case: conversation_id(case.id)):
+        wanted = [(case, trial) for case in cases for trial in range(run.spec.trials)]
+        missing = [(case, trial) for case, trial in wanted if (case.id, trial) not in finished]
+        if run.spec.replay is not None and run.spec.replay.turns is Turns.EACH:
+            yield missing
+        else:
+            yield from ([one] for one in missing)
+
+
+async def _attempt(run: Run, case: Case, trial: int, target: Target, store: AttemptStore, caller: Caller) -> _Done:
+    # Trials differ in their seed, or a provider that honours it would give the same answer each time.
+    seed = None if run.spec.seed is None else run.spec.seed + trial
+    key = _cache_key(run, case, trial, seed, target)
+    if key is not None:
+        known = store.cached([key]).get(key)
+        if known is not None:
+            # A hit took no call and no time; its tokens stay, because they say what the answer is made of.
+            hit = {"case_id": case.id, "trial": trial, "cached": True, "sends": 0, "latency_ms": None}
+            return _Done(known.model_copy(update=hit), None)
+    # A replay makes several calls in one attempt, and manages gate, budget and retries for each of them.
+    by_steps = getattr(target, "attempt_by_steps", None)
+    attempt = await (by_steps(caller, case, trial, seed) if by_steps else caller.call(target, case, trial, seed))
+    return _Done(attempt, key if attempt.error is None else None)
+
+
+def _cache_key(run: Run, case: Case, trial: int, seed: int | None, target: Target) -> str | None:
+    """The whole request, and the trial: a repeated question is asked anew, or trials would measure nothing."""
+    request = getattr(target, "request", None)
+    if not run.spec.cache or request is None:
+        return None
+    return content_hash({"target": target.identity, "request": request(case, seed), "trial": trial})
+
+
+CALLS_OF_A_JUDGE = 4
+"""A metric may ask its judge a few times, a repair included: that many deadlines of one call."""
+STORE_SECONDS = 0.1
+"""Measurements of plain code are stored so often: a crash costs no more work than that, and progress is seen."""
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """What measures: the metrics, the judge where one is needed, and what may be spent on it."""
+
+    metrics: Sequence[NamedMetric]
+    judge: Judge | None
+    budget: Budget
+    deadline: float
+    limit: Limit
+
+
+async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
+    """Measure what is not measured yet."""
+    waiting = store.unmeasured(run.id, [metric.name for metric in scoring.metrics])
+
+    # An entry of the batch is one attempt: progress counts attempts whose metrics are all there.
+    async def write(batch: Sequence[list[Scored]]) -> None:
+        await store.record_scores(run.id, [scored for item in batch for scored in item], len(batch))
+
+    if scoring.judge is None:
+        await _score_in_turn(waiting, scoring, write)
+        return
+    journal: Journal[list[Scored]] = Journal(write)
+
+    async def work() -> None:
+        # The workers share one iterator over what is unmeasured.
+        for case, attempt in waiting:
+            await journal.add(await _measure_attempt(case, attempt, scoring))
+
+    try:
+        await together(work() for _ in range(run.spec.concurrency))
+    finally:
+        await journal.close()
+
+
+async def _score_in_turn(
+    waiting: Iterable[tuple[Case, Attempt]],
+    scoring: Scoring,
+    write: Callable[[Sequence[list[Scored]]], Awaitable[None]],
+) -> None:
+    """Measure by metrics that ask no judge and so never wait; store a few times a second, where a cancelled run stops."""
+    batch: list[list[Scored]] = []
+    began = monotonic()
+    for case, attempt in waiting:
+        batch.append(await _measure_attempt(case, attempt, scoring))
+        if monotonic() - began >= STORE_SECONDS:
+            await write(batch)
+            batch, began = [], monotonic()
+    if batch:
+        await write(batch)
+
+
+async def _measure_attempt(case: Case, attempt: Attempt, scoring: Scoring) -> list[Scored]:
+    todo = [metric for metric in scoring.metrics if metric.name not in attempt.measurements]
+    return [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, scoring)) for m in todo]
+
+
+async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
+    if not named.judged or scoring.judge is None:
+        return await _measure_here(named, case, attempt, scoring)
+    limit = scoring.deadline * CALLS_OF_A_JUDGE
+    # Reserved before the call: calls that run at the same time must not all fit into the same rest of the budget.
+    await scoring.budget.reserve()
+    spent = Usage()
+    try:
+        async with asyncio.timeout(limit):
+            measurement = await measure(named.metric, case, attempt, scoring.judge)
+        spent = measurement.usage
+    except TimeoutError:
+        return Measurement.error(f"the judge gave no answer within {limit:g} s")
+    finally:
+        scoring.budget.settle(spent)
+    return measurement
+
+
+async def _measure_here(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
+    """Call a metric that needs no judge: plain code, which the limit interrupts."""
+    try:
+        with scoring.limit.around(Task(case.id, attempt.trial, named.name)):
+            return await measure(named.metric, case, attempt, scoring.judge)
+    except Overrun as problem:
+        return Measurement.error(problem.message)
+
+
+__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "MOST_TAKES", "is_alive", "is_dead", "new_owner"]
+
+# Twenty missed beats: a busy machine or a short outage of the database must not lose a run.
+LEASE_SECONDS = 20.0
+BEAT_SECONDS = 1.0
+MOST_TAKES = 2
+"""So often in a row a run is taken up whose server died before anything of it was stored; then it has failed."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from evergold.build import manifest as manifests
 from evergold.build.check_split import MOST_UNGROUNDED, CheckLimits, SplitPart, check_split
 from evergold.build.findings import Finding, Report
-from evergold.build.profile import Profile, drift, total_variation
+from evergold.build.look import Profile, drift, total_variation
 from evergold.model.build import Manifest
 
 __all__ = ["MOST_UNGROUNDED", "CheckLimits", "check"]

@@ -1,27 +1,49 @@
-"""One split file against its schema and the manifest: every record whole, every id once, the file the one that is pinned."""
+"""One split file against its schema and the manifest: every record whole, every id once, the file the one that is pinned.
+
+Compare what a record names as its source with the sources of its contexts.
+
+A record that names the document it was made from (`metadata.source_path`, or `document` where that is a file) has at least
+one context from it, and a citation names the source of a context. Documents are compared by their file name without ending,
+page and folder: `raw/2510.25529.pdf` and `processed/2510.25529.txt#page=28` are the same document.
+
+Check many records at once for anything that the careful reader would have to look at.
+
+Nearly every record of nearly every build is sound. So what a check asks of a record is asked of a block of them first, column by
+column. Only where the answer is no does `check.py` look at the block again, record by record, and say which and why.
+"""
 
 import hashlib
 import io
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import chain
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
+import orjson
 
 from evergold.build import manifest as manifests
 from evergold.build.diff import read_record
 from evergold.build.findings import Finding
 from evergold.build.grounding import GroundingSample
-from evergold.build.offline_records import is_utf8, read_blocks
-from evergold.build.profile import Profile
+from evergold.build.look import Profile
+from evergold.build.offline_records import SeenIds, fingerprint, is_utf8, read_blocks
 from evergold.build.records import (
+    CITATIONS,
     INPUTS,
     REFERENCES,
+    CitedSource,
+    Metadata,
     decode_case,
     first_text,
+    is_label,
     record_type,
     require_texts,
     shape_of,
@@ -29,12 +51,132 @@ from evergold.build.records import (
     tags_of_all,
     unknown_markers,
 )
-from evergold.build.seen import SeenIds, fingerprint
-from evergold.build.sound import Soundness
-from evergold.build.source_match import source_problem
 from evergold.build.splits import ALIGNED, Kind
 from evergold.errors import BadInput
 from evergold.model.build import FileEntry
+
+# An ending begins with a letter: in `2510.25529` the digits after the dot are part of the name.
+_ENDING = re.compile(r"\.[A-Za-z]\w{0,5}$")
+
+
+def source_problem(record: Any) -> str | None:
+    """What does not match in a record; None where everything matches, or nothing can be compared."""
+    sources = getattr(record, "sources", None)
+    if not isinstance(sources, list) or not sources or not getattr(record, "contexts", None):
+        return None
+    # Titles and row numbers are no locations; without any location there is nothing to compare.
+    known = {document_of(source) for source in sources if is_location(source)}
+    if not known:
+        return None
+    name, path = _document(getattr(record, "metadata", None))
+    if path and document_of(path) not in known:
+        return f"none of its {len(sources)} contexts comes from {name} {path!r}; the first is from {sources[0]!r}"
+    # Both names occur: of the record, and of the answer alone.
+    for field in CITATIONS:
+        for citation in getattr(record, field, None) or ():
+            problem = _cited_wrongly(citation, record, known)
+            if problem:
+                return f"{field}: {problem}"
+    return None
+
+
+@lru_cache(maxsize=4096)
+def document_of(source: str) -> str:
+    """The name of a document, however its page, folder and ending are written."""
+    path = re.split(r"[#?]", unquote(source), maxsplit=1)[0].replace("\\", "/").rstrip("/")
+    name = path.rpartition("/")[2].casefold()
+    return _ENDING.sub("", name) or name
+
+
+@lru_cache(maxsize=4096)
+def is_location(source: str) -> bool:
+    """Whether a source is a path or an address; the number of a row or a title cannot be compared with one."""
+    return bool("/" in source or "\\" in source or "#" in source or _ENDING.search(source))
+
+
+def _document(metadata: Any) -> tuple[str, str]:
+    """The key and the value of the metadata that name the document of a record."""
+    if not isinstance(metadata, Metadata):
+        return "", ""
+    path = _text(metadata.source_path)
+    if path:
+        return "metadata.source_path", path
+    document = _text(metadata.document)
+    return ("metadata.document", document) if is_location(document) else ("", "")
+
+
+def _cited_wrongly(citation: CitedSource, record: Any, known: set[str]) -> str | None:
+    source = _text(citation.source) if isinstance(citation, CitedSource) else ""
+    if not is_location(source):
+        return None
+    if document_of(source) not in known:
+        return f"{source!r} is the source of no context"
+    marker = bytes(citation.marker).decode()
+    if marker.isdigit() and is_label(marker, record.contexts) and int(marker) <= len(record.sources):
+        own = record.sources[int(marker) - 1]
+        if is_location(own) and document_of(own) != document_of(source):
+            return f"[{marker}] names {source!r}, its context comes from {own!r}"
+    return None
+
+
+def _text(raw: msgspec.Raw) -> str:
+    """A JSON text; empty for anything else."""
+    if not raw or memoryview(raw)[0] != ord('"'):
+        return ""
+    return str(orjson.loads(memoryview(raw)))
+
+
+_first = itemgetter(0)
+
+
+class Soundness:
+    """Proves that records of one split are sound; that it cannot prove it says nothing yet."""
+
+    def __init__(self, fields: Mapping[str, Kind], decode: Callable[[bytes], Any]) -> None:
+        self._decode = decode
+        read = [name for name in (*INPUTS, *REFERENCES) if name in fields]
+        self._read = [attrgetter(name) for name in read]
+        self._texts = [attrgetter(name) for name, kind in fields.items() if kind == "text" and name not in read]
+        self._contexts = [attrgetter(name) for name, kind in fields.items() if kind == "contexts"]
+        self._aligned = [attrgetter(name) for name in ALIGNED if name in fields]
+        self._reference = next((attrgetter(name) for name in REFERENCES if name in fields), None)
+        self._cited = attrgetter("contexts") if fields.get("contexts") == "contexts" else None
+
+    def records(self, lines: Sequence[bytes]) -> list[Any] | None:
+        """The records of these lines, or None if any of them needs a closer look."""
+        try:
+            records = list(map(self._decode, lines))
+        except (ValueError, RecursionError):
+            return None
+        # The cheapest tests first; the conjunction ends at the first that fails.
+        is_sound = (
+            all(_are_texts(list(map(field, records))) for field in self._texts)
+            and all(_are_texts(list(chain.from_iterable(map(field, records)))) for field in self._contexts)
+            and all(all(map(str.strip, map(field, records))) for field in self._read)
+            and self._are_aligned(records)
+            and self._are_cited_well(records)
+            and not any(map(source_problem, records))
+        )
+        return records if is_sound else None
+
+    def _are_aligned(self, records: Sequence[Any]) -> bool:
+        lengths = [list(map(len, map(field, records))) for field in self._aligned]
+        if all(one == lengths[0] for one in lengths):
+            return True
+        # An empty list is aligned with anything, as in `record._require_alignment`.
+        return all(len(set(sizes) - {0}) <= 1 for sizes in zip(*lengths, strict=True))
+
+    def _are_cited_well(self, records: Sequence[Any]) -> bool:
+        if self._reference is None or self._cited is None:
+            return True
+        pairs = zip(map(self._reference, records), map(self._cited, records), strict=True)
+        return not any("[" in reference and unknown_markers(reference, contexts) for reference, contexts in pairs)
+
+
+def _are_texts(values: Sequence[msgspec.Raw]) -> bool:
+    # All first bytes in one string: whatever is left after removing quotation marks begins no text.
+    return not bytes(map(_first, map(memoryview, values))).translate(None, b'"')  # type: ignore[arg-type]
+
 
 MOST_UNGROUNDED = 0.4
 """The judge finds no support for 24 to 25 % of restated sentences that people call supported (`docs/offline-judge.md`). Of 50

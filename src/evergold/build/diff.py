@@ -12,7 +12,7 @@ import msgspec
 from evergold.build import manifest as manifests
 from evergold.errors import BadInput, NotFound
 from evergold.model.build import Manifest
-from evergold.model.ident import canonical_json
+from evergold.model.values import canonical_json
 
 # The revision is a hash of the other fields: it changes whenever one of them does, and says nothing more.
 _DERIVED = frozenset({"rev"})

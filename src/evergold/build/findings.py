@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 from xml.etree import ElementTree
 
-from evergold.text.xml import xml_text
+from evergold.text.words import xml_text
 
 Outcome = Literal["passed", "failed", "not measured"]
 # Examples per finding; the count is always whole.

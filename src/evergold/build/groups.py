@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, CaseKind
-from evergold.model.ident import unit_interval
+from evergold.model.values import unit_interval
 
 KEYS = ("auto", "session", "document", "repository", "trace", "user", "none")
 _NATURAL: Mapping[CaseKind, str] = {

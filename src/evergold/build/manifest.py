@@ -17,10 +17,10 @@ import orjson
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.journal import recover
+from evergold.formats.atomic import recover
 from evergold.model.build import Manifest
 from evergold.model.faults import first_fault
-from evergold.model.ident import content_hash
+from evergold.model.values import content_hash
 from evergold.storage import is_url, location, normal
 
 CASE_SCHEMA = "evergold-case"

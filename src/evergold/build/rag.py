@@ -22,7 +22,9 @@ from evergold.build.offline_records import (
     BLOCK_BYTES,
     Block,
     Refusal,
+    SeenIds,
     bare_line,
+    fingerprint,
     is_utf8,
     open_source,
     read_blocks,
@@ -30,7 +32,6 @@ from evergold.build.offline_records import (
     shown,
     state_of,
 )
-from evergold.build.seen import SeenIds, fingerprint
 from evergold.build.spec import RagSpec
 from evergold.build.split_records import Excluded, RecordRouter
 from evergold.build.splits import Split

@@ -15,14 +15,24 @@ from uuid import NAMESPACE_URL, uuid5
 import orjson
 
 from evergold.build import manifest as manifests
-from evergold.build.clusters import KEEP, ONE, REPEATS, Clusters, clusters_of, report_of, without_repeats
+from evergold.build.clusters import (
+    KEEP,
+    ONE,
+    REPEATS,
+    SHOWN,
+    Clusters,
+    clusters_of,
+    near_duplicates,
+    overlaps,
+    report_of,
+    without_repeats,
+)
 from evergold.build.groups import Dealing, deal, group_key, require_groups
-from evergold.build.leaks import SHOWN, near_duplicates, overlaps
 from evergold.errors import BadInput, Conflict, Incomplete, unknown
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Case, CaseStatus
-from evergold.model.ident import canonical_json, content_hash
+from evergold.model.values import canonical_json, content_hash
 
 LEAKS = ("report", "fail", "ignore")
 EXCLUDED = "excluded"

@@ -16,7 +16,7 @@ from evergold.build.findings import Finding, Report
 from evergold.model.build import FileEntry, Manifest
 from evergold.model.case import Case, written_case
 from evergold.model.faults import faults_of
-from evergold.model.ident import content_hash
+from evergold.model.values import content_hash
 
 PINNED = ("source", "rejected_records", "excluded_cases")
 SCHEMA_FILE = "schema.json"

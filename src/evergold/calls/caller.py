@@ -2,20 +2,251 @@
 
 Whoever puts cases to a target does it here, so that a 429 slows down everybody who shares the gate, and a target that
 breaks its promise not to raise fails its own case and nothing else.
+
+A call that failed, as data: a class the retry policy knows, one line, and when to call again.
+
+Decide which errors are retried, how often and after how long: by the class of the error, never by its words.
+
+| class                                   | why                                       | tried again           |
+|-----------------------------------------|-------------------------------------------|-----------------------|
+| rate_limit                              | the server asks to be called later        | yes, all calls slow down |
+| server, connection                      | a bad moment                              | yes                   |
+| timeout, malformed                      | perhaps a bad moment                      | once                  |
+| auth, quota, unknown_model              | no call of this run can succeed           | no: the run stops     |
+| everything else                         | this case fails, the others go on         | no                    |
+
+Limit the calls under way: more while they succeed, half as many after a 429, none while asked to wait.
+
+The limit starts small and grows by one with every success until the first refusal; after that by one per round of
+successes. Calls that were already under way when the limit was halved do not halve it again: one burst is one signal.
+
+Results become durable in batches: what finished while one commit was under way is the next commit.
+
+`add` returns when the item is on disk, so a worker that waits for it never has more than one result at risk, and twenty
+workers share one fsync instead of paying for twenty.
 """
 
 import asyncio
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from random import Random
 from time import perf_counter
+from types import TracebackType
+from typing import Any, Generic, TypeVar
 
 from evergold.calls.budget import Budget
-from evergold.calls.failures import failed
-from evergold.calls.gate import Gate
-from evergold.calls.retry import FATAL, RetryPolicy
 from evergold.errors import EvergoldError
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
 from evergold.seams import Target
+
+_LONGEST_LINE = 500
+
+
+@dataclass(frozen=True)
+class Failure:
+    error_class: str
+    message: str
+    retry_after: float | None = None
+
+
+def failed(case: Case, trial: int, error_class: str, error: str, retry_after: float | None = None) -> Attempt:
+    """An attempt whose call failed. One line, and no longer than a line should be."""
+    line = " ".join(error.split())[:_LONGEST_LINE] or error_class
+    return Attempt(case_id=case.id, trial=trial, error=line, error_class=error_class, retry_after=retry_after)
+
+
+def classified(status: int, code: Any, message: str, headers: Mapping[str, str]) -> Failure:
+    """What a refusal of an OpenAI-compatible endpoint means for this call and for the others."""
+    if status == 429:
+        # OpenAI answers 429 for an empty account too; waiting does not fill it.
+        if code == "insufficient_quota":
+            return Failure("quota", message)
+        return Failure("rate_limit", message, retry_after(headers))
+    if status in (401, 403):
+        return Failure("auth", message)
+    if status == 404:
+        return Failure("unknown_model", message)
+    # 408 and 409 are what the OpenAI clients retry as well: a timeout and a lock on the server's side.
+    if status >= 500 or status in (408, 409):
+        return Failure("server", message, retry_after(headers))
+    return Failure("bad_request", message)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds from `retry-after-ms` or `retry-after`, which is a number or an HTTP date."""
+    from email.utils import parsedate_to_datetime
+    from time import time
+
+    # `retry-after-ms` is what Azure and OpenAI add, more precise than whole seconds, so it wins.
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        raw = headers.get(name)
+        if raw is None:
+            continue
+        try:
+            return max(0.0, float(raw) * scale)
+        except ValueError:
+            pass
+        try:
+            return max(0.0, parsedate_to_datetime(raw).timestamp() - time())
+        except ValueError:
+            continue
+    return None
+
+
+Reply = TypeVar("Reply")
+
+FATAL = frozenset({"auth", "quota", "unknown_model"})
+_ONCE = frozenset({"timeout", "malformed"})
+_OFTEN = frozenset({"rate_limit", "server", "connection"})
+
+
+@dataclass
+class RetryPolicy:
+    """Exponential backoff with equal jitter (half to whole of the ceiling); a server's `Retry-After` wins over it."""
+
+    tries: int = 5
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+    dice: Random = field(default_factory=Random)
+
+    def wait(self, error_class: str | None, sent: int, retry_after: float | None) -> float | None:
+        """Seconds to wait before sending again, or None when this was the last try."""
+        allowed = self.tries if error_class in _OFTEN else min(2, self.tries) if error_class in _ONCE else 1
+        if sent >= allowed:
+            return None
+        if retry_after is not None:
+            # A server that asks for more than the longest wait is down for this run: the case fails instead of blocking
+            # a slot.
+            return retry_after if retry_after <= self.longest_wait else None
+        ceiling = min(self.longest_wait, self.first_wait * 2 ** (sent - 1))
+        return self.dice.uniform(ceiling / 2, ceiling)
+
+
+async def retried(
+    policy: RetryPolicy, call: Callable[[], Awaitable[Reply]], failure_of: Callable[[Reply], Failure | None]
+) -> Reply:
+    """Call until a reply is no failure or the policy gives up; the last reply either way."""
+    for sent in count(1):
+        reply = await call()
+        failure = failure_of(reply)
+        wait = policy.wait(failure.error_class, sent, failure.retry_after) if failure else None
+        if wait is None:
+            break
+        await asyncio.sleep(wait)
+    return reply
+
+
+_START = 8
+
+
+class Gate:
+    """`async with gate:` around one call, then `succeeded()` or `refused(...)`."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.limit = float(min(_START, most))
+        self.active = 0
+        self.backoffs = 0
+        self._grown = False
+        self._ignore = 0
+        self._closed_until = 0.0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    async def __aenter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        # A woken call tests again: another may have entered between the wake-up and this line.
+        while self.active >= int(self.limit) or loop.time() < self._closed_until:
+            turn = loop.create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                # The turn may have been given to this call already; it passes on to the next in line.
+                self._wake()
+                raise
+        self.active += 1
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.active -= 1
+        self._wake()
+
+    def succeeded(self) -> None:
+        if self.limit < self.most:
+            # 1 / limit for each success is one more slot per round of `limit` calls (additive increase, as in TCP).
+            self.limit = min(self.most, self.limit + (1 / self.limit if self._grown else 1))
+        self._ignore = max(0, self._ignore - 1)
+
+    def refused(self, wait: float) -> None:
+        """A call met a rate limit: shrink once per burst, and send nothing for `wait` seconds."""
+        loop = asyncio.get_running_loop()
+        if wait > 0:
+            self._closed_until = max(self._closed_until, loop.time() + wait)
+            # The timer may fire a little early by the loop's clock; a millisecond later the gate is open.
+            loop.call_at(self._closed_until + 0.001, self._wake)
+        if self._ignore > 0:
+            self._ignore -= 1
+            return
+        self._grown = True
+        self.backoffs += 1
+        self.limit = max(1.0, self.limit / 2)
+        # Calls that are under way were sent before the limit shrank: their refusals are the same signal.
+        self._ignore = max(0, self.active - 1)
+
+    def _wake(self) -> None:
+        if asyncio.get_running_loop().time() < self._closed_until:
+            return
+        free = int(self.limit) - self.active
+        while self._waiting and free > 0:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                free -= 1
+
+
+T = TypeVar("T")
+
+
+class Journal(Generic[T]):
+    def __init__(self, write: Callable[[Sequence[T]], Awaitable[None]]) -> None:
+        self._write = write
+        self._items: list[T] = []
+        self._next: asyncio.Future[None] | None = None
+        self._writing: asyncio.Task[None] | None = None
+
+    async def add(self, item: T) -> None:
+        """Hand over one result; returns after the commit that holds it, or raises what stopped it."""
+        self._items.append(item)
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_future()
+        waiting = self._next
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._drain())
+        # The future is shared by all items of a commit: cancelling one caller must not cancel it for the others.
+        await asyncio.shield(waiting)
+
+    async def close(self) -> None:
+        """Wait for the commit under way, also when the run itself was cancelled."""
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+
+    async def _drain(self) -> None:
+        while self._items:
+            items, self._items = self._items, []
+            waiting, self._next = self._next, None
+            assert waiting is not None
+            try:
+                await self._write(items)
+            except Exception as problem:
+                waiting.set_exception(problem)
+                # Marks the exception as seen: a caller that was cancelled never awaits it, and asyncio would log it.
+                waiting.exception()
+            else:
+                waiting.set_result(None)
 
 
 class TargetUnusable(EvergoldError):

@@ -8,13 +8,12 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evergold.calls.endpoints import Endpoint
-from evergold.calls.failures import failed
-from evergold.calls.openai_client import CallFailed, OpenAIClient, token_counts
-from evergold.calls.prices import cost
+from evergold.calls.budget import cost
+from evergold.calls.caller import failed
+from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, token_counts
 from evergold.model.case import Case, CaseKind
-from evergold.model.ident import content_hash
 from evergold.model.run import Attempt, Usage
+from evergold.model.values import content_hash
 
 BATCH = 64
 LARGEST = 1e30

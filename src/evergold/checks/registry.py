@@ -2,10 +2,8 @@
 
 from evergold import plugins
 from evergold.checks.answered import Answered
-from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson
-from evergold.checks.grounded import Grounded
-from evergold.checks.signals import NotGivenUp, NotHandedOver, NotRepeated
-from evergold.checks.substance import Substance
+from evergold.checks.builtin import Finished, Grounded, LanguageMatch, NoSecret, ToolOk, ValidJson
+from evergold.checks.signals import NotGivenUp, NotHandedOver, NotRepeated, Substance
 from evergold.settings import Settings
 
 

@@ -6,8 +6,8 @@ from evergold.checks.calling import CheckFailed
 from evergold.checks.own import JudgeCheck
 from evergold.judge.daily import DailyBudget, ask_now
 from evergold.model.checking import CheckResult, Turn
-from evergold.model.ident import unit_interval
 from evergold.model.judging import Question
+from evergold.model.values import unit_interval
 from evergold.seams import Judge
 
 TEN = 10.0

@@ -8,8 +8,8 @@ from evergold.checks.calling import CheckFailed, as_result
 from evergold.checks.own import JudgeCheck
 from evergold.checks.rubric import JudgeRoom
 from evergold.model.checking import Checked, CheckResult, Turn
-from evergold.model.ident import content_hash
 from evergold.model.trace import ScoreSource
+from evergold.model.values import content_hash
 from evergold.overdue import PLUGIN_SECONDS, Overdue, call_within
 from evergold.plugins import is_foreign
 from evergold.seams import Check

@@ -7,8 +7,7 @@ import click
 from evergold.cli.options import PathOrUrl, json_flag, open_without_database, open_workspace
 from evergold.cli.output import echo, emit_json, print_result, progress, table
 from evergold.model.access import Role
-from evergold.model.alert import Alert, DeliveryStatus
-from evergold.model.operations import DatabaseStatus
+from evergold.model.operations import Alert, DatabaseStatus, DeliveryStatus
 from evergold.workspace.backups import STEPS, BackupReport
 
 

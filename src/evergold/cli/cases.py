@@ -11,7 +11,7 @@ import orjson
 from evergold.cli.options import A_PATH, cluster_option, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, table
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.storage import matching
 from evergold.store.cases import CaseFilter
 from evergold.workspace.naming import file_name

@@ -8,7 +8,7 @@ import click
 
 from evergold.cli.options import A_PATH, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, print_result, progress, table
-from evergold.curate.explain import Explanation
+from evergold.curate.classify import Explanation
 from evergold.errors import BadInput
 from evergold.model.checking import Checked
 from evergold.model.remark import ShownRemark
@@ -18,7 +18,7 @@ from evergold.workspace import Workspace
 if TYPE_CHECKING:
     # Loading these takes as long as a small curation.
     from evergold.checks.stage import CheckReport
-    from evergold.model.policy_trial import PolicyTrial, Proportion
+    from evergold.model.policy import PolicyTrial, Proportion
 
 NOTHING_NEW = "no new scores, corrections or turns of a session; --backfill judges all of history again"
 SHOWN_DIFFERENCES = 10

@@ -9,10 +9,10 @@ import click
 from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, combine_options, json_flag, open_without_database
 from evergold.cli.output import echo, emit_json, progress, table
 from evergold.extract.agents.boundaries import TRAILERS
-from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
+from evergold.extract.history import HistoryRules
+from evergold.extract.ranges import HunkContext, Side
 from evergold.extract.run import HistoryQuery, Summary
-from evergold.extract.spans import HunkContext, Side
 from evergold.storage import matching
 from evergold.workspace.flows import Destination, SessionQuery, SidekickQuery
 

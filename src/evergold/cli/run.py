@@ -13,8 +13,7 @@ import orjson
 from evergold.cli.options import PathOrUrl, cluster_option, combine_options, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, progress, table
 from evergold.errors import BadInput
-from evergold.model.replay import OnUnrecorded, Replay, Turns
-from evergold.model.run import Run, RunSpec, RunStatus
+from evergold.model.run import OnUnrecorded, Replay, Run, RunSpec, RunStatus, Turns
 from evergold.workspace import Workspace
 
 CONTEXT = "context"

@@ -10,8 +10,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from evergold.curate.detectors import CORRECTION_SCORE, VALUES, ValueDetector
-from evergold.curate.guarded import Called, guarded
+from evergold.curate.detectors import CORRECTION_SCORE, VALUES, Called, ValueDetector, guarded
 from evergold.model.remark import Remark, RemarkKind
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector

@@ -2,6 +2,8 @@
 
 A logistic regression whose weights stand in `remark_weights.json`, a line a feature; `scripts/fit_remarks.py` fits them. The
 admission of the next answer ("you are right, …") is weighed apart: it is nearly unheard of after a message that is no remark.
+
+Plain words for the features of remarks: how the evidence of a remark is shown to people.
 """
 
 import json
@@ -11,11 +13,92 @@ from importlib.resources import files
 from math import exp
 
 from evergold.curate.remark_features import MessageFeatures, see
-from evergold.curate.remark_rules import asks_for, is_no_remark, left_of_alarm, of_topic_left_out
-from evergold.curate.remark_strength import chooses, is_hint, rests_on_words, speaks_of_answer
-from evergold.curate.remark_words import PLAIN_WORDS
-from evergold.model.admission import admits, agrees, regrets
-from evergold.model.remark import RemarkKind
+from evergold.curate.remark_rules import (
+    asks_for,
+    chooses,
+    is_hint,
+    is_no_remark,
+    left_of_alarm,
+    of_topic_left_out,
+    rests_on_words,
+    speaks_of_answer,
+)
+from evergold.model.remark import RemarkKind, admits, agrees, regrets
+
+PLAIN_WORDS = {
+    "cue:thanks": "thanks",
+    "cue:praise": "praises",
+    "cue:affirms": "affirms",
+    "cue:declines": "wants another one",
+    "cue:harmless": "a courtesy",
+    "cue:own_fault": "blames itself",
+    "cue:denial": "says no",
+    "cue:wrong_of_answer": "calls the answer wrong",
+    "cue:wrong": "speaks of a mistake",
+    "cue:wrong_opens": "opens with a verdict",
+    "cue:fails": "says that it does not work",
+    "cue:i_said": "says what was asked for",
+    "cue:i_meant": "says what was meant",
+    "cue:should_be": "says what should be",
+    "cue:source": "names a source",
+    "cue:you_did": "names a fault",
+    "cue:opposite": "says that it is the other way round",
+    "cue:again": "asks again",
+    "cue:doubts": "doubts",
+    "cue:states": "states",
+    "cue:though": "objects",
+    "cue:actually": "sets it right",
+    "cue:asks": "asks",
+    "cue:orders": "gives an order",
+    "cue:wants": "wants something",
+    "cue:opinion": "has an opinion",
+    "cue:condition": "makes a condition",
+    "cue:laughs": "laughs",
+    "cue:angry": "is angry",
+    "cue:human": "asks for a person",
+    "cue:gives_up": "gives up",
+    "cue:understands_nothing": "was not understood",
+    "question": "is a question",
+    "exclaims": "exclaims",
+    "shouts": "is in capitals",
+    "short": "is short",
+    "words": "has many words",
+    "long": "is long",
+    "reply_asks": "the answer asked",
+    "denial_answers": "says no to a question of the answer",
+    "denied_word": "denies words of the answer",
+    "said_before": "says words of the question again",
+    "number_said_before": "says a number of the question again",
+    "other_number": "gives another number",
+    "same_number": "has a number of the answer",
+    "of_answer": "has words of the answer",
+    "of_question": "has words of the question",
+    "novel": "has new words",
+    "respelled": "spells a word of the answer otherwise",
+    "repeats": "is the question again",
+    "bare_value": "is a bare value",
+    "quotes_answer": "quotes the answer",
+    "states_other_number": "states another number",
+    "states_of_answer": "states something about words of the answer",
+    "denial_states": "says no and states",
+    "denial_number": "says no and gives a number",
+    "doubt_asked": "asks whether it is so",
+    "wrong_asked": "asks about a mistake",
+    "contrast": "denies a word and gives another",
+    "no_answer": "there was no answer",
+    "order_restates": "orders the same again",
+    "replaces_number": "replaces a number of the answer",
+    "own_change": "changes a value of its own",
+    "plain_denial": "only says no",
+    "plain_wrong": "only calls it wrong",
+    "gives_value": "gives something that the answer lacks",
+    "wrong_and_value": "calls it wrong and says what is right",
+    "denial_and_value": "says no and what is right",
+    "reply_asks_open": "the answer asked for something",
+    "many_words": "has many words",
+    "opinion_answers": "answers with an opinion",
+    "answer_has_none": "the answer had nothing to offer",
+}
 
 ALARMS = (RemarkKind.CORRECTION, RemarkKind.COMPLAINT)
 THRESHOLD = 0.5  # of an alarm; below it a message is no correction and no complaint

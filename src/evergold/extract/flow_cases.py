@@ -12,20 +12,34 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from evergold.errors import BadInput
-from evergold.extract.approval import is_merge_approval, read_approval
 from evergold.extract.base_commit import Base, derive_base
 from evergold.extract.diff import FileDiff, parse_diff
-from evergold.extract.evidence import evidence_of
-from evergold.extract.extracted import DATASET, Extracted, Wanted
-from evergold.extract.fingerprint import with_proof
-from evergold.extract.golden import Golden, golden_of
-from evergold.extract.ranking import PathRanking, PathSource, RangeRanking, RangeSource, paths_of
-from evergold.extract.spans import HunkContext, Side, spans_of
-from evergold.extract.split import Segment, split
-from evergold.extract.tools import seen_in_arguments, seen_in_result
+from evergold.extract.golden import (
+    DATASET,
+    Extracted,
+    Golden,
+    Segment,
+    Wanted,
+    golden_of,
+    is_merge_approval,
+    read_approval,
+    split,
+)
+from evergold.extract.ranges import (
+    HunkContext,
+    PathRanking,
+    PathSource,
+    RangeRanking,
+    RangeSource,
+    Side,
+    paths_of,
+    spans_of,
+    with_proof,
+)
+from evergold.extract.tools import evidence_of, seen_in_arguments, seen_in_result
 from evergold.model.case import Case, CaseKind, LineRange, Provenance
+from evergold.model.faults import Rejected
 from evergold.model.flow import Action, Flow
-from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
 
 RANK_QUERY = "ranked_repo_summary"

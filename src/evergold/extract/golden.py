@@ -3,13 +3,126 @@
 The diff shown at the first merge of a flow is the work of the case. At a second merge it is cumulative: it repeats the
 first. Where the app recorded the diff since the last review, and that review was the merge before, that is the answer; else
 the changes already merged are taken out of the cumulative one.
+
+A request to merge, and what came of it: the boundary at which a flow is cut into cases.
+
+A flow → its segments: one per merge that was approved.
+
+A rejected, pending or failed approval closes nothing: the work went on, and what was done before it belongs to the case
+that was approved in the end. `all_approvals` closes at every request instead. Actions after the last boundary belong to
+no case.
+
+The result of an extraction: cases, and the reasons why something made none.
 """
 
+import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import orjson
 
 from evergold.extract.base_by_content import Step, steps_between
 from evergold.extract.diff import ChangeType, FileChange, FileDiff, Hunk, parse_diff
-from evergold.extract.split import Segment
+from evergold.formats.dataset_pair import PairLines
+from evergold.model.case import Case
+from evergold.model.flow import Action, Flow
+
+MERGE_APPROVAL = "user_request.approve.merge"
+
+_OBJECT_ID = re.compile(r"\b[0-9a-f]{7,64}\b")
+
+
+class Approval(NamedTuple):
+    """`diff` shows all the work so far, `since_last_review` the part since the review before this one."""
+
+    action_id: str
+    approved: bool
+    diff: str
+    since_last_review: str
+    source_branch: str | None
+    target_branch: str | None
+    named_objects: tuple[str, ...]
+
+
+def is_merge_approval(action: Action) -> bool:
+    return action.type == MERGE_APPROVAL
+
+
+def read_approval(action: Action) -> Approval:
+    info = _object(action.params.get("mergeApprovalInfo"))
+    result = _result(action.result)
+    # Both spellings of these keys occur.
+    chosen = _object(result.get("Params", result.get("params"))).get("targetBranch")
+    return Approval(
+        action_id=action.id,
+        approved=action.status == "complete"
+        and not action.error
+        and result.get("Approved", result.get("approved")) is True,
+        # Some actions have the diff among their own parameters instead of in `mergeApprovalInfo`.
+        diff=_text(info.get("diff")) or _text(action.params.get("diff")) or "",
+        since_last_review=_text(info.get("diffSinceLastReview"))
+        or _text(action.params.get("diffSinceLastReview"))
+        or "",
+        source_branch=_text(info.get("sourceBranch")) or _text(action.params.get("sourceBranch")),
+        target_branch=_text(chosen)
+        or _text(info.get("defaultTargetBranch"))
+        or _text(action.params.get("defaultTargetBranch")),
+        # The answer may name the merge commit in any of its fields; each candidate is proved before it is used.
+        named_objects=tuple(dict.fromkeys(_OBJECT_ID.findall(action.result or ""))),
+    )
+
+
+def _result(text: str | None) -> dict[str, Any]:
+    """The answer to the request; anything but a JSON object is no approval."""
+    try:
+        return _object(orjson.loads(text or ""))
+    except orjson.JSONDecodeError:
+        return {}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The actions of one case, its closing approval the last of them. `earlier` are the approvals that closed the
+    cases before it in the same flow; `reviews` are requests inside it that closed nothing."""
+
+    index: int
+    actions: tuple[Action, ...]
+    approval: Approval
+    reviews: tuple[Approval, ...] = ()
+    earlier: tuple[Approval, ...] = ()
+
+    @property
+    def case_id(self) -> str:
+        return self.approval.action_id
+
+
+def split(flow: Flow, all_approvals: bool = False) -> list[Segment]:
+    """Segments in order; `flow.actions` are ordered already."""
+    segments: list[Segment] = []
+    actions: list[Action] = []
+    reviews: list[Approval] = []
+    for action in flow.actions:
+        actions.append(action)
+        if not is_merge_approval(action):
+            continue
+        approval = read_approval(action)
+        if not (approval.approved or all_approvals):
+            reviews.append(approval)
+            continue
+        # The diff at a later merge repeats the earlier ones; they are needed to take their part out.
+        earlier = tuple(segment.approval for segment in segments)
+        segments.append(Segment(len(segments), tuple(actions), approval, tuple(reviews), earlier))
+        actions, reviews = [], []
+    return segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +201,28 @@ def _added(new: list[bytes], hunk: Hunk, change: FileChange) -> bytes:
 
 def _slice(lines: list[bytes], first: int, line: int, count: int) -> bytes:
     return b"".join(lines[line - first : line - first + count]) if count else b""
+
+
+DATASET = "context"
+
+Wanted = Callable[[str], bool]
+"""Whether a case of that id is to be made."""
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """A case, why it lacks what it lacks, what was odd about its rows, and what a reviewer wants to see beside it.
+
+    `lines`: its rows as bytes, where a worker has made them already.
+    """
+
+    case: Case
+    why_no_query: str = ""
+    why_no_base: str = ""
+    remarks: tuple[str, ...] = ()
+    evidence: dict[str, Any] | None = None
+    lines: PairLines | None = None
+
+
+class SkippedItem(str):
+    """The reason a commit or a session made no case."""

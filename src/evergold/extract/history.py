@@ -2,29 +2,134 @@
 
 The base needs no proof here, since the diff was made against it. Git does the bulk of the work in processes that are read as
 they go; everything else is a filter with a name.
+
+Choose the commits of a history that make a case, and the files of a commit that count.
+
+A commit that touches a hundred files, a revert or a refreshed lock file says nothing about what a task needed. Each rule can be
+set; whatever a rule leaves out is counted under its reason.
+
+A commit message → what it asks for, and what it cites.
+
+The words are the query. Trailers (`Signed-off-by:`, `Fixes:`) are no part of a task; they and the numbers of issues are kept
+beside it. Of a merge that only says which branch it merged, nothing is left to search with.
 """
 
+import re
 from collections.abc import Iterator
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evergold.errors import BadInput
 from evergold.extract.diff import FileDiff, parse_diff
-from evergold.extract.extracted import DATASET, Extracted, SkippedItem, Wanted
-from evergold.extract.filters import HistoryRules, counted_files, is_revert
-from evergold.extract.fingerprint import Head
-from evergold.extract.message import Message, read_message
-from evergold.extract.ranking import PathRanking, RangeSource
-from evergold.extract.spans import base_texts, spans_of
+from evergold.extract.golden import DATASET, Extracted, SkippedItem, Wanted
+from evergold.extract.ranges import Head, PathRanking, RangeSource, base_texts, spans_of
 from evergold.formats.dataset_pair import lines_of
 from evergold.model.case import Case, CaseKind, Provenance, RankedPath
-from evergold.model.ident import hash_bytes
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
+from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
 from evergold.repo.history import Commit, commits, diffs
 from evergold.spread import Spread
+
+VENDORED = ("vendor/*", "*/vendor/*", "third_party/*", "*/third_party/*", "node_modules/*", "*/node_modules/*")
+GENERATED = (
+    "*.min.js",
+    "*.min.css",
+    "*.map",
+    "*_pb2.py",
+    "*_pb2_grpc.py",
+    "*.pb.go",
+    "*.generated.*",
+    "*.snap",
+    "*/__snapshots__/*",
+    "dist/*",
+    "*/dist/*",
+)
+LOCK_FILES = (
+    "*.lock",
+    "*package-lock.json",
+    "*npm-shrinkwrap.json",
+    "*pnpm-lock.yaml",
+    "*go.sum",
+    "*Package.resolved",
+    "*.lockfile",
+)
+# Git's own wording, and the conventional-commit form `revert: …`.
+_REVERT = re.compile(r"(?:Revert|Reapply) \"|revert(?:s|ed)?\b[:(]|This reverts commit ", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class HistoryRules:
+    """`exclude` are globs over whole paths; a commit that touches more than `max_files` others is a bulk change."""
+
+    max_files: int = 20
+    exclude: tuple[str, ...] = field(default=(*VENDORED, *GENERATED, *LOCK_FILES))
+    keep_reverts: bool = False
+    min_words: int = 3
+    repository: str = ""
+
+    def is_excluded(self, path: str) -> bool:
+        return _matches_any(path, self.exclude)
+
+
+def is_revert(message: str) -> bool:
+    return _REVERT.search(message) is not None
+
+
+def counted_files(files: list[FileDiff], rules: HistoryRules) -> list[FileDiff]:
+    """The files that say something about the task; a file counts under its new name."""
+    # A file moved out of vendor/ is real work; one moved into it is not.
+    return [file for file in files if not rules.is_excluded(file.new_path or file.path)]
+
+
+# The same paths come again in thousands of commits.
+@lru_cache(maxsize=65536)
+def _matches_any(path: str, globs: tuple[str, ...]) -> bool:
+    return any(fnmatchcase(path, glob) for glob in globs)
+
+
+_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.+)")
+# `&#12;` is an HTML entity, `abc#12` an anchor; neither cites an issue.
+_ISSUE = re.compile(r"(?<![\w&])(?:#|GH-)(\d+)\b")
+_MERGE_SUBJECT = re.compile(r"Merge (?:pull request|branch|remote-tracking branch|tag|commit|PR)\b.*")
+# The look-behind keeps a run of blanks from being tried at each of its positions.
+_SPACES = re.compile(r"(?<![ \t])[ \t]+\n")
+
+
+class Message(NamedTuple):
+    query: str
+    issues: tuple[str, ...]
+    trailers: tuple[tuple[str, str], ...]
+
+
+def read_message(text: str) -> Message:
+    paragraphs = _SPACES.sub("\n", text.replace("\r\n", "\n").strip()).split("\n\n")
+    trailers: tuple[tuple[str, str], ...] = ()
+    # A message of one paragraph is its subject, even if it reads like a trailer (`fix: typo`).
+    if len(paragraphs) > 1 and (result := _trailers(paragraphs[-1])):
+        trailers = result
+        paragraphs.pop()
+    if paragraphs and _MERGE_SUBJECT.fullmatch(paragraphs[0].split("\n", 1)[0]):
+        rest = paragraphs[0].split("\n", 1)[1:]
+        paragraphs = [*rest, *paragraphs[1:]]
+    return Message("\n\n".join(paragraphs).strip(), tuple(dict.fromkeys(_ISSUE.findall(text))), trailers)
+
+
+def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
+    """The trailers of a last paragraph that holds nothing else; a folded line belongs to the one before."""
+    results: list[tuple[str, str]] = []
+    for line in paragraph.split("\n"):
+        if results and line.startswith((" ", "\t")):
+            results[-1] = (results[-1][0], f"{results[-1][1]} {line.strip()}")
+        elif match := _TRAILER.fullmatch(line):
+            results.append((match[1], match[2].strip()))
+        else:
+            return ()
+    return tuple(results)
+
 
 # A bound on memory: so many commits are held at a time.
 COMMITS_AT_ONCE = 2000

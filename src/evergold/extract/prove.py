@@ -7,9 +7,7 @@ counted and makes no row stale.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from evergold.extract.fingerprint import split_lines
-from evergold.extract.ranking import PathSource, RangeSource
-from evergold.extract.spans import text_hash
+from evergold.extract.ranges import PathSource, RangeSource, split_lines, text_hash
 from evergold.model.case import Case, LineRange
 from evergold.repo.git import Repo
 

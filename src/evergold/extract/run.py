@@ -2,28 +2,39 @@
 
 `run_extraction` is the loop every source shares: what the files in the folder already know is skipped, every case and
 every problem is counted, and nothing is written before all of it went well.
+
+Sessions of coding agents → context cases, in the same files and by the same rules as every other extraction.
+
+The door of this stage: flows → context cases, streamed.
+
+Completed tasks are cut into cases one flow at a time; sessions of coding agents give theirs at the end, because several may
+share a case.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from evergold.errors import NotFound
-from evergold.extract.extracted import Extracted, SkippedItem, Wanted
-from evergold.extract.filters import HistoryRules
+from evergold.errors import BadInput, NotFound
+from evergold.extract.agents.extraction import AgentRules, SessionCases, SessionRead
 from evergold.extract.flow_cases import Rules, extract_flow
-from evergold.extract.history import Walk, history_cases
+from evergold.extract.golden import Extracted, SkippedItem, Wanted
+from evergold.extract.history import HistoryRules, Walk, history_cases
 from evergold.extract.prove import prove
 from evergold.formats.dataset_ab import read_cases
 from evergold.formats.dataset_pair import DatasetPair, RowOutcome, locked
 from evergold.model.case import Case
+from evergold.model.faults import Rejected
 from evergold.model.flow import Flow
-from evergold.model.rejected import Rejected
 from evergold.repo.git import Repo
+from evergold.seams import FlowSource
 from evergold.sources.sidekick import SidekickSource
 from evergold.spread import Spread
+from evergold.store.values import batches
 
 EXTRACTED = "extracted"
 
@@ -239,3 +250,83 @@ def _repository(given: Path | None, of_workspace: str | None) -> tuple[Repo | No
         return Repo.open(of_workspace), ""
     except NotFound as problem:
         return None, f"{problem.message}; give the repository with --repo-dir to derive base commits"
+
+
+SESSIONS_A_PART = 8
+
+
+def extract_sessions(
+    source: FlowSource,
+    into: Extraction,
+    repo_dir: Path | None = None,
+    rules: AgentRules | None = None,
+    advance: Callable[[int], None] = lambda sessions: None,
+    spread: Spread | None = None,
+) -> Summary:
+    """Cases of the sessions of a source. The repository is the one given, else the one each session worked in.
+
+    With `spread` workers read the sessions; the cases are made here, of what all of them say.
+    """
+    totals: Counter[str] = Counter()
+
+    def produce(wanted: Wanted) -> Iterator[Item]:
+        with SessionCases(repo_dir, rules, wanted) as sessions:
+            here = map(sessions.read, source.flows())
+            for session in _read_elsewhere(source, repo_dir, rules, spread) if spread else here:
+                yield from sessions.absorb(session)
+                advance(1)
+            for item in sessions.cases():
+                if isinstance(item, Extracted):
+                    totals.update(item.case.metadata["reads"])
+                yield item
+            totals.update(
+                {f"calls of the unknown tool {name}": count for name, count in sessions.unknown_tools.items()}
+            )
+
+    summary = run_extraction(produce, into)
+    summary.remarks += [f"left out of the looks: {count} {name}" for name, count in totals.most_common()]
+    return summary
+
+
+def _read_elsewhere(
+    source: FlowSource, repo_dir: Path | None, rules: AgentRules | None, spread: Spread
+) -> Iterator[SessionRead | SkippedItem]:
+    """Have workers read the sessions, a few at a time, since each part opens the repository anew."""
+    readers = getattr(source, "readers", None)
+    if readers is None:
+        raise BadInput(f"{type(source).__name__} cannot be read by the workers of a cluster; leave --cluster out")
+    work = partial(read_sessions, repo_dir.absolute() if repo_dir else None, rules)
+    return chain.from_iterable(spread(work, batches(readers(), SESSIONS_A_PART)))
+
+
+def read_sessions(
+    repo_dir: Path | None, rules: AgentRules | None, readers: Sequence[Callable[[], Flow]]
+) -> list[SessionRead | SkippedItem]:
+    """Read some sessions; what a worker does, which sees the logs and the repository under the same paths."""
+    with SessionCases(repo_dir, rules) as sessions:
+        return [sessions.read(reader()) for reader in readers]
+
+
+def extract(
+    flows: Iterable[Flow], repo: Repo | None = None, rules: Rules | None = None
+) -> Iterator[Extracted | Rejected]:
+    """The cases of many flows."""
+    with SessionCases(repo.path if repo else None) as sessions:
+        for flow in flows:
+            for item in sessions.take(flow) if flow.agent else extract_flow(flow, repo, rules):
+                if isinstance(item, Extracted | Rejected):
+                    yield item
+                elif flow.agent:
+                    yield Rejected(where=f"session {flow.id}", reason=item)
+        yield from (item for item in sessions.cases() if isinstance(item, Extracted))
+
+
+def extract_cases(
+    source: FlowSource, repo_dir: Path | str | None = None, rules: Rules | None = None
+) -> Iterator[Extracted | Rejected]:
+    """The cases of a source, one at a time; with a repository their base commits are derived and proved."""
+    if repo_dir is None:
+        yield from extract(source.flows(), None, rules)
+        return
+    with Repo.open(repo_dir) as repo:
+        yield from extract(source.flows(), repo, rules)

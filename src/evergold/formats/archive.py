@@ -17,7 +17,7 @@ from typing import IO, Any, BinaryIO
 from pydantic import BaseModel, Field, ValidationError
 
 from evergold.errors import BadInput, NotFound, Unavailable
-from evergold.model.ident import content_hash
+from evergold.model.values import content_hash
 
 FORMAT = 1
 LIST = "backup.json"

@@ -2,15 +2,23 @@
 
 A format says which fields of a case it holds by itself; `carried` is the rest, and stands under one key of the record's
 metadata. Two values that look alike in the other format (no answer, and the empty answer) are told apart by it too.
+
+Count the fields that a format has no column for, so that an export reports what it carried on the side.
+
+Conversations as the chat formats spell them: `[{"role", "content"}, …]`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evergold.model.case import Case, EntryType
-from evergold.model.ident import content_hash
-from evergold.model.reference import Answer
-from evergold.model.rejected import Rejected
+import orjson
+
+from evergold.model.case import Answer, Case, EntryType
+from evergold.model.conversation import plain_messages
+from evergold.model.faults import Rejected
+from evergold.model.values import content_hash
+from evergold.seams import Format
 
 KEY = "evergold"
 NO_REFERENCE = "no reference answer: nobody has said what is right"
@@ -122,3 +130,74 @@ def with_edits(case: Case, given: Mapping[str, Any], own: Mapping[str, Any]) -> 
             known.get(one["text"], one) if one.keys() == {"text"} else one for one in changed["contexts"]
         ]
     return Case.model_validate({**dict(case), **changed}) if changed else case
+
+
+WATCHED = ("messages", "turn", "tools", "tool_calls", "expected_tools", "tests", "contexts", "prompt", "citations")
+
+
+def counted_unheld(
+    cases: Iterable[Case], chosen: Format, counts: Counter[str], rejected: list[Rejected]
+) -> Iterator[Case]:
+    """Pass cases on to a format; count, for each that it writes, the fields it cannot express.
+
+    A format says in `expresses` what it can; one of another package that says nothing is not counted.
+    """
+    expresses: frozenset[str] | None = getattr(chosen, "expresses", None)
+    for case in cases:
+        before = len(rejected)
+        # Control comes back when the format asks for the next case: by then it has written or rejected this one.
+        yield case
+        if expresses is not None and len(rejected) == before:
+            counts.update(field for field in unheld_fields(case) if field not in expresses)
+
+
+def unheld_fields(case: Case) -> Iterator[str]:
+    """The watched fields that say something; one plain question is no conversation."""
+    for name in WATCHED:
+        value = case.expected_calls() if name == "expected_tools" else getattr(case, name)
+        if value and not (name == "messages" and len(value) == 1) and not (name == "turn" and len(value) == 1):
+            yield name
+
+
+Message = dict[str, Any]
+
+
+def conversation(case: Case) -> list[Message]:
+    """What the model is given: the case's own conversation, or its input as one user message."""
+    if case.messages:
+        return plain_messages(case.messages)
+    return [{"role": "user", "content": case.input}]
+
+
+def assistant(text: str) -> Message:
+    return {"role": "assistant", "content": text}
+
+
+def last_user_text(messages: Sequence[Message]) -> str:
+    """The last thing the user said; of a message in parts, its text parts."""
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            return text_of(message.get("content"))
+    return text_of(messages[-1].get("content")) if messages else ""
+
+
+def conversation_or_none(messages: Sequence[Message]) -> list[Message] | None:
+    """The messages, where they say more than one plain text of the user does."""
+    if len(messages) == 1 and messages[0].keys() == {"role", "content"} and isinstance(messages[0]["content"], str):
+        return None
+    return list(messages)
+
+
+def tool_call_of(call: Message) -> dict[str, Any]:
+    """A call in the words of a chat API, whose arguments are the JSON text of an object."""
+    function = call["function"]
+    arguments = orjson.loads(function.get("arguments") or "{}")
+    return {"name": function["name"], "args": arguments}
+
+
+def text_of(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and part.get("text"))
+    return "" if content is None else str(content)

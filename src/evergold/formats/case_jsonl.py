@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.formats.carrying import MOVING
-from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, write_lines
+from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Case, written_case
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 CANARY = "canary"
 

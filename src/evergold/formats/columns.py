@@ -16,10 +16,10 @@ import yaml
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import KEY, carried, rebuilt, shown_reference, unread_of, with_edits
-from evergold.formats.joining import JoinedFile, Joining, Opener
 from evergold.formats.lines import Record, attempted, read_lines
+from evergold.formats.parts import JoinedFile, Joining, Opener
 from evergold.model.case import Case
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 TEXTS = ("id", "dataset", "kind", "entry_type", "input", "output", "expected")
 HELD = set(TEXTS)

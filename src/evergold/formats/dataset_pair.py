@@ -15,13 +15,11 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from evergold.errors import BadInput, Conflict
-from evergold.formats.atomic import FileSet
-from evergold.formats.dataset_ab import FILE_A, FILE_B, UNVALIDATED, read_rows
-from evergold.formats.dataset_rows import Row, dump_row, parse_row, row_a, row_b
-from evergold.formats.journal import recover
+from evergold.formats.atomic import FileSet, recover
+from evergold.formats.dataset_ab import FILE_A, FILE_B, UNVALIDATED, Row, dump_row, parse_row, read_rows, row_a, row_b
 from evergold.machine import lock
 from evergold.model.case import Case, is_blank
-from evergold.model.ident import content_hash
+from evergold.model.values import content_hash
 from evergold.storage import RemotePath, open_read
 
 EXTRACTED_HASH = "extractedHash"

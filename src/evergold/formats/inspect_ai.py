@@ -1,10 +1,19 @@
-"""Inspect samples: `{"id", "input", "target", "metadata"}` as JSON lines."""
+"""Inspect samples: `{"id", "input", "target", "metadata"}` as JSON lines.
 
-from collections.abc import Iterable, Iterator
+Conversations as Inspect spells them, and back: tool calls with their arguments as an object, pictures as parts of their own.
+
+A conversation that Inspect has no words for (a part of another kind, arguments that are no object) is not spelled at all:
+half of it would ask another question.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+import orjson
+
 from evergold.formats.carrying import (
+    last_user_text,
     metadata_of,
     rebuilt,
     shown_reference,
@@ -13,13 +22,91 @@ from evergold.formats.carrying import (
     with_edits,
     with_reference,
 )
-from evergold.formats.inspect_messages import spelled, unspelled
-from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
-from evergold.formats.messages import last_user_text
+from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Case
 from evergold.model.conversation import plain_messages
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
+
+Message = dict[str, Any]
+KEYS = {
+    "system": {"role", "content"},
+    "user": {"role", "content"},
+    "assistant": {"role", "content", "tool_calls"},
+    "tool": {"role", "content", "tool_call_id", "name"},
+}
+
+
+def spelled(messages: Sequence[Message]) -> list[Message] | None:
+    """The conversation in Inspect's words, or None where it has none."""
+    try:
+        return [_spelled(message) for message in messages] or None
+    # Messages are anybody's JSON: whatever shape is missing means that Inspect cannot hold it.
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _spelled(message: Message) -> Message:
+    # A key that Inspect drops would be lost on the way back.
+    if not message.keys() <= KEYS[message["role"]]:
+        raise ValueError("a key that Inspect does not know")
+    converted: Message = {"role": message["role"], "content": _content(message.get("content"))}
+    if message.get("tool_calls"):
+        converted["tool_calls"] = [_call(call) for call in message["tool_calls"]]
+    if message["role"] == "tool":
+        converted |= {"tool_call_id": message["tool_call_id"], "function": message.get("name")}
+    return {key: value for key, value in converted.items() if value is not None}
+
+
+def _content(content: Any) -> Any:
+    if content is None or isinstance(content, str):
+        return content or ""
+    return [_part(part) for part in content]
+
+
+def _part(part: Message) -> Message:
+    if part["type"] == "text":
+        return {"type": "text", "text": part["text"]}
+    if part["type"] == "image_url":
+        return {"type": "image", "image": part["image_url"]["url"]}
+    raise ValueError(f"a part of type {part['type']}")
+
+
+def _call(call: Message) -> Message:
+    arguments = orjson.loads(call["function"].get("arguments") or "{}")
+    if not isinstance(arguments, dict):
+        raise TypeError("arguments that are no object")
+    return {"id": call["id"], "type": "function", "function": call["function"]["name"], "arguments": arguments}
+
+
+def unspelled(messages: Sequence[Message]) -> list[Message]:
+    """Messages of Inspect in the words of a chat API; what is not in Inspect's own words stays as it is."""
+    return [_unspelled(message) for message in messages]
+
+
+def _unspelled(message: Message) -> Message:
+    converted = dict(message)
+    if isinstance(converted.get("content"), list):
+        converted["content"] = [_ours(part) for part in converted["content"]]
+    if isinstance(converted.get("tool_calls"), list):
+        converted["tool_calls"] = [_called(call) for call in converted["tool_calls"]]
+    if converted.get("role") == "tool" and "function" in converted:
+        converted["name"] = converted.pop("function")
+    return converted
+
+
+def _ours(part: Any) -> Any:
+    if isinstance(part, dict) and part.get("type") == "image" and isinstance(part.get("image"), str):
+        return {"type": "image_url", "image_url": {"url": part["image"]}}
+    return part
+
+
+def _called(call: Any) -> Any:
+    if not isinstance(call, dict) or not isinstance(call.get("function"), str):
+        return call
+    arguments = orjson.dumps(call.get("arguments") or {}).decode()
+    return {"id": call.get("id"), "type": "function", "function": {"name": call["function"], "arguments": arguments}}
+
 
 HELD = {"id", "input", "expected"}
 

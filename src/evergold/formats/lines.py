@@ -12,7 +12,7 @@ from evergold.errors import BadInput, EvergoldError
 from evergold.formats.atomic import FileSet
 from evergold.formats.rows import open_rows
 from evergold.model.case import Case
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 Record = dict[str, Any]
 

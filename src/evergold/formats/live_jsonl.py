@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.formats.carrying import KEY, MOVING, unread_of
-from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import first_record, read_lines, write_lines
+from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Case
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 KEYS = (
     "id",

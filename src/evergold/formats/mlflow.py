@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import orjson
 
 from evergold.formats.carrying import KEY, carried, rebuilt, shown_reference, unread_of, with_edited_reference
-from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Case
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 HELD = {"input", "output", "expected"}
 QUESTION_KEYS = ("question", "query", "input", "prompt", "request")

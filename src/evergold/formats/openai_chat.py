@@ -14,30 +14,27 @@ import orjson
 from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import (
     NO_REFERENCE,
+    assistant,
+    conversation,
+    conversation_or_none,
+    last_user_text,
     metadata_of,
     rebuilt,
     shown_reference,
+    text_of,
+    tool_call_of,
     unread_of,
     with_edited_reference,
     with_edits,
     with_reference,
 )
-from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, read_lines, write_lines
-from evergold.formats.messages import (
-    assistant,
-    conversation,
-    conversation_or_none,
-    last_user_text,
-    text_of,
-    tool_call_of,
-)
+from evergold.formats.parts import JoinedLines, Joining
 from evergold.formats.training_messages import Unfit, answered, asked, checked, offered, worked
-from evergold.model.case import Case, EntryType, written_case
-from evergold.model.ident import hash_bytes
-from evergold.model.reference import Origin, Reference
-from evergold.model.rejected import Rejected
+from evergold.model.case import Case, EntryType, Origin, Reference, written_case
+from evergold.model.faults import Rejected
 from evergold.model.tool_calls import expected_of
+from evergold.model.values import hash_bytes
 from evergold.storage.packing import ENDINGS
 
 TRAINING_KEYS = {"messages", "tools", "functions", "parallel_tool_calls"}

@@ -1,24 +1,98 @@
-"""Cases of an export as parts of work: a worker writes the files of some of them, and the parts are joined here."""
+"""Cases of an export as parts of work: a worker writes the files of some of them, and the parts are joined here.
+
+Ways to join the files of an export's parts: each takes their bytes in order and writes the file of all cases.
+
+A format that workers of a cluster may write has the attribute `joining`: given the name of one of its files and a way to open
+that file, it gives who joins the parts of it. The outcome is, byte for byte or row for row, what one process writes.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.joining import JoinedFile
-from evergold.formats.unheld import counted_unheld
+from evergold.formats.carrying import counted_unheld
 from evergold.model.case import Case
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.seams import Format
 from evergold.spread import Spread
 from evergold.storage.packing import ENDINGS
+
+Opener = Callable[[], BinaryIO]
+
+
+class JoinedFile(Protocol):
+    """The file of all cases as it grows, part by part."""
+
+    def add(self, content: bytes) -> None: ...
+
+    def close(self) -> None: ...
+
+
+Joining = Callable[[str, Opener], JoinedFile]
+
+
+class JoinedLines:
+    """Lines after lines."""
+
+    def __init__(self, _name: str, opener: Opener) -> None:
+        self._out = opener()
+
+    def add(self, content: bytes) -> None:
+        self._out.write(content)
+
+    def close(self) -> None:
+        """There is nothing behind the last line."""
+
+
+class JoinedArray:
+    """JSON arrays, one record to a line, as one array."""
+
+    def __init__(self, _name: str, opener: Opener) -> None:
+        self._out = opener()
+        self._begun = False
+
+    def add(self, content: bytes) -> None:
+        records = content.strip().removeprefix(b"[").removesuffix(b"]").strip()
+        if records:
+            self._out.write(b",\n" if self._begun else b"[\n")
+            self._out.write(records)
+            self._begun = True
+
+    def close(self) -> None:
+        self._out.write(b"\n]\n" if self._begun else b"[]\n")
+
+
+class JoinedYaml:
+    """Lists of YAML under one key, in the first line of each part."""
+
+    def __init__(self, _name: str, opener: Opener) -> None:
+        self._open = opener
+        self._empty = b""
+
+    @cached_property
+    def _out(self) -> BinaryIO:
+        return self._open()
+
+    def add(self, content: bytes) -> None:
+        key, _, listed = content.partition(b"\n")
+        if not listed:
+            self._empty = content  # `key: []`
+            return
+        if "_out" not in vars(self):
+            self._out.write(key + b"\n")
+        self._out.write(listed)
+
+    def close(self) -> None:
+        if "_out" not in vars(self):
+            self._out.write(self._empty)
 
 
 @dataclass(frozen=True)

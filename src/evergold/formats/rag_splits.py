@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
-from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Case, CaseKind
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 HELD = {"id", "input", "expected", "prompt", "citations"}
 LISTS = ("contexts", "sources", "retrieved", "citations", "answer_citations")

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.formats.carrying import (
+    last_user_text,
     metadata_of,
     rebuilt,
     shown_reference,
@@ -12,11 +13,10 @@ from evergold.formats.carrying import (
     with_edited_reference,
     with_edits,
 )
-from evergold.formats.joining import JoinedLines, Joining
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
-from evergold.formats.messages import last_user_text
+from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Case, CaseKind
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 HELD = {"input", "output", "expected"}
 

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.dataset_ab import read_rows
-from evergold.formats.dataset_rows import Row
+from evergold.formats.dataset_ab import Row, read_rows
 from evergold.storage import matching
 
 Range = tuple[str, int, int]

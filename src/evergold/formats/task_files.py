@@ -18,7 +18,7 @@ from evergold.formats.carrying import (
 from evergold.formats.yaml_reading import MAX_BYTES, Unreadable, bytes_of
 from evergold.formats.yaml_tasks import Task, parse, write
 from evergold.model.case import Case, Difficulty
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 
 HELD = {"id", "name", "input", "expected", "difficulty", "expected_tools", "ordered", "tests", "tags", "tools"}
 

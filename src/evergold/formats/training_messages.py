@@ -6,9 +6,8 @@ from typing import Any
 
 import orjson
 
-from evergold.formats.messages import Message, assistant, conversation, text_of
-from evergold.model.case import Case
-from evergold.model.reference import Reference
+from evergold.formats.carrying import Message, assistant, conversation, text_of
+from evergold.model.case import Case, Reference
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, expected_of
 from evergold.model.tool_schemas import derived_schemas
 

@@ -12,6 +12,8 @@ from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
 from evergold.formats.carrying import (
     KEY,
+    conversation,
+    conversation_or_none,
     metadata_of,
     rebuilt,
     shown_reference,
@@ -19,14 +21,12 @@ from evergold.formats.carrying import (
     with_edited_reference,
     with_reference,
 )
-from evergold.formats.joining import JoinedYaml, Joining
 from evergold.formats.lines import Record, attempted
-from evergold.formats.messages import conversation, conversation_or_none
-from evergold.formats.yaml_items import items
-from evergold.formats.yaml_reading import Unreadable
+from evergold.formats.parts import JoinedYaml, Joining
+from evergold.formats.yaml_reading import Unreadable, items
 from evergold.formats.yaml_tasks import block_dumper
 from evergold.model.case import Case
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.storage import open_read
 
 

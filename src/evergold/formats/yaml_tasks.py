@@ -15,8 +15,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from evergold.errors import BadInput
 from evergold.formats.yaml_reading import Problem, Unreadable, YamlDocument, read
-from evergold.model.case import Case, CaseKind, Context, Difficulty, Provenance
-from evergold.model.code_tests import CodeTests
+from evergold.model.case import Case, CaseKind, CodeTests, Context, Difficulty, Provenance
 from evergold.model.faults import Describe, faults_of
 from evergold.model.tool_calls import ExpectedTool
 

@@ -3,20 +3,84 @@
 Files come in the order of their names, so that the same folder gives the same dataset. Links to folders are not
 followed, which is why a loop of links cannot trap the walk; a pipe or a device is not opened, since reading one may
 never end.
+
+The text of a PDF, page by page. What pypdf cannot read (broken, locked, scanned) is a reason, never an exception.
+
+Everything that is read: the documents of a folder as passages, and the files that could not be used.
 """
 
 import codecs
+import logging
 import os
 import stat
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from evergold.errors import BadInput, NotFound
-from evergold.generate.pdf import read_pdf
-from evergold.generate.spec import GenerationLimits
-from evergold.model.generation import Document, Skipped
+from evergold.errors import BadInput, Incomplete, NotFound
+from evergold.generate.passages import passages
+from evergold.generate.spec import GenerationLimits, GenerationSpec
+from evergold.model.generation import Document, Passage, Skipped
+from evergold.model.values import content_hash, hash_bytes
 from evergold.storage import RemotePath, relative
+
+_BETWEEN_PAGES = "\n\n"
+
+
+def read_pdf(name: str, path: Path, limits: GenerationLimits) -> Document | Skipped:
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError
+
+    try:
+        with _quiet(), path.open("rb") as source:
+            reader = PdfReader(source)
+            # Many PDFs are encrypted with an empty user password only to forbid printing.
+            if reader.is_encrypted and not reader.decrypt(""):
+                return Skipped(name=name, reason="encrypted", detail="it opens with a password only")
+            if len(reader.pages) > limits.pages:
+                detail = f"{len(reader.pages):,} pages; limits.pages is {limits.pages:,}"
+                return Skipped(name=name, reason="too many pages", detail=detail)
+            texts = [_clean(page.extract_text()) for page in reader.pages]
+    # A disk that fails is the caller's matter; it must not be reported as a broken PDF.
+    except OSError:
+        raise
+    except DependencyError as problem:
+        return Skipped(name=name, reason="encrypted", detail=str(problem))
+    except Exception as problem:  # a file made by anybody: pypdf may meet anything in it
+        detail = " ".join(f"{type(problem).__name__}: {problem}".split())[:200]
+        return Skipped(name=name, reason="broken PDF", detail=detail)
+    if not any(text.strip() for text in texts):
+        return Skipped(name=name, reason="no text", detail=f"{len(texts)} pages of pictures; it needs text recognition")
+    starts, offset = [], 0
+    for text in texts:
+        starts.append(offset)
+        offset += len(text) + len(_BETWEEN_PAGES)
+    return Document(name=name, text=_BETWEEN_PAGES.join(texts), kind="pdf", pages=tuple(starts))
+
+
+def _clean(text: str) -> str:
+    """Half surrogates and zero bytes, which broken fonts yield, cannot be written as JSON."""
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n").replace("\f", "\n")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """pypdf says a great deal about files that are slightly wrong and still readable."""
+    logger = logging.getLogger("pypdf")
+    before = logger.level
+    # pypdf logs through its module loggers, which inherit the level of this one.
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(before)
+
 
 KINDS = {
     ".txt": "text",
@@ -148,3 +212,42 @@ def _read_text(name: str, kind: str, data: bytes) -> Document | Skipped:
         return Skipped(name=name, reason="empty", detail="white space only")
     turns = [offset + 1 for offset, sign in enumerate(text) if sign == "\f"]
     return Document(name=name, text=text, kind=kind, pages=(0, *turns) if turns else ())
+
+
+_SHOWN = 20
+
+
+@dataclass
+class Corpus:
+    """Passages by document, in the order of the documents' names. The texts themselves are let go."""
+
+    documents: dict[str, list[Passage]] = field(default_factory=dict)
+    hashes: dict[str, str] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def passages(self) -> list[Passage]:
+        return [passage for some in self.documents.values() for passage in some]
+
+    @property
+    def content_hash(self) -> str:
+        return content_hash(self.hashes)
+
+
+def read_corpus(folder: Path, spec: GenerationSpec, seen: Callable[[str], None] | None = None) -> Corpus:
+    """Raises `Incomplete` when no file of the folder can be used, with the reasons."""
+    corpus = Corpus()
+    for item in read_documents(folder, spec.limits):
+        if isinstance(item, Skipped):
+            corpus.skipped.append(item)
+            continue
+        # Passages carry their own text, so the document is not kept: a folder may be larger than memory.
+        corpus.documents[item.name] = passages(item, spec.chunks)
+        corpus.hashes[item.name] = hash_bytes(item.text.encode())
+        if seen:
+            seen(item.name)
+    if not corpus.documents:
+        reasons = [f"{one.name}: {one.reason}" + (f" ({one.detail})" if one.detail else "") for one in corpus.skipped]
+        count = f"{len(reasons)} files cannot be used" if reasons else "it is empty"
+        raise Incomplete(f"no document in {str(folder)!r}: {count}", problems=reasons[:_SHOWN])
+    return corpus

@@ -16,12 +16,11 @@ import orjson
 
 from evergold.errors import Incomplete
 from evergold.formats.atomic import FileSet
-from evergold.generate.corpus import Corpus
-from evergold.generate.maker import Maker, Outcome
-from evergold.generate.record import Record
+from evergold.generate.documents import Corpus
+from evergold.generate.maker import Maker, Outcome, Record
 from evergold.model.generation import GenerationReport
+from evergold.text.likeness import NearIndex, plain, shingles_of
 from evergold.text.markers import without_markers
-from evergold.text.near import NearIndex, plain, shingles_of
 
 Progress = Callable[[int], None]
 """Called with 1 for every document that is done."""

@@ -14,10 +14,10 @@ from typing import Any, BinaryIO, Self
 
 import orjson
 
-from evergold.calls.journal import Journal
+from evergold.calls.caller import Journal
 from evergold.errors import BadInput, Conflict
 from evergold.machine import lock
-from evergold.model.ident import content_hash
+from evergold.model.values import content_hash
 
 Entry = dict[str, Any]
 FRESH = "fresh"

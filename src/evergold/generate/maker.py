@@ -2,23 +2,138 @@
 
 The same steps for every writer. A writer that quotes and a model that writes meet the same rules: what is not cited as
 asked is written once more, and then refused and kept with the reason.
+
+An answer must cite, and only what is there: decided by rule, never by the writer's word.
+
+One finished answer → one line of the offline dataset, in the schema that `evergold build` reads.
+
+Check that each sentence of a text follows from the passages it cites. A judge decides; a quotation needs none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from evergold.calls.workers import together
-from evergold.generate.citing import problems_with
-from evergold.generate.prompts import answer_prompt
-from evergold.generate.record import Record, record_of
-from evergold.generate.retrieve import Library
+from evergold.generate.extractive import templates_of
+from evergold.generate.model_writer import answer_prompt, numbered
+from evergold.generate.passages import Library, flat
 from evergold.generate.spec import GenerationSpec
-from evergold.generate.support import Supports, unsupported
-from evergold.generate.templates import templates_of
 from evergold.model.generation import Assignment, Draft, Idea, Passage, RetrievedPassage
-from evergold.model.ident import unit_interval
+from evergold.model.values import canonical_json, unit_interval
 from evergold.seams import Writer
+from evergold.text.markers import cited_sentences, is_claim, marker_spans, markers, without_markers
+
+_SHOWN = 80
+
+
+def problems_with(text: str, contexts: int, require: str) -> list[str]:
+    """What is wrong with the citations of a text, in words for whoever writes it again; empty: nothing."""
+    if not without_markers(text).strip():
+        return ["there is no text"]
+    result = markers(text)
+    problems = []
+    wrong = sorted({number for number in result if not 1 <= number <= contexts})
+    if wrong:
+        listed = ", ".join(f"[{number}]" for number in wrong)
+        problems.append(f"{listed} is not among the {contexts} passages")
+    if require == "answer" and not result:
+        problems.append("no passage is cited")
+    if require == "sentence":
+        bare = [part for part in cited_sentences(text) if is_claim(part) and not markers(part)]
+        problems += [f"this sentence cites no passage: “{part[:_SHOWN]}”" for part in bare]
+    return problems
+
+
+def citations_of(text: str, passages: Sequence[Passage]) -> list[dict[str, Any]]:
+    """Every citation in a text: the marker's place in it, and the passage it stands for."""
+    return [
+        {"marker": number, "start": start, "end": end, "source": passages[number - 1].source}
+        for start, end, numbers in marker_spans(text)
+        for number in numbers
+        if 1 <= number <= len(passages)
+    ]
+
+
+Record = dict[str, Any]
+
+
+def record_of(assignment: Assignment, draft: Draft, writer: Writer, run_id: str) -> Record:
+    passages = assignment.passages
+    return {
+        "task_id": task_id(assignment),
+        "task_type": assignment.kind,
+        "instruction": assignment.idea.instruction,
+        "expected_response": draft.text,
+        "rag": {
+            "prompt": assignment.prompt,
+            "contexts": numbered(passages),
+            "sources": [passage.source for passage in passages],
+            "scores": [result.score for result in assignment.contexts],
+            "citations": citations_of(draft.text, passages),
+            "retrieved": [_retrieved(result) for result in assignment.contexts],
+        },
+        "metadata": {
+            "document": assignment.document,
+            "run_id": run_id,
+            "generator": writer.identity,
+            "label": writer.label,
+            "method": assignment.idea.method,
+            **draft.details,
+        },
+    }
+
+
+def task_id(assignment: Assignment) -> str:
+    """The same question about the same passages has the same id, whenever it is made."""
+    sources = [passage.source for passage in assignment.passages]
+    key = canonical_json([assignment.kind, assignment.document, assignment.idea.instruction, sources])
+    # A name-based UUID: the same input gives the same id on every machine.
+    return str(uuid5(NAMESPACE_URL, f"evergold:generated:{key.decode()}"))
+
+
+def _retrieved(result: RetrievedPassage) -> Record:
+    passage = result.passage
+    return {
+        "document": passage.document,
+        "chunk": passage.index,
+        "start": passage.start,
+        "end": passage.end,
+        "page": passage.page,
+        "heading": passage.heading,
+        "rank": result.rank,
+        "score": result.score,
+        "role": result.role,
+    }
+
+
+Supports = Callable[[str, Sequence[str]], Awaitable[bool | None]]
+"""Whether contexts support a sentence; None where the judge has no answer."""
+
+_SUPPORT_SHOWN = 120
+
+
+async def unsupported(text: str, passages: Sequence[Passage], supports: Supports) -> list[str]:
+    """What is wrong with the support of a text, sentence by sentence; empty: every claim is supported, or not judged.
+
+    A sentence is held against the passages that it cites; one that cites none, against all of them.
+    """
+    problems = []
+    for sentence in filter(is_claim, cited_sentences(text)):
+        numbers = [number for number in dict.fromkeys(markers(sentence)) if 1 <= number <= len(passages)]
+        cited = [passages[number - 1] for number in numbers] or list(passages)
+        plain = flat(without_markers(sentence))
+        # A quotation is supported by definition, and a judge asked about it could only be wrong.
+        if any(plain.rstrip(".!?") in flat(passage.text) for passage in cited):
+            continue
+        # None (no verdict) is no objection: a sentence is refused only if the judge denies it.
+        if await supports(plain, [passage.text for passage in cited]) is False:
+            shown = ", ".join(f"[{number}]" for number in numbers) or "the passages"
+            problems.append(f"{shown} does not support this sentence: “{plain[:_SUPPORT_SHOWN]}”")
+    return problems
+
 
 # Characters; a shorter passage is a heading or a stray line and gives questions that nobody asks.
 _SHORTEST_ANCHOR = 200

@@ -1,15 +1,205 @@
-"""The writer that is a model: it asks the questions, answers them from numbered passages, and mends what it is told to."""
+"""The writer that is a model: it asks the questions, answers them from numbered passages, and mends what it is told to.
 
-from collections.abc import Mapping, Sequence
+Prompts for the model that writes. The passages are numbered, and an answer cites the numbers.
+
+A prompt of the user's own replaces one of these; it must name the same places, or the model would never see the passage.
+
+Putting prompts to a model: through the log, under the limits that all calls share, counted.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
 from typing import Any
 
-from evergold.calls.objects import parse_object
+from evergold.calls.caller import Caller
+from evergold.calls.endpoints import parse_object
 from evergold.errors import BadInput
-from evergold.generate.asking import Ask
-from evergold.generate.prompts import BUILT_IN
-from evergold.generate.templates import templates_of
+from evergold.generate.extractive import templates_of
+from evergold.generate.log import CallLog, request_key
+from evergold.generate.spec import Prompts
+from evergold.model.case import Case, CaseKind
 from evergold.model.generation import Assignment, Draft, Idea, Passage
-from evergold.model.run import Attempt
+from evergold.model.run import Attempt, Usage
+from evergold.redact.default import DefaultRedactor
+from evergold.seams import Target
+
+QUESTIONS = """\
+Write {count} questions that a reader of the document would really ask and that the passage below answers.
+Each question must be clear without the passage: name what it is about, never say "the passage" or "the text".
+Ask about different facts, in the language of the passage. Answer with one JSON object: {{"questions": ["…", …]}}
+
+Passage, from {document}:
+{passage}"""
+
+TOPICS = """\
+Name {count} topics that the passage below says something definite about, each in a few words of its own language.
+Answer with one JSON object: {{"topics": ["…", …]}}
+
+Passage, from {document}:
+{passage}"""
+
+ANSWER = """\
+Answer from the numbered passages alone, in the language of the question. {rule}
+If the passages do not hold the answer, reply with the two words NOT ANSWERABLE.
+
+{passages}
+
+{instruction}"""
+
+SUMMARY = """\
+Write from the numbered passages alone, and say nothing they do not say. {rule}
+
+{passages}
+
+{instruction}"""
+
+REWRITE = """\
+That cannot be used yet: {problems}.
+The passages are numbered 1 to {count}. Write the whole text again so that this is mended, and nothing but the text."""
+
+RULES = {
+    "sentence": "End every sentence with the number of the passage it rests on, like this [1].",
+    "answer": "Cite the passages you use by their numbers, like this [1].",
+    "none": "",
+}
+# What a prompt must hold to be of use; `_ALLOWED` is what it may hold as well.
+_FIELDS = {
+    "questions": {"count", "passage"},
+    "topics": {"count", "passage"},
+    "answer": {"passages", "instruction"},
+    "summary": {"passages", "instruction"},
+    "rewrite": {"problems"},
+}
+_ALLOWED = {
+    "questions": {"count", "passage", "document"},
+    "topics": {"count", "passage", "document"},
+    "answer": {"passages", "instruction", "rule"},
+    "summary": {"passages", "instruction", "rule"},
+    "rewrite": {"problems", "count"},
+}
+BUILT_IN = {"questions": QUESTIONS, "topics": TOPICS, "answer": ANSWER, "summary": SUMMARY, "rewrite": REWRITE}
+
+
+def chosen_prompts(own: Prompts) -> Mapping[str, str]:
+    """Every prompt: the user's where there is one, else the built-in."""
+    chosen = dict(BUILT_IN)
+    for name, template in own.model_dump().items():
+        if template:
+            _check(name, template)
+            chosen[name] = template
+    return chosen
+
+
+def _check(name: str, template: str) -> None:
+    try:
+        # Formatter parses as str.format does, doubled braces included.
+        fields = {field for _, field, _, _ in Formatter().parse(template) if field is not None}
+    except ValueError as problem:
+        raise BadInput(f"generation.prompts.{name}: {problem}; write {{{{ and }}}} for braces") from None
+    missing, extra = _FIELDS[name] - fields, fields - _ALLOWED[name]
+    if missing or extra:
+        reason = f"lacks {{{min(missing)}}}" if missing else f"names {{{min(extra)}}}, which is not filled in"
+        allowed = ", ".join(f"{{{field}}}" for field in sorted(_ALLOWED[name]))
+        raise BadInput(f"generation.prompts.{name} {reason} (places: {allowed})")
+    # A format specification may be wrong, or name a field of its own: only filling it in shows that.
+    try:
+        template.format(**dict.fromkeys(fields - {"count"}, ""), count=1)
+    except (ValueError, LookupError, AttributeError, TypeError) as problem:
+        raise BadInput(f"generation.prompts.{name} cannot be filled in: {problem}") from None
+
+
+def numbered(passages: Sequence[Passage]) -> list[str]:
+    return [f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1)]
+
+
+def answer_prompt(template: str, instruction: str, passages: Sequence[Passage], require: str) -> str:
+    """The prompt of a record: what a model under test is sent, word for word."""
+    listed = "\n\n".join(numbered(passages))
+    return template.format(passages=listed, instruction=instruction, rule=RULES[require]).strip()
+
+
+# The id of a case is a key of the store; a purpose holds the whole question.
+_LONGEST_ID = 200
+Messages = Sequence[dict[str, Any]]
+Ask = Callable[[str, Messages], Awaitable[Attempt]]
+"""What a writer is given: a purpose for the log, and the conversation → the model's answer, or its error."""
+
+
+@dataclass
+class Spent:
+    """What the calls came to; those answered from the log cost nothing this time."""
+
+    calls: int = 0
+    calls_from_log: int = 0
+    failed_calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    usage_from_log: Usage = field(default_factory=Usage)
+
+    def as_report(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Asker:
+    target: Target
+    caller: Caller
+    log: CallLog
+    spent: Spent
+
+    async def ask(self, purpose: str, messages: Messages) -> Attempt:
+        """One answer of a chat model."""
+        case = Case(
+            id=purpose[:_LONGEST_ID],
+            dataset="generation",
+            kind=CaseKind.TASK,
+            name=purpose,
+            input=str(messages[-1]["content"]),
+            messages=tuple(messages),
+        )
+        return await self.put(case)
+
+    async def put(self, case: Case) -> Attempt:
+        """One attempt at a case: from the log where it was answered before, else by a call."""
+        # A target that shows its request is logged by the exact body
+        # it sends, parameters included; others by the messages.
+        request = getattr(self.target, "request", None)
+        body = request(case, None) if request else {"messages": list(case.messages)}
+        key = request_key(self.target.identity, body)
+        entry = self.log.known(key)
+        if entry is not None:
+            known = Attempt.model_validate({"case_id": case.id, **entry["reply"]})
+            self.spent.calls_from_log += 1
+            self.spent.usage_from_log = self.spent.usage_from_log.plus(known.usage)
+            return known
+        logged = _Logged(self.target, self.log, self.spent, {"key": key, "purpose": case.name, "request": body})
+        return await self.caller.call(logged, case)
+
+
+@dataclass(frozen=True)
+class _Logged:
+    """A target whose every send is written down before its answer is used, the failed ones too."""
+
+    target: Target
+    log: CallLog
+    spent: Spent
+    entry: dict[str, Any]
+
+    @property
+    def identity(self) -> str:
+        return self.target.identity
+
+    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
+        attempt = await self.target.attempt(case, trial, seed)
+        self.spent.calls += 1
+        self.spent.failed_calls += attempt.error is not None
+        self.spent.usage = self.spent.usage.plus(attempt.usage)
+        # Errors of HTTP clients quote addresses and headers, and the log is a file that people pass on.
+        error = DefaultRedactor().redact(attempt.error)[0] if attempt.error else None
+        reply = attempt.model_copy(update={"error": error}).model_dump(mode="json", exclude_defaults=True)
+        await self.log.add({**self.entry, "target": self.identity, "reply": reply, "error": error})
+        return attempt
+
 
 LABEL = "written by a model"
 NOT_ANSWERABLE = "NOT ANSWERABLE"

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from evergold.errors import BadInput, NotFound
 from evergold.formats.yaml_reading import Unreadable, YamlDocument, read
 from evergold.model.faults import Fault, faults_of
-from evergold.model.ident import content_hash
+from evergold.model.values import content_hash
 
 SECTION = "generation"
 Count = Annotated[int, Field(ge=0, le=10_000)]

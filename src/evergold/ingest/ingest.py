@@ -21,14 +21,12 @@ from sqlalchemy import Connection
 
 from evergold.errors import BadInput, Unavailable
 from evergold.ingest.batcher import Batcher
-from evergold.ingest.file_parts import FileReading, ReadFile, read_files, redaction_of, require_file
-from evergold.ingest.open_file import Lines, open_lines
+from evergold.ingest.feedback import IngestReport
+from evergold.ingest.files import FileReading, Lines, ReadFile, open_lines, read_files, redaction_of, require_file
 from evergold.ingest.prepare import Request, RequestReader
-from evergold.ingest.redact_records import redact_record
-from evergold.ingest.report import IngestReport
-from evergold.ingest.write_records import write_records
+from evergold.ingest.records import redact_record, write_records
 from evergold.ingest.write_spans import SpansWritten
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import Correction
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming, Source

@@ -7,9 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from evergold.ingest.feedback import apply_feedback, apply_pending
+from evergold.ingest.feedback import IngestReport, apply_feedback, apply_pending
 from evergold.ingest.prepare import PreparedSpans
-from evergold.ingest.report import IngestReport
 from evergold.ingest.summarise import SpanFacts, facts, summarise, trace_row, usable_facts
 from evergold.sources.conventions.read_span import score_line
 from evergold.store.case_growth import note_growth

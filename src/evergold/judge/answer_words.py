@@ -1,10 +1,22 @@
-"""The words of an answer as grading compares them: without case, accents and stopwords, as stems."""
+"""The words of an answer as grading compares them: without case, accents and stopwords, as stems.
 
+JSON inside answers: the first value of a text, and how much of one value another has.
+
+Answer against expected answer by words alone: how alike they are. The lexical judge grades by it.
+"""
+
+import json
 import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from evergold.judge.code import FENCE, looks_like_code
 from evergold.judge.quantities import plain
-from evergold.text.words import STOPWORDS, stem
+from evergold.text.embed import Embedder
+from evergold.text.words import STOPWORDS, Text, stem
 
 SPANISHWORDS = """el la los las un una unos unas de del al a en con por para que y o u es son fue era ser esta estan
 hay se su sus lo le les como mas pero este esta esto eso ese si ha han muy ya tiene"""
@@ -38,3 +50,76 @@ def likeness(expected: str, output: str) -> float:
     one, other = stems_of(expected), stems_of(output)
     shared = len(one & other)
     return 2 * shared / (len(one) + len(other)) if shared else 0.0
+
+
+def parsed_json(text: str) -> Any:
+    """Read the first JSON object or list of a text, inside a fence or not; None where there is none."""
+    fences = FENCE.findall(text)
+    body = (fences[0] if fences else text).strip()
+    start = min((i for i in (body.find("{"), body.find("[")) if i >= 0), default=-1)
+    if start < 0:
+        return None
+    try:
+        return json.JSONDecoder().raw_decode(body[start:])[0]
+    except (ValueError, RecursionError):
+        return None
+
+
+def json_share(want: Any, got: Any) -> float:
+    """The share of the expected leaves that stand in the same place."""
+    wanted, result = dict(_leaves(want)), dict(_leaves(got))
+    same = sum(1 for key, value in wanted.items() if key in result and result[key] == value)
+    return same / max(1, len(wanted | result))
+
+
+def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [leaf for key, inner in value.items() for leaf in _leaves(inner, f"{path}.{key}")]
+    if isinstance(value, list):
+        return [leaf for index, inner in enumerate(value) for leaf in _leaves(inner, f"{path}[{index}]")]
+    return [(path, value)]
+
+
+ALIKE = 0.5
+
+
+@dataclass(frozen=True)
+class Likeness:
+    """How an answer compares with the expected one; `value` is what the offline judge grades by."""
+
+    shared_words: float
+    near_words: float | None
+    numbers: float | None
+
+    @property
+    def value(self) -> float:
+        """The mean of shared and near words, nine parts in ten, and the numbers the expected answer has, one in ten."""
+        words = self.shared_words if self.near_words is None else (self.shared_words + self.near_words) / 2
+        return words if self.numbers is None else 0.9 * words + 0.1 * self.numbers
+
+
+def compare_answers(expected: str, output: str, embedder: Embedder | None) -> Likeness:
+    want, got = Text(expected), Text(output)
+    if not want.words or not got.words:
+        # Without words (signs, emoji, numbers alone) only equality can be told.
+        return Likeness(float(expected.strip() == output.strip()), None, None)
+    numbers = len(want.numbers & got.numbers) / len(want.numbers) if want.numbers else None
+    shared = (Counter(want.content) & Counter(got.content)).total()
+    return Likeness(_f1(shared / len(got.content), shared / len(want.content)), _near(want, got, embedder), numbers)
+
+
+def _near(want: Text, got: Text, embedder: Embedder | None) -> float | None:
+    """F1 of words matched to their nearest word on the other side; pairs less alike than ALIKE count nothing."""
+    if embedder is None:
+        return None
+    similar = embedder.word_vectors(_meaning(want)) @ embedder.word_vectors(_meaning(got)).T
+    similar = np.where(similar >= ALIKE, similar, 0.0)
+    return _f1(float(similar.max(axis=0).mean()), float(similar.max(axis=1).mean()))
+
+
+def _meaning(text: Text) -> list[str]:
+    return list(dict.fromkeys(word for word in text.words if word not in STOPWORDS)) or list(text.words)
+
+
+def _f1(precision: float, recall: float) -> float:
+    return min(1.0, 2 * precision * recall / (precision + recall)) if precision + recall else 0.0

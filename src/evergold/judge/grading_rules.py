@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from evergold.judge.answer_words import ALL_STOPWORDS, WORD, stems_of, words_of
+from evergold.judge.answer_words import ALL_STOPWORDS, WORD, json_share, parsed_json, stems_of, words_of
 from evergold.judge.code import compare_code, looks_like_code
-from evergold.judge.json_answers import json_share, parsed_json
 from evergold.judge.polarity import (
     DENIALS,
     chosen_letter,

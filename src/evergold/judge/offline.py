@@ -11,21 +11,24 @@ from functools import cached_property
 from typing import Any
 
 from evergold.errors import BadInput
-from evergold.judge.answers import compare_answers
-from evergold.judge.claim_model import LONGEST_CLAIM as LONGEST_READ
-from evergold.judge.claim_model import REFUTED, ClaimModel, ModelDamaged, shipped_model
+from evergold.judge.answer_words import compare_answers
 from evergold.judge.code import has_code, looks_like_code
-from evergold.judge.combination import MANY_SENTENCES, shipped_combination, shipped_thresholds
-from evergold.judge.evidence import EvidenceSearch
-from evergold.judge.features import claim_features
-from evergold.judge.grading import grade
-from evergold.judge.long_answers import shipped_long_grading
+from evergold.judge.grading import grade, shipped_long_grading
 from evergold.judge.polarity import refuses
-from evergold.judge.reading import read
-from evergold.judge.regression import shipped_weights
 from evergold.judge.relevance import basis, relevance, shipped_relevance
-from evergold.model.ident import hash_bytes
+from evergold.judge.small_model import LONGEST_CLAIM as LONGEST_READ
+from evergold.judge.small_model import REFUTED, ClaimModel, ModelDamaged, shipped_model
+from evergold.judge.support import (
+    MANY_SENTENCES,
+    EvidenceSearch,
+    claim_features,
+    read,
+    shipped_combination,
+    shipped_thresholds,
+    shipped_weights,
+)
 from evergold.model.judging import Answer, Question
+from evergold.model.values import hash_bytes
 from evergold.settings import Settings
 from evergold.text.embed import Embedder, embedder
 from evergold.text.markers import without_markers

@@ -16,11 +16,11 @@ from importlib.resources import files
 import numpy as np
 
 from evergold.judge.answer_words import ALL_STOPWORDS, SPANISHWORDS
-from evergold.judge.claim_model import UNKNOWN, Array, ClaimModel
 from evergold.judge.polarity import refuses, yes_or_no
 from evergold.judge.quantities import dates, plain, quantities, times
-from evergold.judge.regression import SupportModel
-from evergold.model.ident import hash_bytes
+from evergold.judge.small_model import CLAIM_MODEL_UNKNOWN, Array, ClaimModel
+from evergold.judge.support import SupportModel
+from evergold.model.values import hash_bytes
 from evergold.text.words import Text, stem
 
 LONGEST = 2_000
@@ -100,7 +100,7 @@ def relevance_features(pairs: Sequence[tuple[str, str]], model: ClaimModel | Non
         return rows
     there = [(question[:LONGEST], statement[:LONGEST]) for question, statement in pairs]
     answers = model.probabilities([*there, *((statement, question) for question, statement in there)])
-    unknown = answers[:, UNKNOWN].reshape(2, -1).mean(axis=0)
+    unknown = answers[:, CLAIM_MODEL_UNKNOWN].reshape(2, -1).mean(axis=0)
     return [
         row | _nearness(_meaning(_subject(pair[0])), _meaning(pair[1]), model) | {"bearing": _log_odds(1 - share)}
         for row, pair, share in zip(rows, there, unknown.tolist(), strict=True)

@@ -1,11 +1,17 @@
-"""A build: a dataset frozen into split files and a manifest that can prove them."""
+"""A build: a dataset frozen into split files and a manifest that can prove them.
+
+Builds and datasets as lists and pages show them.
+
+A manifest is kept as it was written, and a build of another origin may lack any field; `ManifestView` names the fields that
+a page shows and keeps the others.
+"""
 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from evergold.model.moment import UtcTime
+from evergold.model.values import UtcTime
 
 
 # `extra="allow"`: manifests of earlier versions and of other programs are read and written back whole.
@@ -50,3 +56,147 @@ def without_tags(manifest: Mapping[str, Any], tags: Collection[str]) -> dict[str
     if not isinstance(counted, Mapping):
         return dict(manifest)
     return {**manifest, "tags": {tag: count for tag, count in counted.items() if tag not in tags}}
+
+
+Counts = dict[str, int]
+
+
+class BuildBrief(BaseModel, frozen=True):
+    """A version in the list of datasets."""
+
+    version: str
+    content_hash: str
+    cases: int
+
+
+class DatasetSummary(BaseModel):
+    """A dataset: its active cases, all cases by kind, type, review state and status, and its versions."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    dataset: str
+    cases: int = 0
+    kind: Counts = Field(default_factory=dict)
+    entry_type: Counts = Field(default_factory=dict)
+    review: Counts = Field(default_factory=dict)
+    status: Counts = Field(default_factory=dict)
+    builds: list[BuildBrief] = Field(default_factory=list)
+
+
+class SourceEntry(BaseModel, frozen=True, extra="allow"):
+    """The file that a build was made from."""
+
+    path: str
+    records: int | None = None
+    lines: int | None = None
+
+
+class NearPair(BaseModel, frozen=True, extra="allow"):
+    """Two cases of different splits that are nearly the same."""
+
+    a: str
+    b: str
+    splits: list[str]
+    similarity: float | None = None
+
+
+class NearPairs(BaseModel, frozen=True, extra="allow"):
+    """How many pairs there are, and the first of them."""
+
+    count: int
+    pairs: list[NearPair]
+
+
+class SharedCases(BaseModel, frozen=True, extra="allow"):
+    """Cases that two splits share, and the first of them."""
+
+    count: int
+    cases: list[str]
+
+
+class PolicyShare(BaseModel, frozen=True, extra="allow"):
+    """How many cases a policy revision brought."""
+
+    policy: str
+    rev: str | None = None
+    cases: int
+
+
+class SplitEntry(FileEntry, frozen=True, extra="allow"):
+    """A file of a build; of a RAG split also which fields a record must fill."""
+
+    groups: int | None = None
+    required: list[str] | None = None
+
+
+class ManifestView(BaseModel, frozen=True, extra="allow"):
+    """The fields of a manifest that pages show."""
+
+    splits: dict[str, SplitEntry] = Field(default_factory=dict)
+    source: SourceEntry | None = None
+    canary: str | None = None
+    filters: dict[str, Any] = Field(default_factory=dict)
+    excluded: Counts = Field(default_factory=dict)
+    excluded_task_types: Counts = Field(default_factory=dict)
+    rejected: Counts = Field(default_factory=dict)
+    near_duplicates: NearPairs | None = None
+    overlap: dict[str, SharedCases] | None = None
+    policies: list[PolicyShare] | None = None
+    seed: int | None = None
+    group_by: str | None = None
+    builder: str | None = None
+
+
+class BuildView(Build, frozen=True, extra="forbid"):
+    """A build with its manifest by field."""
+
+    # A view narrows the field's type on purpose: the same JSON, with names for what pages show.
+    manifest: ManifestView  # type: ignore[assignment]
+
+    @classmethod
+    def of(cls, build: Build) -> "BuildView":
+        return cls.model_validate(build.model_dump())
+
+
+class FieldChange(BaseModel, frozen=True):
+    """One field of one case, before and after."""
+
+    field: str
+    before: Any = None
+    after: Any = None
+
+
+class SplitMove(BaseModel, frozen=True):
+    """A case that another split has now."""
+
+    from_: str = Field(alias="from")
+    to: str
+
+
+class DiffCounts(BaseModel, frozen=True):
+    """How many cases of each kind a difference has."""
+
+    added: int
+    removed: int
+    changed: int
+    moved: int
+    unchanged: int
+
+
+class BuildDiff(BaseModel, frozen=True):
+    """What changed from one build to the other, case by case."""
+
+    before: str
+    after: str
+    counts: DiffCounts
+    added: list[str]
+    removed: list[str]
+    changed: dict[str, list[FieldChange]]
+    moved: dict[str, SplitMove]
+
+
+class ValueChange(BaseModel, frozen=True):
+    """The value of a field in an earlier version of a case and in a later one."""
+
+    old: Any = None
+    new: Any = None

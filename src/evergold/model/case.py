@@ -1,4 +1,9 @@
-"""A case: one unit of evaluation data, of any of the five kinds. Rules about a case live on the case."""
+"""A case: one unit of evaluation data, of any of the five kinds. Rules about a case live on the case.
+
+The reference of a case: the answer that others are measured by, and who stands behind it.
+
+Tests that an answer with code must pass.
+"""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -7,13 +12,69 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field, model_validator
 
 from evergold.errors import Incomplete
-from evergold.model.code_tests import CodeTests
-from evergold.model.ident import content_hash
-from evergold.model.moment import UtcTime
-from evergold.model.nesting import Values
 from evergold.model.notebook import html_of_pairs
-from evergold.model.reference import Answer, Origin, Reference
 from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
+from evergold.model.values import UtcTime, Values, content_hash
+
+
+class Origin(StrEnum):
+    """Where a reference comes from, the strongest first."""
+
+    PERSON = "person"
+    SOURCE = "source"
+    REVISED = "revised"
+    CONFIRMED = "confirmed"
+    CANDIDATE = "candidate"
+
+
+class Answer(BaseModel, frozen=True, extra="forbid"):
+    """An answer that a person wrote or approved, or that corrected another one.
+
+    `tool_calls` are the calls that belong to it, None where nothing is known of them. `trace_id` names the trace that
+    gave this answer, where one did.
+    """
+
+    text: str | None = None
+    tool_calls: tuple[ToolCall, ...] | None = None
+    trace_id: str | None = None
+
+
+class Reference(BaseModel, frozen=True, extra="forbid"):
+    """What is right, as text and calls. `text` is None where only the calls are known, and the other way round."""
+
+    text: str | None
+    tool_calls: tuple[ToolCall, ...] | None = None
+    origin: Origin
+
+
+class CodeTests(BaseModel, frozen=True, extra="forbid"):
+    """Python tests of an answer: each passes if it runs to its end without an exception.
+
+    An answer in Python is run first, and the tests use its names. Code of another `language` is not run: the tests find it as
+    the text `answer`. Written as a text (one test) or a list of texts, it is Python.
+    """
+
+    language: Annotated[str, Field(min_length=1, max_length=40)] = "python"
+    code: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, max_length=100)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_short_form(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"code": [value]}
+        if isinstance(value, list | tuple):
+            return {"code": list(value)}
+        # Without this a single text would be taken apart into its characters.
+        if isinstance(value, dict) and isinstance(value.get("code"), str):
+            return {**value, "code": [value["code"]]}
+        return value
+
+    @property
+    def runs_answer(self) -> bool:
+        return self.language.lower() in PYTHON
+
+
+PYTHON = frozenset({"python", "py", "python3"})
 
 CaseId = Annotated[str, Field(min_length=1, max_length=1024)]
 """Longer than a trace's id may be, because a curated case is named after its policy and its trace."""

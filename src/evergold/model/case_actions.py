@@ -1,11 +1,23 @@
-"""What people do to cases in a list: write a new one, change many, and the way back."""
+"""What people do to cases in a list: write a new one, change many, and the way back.
 
+Picking: a person makes cases of traces.
+
+Repeats of one question among the cases of a dataset, as lists and pages show them.
+
+A file that somebody drops into a page, and what became of it.
+
+A list as somebody wants to see it again: filters, columns and order under a name.
+"""
+
+from enum import StrEnum
 from typing import Annotated
 
 from pydantic import BaseModel, Field
 
 from evergold.model.case import CaseKind, CaseStatus
 from evergold.model.review import CaseKey
+from evergold.model.trace import Ident
+from evergold.model.values import UtcTime
 
 # Cases in one request: they change in one transaction, which must not hold up other writers for long.
 MOST = 1000
@@ -43,3 +55,94 @@ class CaseChanged(BaseModel, frozen=True, extra="forbid"):
     cases: tuple[CaseKey, ...]
     problems: tuple[str, ...] = ()
     undo: tuple[CaseChange, ...] = ()
+
+
+class Picking(BaseModel, frozen=True, extra="forbid"):
+    """Which traces become cases of which dataset.
+
+    With `answer` the cases are validated and this is their reference; without it they wait for review.
+    """
+
+    trace_ids: Annotated[tuple[Ident, ...], Field(min_length=1, max_length=500)]
+    dataset: Annotated[str, Field(min_length=1, max_length=200)] = "picked"
+    answer: Annotated[str | None, Field(max_length=1_000_000)] = None
+    tags: Annotated[tuple[str, ...], Field(max_length=50)] = ()
+    note: Annotated[str, Field(max_length=10_000)] = ""
+
+
+class Picked(BaseModel, frozen=True, extra="forbid"):
+    """What became of one trace: the key of its case, or why there is none."""
+
+    trace_id: str
+    dataset: str | None = None
+    id: str | None = None
+    problem: str | None = None
+
+
+class RepeatCounts(BaseModel, frozen=True):
+    """How many questions are asked by more than one case (`questions`), and by how many cases (`repeating`).
+
+    Counted over the newest `looked_at` of `cases` active cases; a build looks at all of them.
+    """
+
+    cases: int
+    looked_at: int
+    questions: int
+    repeating: int
+
+
+class RepeatedQuestion(BaseModel, frozen=True):
+    """The cases that ask one question: how many, and the ids of the first ones by id."""
+
+    cases: int
+    examples: tuple[str, ...]
+
+
+class Repeats(BaseModel, frozen=True):
+    """The counts of a dataset, and for each case asked for that is a repeat the question it shares with others."""
+
+    counts: RepeatCounts
+    of: dict[str, RepeatedQuestion]
+
+
+class UploadOf(StrEnum):
+    """What a file holds."""
+
+    TRACES = "traces"
+    CASES = "cases"
+
+
+class Upload(BaseModel, frozen=True, extra="forbid"):
+    """The text of a file. `dataset`: where its cases go, unless the file says so."""
+
+    name: Annotated[str, Field(min_length=1, max_length=300)]
+    of: UploadOf
+    text: Annotated[str, Field(min_length=1)]
+    dataset: Annotated[str, Field(max_length=200)] = ""
+
+
+class Uploaded(BaseModel, frozen=True, extra="forbid"):
+    """How many records of a file were stored, how many not, and why."""
+
+    of: UploadOf
+    stored: int
+    rejected: int
+    problems: list[str]
+
+
+class ListPage(StrEnum):
+    """The lists that views are kept of."""
+
+    TRACES = "traces"
+    CASES = "cases"
+    REVIEW = "review"
+
+
+class ListView(BaseModel, frozen=True, extra="forbid"):
+    """A view of a list. `address` is what stands after the question mark in the page's address."""
+
+    page: ListPage
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    address: Annotated[str, Field(max_length=10_000)]
+    owner: str = ""
+    created_at: UtcTime | None = None

@@ -3,11 +3,13 @@
 The only translator: records, files, settings and requests use it, so that a person who never heard of pydantic can mend what
 is wrong. A name that is no field is answered with those that are; pydantic does not give them, so they are read off the type
 that the value was held against. A format whose values need other words (YAML takes `no` for false) passes them in.
+
+A record that could not be used. It is counted, named and kept; it never sinks the rest.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import UnionType
-from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -172,3 +174,21 @@ def _fields(owner: Any) -> list[str]:
 def _tag(owner: Any) -> Any:
     field = owner.model_fields.get("type") if _is_model(owner) else None
     return field.default if field is not None else None
+
+
+class Rejected(BaseModel, frozen=True, extra="forbid"):
+    """Where the record stood, which field was wrong, and why; `record` is what arrived, where it is small."""
+
+    where: str
+    reason: str
+    field: str | None = None
+    record: str | None = None
+
+    @classmethod
+    def of(cls, problem: ValidationError, where: str, shape: Any = None, record: str | None = None) -> Self:
+        """The first thing that is wrong with a record; `shape` is the type it should have been."""
+        first = first_fault(problem, shape)
+        return cls(where=where, field=first.field or None, reason=first.reason, record=record)
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.where, self.field, self.reason) if part)

@@ -1,10 +1,14 @@
-"""A flow: one coding-agent task in a repository, as the ordered actions that were taken."""
+"""A flow: one coding-agent task in a repository, as the ordered actions that were taken.
+
+Evidence: what a reviewer looks at to judge a case. Read, never edited.
+"""
 
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from evergold.model.moment import UtcTime
+from evergold.model.trace import Trace
+from evergold.model.values import UtcTime
 
 
 class Action(BaseModel, frozen=True, extra="forbid"):
@@ -44,3 +48,61 @@ class Flow(BaseModel, frozen=True, extra="forbid"):
     repo_dir: str | None = None
     actions: tuple[Action, ...] = ()
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class ToolEvidence(BaseModel, frozen=True, extra="forbid"):
+    """One tool call of the agent: what it asked and what it got."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    result: str | None = None
+    failed: bool = False
+
+
+class Evidence(BaseModel, frozen=True, extra="forbid"):
+    """What is known of a case's origin. `missing` says, where nothing is, what would bring it."""
+
+    diff: str | None = None
+    tool_calls: tuple[ToolEvidence, ...] = ()
+    suggested_queries: tuple[str, ...] = ()
+    suggested_commits: tuple[str, ...] = ()
+    trace: Trace | None = None
+    conversation: tuple[Trace, ...] = ()
+    missing: str | None = None
+
+
+class BaseCheck(BaseModel, frozen=True, extra="forbid"):
+    """Whether a commit is in the repository, and whether the golden diff applies to it; None where it was not tried."""
+
+    commit: str
+    exists: bool
+    applies: bool | None = None
+    message: str
+
+
+class BaseCandidate(BaseModel, frozen=True, extra="forbid"):
+    """A commit that may be the base of a change: what speaks for it, and whether the change applies to it."""
+
+    commit: str
+    subject: str
+    committed_at: UtcTime | None = None
+    proved: bool
+    evidence: tuple[str, ...] = ()
+
+
+class ProvedRow(BaseModel, frozen=True, extra="forbid"):
+    """Rows of a case with full commit id, blobs and text hashes, and what disproves the base commit."""
+
+    a: dict[str, Any]
+    b: dict[str, Any]
+    problems: tuple[str, ...] = ()
+
+
+class FileAtCommit(BaseModel, frozen=True, extra="forbid"):
+    """A file as it was at a commit; `text` is None when it is binary or too large to show."""
+
+    commit: str
+    path: str
+    text: str | None
+    message: str = ""

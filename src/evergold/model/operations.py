@@ -1,6 +1,14 @@
-"""Figures for operators of a workspace: queues, and the size of the database."""
+"""Figures for operators of a workspace: queues, and the size of the database.
 
-from pydantic import BaseModel
+Figures of the traffic over time: how much, how dear, how slow, how faulty; by model or by name.
+
+An alert: something that a person should look at, from when it began until it was over, and who was notified of it.
+"""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import BaseModel, Field
 
 
 class Backlog(BaseModel):
@@ -79,3 +87,125 @@ class DatabaseStatus(BaseModel):
     def bytes_per_day(self) -> float | None:
         """Growth by what came in the last week."""
         return None if self.bytes_per_trace is None else self.traces_last_week / 7 * self.bytes_per_trace
+
+
+class Grouping(StrEnum):
+    """What the traffic is counted by."""
+
+    MODEL = "model"
+    NAME = "name"
+
+
+class TrafficFigures(BaseModel):
+    """Sums over some traces. Percentiles of latency are in milliseconds, at most 5 % too low; None where none is known."""
+
+    traces: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    p50: int | None = None
+    p95: int | None = None
+    p99: int | None = None
+    scored: int = 0
+    failing: int = 0
+
+
+class TrafficBucket(TrafficFigures):
+    """The figures of one hour or day."""
+
+    start: str
+
+
+class TrafficGroup(BaseModel):
+    """The traces of one model or name. `value` is empty where none was recorded, and None for all other values together."""
+
+    value: str | None
+    figures: TrafficFigures
+    buckets: list[TrafficBucket]
+
+
+class CheckBucket(BaseModel):
+    """How often a check was made on the traces of one hour or day, and how often it failed."""
+
+    start: str
+    scored: int
+    failing: int
+
+
+class CheckOverTime(BaseModel):
+    """A score by name and source over the period."""
+
+    name: str
+    source: str
+    scored: int
+    failing: int
+    buckets: list[CheckBucket]
+
+
+class AlertKind(StrEnum):
+    """What a rule watches."""
+
+    FAILING_RATE = "failing_rate"
+    INTAKE_STOPPED = "intake_stopped"
+    DATASET_DROP = "dataset_drop"
+    GATE_FAILED = "gate_failed"
+
+
+class DeliveryStatus(StrEnum):
+    """How far a notification is. `superseded`: a later one of the same alert took its place before it was sent."""
+
+    PENDING = "pending"
+    SENT = "sent"
+    GIVEN_UP = "given_up"
+    SUPERSEDED = "superseded"
+
+
+class AlertEvent(StrEnum):
+    """What a notification says of its alert."""
+
+    FIRING = "firing"
+    REMINDER = "reminder"
+    RESOLVED = "resolved"
+
+
+class Reading(BaseModel, frozen=True):
+    """What a rule found: whether it fires, in words and figures. `subject` is what of several things it is: a dataset, a run."""
+
+    rule: str
+    kind: AlertKind
+    subject: str = ""
+    firing: bool
+    text: str
+    details: dict[str, Any] = Field(default_factory=dict)
+
+
+class AlertDelivery(BaseModel, frozen=True):
+    """One notification to the webhook: how often it was tried, what the last answer was, when it is tried again."""
+
+    id: int
+    event: AlertEvent
+    status: DeliveryStatus
+    tries: int
+    error: str
+    next_try_at: str | None
+    created_at: str
+    sent_at: str | None
+
+
+class Alert(BaseModel, frozen=True):
+    """An alert and its notifications, newest first. It fires until `resolved_at`."""
+
+    id: int
+    rule: str
+    kind: AlertKind
+    subject: str
+    text: str
+    details: dict[str, Any]
+    opened_at: str
+    seen_at: str
+    resolved_at: str | None
+    deliveries: tuple[AlertDelivery, ...] = ()
+
+    @property
+    def firing(self) -> bool:
+        return self.resolved_at is None

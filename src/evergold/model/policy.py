@@ -3,6 +3,10 @@ trace in Python and one computed over a million traces in SQL read the same numb
 
 The revision of a policy is the hash of everything that can change a verdict. Two files that say the same thing are
 the same revision; a changed threshold is a new one, and what the old one did can be taken back by naming it.
+
+Agreement of a policy with people: shares with their intervals, by rule and by check.
+
+Rules of curation as people change them in the browser: the policy `default`, and which built-in checks are on.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from functools import cached_property
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from evergold.model.ident import content_hash, unit_interval
+from evergold.model.values import UtcTime, content_hash, unit_interval
 
 TAG_KINDS = ("message_type", "model", "tool", "failed_check")
 REQUIRED_CHECKS = ("answered", "finished")
@@ -169,3 +173,142 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
         """Whether the sample of this tier holds the trace."""
         # The name of the policy is part of the key: two policies with the same rate keep different traces.
         return unit_interval(f"{self.name}:{trace_id}") < self.sample.rate(tier)
+
+
+class Proportion(BaseModel, frozen=True):
+    """`hits` of `of`, as a share with its Wilson interval (95 %); null where there is nothing to divide by."""
+
+    hits: int
+    of: int
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class ClassTrial(BaseModel, frozen=True):
+    """Of one class: what the policy called so and people do too, and what people call so and the policy does too."""
+
+    precision: Proportion
+    recall: Proportion
+
+
+class TrialDifference(BaseModel, frozen=True):
+    """A trace on which the policy and a person differ, with the policy's reason."""
+
+    trace_id: str
+    label: str
+    verdict: str
+    reason: str
+
+
+class PolicyTrial(BaseModel, frozen=True):
+    """A policy against people's labels. The daily limit of candidates is left out: it chooses, it does not judge."""
+
+    policy: str
+    labelled: int
+    missing: int
+    missing_examples: tuple[str, ...]
+    golden: ClassTrial
+    failure: ClassTrial
+    agreement: Proportion
+    differences: tuple[TrialDifference, ...]
+
+
+class RuleAgreement(BaseModel, frozen=True):
+    """How often people left what one rule, or one check, decided as it was."""
+
+    name: str
+    verdict: str
+    agreed: Proportion
+
+
+class ReviewAgreement(BaseModel, frozen=True):
+    """What reviewers made of what policies decided. Only cases are reviewed, so this says nothing of traces kept out."""
+
+    reviewed: int
+    disagreed: int
+    golden: Proportion
+    failure: Proportion
+    rules: list[RuleAgreement]
+    checks: list[RuleAgreement]
+
+
+POLICY = "default"
+
+
+class CurationRules(BaseModel, frozen=True, extra="forbid"):
+    """The policy `default`, whether the built-in checks run, and which of them do not."""
+
+    policy: Policy = Policy()
+    checks_on: bool = True
+    checks_off: tuple[str, ...] = ()
+
+    @field_validator("policy", mode="after")
+    @classmethod
+    def named_default(cls, value: Policy) -> Policy:
+        if value.name != POLICY:
+            raise ValueError(f"these rules are those of the policy {POLICY!r}; {value.name!r} needs a file of its own")
+        return value
+
+    @field_validator("checks_off", mode="after")
+    @classmethod
+    def without_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(sorted(set(value)))
+
+
+class NewRules(BaseModel, frozen=True, extra="forbid"):
+    """Rules to be saved. `base` is the number of the change they were made from; another one since is a conflict."""
+
+    rules: CurationRules
+    base: int = Field(0, ge=0)
+    why: str = Field("", max_length=500)
+
+
+class RulesChange(BaseModel, frozen=True):
+    """One change of the rules: who made it, when and why. `number` counts up; 0 is what the workspace began with."""
+
+    number: int
+    rules: CurationRules
+    who: str = ""
+    why: str = ""
+    created_at: UtcTime | None = None
+
+
+class CheckSwitch(BaseModel, frozen=True):
+    """A built-in check: what it gives, whether it is on, and the setting that holds it off, if one does."""
+
+    name: str
+    does: str
+    on: bool
+    held_off_by: str = ""
+
+
+class RulesView(BaseModel, frozen=True):
+    """The rules in force. `policy_set_by` and `checks_set_by` name the file or setting that holds a part of them."""
+
+    number: int
+    rules: CurationRules
+    policy_set_by: str = ""
+    checks_set_by: str = ""
+    checks: tuple[CheckSwitch, ...]
+    history: tuple[RulesChange, ...]
+    waiting: int
+
+
+class ReasonChange(BaseModel, frozen=True):
+    """How many traces a reason keeps out now, and how many it would."""
+
+    reason: str
+    now: int
+    then: int
+
+
+class RulesPreview(BaseModel, frozen=True):
+    """What other rules would make of the newest traces. Nothing is changed."""
+
+    traces: int
+    golden_now: int
+    golden_then: int
+    failure_now: int
+    failure_then: int
+    reasons: tuple[ReasonChange, ...]

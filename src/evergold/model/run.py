@@ -1,16 +1,90 @@
-"""A run: a dataset × a target × metrics → attempts → measurements."""
+"""A run: a dataset × a target × metrics → attempts → measurements.
 
+Settings and results of a replay: how a recorded conversation is played again, and who plays its user.
+
+The steps of a replay, one after another. Pure values.
+"""
+
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
+from evergold.errors import BadInput
 from evergold.model.case import LineRange
-from evergold.model.moment import UtcTime
-from evergold.model.nesting import Values
 from evergold.model.notebook import html_of_pairs
-from evergold.model.replay import Replay
 from evergold.model.tool_calls import ToolCall
+from evergold.model.values import UtcTime, Values
+
+LONGEST = 20_000  # characters of a goal or persona: both go into every request that plays the user
+
+
+class Turns(StrEnum):
+    """Which part is played: the last turn, each assistant turn with the true history, all user turns in order, or a
+    conversation with a user that a model plays."""
+
+    LAST = "last"
+    EACH = "each"
+    ALL = "all"
+    SIMULATED = "simulated"
+
+
+class OnUnrecorded(StrEnum):
+    """What a call that the record does not know gets: the end, a tool error, or a result that a model invents."""
+
+    STOP = "stop"
+    ERROR = "error"
+    MODEL = "model"
+
+
+class Replay(BaseModel, frozen=True, extra="forbid"):
+    """The rules of a replay. `user_model` plays the simulated user and `tool_model` invents results of unrecorded calls;
+    both default to the model under test. The limits hold for one trajectory; `max_turns` counts messages of the user."""
+
+    turns: Turns = Turns.LAST
+    on_unrecorded: OnUnrecorded = OnUnrecorded.STOP
+    max_steps: Annotated[int, Field(ge=1, le=1000)] = 50
+    max_turns: Annotated[int, Field(ge=1, le=1000)] = 20
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_cost: Annotated[float, Field(gt=0)] | None = None
+    max_seconds: Annotated[float, Field(gt=0)] | None = None
+    user_model: str | None = None
+    tool_model: str | None = None
+
+
+class SimulatedUser(BaseModel, frozen=True):
+    """A user for a model to play, from `persona` and `goal` in the metadata of a case.
+
+    `drafted` marks one that a program wrote from the trace and nobody has reviewed.
+    """
+
+    persona: Annotated[str, Field(max_length=LONGEST)] = "A customer who writes briefly and politely."
+    goal: Annotated[str, Field(min_length=1, max_length=LONGEST)]
+    drafted: bool = False
+
+    @field_validator("persona", "goal")
+    @classmethod
+    def stripped(cls, value: str) -> str:
+        return value.strip()
+
+    @classmethod
+    def of(cls, metadata: Mapping[str, Any]) -> Self | None:
+        """Read the user of a case; None where its metadata states no goal."""
+        goal, persona = metadata.get("goal"), metadata.get("persona")
+        if goal is None and persona is None:
+            return None
+        if not isinstance(goal, str) or not goal.strip():
+            raise BadInput(
+                "metadata has a persona and no goal; write metadata.goal as text: what the user wants to reach"
+            )
+        if persona is not None and not isinstance(persona, str):
+            raise BadInput(f"metadata.persona is {type(persona).__name__}; write who the user is as text")
+        if max(len(goal), len(persona or "")) > LONGEST:
+            raise BadInput(f"goal and persona have at most {LONGEST:,} characters each; shorten them in the metadata")
+        # Left out where it is empty, so that the default persona applies.
+        given = {"persona": persona} if persona and persona.strip() else {}
+        return cls(goal=goal, drafted=bool(metadata.get("user_drafted")), **given)
 
 
 class RunStatus(StrEnum):
@@ -191,3 +265,130 @@ class Run(BaseModel, frozen=True, extra="forbid"):
                 ("error", self.error),
             ],
         )
+
+
+class ResultOrigin(StrEnum):
+    """Where the result of a replayed call comes from."""
+
+    RECORDED = "recorded"
+    NEAR = "near"  # recorded for arguments that differ only in spaces, letter case or the writing of a number
+    ERROR = "error"  # not recorded; the call got a tool error
+    INVENTED = "invented"  # not recorded; a model invented the result
+    NONE = "none"  # not recorded; the replay stopped here
+
+
+class ReplayEnd(StrEnum):
+    """Why a trajectory ended."""
+
+    ANSWERED = "answered"
+    GOAL_REACHED = "goal_reached"
+    GAVE_UP = "gave_up"
+    TURN_LIMIT = "turn_limit"
+    UNRECORDED = "unrecorded"
+    STEP_LIMIT = "step_limit"
+    TOKEN_LIMIT = "token_limit"
+    COST_LIMIT = "cost_limit"
+    TIME_LIMIT = "time_limit"
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether the model's last message is an answer that can be measured."""
+        return self in _WITH_ANSWER
+
+
+_WITH_ANSWER = (ReplayEnd.ANSWERED, ReplayEnd.GOAL_REACHED, ReplayEnd.GAVE_UP, ReplayEnd.TURN_LIMIT)
+
+
+class ReplayedCall(BaseModel, frozen=True):
+    """A call with its result and where that comes from. `recorded` is the number of the recorded call that answered it."""
+
+    call: ToolCall
+    origin: ResultOrigin
+    recorded: int | None = None
+
+
+class ReplayStep(BaseModel, frozen=True):
+    """What one request to the model added: its message, the results of its calls, and what the user said next.
+
+    A step holds everything that is needed to go on after it, so that an interrupted trajectory continues here.
+    `helper_usage` is what the simulated user and the model that invents results took.
+    """
+
+    messages: tuple[dict[str, Any], ...]
+    calls: tuple[ReplayedCall, ...] = ()
+    output: str = ""
+    usage: Usage = Usage()
+    helper_usage: Usage = Usage()
+    latency_ms: float | None = None
+    end: ReplayEnd | None = None
+    reason: str | None = None
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+class CallState(StrEnum):
+    """How a call of a replay stands to the record."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    MISSING = "missing"
+    EXTRA = "extra"
+
+
+class StepSpent(BaseModel, frozen=True):
+    """What one request to the model took; `message` is where its first message stands in the trajectory."""
+
+    message: int
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float | None = None
+    latency_ms: float | None = None
+
+
+class AlignedCall(BaseModel, frozen=True):
+    """A recorded call beside the one that was made; one side is missing where nothing stands opposite.
+
+    `step` is the index of the recorded call; `origin` says where the result of the made call comes from. `spent` is what the
+    request took that made the call; of parallel calls the first one has it.
+    """
+
+    state: CallState
+    step: int | None = None
+    recorded: ToolCall | None = None
+    made: ToolCall | None = None
+    origin: ResultOrigin | None = None
+    spent: StepSpent | None = None
+
+
+class AlignedTrajectory(BaseModel, frozen=True):
+    """A replayed trajectory beside the recorded one. `spent` has tokens, cost and time of each request to the model."""
+
+    case_id: str
+    trial: int
+    rows: list[AlignedCall]
+    first_divergence: int | None
+    why: str | None
+    recorded_answer: str | None
+    answer: str
+    ended: str | None
+    stopped: str | None
+    spent: list[StepSpent]
+
+
+class TrajectoryDifference(BaseModel, frozen=True):
+    """A case whose trajectory left the record in one of two runs: the metric `trajectory` in both."""
+
+    case_id: str
+    question: str
+    first: float
+    second: float
+
+
+class CaseReplay(BaseModel, frozen=True):
+    """A replay of a case by some run; `value` is the metric `trajectory` where it was measured."""
+
+    run_id: str
+    case_id: str
+    trial: int
+    model: str
+    created_at: UtcTime
+    value: float | None = None

@@ -1,4 +1,14 @@
-"""A trace: one interaction of an app with a model, its spans, and what was thought of it."""
+"""A trace: one interaction of an app with a model, its spans, and what was thought of it.
+
+Reactions: an emoji on a reply is a user's score of it.
+
+One emoji has many spellings: with a skin tone, with a variation selector that asks for the coloured form, or with
+both. They are folded to one before the table is asked, so that 👍🏽 and 👍 say the same.
+
+Tags and comments that people put on traces.
+"""
+
+from __future__ import annotations
 
 import json
 from collections import Counter
@@ -7,8 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from evergold.model.moment import UtcTime
-from evergold.model.nesting import Values
+from evergold.model.values import UtcTime, Values
 
 
 def without_nul(value: str) -> str:
@@ -226,3 +235,60 @@ class Reaction(BaseModel, frozen=True, extra="forbid"):
 
 
 Record = Annotated[Trace | SpanLine | ScoreLine | Correction | Reaction, Field(discriminator="type")]
+
+REACTION_SCORE = "user_reaction"
+NEUTRAL = 0.5
+
+# The five Fitzpatrick modifiers, and the selectors VS1 to VS16.
+_SKIN_TONES = {chr(code) for code in range(0x1F3FB, 0x1F400)}
+_VARIATION_SELECTORS = {chr(code) for code in range(0xFE00, 0xFE10)}
+
+VALUES = {
+    "👍": 1.0,
+    "❤": 1.0,
+    "🙏": 0.9,
+    "😂": 0.8,
+    "😮": 0.5,
+    "😢": 0.2,
+    "👎": 0.0,
+}
+
+
+def folded(emoji: str) -> str:
+    """The emoji without skin tones and variation selectors."""
+    return "".join(sign for sign in emoji.strip() if sign not in _SKIN_TONES and sign not in _VARIATION_SELECTORS)
+
+
+def reaction_value(emoji: str) -> float:
+    """What a reaction is worth as a score; one that is not in the table is neither praise nor blame."""
+    return VALUES.get(folded(emoji), NEUTRAL)
+
+
+Tag = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Retagging(BaseModel, frozen=True, extra="forbid"):
+    """Tags to put on traces, and tags of people to take off."""
+
+    trace_ids: Annotated[tuple[Ident, ...], Field(min_length=1, max_length=1000)]
+    add: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()
+    remove: Annotated[tuple[Tag, ...], Field(max_length=50)] = ()
+
+
+class Retagged(BaseModel, frozen=True, extra="forbid"):
+    """What changed on one trace, or why nothing did. The reverse undoes it."""
+
+    trace_id: str
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    problem: str | None = None
+
+
+class TraceComment(BaseModel, frozen=True, extra="forbid"):
+    """What somebody wrote on a trace."""
+
+    id: int
+    trace_id: str
+    text: str
+    who: str
+    created_at: UtcTime

@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from evergold.redact import assigned, disguised, emails, identity, ip_addresses, numbers, secrets
+from evergold.redact import emails, identity, ip_addresses, numbers, secrets
+from evergold.redact import emails as disguised
+from evergold.redact import secrets as assigned
 from evergold.redact.folding import Folded, byte_pattern, byte_patterns, folded, holds
 from evergold.redact.spans import PrivateSpan, replaced, without_overlaps
 

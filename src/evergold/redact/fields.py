@@ -1,19 +1,108 @@
-"""Redact the chosen parts of a record, and count the replacements by kind; nothing is logged."""
+"""Redact the chosen parts of a record, and count the replacements by kind; nothing is logged.
+
+Keys of metadata and attributes: they may hold something private, or say that their value is.
+
+The same few keys come with every span, so what is known of a key is remembered, and a key that is known costs one look
+into a set.
+
+A redactor of another package, under a deadline: one that hangs refuses texts, it never lets one through unredacted.
+"""
 
 from bisect import bisect
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from evergold.errors import BadInput, unknown
-from evergold.redact.keys import Keys, kept_apart
+from evergold.errors import BadInput, Unavailable, unknown
+from evergold.overdue import PLUGIN_SECONDS, Overdue, call_within
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from evergold.seams import Redactor
 
+SECRET_VALUE, NUMBER_VALUE = "hidden99", "4155552671"  # private behind a key that says so, and nowhere else
+SHORTEST = 6  # no shorter text is private
+MOST_REMEMBERED = 10_000
+
+
+class _Key(NamedTuple):
+    """What the redactor makes of a key and of values behind it: its own text, any text, a number."""
+
+    private: bool
+    secret: bool
+    number: bool
+
+
+class Keys:
+    """What is known of keys by asking a redactor. Best kept as long as that is used."""
+
+    def __init__(self, redactor: "Redactor | None") -> None:
+        self._redactor = redactor
+        self._plain: set[Any] = set()
+        self._private: dict[Any, _Key] = {}
+
+    def any_private(self, keys: set[Any]) -> bool:
+        """Whether any of these is private, or its value may be by what it says."""
+        if keys <= self._plain:
+            return False
+        if len(self._plain) + len(self._private) + len(keys) > MOST_REMEMBERED:
+            # Generated keys would fill memory for ever. All is forgotten at once: what is in use is learnt again at the
+            # next span.
+            self._plain, self._private = set(), {}
+        new = keys - self._plain - self._private.keys()
+        self._learn([key for key in new if isinstance(key, str)])
+        return not keys.isdisjoint(self._private)
+
+    def redacted_value(self, key: Any, value: Any) -> tuple[str, Counter[str]] | None:
+        """The value as it is kept because of what its key says, and what was found; None when that says nothing."""
+        self.any_private({key})
+        known = self._private.get(key)
+        if known is None or not isinstance(value, str) or len(value) < SHORTEST:
+            return None
+        if known.secret:
+            return self._behind(key, SECRET_VALUE)
+        clean, counts = self._behind(key, value)
+        return (clean, counts) if known.number and counts else None
+
+    def _learn(self, keys: list[str]) -> None:
+        """All at once, as most say nothing; one by one where any does."""
+        if self._redactor is None:
+            return
+        lines = (line for key in keys for line in (key, f"{key}={SECRET_VALUE}", f"{key}={NUMBER_VALUE}"))
+        if not self._redactor.redact("\n".join(lines))[1]:
+            self._plain.update(keys)
+            return
+        for key in keys:
+            secret, number = (bool(self._behind(key, value)[1]) for value in (SECRET_VALUE, NUMBER_VALUE))
+            known = _Key(bool(self._redactor.redact(key)[1]), secret, number)
+            if any(known):
+                self._private[key] = known
+            else:
+                self._plain.add(key)
+
+    def _behind(self, key: str, value: str) -> tuple[str, Counter[str]]:
+        """The value redacted as it stands behind its key."""
+        assert self._redactor is not None
+        before, alone = self._redactor.redact(f"{key}=")
+        clean, counts = self._redactor.redact(f"{key}={value}")
+        # A private key is redacted in `before` too; its own placeholder is neither part of the value nor counted with
+        # it.
+        return clean.removeprefix(before), Counter(counts) - Counter(alone)
+
+
+def kept_apart(name: str, taken: "Collection[Any]") -> str:
+    """A key that became the same as another gets a number: `[EMAIL]`, `[EMAIL]#2`."""
+    number, apart = 1, name
+    while apart in taken:
+        number += 1
+        apart = f"{name}#{number}"
+    return apart
+
+
 FIELDS = ("input", "output", "metadata", "attributes", "comments", "corrections")
-SHORTEST = 6  # nothing private is shorter
 # A NUL between line breaks: no pattern crosses it, so texts joined are searched as if each stood alone.
 BETWEEN = "\n\x00\n"
 
@@ -125,3 +214,29 @@ def _gather(value: Any, texts: list[str], keys: set[str]) -> None:
             # Numbers and empty values are most of all items of attributes; the test spares a call for each.
             elif item and kind is not int and kind is not float:
                 _gather(item, texts, keys)
+
+
+T = TypeVar("T")
+
+
+class BoundedRedactor:
+    """Calls a redactor; `Unavailable` when a call does not return in time, and for every call after it."""
+
+    def __init__(self, redactor: "Redactor", name: str) -> None:
+        self._redactor = redactor
+        self._name = f"redactor {name}"
+        # `suspicious` is optional in the seam: the attribute exists only where the redactor has it, as callers probe
+        # for it.
+        look: Callable[[str], Iterable[int]] | None = getattr(redactor, "suspicious", None)
+        if look is not None:
+            # `list` runs a lazy search inside the deadline; a returned generator would run outside it.
+            self.suspicious = lambda text: self._within(lambda: list(look(text)))
+
+    def redact(self, text: str) -> tuple[str, dict[str, int]]:
+        return self._within(partial(self._redactor.redact, text))
+
+    def _within(self, call: Callable[[], T]) -> T:
+        try:
+            return call_within(PLUGIN_SECONDS, self._name, call)
+        except Overdue as problem:
+            raise Unavailable(f"nothing was stored, because it cannot be redacted: {problem}") from problem

@@ -14,8 +14,7 @@ from pydantic import BaseModel
 from evergold.errors import BadInput
 from evergold.model.notebook import html_of_rows
 from evergold.model.run import Run
-from evergold.report.scores import Outside, ValueRow, by_case, outside
-from evergold.report.weighting import Groups
+from evergold.report.scores import Groups, Outside, ValueRow, by_case, outside
 from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect
 
 # The mark at which a case counts as passed for the lists of gained and lost cases; the test uses the values themselves.

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from evergold.model.run import Run, Usage
-from evergold.report.scores import Mean, ValueRow
-from evergold.report.weighting import Groups, run_means
+from evergold.report.scores import Groups, Mean, ValueRow, run_means
 
 
 class Entry(BaseModel, frozen=True):

@@ -2,16 +2,31 @@
 
 An opinion given after a dispute was shown, or as a ruling, is no longer independent; only each reviewer's first word on
 a content counts here.
+
+Measure the agreement of reviewers on each question, by the kind of its answers.
+
+Progress of one reviewer: cases decided today, time from case to case, agreement with colleagues.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
-from itertools import combinations
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from itertools import combinations, pairwise
+from statistics import median
+from typing import Any
 
-from evergold.model.review import OPINIONS, Opinion
-from evergold.model.review_progress import Agreement, AgreementFigure, PairAgreement, QuestionAgreement
-from evergold.stats.agreement import cohen_kappa, fleiss_kappa, raw_agreement
-from evergold.stats.intervals import Interval
+from evergold.model.questions import AnswerOn, QuestionKind, Questionnaire, ReviewQuestion
+from evergold.model.review import (
+    OPINIONS,
+    Agreement,
+    AgreementFigure,
+    Opinion,
+    PairAgreement,
+    QuestionAgreement,
+    ReviewerPace,
+)
+from evergold.stats.agreement import cohen_kappa, fleiss_kappa, interval_alpha, mean_of_cases, raw_agreement
+from evergold.stats.intervals import Interval, proportion_interval
 
 Shared = dict[tuple[str, str, str], dict[str, str]]
 
@@ -60,3 +75,131 @@ def _shown(result: Interval | None, shared: int) -> AgreementFigure:
         "no case has two opinions" if shared == 0 else "every verdict is the same, so chance explains all agreement"
     )
     return {"value": None, "low": None, "high": None, "n": shared, "reason": reason}
+
+
+KAPPA, ALPHA, NONE = "Fleiss' kappa", "Krippendorff's alpha", "none"
+SINGLE = "no case has two answers"
+ALIKE = "every answer is the same, so chance explains all agreement"
+
+
+def agreement_on_questions(
+    questionnaires: Mapping[str, Questionnaire], answers: Iterable[AnswerOn]
+) -> list[QuestionAgreement]:
+    """One row for each question of each dataset; answers on different contents of a case are not compared."""
+    by_question: dict[tuple[str, str], dict[tuple[str, str], list[Any]]] = {}
+    # An answer belongs to the content it was given on; after an edit it is another question.
+    for given in answers:
+        cases = by_question.setdefault((given.dataset, given.answer.question), {})
+        cases.setdefault((given.id, given.answer.rev), []).append(given.answer.value)
+    return [
+        _row(dataset, question, list(by_question.get((dataset, question.name), {}).values()))
+        for dataset, questionnaire in questionnaires.items()
+        for question in questionnaire.questions
+    ]
+
+
+def _row(dataset: str, question: ReviewQuestion, cases: Sequence[Sequence[Any]]) -> QuestionAgreement:
+    shared = [case for case in cases if len(case) > 1]
+    measure, equal, corrected, reason = _measured(question, shared)
+    return {
+        "dataset": dataset,
+        "question": question.name,
+        "title": question.title,
+        "kind": question.kind.value,
+        "answers": sum(len(case) for case in cases),
+        "shared": len(shared),
+        "agreement": _figure(equal, len(shared), reason or SINGLE),
+        "measure": measure,
+        "beyond_chance": _figure(corrected, len(shared), reason or (ALIKE if shared else SINGLE)),
+    }
+
+
+def _measured(
+    question: ReviewQuestion, shared: Sequence[Sequence[Any]]
+) -> tuple[str, Interval | None, Interval | None, str]:
+    if question.kind is QuestionKind.TEXT:
+        return NONE, None, None, "free texts are read, not counted"
+    if question.kind is QuestionKind.SPAN:
+        # Every pair of a case, then the mean: a case with five reviewers counts once.
+        overlaps = [_mean([overlap(one, other) for one, other in combinations(case, 2)]) for case in shared]
+        return NONE, mean_of_cases(overlaps), None, "" if not shared else "passages have no table of chance"
+    labels = [[_label(value) for value in case] for case in shared]
+    if question.kind is QuestionKind.SCALE:
+        return ALPHA, raw_agreement(labels), interval_alpha(shared), ""
+    return KAPPA, raw_agreement(labels), fleiss_kappa(labels), ""
+
+
+def overlap(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> float:
+    """F1 of the characters that two reviewers marked with the same label."""
+    # An answer has at least one mark, and a mark at least one character: the sum is never zero.
+    first, second = _characters(one), _characters(other)
+    return 2 * len(first & second) / (len(first) + len(second))
+
+
+def _characters(marks: Sequence[Mapping[str, Any]]) -> set[tuple[str, int]]:
+    return {(mark["label"], at) for mark in marks for at in range(mark["start"], mark["end"])}
+
+
+def _label(value: Any) -> Hashable:
+    # The order in which choices were clicked says nothing.
+    return tuple(sorted(value)) if isinstance(value, list) else value
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _figure(result: Interval | None, shared: int, reason: str) -> AgreementFigure:
+    if result is None:
+        return {"value": None, "low": None, "high": None, "n": shared, "reason": reason}
+    return {"value": result.value, "low": result.low, "high": result.high, "n": result.n, "reason": None}
+
+
+SITTING = timedelta(minutes=10)
+"""A longer gap between two verdicts is a break, not work on a case."""
+
+
+def pace_of_reviewers(opinions: Sequence[Opinion], day_began: datetime) -> dict[str, ReviewerPace]:
+    """Reviewer → their pace, out of every recorded verdict, oldest first."""
+    moments: dict[str, list[datetime]] = defaultdict(list)
+    decided: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for opinion in opinions:
+        if opinion.verdict in OPINIONS and opinion.created_at is not None:
+            moments[opinion.reviewer].append(opinion.created_at)
+            if opinion.created_at >= day_began:
+                decided[opinion.reviewer].add((opinion.dataset, opinion.id))
+    agreed = _agreement_with_others(opinions)
+    return {
+        reviewer: {
+            "today": len(decided[reviewer]),
+            "seconds_per_case": _seconds_per_case(moments[reviewer]),
+            "agreement": agreed.get(reviewer, _undefined()),
+        }
+        for reviewer in {opinion.reviewer for opinion in opinions}
+    }
+
+
+def _seconds_per_case(moments: Sequence[datetime]) -> float | None:
+    gaps = [later - earlier for earlier, later in pairwise(moments)]
+    # Verdicts of one bulk action share a moment; they say nothing about time per case.
+    seconds = [gap.total_seconds() for gap in gaps if timedelta(0) < gap <= SITTING]
+    return median(seconds) if seconds else None
+
+
+def _agreement_with_others(opinions: Iterable[Opinion]) -> dict[str, AgreementFigure]:
+    equal: dict[str, list[bool]] = defaultdict(list)
+    for by in first_words(opinions).values():
+        for reviewer, verdict in by.items():
+            equal[reviewer] += [verdict == other for name, other in by.items() if name != reviewer]
+    return {reviewer: _share(pairs) for reviewer, pairs in equal.items() if pairs}
+
+
+def _share(equal: Sequence[bool]) -> AgreementFigure:
+    result = proportion_interval(sum(equal), len(equal))
+    if result is None:
+        return _undefined()
+    return {"value": result.value, "low": result.low, "high": result.high, "n": result.n, "reason": None}
+
+
+def _undefined() -> AgreementFigure:
+    return {"value": None, "low": None, "high": None, "n": 0, "reason": "no case shared with a colleague"}

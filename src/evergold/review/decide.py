@@ -3,15 +3,65 @@
 An opinion is one reviewer's latest word on the case's present content. A case is decided when as many reviewers as it
 needs say the same and nobody says otherwise; when they differ it is disputed, and one adjudicated opinion settles it.
 Nothing here overwrites a colleague: a second verdict is a second opinion, not a replacement.
+
+The answer that a reviewer stands behind: by approving a case as it is, by writing it, by saying what the case is.
+
+Edits of a case: which fields a reviewer may change, what a change makes untrue, and how two revisions differ.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-from evergold.errors import BadInput
-from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.model.ident import content_hash
+from pydantic import ValidationError
+
+from evergold.errors import BadInput, unknown
+from evergold.model.case import BOOKKEEPING, Answer, Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.faults import faults_of
 from evergold.model.review import OPINIONS, Opinion, ReviewVerdict, Standing
-from evergold.review.answers import approval_of
+from evergold.model.values import content_hash
+
+
+def approval_of(case: Case) -> Answer | None:
+    """The answer that somebody approves who approves the case as it stands; `expected` stays the source's."""
+    if case.kind is not CaseKind.CHAT:
+        return None
+    reference = case.model_copy(update={"approved": None}).reference()
+    return None if reference is None else Answer(text=reference.text, tool_calls=reference.tool_calls)
+
+
+def with_written_answer(case: Case, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """The changes, with what they mean for the reference of a correction.
+
+    `expected` of a correction holds the words that corrected, which are no answer; of any other case it is one. So what
+    a person writes there becomes the approved answer of a correction, also when the case becomes one by the same click,
+    and of a case that has an approved answer already. Words that are no answer go when the case is no correction.
+    """
+    result = dict(changes)
+    was = case.entry_type is EntryType.CORRECTION
+    becomes = changes.get("entry_type", case.entry_type) == EntryType.CORRECTION
+    written = changes.get("expected")
+    if becomes and not was:
+        written = written or (case.expected if case.approved in (None, approval_of(case)) else None)
+    if written and (becomes or case.approved is not None):
+        result.setdefault("approved", {"text": written})
+    elif was and not becomes and "expected" not in changes and not _is_answer(case):
+        result["expected"] = None
+    return result
+
+
+def without_outdated_approval(draft: Case, before: Case) -> Case:
+    """The edited case without an approval of the answer it had before, where the edit gives it another one."""
+    outdated = draft.approved is not None and draft.approved == before.approved == approval_of(before)
+    if not outdated or approval_of(draft) == draft.approved:
+        return draft
+    return draft.model_copy(update={"approved": None})
+
+
+def _is_answer(case: Case) -> bool:
+    """Whether the words of a correction are the right answer: sent as one, or written by a person."""
+    sent = case.revised is not None and case.revised.trace_id is None and case.revised.text == case.expected
+    return sent or (case.approved is not None and case.approved.text == case.expected)
+
 
 CONFIRMED = ("confirmed", "confirmed_by")
 
@@ -113,3 +163,60 @@ def check_reviewable(case: Case) -> None:
     """A case erased on request, or withdrawn by its policy, is not for people to bring back by a click."""
     if case.status in (CaseStatus.ERASED, CaseStatus.WITHDRAWN):
         raise BadInput(f"case {case.id!r} of {case.dataset!r} is {case.status.value}; it can no longer be reviewed")
+
+
+FIXED = frozenset({"id", "dataset", "kind", "provenance"}) | BOOKKEEPING
+EDITABLE = tuple(name for name in Case.model_fields if name not in FIXED)
+
+# Facts that were derived from a commit; they are no longer known once another commit is written in.
+DERIVED_FROM_COMMIT = ("baseVerified", "baseOverride")
+
+
+class EditedCase(Protocol):
+    """A revision, as far as its difference is concerned."""
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def changes(self) -> dict[str, Any]: ...
+
+
+def edited(case: Case, changes: Mapping[str, Any]) -> Case:
+    """The case with `changes`; a validated case becomes unvalidated, because the verdict was on other content."""
+    for name in changes:
+        if name not in EDITABLE:
+            raise BadInput(unknown("field to edit", name, EDITABLE))
+    try:
+        # Validated anew from plain values: `model_copy` would accept anything.
+        updates = with_written_answer(case, changes)
+        draft = Case.model_validate(case.model_dump() | updates)
+    except ValidationError as problem:
+        raise BadInput(f"case {case.id!r} cannot be saved: {_first(problem)}", problems=_all(problem)) from problem
+    if "approved" not in updates:
+        draft = without_outdated_approval(draft, case)
+    if draft.base_commit != case.base_commit:
+        extra = {key: value for key, value in draft.extra.items() if key not in DERIVED_FROM_COMMIT}
+        draft = draft.model_copy(update={"extra": extra})
+    if draft.rev() == case.rev():
+        return case
+    return draft.model_copy(update={"review": ReviewState.UNVALIDATED})
+
+
+def between(revisions: Sequence[EditedCase], first: int, last: int) -> dict[str, dict[str, Any]]:
+    """What changed from version `first` to version `last`: each field with its value then and its value after."""
+    results: dict[str, dict[str, Any]] = {}
+    for revision in revisions:
+        if first < revision.version <= last:
+            for name, change in revision.changes.items():
+                # The first old value and the last new one; a field that returned to its beginning is left out below.
+                results[name] = {"old": results.get(name, change)["old"], "new": change["new"]}
+    return {name: change for name, change in results.items() if change["old"] != change["new"]}
+
+
+def _all(problem: ValidationError) -> list[str]:
+    return [str(fault) for fault in faults_of(problem.errors(include_url=False), Case)]
+
+
+def _first(problem: ValidationError) -> str:
+    return _all(problem)[0]

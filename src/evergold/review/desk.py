@@ -24,8 +24,7 @@ from evergold.model.review import (
     ReviewVerdict,
     VersionedKey,
 )
-from evergold.review.decide import applied, check_reviewable, judged, settled, standing
-from evergold.review.edit import edited
+from evergold.review.decide import applied, check_reviewable, edited, judged, settled, standing
 from evergold.review.questions import check_answered
 from evergold.store.assignments import assignments_of, hold, release
 from evergold.store.authority import set_correction_dismissed, set_decided

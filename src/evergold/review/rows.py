@@ -1,8 +1,27 @@
-"""Check validated rows of dataset A and B by the rules of the validator's export."""
+"""Check validated rows of dataset A and B by the rules of the validator's export.
+
+Rows from a browser session into the store, as its reviewer left them and never over a colleague's work.
+
+A row's content is an edit on the version the session last saw; its mark "validated" is that reviewer's approval, so a
+workspace that asks for two opinions still asks for the second. What moved on meanwhile is kept as it is, and named.
+
+Evidence that travelled with a case, under the `evidence` key of its row.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Connection
+
+from evergold.model.case import Case, ReviewState
+from evergold.model.flow import Evidence
+from evergold.model.review import Decision, ReviewVerdict, VersionedKey
+from evergold.review.desk import decide_many
+from evergold.store.case_writes import Author, put_cases
+from evergold.store.cases import held_cases, revisions_of
 
 NEEDS = ("needsQuery", "needsBaseCommit")
 COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
@@ -52,3 +71,125 @@ def _entry_faults(entry: Any, name: str) -> Iterator[str]:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value.strip() != ""
+
+
+BY_PEOPLE = frozenset({"edited", *ReviewVerdict})
+Held = Mapping[tuple[str, str], tuple[int, Case]]
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who sends rows, how many reviewers a case needs, which versions the session saw, and whether it insists."""
+
+    reviewer: str
+    needed: int = 1
+    seen: Mapping[str, int] = field(default_factory=dict)
+    replace: bool = False
+
+
+@dataclass
+class Taken:
+    """What became of the cases; `kept` names those left as others made them, `versions` where the rest stand."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    kept: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    versions: dict[str, int] = field(default_factory=dict)
+
+
+def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) -> Taken:
+    """Put the cases in and record the sender's approvals, in one transaction."""
+    held = _held(connection, cases)
+    taken = Taken()
+    wanted: list[Case] = []
+    for case in cases:
+        # Decided before anything is written: putting one case does not move another.
+        if _moved_on(connection, case, held, sender):
+            taken.kept.append(case.id)
+        else:
+            wanted.append(case)
+    for action, group in _by_action(wanted, sender.seen).items():
+        author = Author(who=sender.reviewer, action=action, why="sent from the validator", reviewer=True)
+        put_cases(connection, [_draft(case, held) for case in group], author)
+    for verdict, keys in _verdicts(connection, wanted, sender.seen).items():
+        decision = Decision(version=1, verdict=verdict)
+        for result in decide_many(connection, keys, decision, sender.reviewer, sender.needed):
+            if result["error"] is not None:
+                taken.problems.append(f"case {result['id']!r}: cannot {verdict.value}: {result['error']}")
+    _count(connection, wanted, held, taken)
+    return taken
+
+
+def _held(connection: Connection, cases: Sequence[Case]) -> Held:
+    return held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
+
+
+def _moved_on(connection: Connection, case: Case, held: Held, sender: Sender) -> bool:
+    if sender.replace or (case.dataset, case.id) not in held:
+        return False
+    present = held[case.dataset, case.id][1]
+    if case.id in sender.seen:
+        # The same content and mark may be sent again from an old version: nothing would be lost.
+        differs = present.rev() != case.rev() or present.review is not case.review
+        return differs and present.version != sender.seen[case.id]
+    # A session that saw no version may update what programs wrote, not what people did.
+    touched = any(revision.action in BY_PEOPLE for revision in revisions_of(connection, case.dataset, case.id))
+    return touched and present.rev() != case.rev()
+
+
+def _by_action(cases: Sequence[Case], seen: Mapping[str, int]) -> dict[str, list[Case]]:
+    groups: dict[str, list[Case]] = {"imported": [], "edited": []}
+    for case in cases:
+        groups["edited" if case.id in seen else "imported"].append(case)
+    return groups
+
+
+def _draft(case: Case, held: Held) -> Case:
+    """The case without a verdict of its own: unchanged content keeps the one it has, other content has none yet."""
+    present = held.get((case.dataset, case.id))
+    same = present is not None and present[1].rev() == case.rev()
+    # Content that did not change keeps its verdict; putting it must not reset the review.
+    return case.model_copy(update={"review": present[1].review if present and same else ReviewState.UNVALIDATED})
+
+
+def _verdicts(
+    connection: Connection, cases: Sequence[Case], seen: Mapping[str, int]
+) -> dict[ReviewVerdict, list[VersionedKey]]:
+    """An approval for each case marked validated that is not, a withdrawal where a mark this session saw is gone."""
+    # Read again: putting has changed versions, and verdicts are given on the present one.
+    present = _held(connection, cases)
+    results: dict[ReviewVerdict, list[VersionedKey]] = {ReviewVerdict.APPROVE: [], ReviewVerdict.WITHDRAW: []}
+    for case in cases:
+        _, now = present[case.dataset, case.id]
+        if now.review is case.review:
+            continue
+        key = VersionedKey(dataset=case.dataset, id=case.id, version=now.version)
+        if case.review is ReviewState.VALIDATED:
+            results[ReviewVerdict.APPROVE].append(key)
+        elif case.id in seen:
+            results[ReviewVerdict.WITHDRAW].append(key)
+    return results
+
+
+def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: Taken) -> None:
+    for key, (_, case) in _held(connection, cases).items():
+        taken.versions[case.id] = case.version
+        if key not in before:
+            taken.added += 1
+        elif before[key][1].version == case.version:
+            taken.unchanged += 1
+        else:
+            taken.changed += 1
+
+
+def of_row(kept: Mapping[str, Any]) -> Evidence | None:
+    """What the row carries, where it is of our shape; another tool's key of that name is not ours to read."""
+    body = kept.get("evidence")
+    if not isinstance(body, dict):
+        return None
+    try:
+        return Evidence.model_validate({name: body[name] for name in Evidence.model_fields if name in body})
+    except ValidationError:
+        return None

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from evergold.model.ident import hash_bytes, unit_interval
+from evergold.model.values import hash_bytes, unit_interval
 from evergold.sdk.delivery import CLOSE_SECONDS, Counts, Delivery, Spool
 from evergold.sdk.steps import Span, Trace, as_text, current, find_fault, new_span_id, new_trace_id, score_value
 from evergold.sdk.transports import EmbeddedTransport, HttpTransport, Transport

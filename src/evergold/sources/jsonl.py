@@ -14,7 +14,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from evergold.errors import BadInput
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import Record
 from evergold.seams import Incoming
 

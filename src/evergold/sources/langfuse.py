@@ -7,7 +7,7 @@ observation without a parent is the root. Both spellings of a key are known (`tr
 
 A batch holds events that create and update traces, observations and scores. Each event of a trace or an observation becomes a
 span line that records which of its fields the event stated, and when. The libraries send the output of an observation after its
-input, often in another batch: `merge_lines`, which `ingest/merge_spans.py` calls, puts the lines of one id together by these
+input, often in another batch: `merge_lines`, which `ingest/records.py` calls, puts the lines of one id together by these
 times. The rules are Langfuse's: for each field the event with the latest time stands, whatever the order of arrival; a null
 states nothing; the start is that of the first event; metadata and tags are united. Merging is idempotent, so a batch that is
 sent again changes nothing. The times are kept with the span, as one of its attributes.
@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions.messages import as_json, input_text, output_text, parse_json

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions.messages import as_json, input_text, output_text, parse_json

@@ -9,7 +9,7 @@ changes nothing. Evaluation results stay logs: they are scores. What is neither 
 import hashlib
 from typing import Any
 
-from evergold.model.ident import canonical_json
+from evergold.model.values import canonical_json
 from evergold.sources.conventions.read_span import message_of
 from evergold.sources.conventions.scores import RESULT_EVENT
 from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan

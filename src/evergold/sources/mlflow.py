@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource
 from evergold.seams import Incoming
 from evergold.sources.conventions.messages import parse_json

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import orjson
 
 from evergold.errors import BadInput
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.seams import Incoming
 from evergold.sources.conventions.read_span import line_of, score_line
 from evergold.sources.conventions.scores import result_score, scores_in

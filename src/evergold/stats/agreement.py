@@ -11,9 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.stats.bootstrap import DRAWS, Floats
-from evergold.stats.intervals import Interval, bootstrap
-from evergold.stats.student import normal_quantile
+from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap, normal_quantile
 
 
 def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95) -> Interval | None:

@@ -4,16 +4,154 @@
 repository: such cases agree with each other, and an interval that takes them for independent is too narrow.
 `score_interval` keeps either inside the range of a score, where a few cases would carry it past 0 or 1.
 The bootstrap is for what has no formula: ratios of sums, medians, correlations.
+
+Student's t without scipy: its quantile from the regularised incomplete beta function.
+
+scipy would cost more than the rest of the core together, and one function of it is needed. Tests hold this page
+against scipy.
+
+The bootstrap: draw cases with replacement, compute a statistic on each draw, take percentiles.
+
+The only file of the statistics that draws at random: intervals, paired comparisons and benchmark figures use it. Draws come in
+slices of bounded size, so that memory does not grow with cases × draws. The same seed gives the same draws.
+
+Compute many figures over the same cases, with bootstrap intervals, from one set of draws.
+
+Each figure is Σ numerator / Σ denominator over cases: a mean has ones below (zeros where a case has no value), a micro
+average has sizes. A draw is a vector of how often each case was drawn, so all figures of all draws are two matrix
+products, and figures derived from others (an F1 of micro averages) are derived draw by draw.
+
+Correlation with bootstrap intervals over cases: Pearson for values, Spearman for ranks.
+
+Reducers: the trials of one case → one value for the case.
+
+Repeating a case does not make it more cases, so trials are reduced first and intervals are taken over cases.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from statistics import NormalDist, fmean, median
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from evergold.stats.bootstrap import DRAWS, Floats, Rows, percentile_bounds, resample
-from evergold.stats.student import normal_quantile, t_quantile
+
+def t_cdf(t: float, df: float) -> float:
+    """P(T <= t)."""
+    square = t * t
+    if square < df:  # near zero the other tail would lose every digit of t
+        half = 0.5 * _incomplete_beta(0.5, df / 2, square / (df + square))
+        return 0.5 + half if t > 0 else 0.5 - half
+    tail = 0.5 * _incomplete_beta(df / 2, 0.5, df / (df + square))
+    return 1 - tail if t > 0 else tail
+
+
+@lru_cache(maxsize=512)
+def t_quantile(p: float, df: float) -> float:
+    """The t with P(T <= t) = p; bisection, because it cannot fail and 60 halvings cost microseconds."""
+    if not 0 < p < 1:
+        raise ValueError(f"a quantile needs 0 < p < 1, not {p}")
+    if p < 0.5:
+        return -t_quantile(1 - p, df)
+    low, high = 0.0, 2.0
+    while t_cdf(high, df) < p:
+        low, high = high, high * 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if t_cdf(middle, df) < p else (low, middle)
+    return (low + high) / 2
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """I_x(a, b), the share of a beta distribution below x."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    # The fraction converges quickly only below this point; the symmetry of the function covers the rest.
+    if x > (a + 1) / (a + b + 2):
+        return 1 - _incomplete_beta(b, a, 1 - x)
+    # In logarithms: gamma functions of hundreds overflow a double.
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    return math.exp(log_front) * _continued_fraction(a, b, x) / a
+
+
+def _continued_fraction(a: float, b: float, x: float) -> float:
+    """The classical fraction of the incomplete beta function, evaluated from the front (Lentz)."""
+    tiny = 1e-300
+    c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1), tiny)
+    value = d
+    for m in range(1, 500):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        step = 1.0
+        for term in (even, odd):
+            d = 1 / _away_from_zero(1 + term * d, tiny)
+            c = _away_from_zero(1 + term / c, tiny)
+            step = c * d
+            value *= step
+        if abs(step - 1) < 1e-15:
+            break
+    return value
+
+
+def _away_from_zero(value: float, tiny: float) -> float:
+    return value if abs(value) > tiny else tiny
+
+
+def normal_quantile(p: float) -> float:
+    """The standard normal quantile."""
+    return NormalDist().inv_cdf(p)
+
+
+Floats = NDArray[np.float64]
+Rows = NDArray[np.intp]
+
+DRAWS = 2000
+# Row numbers of a slice of draws: 32 MB of 64-bit integers.
+CELLS_AT_ONCE = 4_000_000
+FEW_DISTINCT = 64  # distinct values up to which counts are drawn instead of cases
+
+
+def resample(statistic: Callable[[Rows], Floats], n: int, *, seed: int = 0, draws: int = DRAWS) -> Floats:
+    """Compute a statistic on draws of `n` cases; the first axis of the result are the draws.
+
+    `statistic` takes row numbers of shape (draws, n), so that the work is one array operation.
+    """
+    random = np.random.default_rng(seed)
+    step = max(1, min(draws, CELLS_AT_ONCE // n))
+    return np.concatenate(
+        [statistic(random.integers(0, n, size=(min(step, draws - done), n))) for done in range(0, draws, step)]
+    )
+
+
+def resample_ratio(tops: Floats, bottoms: Floats, *, seed: int = 0, draws: int = DRAWS) -> Floats:
+    """Compute Σ top / Σ bottom on draws of cases. Few distinct values (pass/fail) are drawn as counts: exact and fast."""
+    distinct, counts = np.unique(np.stack([tops, bottoms]), axis=1, return_counts=True)
+    if distinct.shape[1] <= FEW_DISTINCT:
+        # Drawing n cases with replacement and counting the distinct values is a multinomial draw of those counts.
+        drawn = np.random.default_rng(seed).multinomial(int(tops.size), counts / tops.size, size=draws)
+        return np.asarray((drawn @ distinct[0]) / (drawn @ distinct[1]), dtype=np.float64)
+    return resample(
+        lambda rows: np.asarray(tops[rows].sum(axis=1) / bottoms[rows].sum(axis=1)), tops.size, seed=seed, draws=draws
+    )
+
+
+def weights_of(rows: Rows) -> Floats:
+    """Count how often each case was drawn, per draw."""
+    n = rows.shape[1]
+    return np.stack([np.bincount(drawn, minlength=n) for drawn in rows]).astype(np.float64)
+
+
+def percentile_bounds(figures: Floats, level: float) -> tuple[float, float] | tuple[None, None]:
+    """Give the bounds that hold `level` of the figures; a draw on which the statistic is undefined (nan) is left out."""
+    known = figures[~np.isnan(figures)]
+    if known.size == 0:
+        return None, None
+    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
 
 
 @dataclass(frozen=True)
@@ -139,3 +277,151 @@ def _around(mean: float, error: float | None, df: int, n: int, level: float, met
 
 def _floats(values: ArrayLike) -> Floats:
     return np.asarray(values, dtype=np.float64)
+
+
+Column = tuple[list[float], list[float]]
+Derived = Callable[[Mapping[str, Floats]], Floats]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Named columns of (numerators, denominators), and figures worked out from them."""
+
+    columns: dict[str, Column]
+    derived: dict[str, Derived]
+
+
+class _Sums(NamedTuple):
+    """The distinct columns side by side (figures share most of theirs), and where those of each figure stand."""
+
+    matrix: Floats
+    above: list[int]
+    below: list[int]
+
+    @classmethod
+    def of(cls, columns: Iterable[Column]) -> "_Sums":
+        columns_seen: dict[bytes, int] = {}
+        kept: list[Floats] = []
+
+        def column_index(values: list[float]) -> int:
+            column = np.array(values, dtype=np.float64)
+            # Denominators of ones and case sizes repeat among figures; each is multiplied once.
+            at = columns_seen.setdefault(column.tobytes(), len(kept))
+            if at == len(kept):
+                kept.append(column)
+            return at
+
+        above, below = zip(*((column_index(top), column_index(bottom)) for top, bottom in columns), strict=True)
+        return cls(np.column_stack(kept), list(above), list(below))
+
+
+def intervals_of(
+    figures: Figures, seed: int = 0, level: float = 0.95, draws: int = DRAWS
+) -> dict[str, Interval | None]:
+    """An interval per figure; None where the figure is undefined on the cases themselves."""
+    n = len(next(iter(figures.columns.values()), ([], []))[0])
+    if n == 0:
+        return dict.fromkeys([*figures.columns, *figures.derived])
+    sums = _Sums.of(figures.columns.values())
+    names = [*figures.columns, *figures.derived]
+    values = _evaluate(figures, np.ones((1, n)), sums)[0]
+    drawn = np.empty((0, len(names)))
+    if n > 1:
+        drawn = resample(lambda rows: _evaluate(figures, weights_of(rows), sums), n, seed=seed, draws=draws)
+    # Cases that take part in a figure: those with anything below the line.
+    counted = dict(zip(figures.columns, np.count_nonzero(sums.matrix[:, sums.below], axis=0).tolist(), strict=True))
+    return {
+        name: _interval(float(values[at]), drawn[:, at], counted.get(name, n), level) for at, name in enumerate(names)
+    }
+
+
+def _interval(value: float, drawn: Floats, n: int, level: float) -> Interval | None:
+    low, high = percentile_bounds(drawn, level)
+    return None if np.isnan(value) else Interval(value, low, high, n)
+
+
+def _evaluate(figures: Figures, weights: Floats, sums: _Sums) -> Floats:
+    """Compute every figure, in columns, for each row of weights."""
+    summed = weights @ sums.matrix
+    above, below = summed[:, sums.above], summed[:, sums.below]
+    ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+    by_name: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(figures.columns)}
+    return np.column_stack([*by_name.values(), *(derive(by_name) for derive in figures.derived.values())])
+
+
+def pearson(one: ArrayLike, other: ArrayLike, seed: int = 0) -> Interval | None:
+    """Correlation of values; None for fewer than three cases, or when one side never varies."""
+    x, y = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    if x.size < 3 or x.std() == 0 or y.std() == 0:
+        return None
+    return bootstrap(lambda rows: _correlations(x[rows], y[rows]), x.size, seed=seed)
+
+
+def spearman(one: ArrayLike, other: ArrayLike, seed: int = 0) -> Interval | None:
+    """Correlation of ranks, ties sharing their mean rank; ranks are taken once, over all cases."""
+    return pearson(ranks(one), ranks(other), seed)
+
+
+def ranks(values: ArrayLike) -> Floats:
+    """Ranks from 1; equal values share the mean of theirs."""
+    data = np.asarray(values, dtype=np.float64)
+    _, inverse, counts = np.unique(data, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    # Equal values hold the ranks first to last; their mean is half the sum of both.
+    shared: Floats = ((last - counts + 1 + last) / 2)[inverse]
+    return shared
+
+
+def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> Floats:
+    """One correlation per row; nan where a draw has no variation."""
+    x = x - x.mean(axis=-1, keepdims=True)
+    y = y - y.mean(axis=-1, keepdims=True)
+    spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
+    figures: Floats = np.divide((x * y).sum(axis=-1), spread, out=np.full(spread.shape, np.nan), where=spread > 1e-12)
+    return figures
+
+
+PASSING = 0.5
+
+Reducer = Callable[[Sequence[float]], float]
+
+
+def mode(values: Sequence[float]) -> float:
+    """The most frequent value; on a tie the smallest, so that a tie never flatters."""
+    counts = Counter(values)
+    top = max(counts.values())
+    return min(value for value, count in counts.items() if count == top)
+
+
+def pass_at(values: Sequence[float], k: int, passing: float = PASSING) -> float:
+    """pass@k: the chance that at least one of k trials drawn from these passes (unbiased estimate)."""
+    n, passed = _passed(values, k, passing)
+    # One minus the share of subsets of size k in which nothing passed.
+    return 1 - math.comb(n - passed, k) / math.comb(n, k)
+
+
+def pass_all(values: Sequence[float], k: int, passing: float = PASSING) -> float:
+    """pass^k: the chance that all of k trials drawn from these pass (unbiased estimate)."""
+    n, passed = _passed(values, k, passing)
+    return math.comb(passed, k) / math.comb(n, k)
+
+
+def reducer(name: str) -> Reducer:
+    """`mean`, `median`, `mode`, `max`, `pass@k` or `pass^k` (k a number) → the function.
+
+    Raises ValueError with the names that exist.
+    """
+    plain: dict[str, Reducer] = {"mean": fmean, "median": median, "mode": mode, "max": max}
+    if name in plain:
+        return plain[name]
+    for sign, estimate in (("@", pass_at), ("^", pass_all)):
+        digits = name.removeprefix(f"pass{sign}")
+        if digits != name and digits.isascii() and digits.isdigit() and int(digits) > 0:
+            return lambda values: estimate(values, int(digits))
+    raise ValueError(f"unknown reducer {name!r}; valid are {', '.join(plain)}, pass@K and pass^K, such as pass@3")
+
+
+def _passed(values: Sequence[float], k: int, passing: float) -> tuple[int, int]:
+    if k > len(values):
+        raise ValueError(f"pass over {k} trials needs {k} scored trials, there are {len(values)}")
+    return len(values), sum(value >= passing for value in values)

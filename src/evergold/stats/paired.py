@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from evergold.stats.bootstrap import DRAWS, Floats, percentile_bounds, resample_ratio
+from evergold.stats.intervals import DRAWS, Floats, percentile_bounds, resample_ratio
 
 MANY_DRAWS, FEW_GROUPS = 10_000, 2_000  # more draws where they are cheap
 FEWEST_GROUPS = 6

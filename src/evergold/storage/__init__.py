@@ -10,9 +10,8 @@ import posixpath
 from pathlib import Path
 
 from evergold.errors import NotFound
-from evergold.storage.listing import MAGIC
 from evergold.storage.packing import open_read
-from evergold.storage.remote import RemotePath, is_url
+from evergold.storage.remote import MAGIC, RemotePath, is_url
 
 __all__ = ["RemotePath", "is_url", "location", "matching", "normal", "open_read", "relative"]
 

@@ -2,6 +2,13 @@
 
 A `RemotePath` is a `Path`, so that what takes a path takes an object too: names and parents work as on any path, reading and
 listing go to the store. What only a disk can do (`os.fspath`, writing in place) is refused in one line.
+
+The client of an object store by URL, and its errors in one line each: the clients have no exception in common.
+
+What a store lists: the entries of a folder, and the names that a glob matches.
+
+fsspec's own glob leaves out every folder that it could not list. With credentials that end halfway a part of the files would be
+taken for all of them, so folders are listed here, and an error ends the listing.
 """
 
 import io
@@ -9,15 +16,105 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Generator, Iterator
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from fnmatch import fnmatchcase
 from pathlib import PosixPath
 from typing import Any, BinaryIO, Never, Self, cast
 
-from evergold.errors import BadInput
-from evergold.storage.client import answering, store_of
-from evergold.storage.listing import entries_of, matches
+from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
+
+EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az", "hf": "hf"}
+"""Which extra brings the client of a store."""
+
+
+def store_of(url: str) -> tuple[Any, str]:
+    """The client of the store and the name of the object there."""
+    scheme = url.split("://", 1)[0]
+    install = f"pip install 'evergold[{EXTRAS.get(scheme, 'cluster')}]'"
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise Unavailable(f"{url} needs an extra: {install}") from None
+    try:
+        # fsspec caches listings for the life of the process; another writer's objects must be seen.
+        file_system, path = url_to_fs(url, use_listings_cache=False)
+    except ImportError as problem:
+        needed = install if scheme in EXTRAS else str(problem)
+        raise Unavailable(f"{url} needs a package that is not installed: {needed}") from None
+    except ValueError as problem:
+        raise BadInput(f"{url}: {problem}; known are {', '.join(sorted(EXTRAS))} and what else fsspec lists") from None
+    return file_system, path
+
+
+@contextmanager
+def answering(url: str) -> Iterator[None]:
+    """Turn whatever a store's client raises into one line of ours."""
+    try:
+        yield
+    # Errors of ours pass: a nested call has already said it in one line.
+    except EvergoldError:
+        raise
+    except FileNotFoundError as problem:
+        # Some clients give the name alone, which says nothing of what is wrong.
+        reason = _reason(problem)
+        detail = "no such object" if url.endswith(reason) else reason
+        raise NotFound(f"{url}: {detail}; check the bucket and the name") from problem
+    except PermissionError as problem:
+        raise Unavailable(f"{url}: {_reason(problem) or 'access denied'}; {CREDENTIALS}") from problem
+    except Exception as problem:
+        # botocore, google-auth and azure-identity name it so in the class or the message, and share no base class.
+        hint = CREDENTIALS if "redential" in f"{type(problem).__name__}{problem}" else "run the command again"
+        raise Unavailable(f"{url}: {_reason(problem) or type(problem).__name__}; {hint}") from problem
+
+
+CREDENTIALS = "check the credentials (environment, profile file or machine role, as the store's own tools read them)"
+
+
+def _reason(problem: BaseException) -> str:
+    text = " ".join(str(problem).split())
+    return text if len(text) <= 200 else text[:200] + "…"
+
+
+MAGIC = frozenset("*?[")
+ANY_DEPTH = "**"
+
+
+def entries_of(file_system: Any, folder: str) -> dict[str, bool]:
+    """The names in a folder, each with whether it is a folder itself; none where there is no such folder."""
+    try:
+        listed = file_system.ls(folder, detail=True)
+    except FileNotFoundError:
+        return {}
+    # Some stores list the folder itself among its entries; a file is listed as itself.
+    entries = {str(one["name"]).rstrip("/"): one["type"] == "directory" for one in listed}
+    return {name: is_folder for name, is_folder in entries.items() if name != folder.rstrip("/")}
+
+
+def matches(file_system: Any, pattern: str) -> dict[str, bool]:
+    """The names that a glob matches, each with whether it is a folder; `**` stands for any number of folders."""
+    parts = pattern.rstrip("/").split("/")
+    fixed = next((number for number, part in enumerate(parts) if MAGIC.intersection(part)), len(parts) - 1)
+    return dict(_below(file_system, "/".join(parts[:fixed]), parts[fixed:]))
+
+
+def _below(file_system: Any, folder: str, parts: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    first, rest = parts[0], parts[1:]
+    if first == ANY_DEPTH and rest:
+        yield from _below(file_system, folder, rest)
+    for name, is_folder in entries_of(file_system, folder).items():
+        if first == ANY_DEPTH:
+            if not rest:
+                yield name, is_folder
+            if is_folder:
+                yield from _below(file_system, name, parts)
+        elif fnmatchcase(name.rsplit("/", 1)[-1], first):
+            if not rest:
+                yield name, is_folder
+            elif is_folder:
+                yield from _below(file_system, name, rest)
+
 
 URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 READ_BYTES = 1 << 20

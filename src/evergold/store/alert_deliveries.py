@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, text
 
-from evergold.model.alert import AlertEvent, DeliveryStatus
+from evergold.model.operations import AlertEvent, DeliveryStatus
 
 LATER = "EXISTS (SELECT 1 FROM alert_deliveries x WHERE x.alert_id = d.alert_id AND x.id > d.id)"
 

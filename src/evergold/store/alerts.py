@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select, text
 
-from evergold.model.alert import Alert, AlertDelivery, AlertEvent, AlertKind, DeliveryStatus, Reading
+from evergold.model.operations import Alert, AlertDelivery, AlertEvent, AlertKind, DeliveryStatus, Reading
 from evergold.store.schema import utc_now
 from evergold.store.values import dumps, loads
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from evergold.model.ident import hash_bytes
+from evergold.model.values import hash_bytes
 from evergold.store.compact.chains import COLUMNS, whole_spans
 from evergold.store.compact.folding import FOLDED, fold, unfolded
 from evergold.store.compact.sharing import SHARED_INPUT, SHARED_OUTPUT, unshared

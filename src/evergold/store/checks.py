@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, text
 
 from evergold.model.checking import Checked, ToolStep, Turn
-from evergold.model.moment import seconds_between
 from evergold.model.trace import TraceStatus
+from evergold.model.values import seconds_between
 from evergold.store.rows import delete_among, insert_rows, rows_among
 from evergold.store.scores import drop_scores, insert_scores
 from evergold.store.values import batches, loads, now, stamp, storable

@@ -10,11 +10,10 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, text
 
-from evergold.model.admission import asks_back, grants
-from evergold.model.case import Case, CaseStatus, EntryType, Provenance
-from evergold.model.ident import content_hash
-from evergold.model.reference import Answer
+from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance
+from evergold.model.remark import asks_back, grants
 from evergold.model.trace import DETECTED_KEY
+from evergold.model.values import content_hash
 from evergold.store.case_content import Contents
 from evergold.store.case_writes import Author, put_cases, revise_case
 from evergold.store.cases import held_cases, touched_cases

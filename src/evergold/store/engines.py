@@ -11,7 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from evergold.errors import BadInput, Unavailable
-from evergold.model.ident import unit_interval
+from evergold.model.values import unit_interval
 from evergold.store.failures import shown
 from evergold.store.watch import CONNECT_SECONDS
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Connection, delete, insert, select
 
 from evergold.errors import NotFound
-from evergold.model.views import ListPage, ListView
+from evergold.model.case_actions import ListPage, ListView
 from evergold.store.schema import list_views
 from evergold.store.values import now
 

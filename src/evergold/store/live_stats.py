@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Connection, text
 
-from evergold.model.repeats import RepeatCounts
+from evergold.model.case_actions import RepeatCounts
 
 FAILED_TAG = "failed:"
 

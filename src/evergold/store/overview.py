@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Connection, Row, Table, case, func, select
 
 from evergold.model.case import CaseStatus
-from evergold.model.traffic import Grouping
+from evergold.model.operations import Grouping
 from evergold.store.rollup.tables import traffic_figures, traffic_scores
 from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
 from evergold.store.values import now

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, text
 
-from evergold.model.moment import seconds_between
 from evergold.model.remark import EarlierTurn, Remark, RemarkKind, ShownRemark, UserMessage
+from evergold.model.values import seconds_between
 from evergold.store.rows import rows_among
 from evergold.store.values import batches, dumps, loads, now
 

@@ -2,7 +2,7 @@
 
 from sqlalchemy import and_, or_, select
 
-from evergold.model.trajectory import CaseReplay
+from evergold.model.run import CaseReplay
 from evergold.store.db import Database
 from evergold.store.schema import attempts, measurements, runs
 

@@ -15,8 +15,8 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from evergold.model.build import without_tags
-from evergold.model.ident import content_hash
 from evergold.model.trace import Reaction
+from evergold.model.values import content_hash
 from evergold.store.case_content import drop_uncited, forget_contents, keep_contents
 from evergold.store.compact.chains import release
 from evergold.store.corrections import correction_case_id

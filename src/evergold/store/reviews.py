@@ -7,8 +7,16 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.model.case import Case, CaseStatus, ReviewState
 from evergold.model.policy import Policy, Reason
-from evergold.model.review import OPINIONS, Opinion, QueueItem, QueuePart, QueueQuery, ReviewVerdict, Standing
-from evergold.model.review_progress import DatasetProgress
+from evergold.model.review import (
+    OPINIONS,
+    DatasetProgress,
+    Opinion,
+    QueueItem,
+    QueuePart,
+    QueueQuery,
+    ReviewVerdict,
+    Standing,
+)
 from evergold.store.cases import CaseFilter, entry_id_of, filtered
 from evergold.store.schema import case_reviews, eval_dataset, review_assignments, review_standings, utc_now
 from evergold.store.values import dumps, loads, now

@@ -3,7 +3,7 @@
 from sqlalchemy import Connection, func, insert, select, text
 
 from evergold.errors import Conflict
-from evergold.model.rules import NewRules, RulesChange
+from evergold.model.policy import NewRules, RulesChange
 from evergold.store.schema import rule_changes
 from evergold.store.values import loads, now
 

@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Connection, delete, select
 from sqlalchemy.engine import RowMapping
 
-from evergold.model.ident import content_hash
 from evergold.model.trace import Score, ScoreSource
+from evergold.model.values import content_hash
 from evergold.store.queues import enqueue
 from evergold.store.rows import ROWS, rows_among
 from evergold.store.schema import trace_scores

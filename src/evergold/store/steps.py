@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, delete, insert, select
 
-from evergold.model.run import Usage
-from evergold.model.trajectory import ReplayStep
+from evergold.model.run import ReplayStep, Usage
 from evergold.store.attempt_pages import Key
 from evergold.store.db import Database
 from evergold.store.schema import attempt_steps

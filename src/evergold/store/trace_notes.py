@@ -6,8 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 
 from evergold.errors import NotFound
-from evergold.model.trace import Trace
-from evergold.model.trace_notes import Retagged, TraceComment
+from evergold.model.trace import Retagged, Trace, TraceComment
 from evergold.store.schema import trace_comments, trace_tags
 from evergold.store.traces import insert_new, known_traces
 from evergold.store.values import batches, now, storable

@@ -10,8 +10,8 @@ from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
-from evergold.model.ident import content_hash
 from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus
+from evergold.model.values import content_hash
 from evergold.store.compact.chains import whole_spans
 from evergold.store.compact.folding import unfolded
 from evergold.store.compact.sharing import unshared

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, func, select
 
-from evergold.model.traffic import Grouping
+from evergold.model.operations import Grouping
 from evergold.store.overview import Bucket
 from evergold.store.rollup.tables import traffic_figures, traffic_scores
 from evergold.store.schema import traces

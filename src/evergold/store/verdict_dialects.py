@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from evergold.model.ident import UNIT_HEX_DIGITS
+from evergold.model.values import UNIT_HEX_DIGITS
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,31 @@
 
 Small on purpose. A word is matched by its stem, because "played" supports "plays"; a number is matched by its value,
 because "1,200" supports "1200" and "twelve" supports "12". English rules; another language falls back to whole words.
+
+One spelling for each phrase: lower case, no accents, straight quotes, no opening marks.
+
+The language of a text, by its commonest small words. Pure: six languages, and None where none stands out.
+
+Text that may stand in an XML file: reports for CI systems quote whatever a case says.
 """
 
 import re
 import unicodedata
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
+
+_STRAIGHT = str.maketrans("’‘´`—–“”¿¡…", "''''--\"\"  .")
+
+
+def folded(text: str) -> str:
+    """Fold case, accents and quotes; newlines stay, because they end clauses."""
+    if not text.isascii():
+        text = "".join(sign for sign in unicodedata.normalize("NFD", text) if not unicodedata.combining(sign))
+        text = text.translate(_STRAIGHT)
+    return text.casefold()
+
 
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 """Scripts written without spaces (Thai, Japanese, Chinese): each letter is a word of its own."""
@@ -172,3 +190,39 @@ def _caseless(text: str) -> bool:
         return True
     begun = [start.group()[-1] for start in islice(SENTENCE_START.finditer(text), STARTS_READ)]
     return len(begun) >= 2 and all(map(str.islower, begun))
+
+
+SMALL_WORDS = {
+    "en": "the and of to in is that it for was with are this be by not or from which have",
+    "es": "el la los las de que y en un una por con para es del se no al lo su como más está",
+    "fr": "le la les des et une est dans que pour qui sur avec pas du au ce sont il elle plus",
+    "de": "der die das und ist nicht ein eine mit den von zu auf für dem im sich auch werden wird",
+    "pt": "o a os as de que e em um uma para com não do da por se no na ao mais são",
+    "it": "il lo gli di che e un una per con non del della è sono si nel alla dei da più",
+}
+_SETS = {name: frozenset(words.split()) for name, words in SMALL_WORDS.items()}
+_SHARED = Counter(word for words in _SETS.values() for word in words)
+# Fewer hits than FEWEST are chance; a lead of less than a fifth is a tie (Spanish and Portuguese share much).
+FEWEST = 3
+LEAD = 1.2
+
+
+def language_of(text: str, most: int = 4000) -> str | None:
+    """The language whose small words stand in the text most often; None where there are too few, or two are close.
+
+    A word that several languages have counts less for each of them.
+    """
+    # The beginning is enough, and bounds the work on a long text.
+    words = [word.lower() for word in WORD.findall(text[:most])]
+    hits = {name: sum(1 / _SHARED[word] for word in words if word in known) for name, known in _SETS.items()}
+    ranked = sorted(hits.items(), key=lambda item: -item[1])
+    (first, best), (_, second) = ranked[0], ranked[1]
+    return first if best >= FEWEST and best >= LEAD * second else None
+
+
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def xml_text(text: str) -> str:
+    """XML has no way to write most control characters; each becomes a replacement character."""
+    return _NOT_XML.sub("�", text)

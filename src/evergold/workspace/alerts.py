@@ -10,12 +10,11 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from evergold.alerts.background import AlertWatcher
 from evergold.alerts.rules import read_rules
-from evergold.alerts.stage import AlertPlan, AlertStage
+from evergold.alerts.stage import AlertPlan, AlertStage, AlertWatcher
 from evergold.alerts.webhook import escaped, webhook_of
 from evergold.errors import BadInput, EvergoldError
-from evergold.model.alert import Alert, AlertKind, Reading
+from evergold.model.operations import Alert, AlertKind, Reading
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.alerts import alerts_page, looked_at

@@ -18,8 +18,7 @@ from pydantic import BaseModel
 from evergold.errors import BadInput, Conflict, Refused, Unavailable
 from evergold.formats import archive
 from evergold.formats.archive import ArchiveList, ArchiveWriter
-from evergold.formats.atomic import FileSet
-from evergold.formats.scratch import scratch_folder
+from evergold.formats.atomic import FileSet, scratch_folder
 from evergold.machine import lock
 from evergold.settings import Settings
 from evergold.storage import RemotePath

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from evergold.errors import BadInput
-from evergold.extract.base_commit import ranked_candidates
+from evergold.extract.base_commit import Settled, overridden, override_of, ranked_candidates, settle
 from evergold.extract.diff import parse_diff
-from evergold.extract.settle import Settled, overridden, override_of, settle
-from evergold.formats.dataset_rows import case_of_rows, row_a, row_b
+from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
 from evergold.model.case import Case, CaseKind, ReviewState
-from evergold.model.evidence import BaseCandidate, BaseCheck, ProvedRow
+from evergold.model.flow import BaseCandidate, BaseCheck, ProvedRow
 from evergold.model.review import Decision, ReviewVerdict
 from evergold.repo.git import Repo
 from evergold.repo.patch import applies
-from evergold.review.edit import edited
+from evergold.review.decide import edited
 from evergold.settings import Settings
 
 NO_REPO = "no repository is set; name it with review.repo_dir"

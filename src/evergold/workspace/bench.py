@@ -10,13 +10,11 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from evergold.bench.lease import LEASE_SECONDS, is_alive, is_dead, new_owner
 from evergold.bench.metric_names import make_metrics
 from evergold.bench.overrun import Slot
-from evergold.bench.runner import Runner
-from evergold.bench.supervise import Limits, Supervisor
+from evergold.bench.runner import LEASE_SECONDS, Runner, is_alive, is_dead, new_owner
+from evergold.bench.supervise import Limits, RunWorker, Supervisor
 from evergold.bench.targets import refuse_remote
-from evergold.bench.worker import RunWorker
 from evergold.errors import Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus

@@ -8,7 +8,7 @@ from evergold.bench.datasets import DatasetFile, dataset_hash, discover, read_fi
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build
 from evergold.model.case import Case
-from evergold.model.packed_cases import PackedCases
+from evergold.model.tool_schemas import PackedCases
 from evergold.settings import Settings
 from evergold.storage import location
 from evergold.store import Store

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from evergold.bench.replay import Helpers, ReplayTarget, replayable_cases
-from evergold.bench.replay.keeping import StoredLog
+from evergold.bench.replay.play import StoredLog
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.errors import BadInput
 from evergold.model.case import Case
-from evergold.model.packed_cases import PackedCases
-from evergold.model.replay import Turns
-from evergold.model.run import Run, RunSpec
+from evergold.model.run import Run, RunSpec, Turns
+from evergold.model.tool_schemas import PackedCases
 from evergold.seams import Target
 from evergold.settings import Settings
 from evergold.store import Store

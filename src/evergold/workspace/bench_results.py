@@ -12,9 +12,8 @@ from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewS
 from evergold.model.run import Asked, Attempt, Run, RunStatus
 from evergold.report.compare import Comparison, RunValues, compare
 from evergold.report.leaderboard import Board, Ranked, board_of, by_version, newest_per_model
-from evergold.report.scores import Mean
-from evergold.report.warnings import uncalibrated
-from evergold.report.weighting import Groups, run_means
+from evergold.report.scores import Groups, Mean, run_means
+from evergold.report.summary import uncalibrated
 from evergold.store import Store
 from evergold.store.asked import asked
 from evergold.store.attempt_pages import AttemptOrder

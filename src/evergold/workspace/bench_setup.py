@@ -16,8 +16,8 @@ from evergold.bench.metric_names import NamedMetric, make_metrics
 from evergold.bench.overrun import Limit, Slot
 from evergold.bench.runner import Parts
 from evergold.bench.targets import make_target, parse_name
+from evergold.calls.caller import RetryPolicy
 from evergold.calls.endpoints import openai_identity, openai_provider
-from evergold.calls.retry import RetryPolicy
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Run, RunSpec, Usage
@@ -151,7 +151,7 @@ class RunSetup:
         self, workers: "Workers", spec: RunSpec, target: Target, judge: Judge | None
     ) -> tuple[Target, Judge | None]:
         """Have workers call the target and ask the judge."""
-        from evergold.calls.remote import RemoteJudge, RemoteTarget
+        from evergold.calls.endpoints import RemoteJudge, RemoteTarget
 
         # Workers get the keys of models, not the way into the database and the server.
         sent = replace(self._settings, database_url="", server_token="")

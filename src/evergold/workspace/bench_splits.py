@@ -26,8 +26,8 @@ from evergold.formats.lines import first_record
 from evergold.formats.rag_splits import OwnSplit
 from evergold.model.build import FileEntry, Manifest
 from evergold.model.case import Case, written_case
-from evergold.model.packed_cases import PackedCases
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
+from evergold.model.tool_schemas import PackedCases
 from evergold.seams import Format
 from evergold.storage import open_read
 

@@ -17,7 +17,7 @@ from evergold.build.verify import SCHEMA_FILE
 from evergold.errors import Conflict, NotFound, Refused
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Provenance
-from evergold.model.ident import hash_bytes
+from evergold.model.values import hash_bytes
 from evergold.storage import RemotePath, location
 from evergold.store.lineage import BuildStep
 from evergold.workspace.bench_splits import case_of_line

@@ -16,8 +16,7 @@ from evergold.build.look import Comparison, Sample, compare, sample
 from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.model.build import Build, Manifest
-from evergold.model.build_views import BuildBrief, DatasetSummary
+from evergold.model.build import Build, BuildBrief, DatasetSummary, Manifest
 from evergold.model.case import Case, Provenance
 from evergold.model.faults import faults_of
 from evergold.settings import Settings

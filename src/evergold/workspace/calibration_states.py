@@ -1,7 +1,7 @@
 """Whether the judge of a run is calibrated for each metric it judged: with the same prompts, and not another judge."""
 
 from evergold.model.run import Run
-from evergold.report.warnings import CALIBRATED
+from evergold.report.summary import CALIBRATED
 from evergold.store.calibrations import CalibrationStore
 
 

@@ -1,7 +1,7 @@
 """Whether a workspace runs the built-in checks. Every command that opens one asks, so nothing else is loaded here."""
 
 from evergold.errors import BadInput
-from evergold.model.rules import CurationRules
+from evergold.model.policy import CurationRules
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.queues import CHECKS_ON

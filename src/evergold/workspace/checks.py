@@ -12,7 +12,7 @@ from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
 from evergold.errors import BadInput, unknown
 from evergold.model.checking import Checked
-from evergold.model.rules import CurationRules
+from evergold.model.policy import CurationRules
 from evergold.seams import Check, Judge
 from evergold.settings import Settings
 from evergold.store import Store

@@ -1,7 +1,7 @@
 """The detector that the settings name: a plug-in, or a judge behind the same seam."""
 
 from evergold import plugins
-from evergold.curate.judged import AskingLimit, JudgeDetector, asked_counter
+from evergold.curate.detectors import AskingLimit, JudgeDetector, asked_counter
 from evergold.errors import BadInput
 from evergold.seams import Detector
 from evergold.settings import Settings

@@ -4,14 +4,14 @@ A client names commits, paths and flows; which database and which repository the
 decision alone.
 """
 
-from evergold.extract.evidence import evidence_of
-from evergold.extract.split import split
+from evergold.extract.golden import split
+from evergold.extract.tools import evidence_of
 from evergold.model.case import CaseKind
-from evergold.model.evidence import Evidence, FileAtCommit
+from evergold.model.flow import Evidence, FileAtCommit
 from evergold.model.review import CaseKey
 from evergold.model.trace import Trace
 from evergold.repo.git import Repo
-from evergold.review.evidence import of_row
+from evergold.review.rows import of_row
 from evergold.settings import Settings
 from evergold.sources.sidekick import SidekickSource
 from evergold.store import Store

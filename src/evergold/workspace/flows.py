@@ -8,9 +8,9 @@ from tempfile import TemporaryDirectory
 
 from evergold.extract.agents.boundaries import TRAILERS
 from evergold.extract.agents.extraction import AgentRules
-from evergold.extract.extracted import DATASET
-from evergold.extract.filters import HistoryRules
 from evergold.extract.flow_cases import Rules
+from evergold.extract.golden import DATASET
+from evergold.extract.history import HistoryRules
 from evergold.extract.run import (
     EXTRACTED,
     Extraction,
@@ -19,10 +19,10 @@ from evergold.extract.run import (
     Summary,
     check_rows,
     extract_history,
+    extract_sessions,
     extract_sidekick,
     repository_name,
 )
-from evergold.extract.run_agents import extract_sessions
 from evergold.model.case import Case
 from evergold.seams import FlowSource
 from evergold.spread import spread_over

@@ -12,12 +12,11 @@ from typing import Any
 from evergold import plugins
 from evergold.build.spec import load_spec, project_root
 from evergold.errors import BadInput, Conflict
-from evergold.generate.asking import Spent
-from evergold.generate.corpus import Corpus, read_corpus
+from evergold.generate.documents import Corpus, read_corpus
 from evergold.generate.door import Outputs, generate
 from evergold.generate.maker import Maker
-from evergold.generate.prompts import chosen_prompts
-from evergold.generate.retrieve import Library, VectorSearch, WordSearch
+from evergold.generate.model_writer import Spent, chosen_prompts
+from evergold.generate.passages import Library, VectorSearch, WordSearch
 from evergold.generate.spec import GenerationSpec, load_section
 from evergold.model.generation import GenerationReport
 from evergold.seams import Writer

@@ -11,17 +11,15 @@ from evergold.bench.judge_names import check_judge, judge_named, make_judge
 from evergold.bench.metrics.faithfulness import Faithfulness
 from evergold.bench.targets import make_target, parse_name
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller
+from evergold.calls.caller import Caller, Gate, RetryPolicy
 from evergold.calls.embeddings import EmbeddingTarget, batches, case_of, vectors_of
 from evergold.calls.endpoints import openai_endpoint
-from evergold.calls.gate import Gate
-from evergold.calls.retry import RetryPolicy
 from evergold.errors import BadInput, Unavailable
-from evergold.generate.asking import Asker, Spent
 from evergold.generate.log import CallLog
-from evergold.generate.retrieve import Embed
+from evergold.generate.maker import Supports
+from evergold.generate.model_writer import Asker, Spent
+from evergold.generate.passages import Embed
 from evergold.generate.spec import GenerationSpec
-from evergold.generate.support import Supports
 from evergold.model.case import Case, Context
 from evergold.model.run import Attempt
 from evergold.seams import Target

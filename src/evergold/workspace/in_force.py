@@ -6,8 +6,7 @@ from functools import cached_property
 
 from evergold.curate.live import Curation
 from evergold.curate.policy import DEFAULT, policies
-from evergold.model.policy import Policy
-from evergold.model.rules import CurationRules
+from evergold.model.policy import CurationRules, Policy
 from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.store import Store

@@ -5,11 +5,11 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evergold.ingest.feedback import IngestReport
 from evergold.ingest.ingest import Ingest
 from evergold.ingest.prepare import Request
-from evergold.ingest.report import IngestReport
 from evergold.ingest.write_spans import SpansWritten
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import Correction, Trace
 from evergold.seams import Incoming
 from evergold.settings import Settings

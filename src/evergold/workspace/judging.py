@@ -9,15 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.rows import open_rows
-from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
+from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
 from evergold.model.judging import CalibrationInfo, JudgeInfo
-from evergold.model.reference import Origin
 from evergold.model.run import Run
-from evergold.report.html import to_html
-from evergold.report.junit import to_junit
-from evergold.report.markdown import to_markdown
-from evergold.report.summary import Options, RunReport, summarise
-from evergold.report.warnings import CALIBRATED
+from evergold.report.documents import to_html, to_junit, to_markdown
+from evergold.report.summary import CALIBRATED, Options, RunReport, summarise
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.attempts import AttemptStore
@@ -28,8 +24,7 @@ from evergold.workspace.bench_results import groups_of
 from evergold.workspace.calibration_states import calibration_states
 
 if TYPE_CHECKING:
-    from evergold.bench.calibrate import Calibration, Label
-    from evergold.bench.compare_judges import JudgeComparison
+    from evergold.bench.calibrate import Calibration, JudgeComparison, Label
 
 FORMATS = ("markdown", "html", "json", "junit")
 
@@ -56,7 +51,7 @@ class Judging:
 
     def tables(self, report: "RunReport") -> dict[str, list[tuple[str, ...]]]:
         """List what a report says of cost and of provenance as rows of two tables."""
-        from evergold.report.provenance import provenance_rows, spending_rows
+        from evergold.report.documents import provenance_rows, spending_rows
 
         return {"spending": spending_rows(report), "provenance": [*provenance_rows(report)]}
 
@@ -119,7 +114,7 @@ class Judging:
         self, first: str, second: str, metric: str, labels: list["Label"], passing: float = 0.5
     ) -> "JudgeComparison":
         """Measure two judges on the same labels and say which one to use."""
-        from evergold.bench.compare_judges import compare_judges
+        from evergold.bench.calibrate import compare_judges
 
         return compare_judges(
             self.calibrate(first, metric, labels, passing), self.calibrate(second, metric, labels, passing)

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evergold.curate.background import Curator, CuratorState
-from evergold.curate.explain import Explanation
-from evergold.curate.live import Curation
+from evergold.curate.classify import Explanation
+from evergold.curate.live import Curation, refresh_cases
 from evergold.curate.policy import DEFAULT, read_policy
-from evergold.curate.refresh import refresh_cases
 from evergold.errors import BadInput
 from evergold.formats.erasing import erase_lines, erase_spooled
 from evergold.model.policy import Policy

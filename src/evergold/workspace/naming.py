@@ -2,7 +2,7 @@
 
 import re
 
-from evergold.model.ident import hash_bytes
+from evergold.model.values import hash_bytes
 
 # A leading dot would hide the file, and `..` would leave the folder.
 ODD = re.compile(r"[^\w.-]|^\.")

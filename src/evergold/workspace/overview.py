@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
 
-from evergold.model.traffic import Grouping
+from evergold.model.operations import Grouping
 from evergold.store import Store
 from evergold.store.overview import Bucket, Facets, Overview, facets_of, overview_of
 from evergold.store.values import stamp

@@ -10,8 +10,7 @@ from evergold.build import rag
 from evergold.build.offline_records import is_packed, plain_lines, state_of
 from evergold.build.spec import RagSpec, load_spec
 from evergold.errors import BadInput
-from evergold.formats.atomic import write_bytes
-from evergold.formats.scratch import scratch_folder
+from evergold.formats.atomic import scratch_folder, write_bytes
 from evergold.model.build import Build, Manifest
 from evergold.settings import Settings
 from evergold.spread import jobs_for, spread_over, spread_processes

@@ -12,7 +12,7 @@ from itertools import islice
 
 from evergold.build.clusters import clusters_of
 from evergold.model.case import Case
-from evergold.model.repeats import RepeatCounts, RepeatedQuestion, Repeats
+from evergold.model.case_actions import RepeatCounts, RepeatedQuestion, Repeats
 from evergold.store import Store
 from evergold.store.cases import CaseFilter, dataset_state, iterate_cases
 

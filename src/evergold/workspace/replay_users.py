@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from evergold.bench.replay.user_drafts import UserDraft, draft_by_model, draft_by_rule, user_texts
+from evergold.bench.replay.helpers import UserDraft, draft_by_model, draft_by_rule, user_texts
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller
-from evergold.calls.gate import Gate
-from evergold.calls.retry import RetryPolicy
+from evergold.calls.caller import Caller, Gate, RetryPolicy
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
-from evergold.model.replay import SimulatedUser
+from evergold.model.run import SimulatedUser
 from evergold.store.case_writes import Author, revise_case
 from evergold.store.cases import get_case, iterate_cases
 from evergold.workspace.builds import case_filter

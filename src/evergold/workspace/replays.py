@@ -11,8 +11,7 @@ from evergold.bench.plan import Plan
 from evergold.bench.replay.readiness import obstacles, requests_of
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
-from evergold.model.replay import Replay
-from evergold.model.run import RunSpec
+from evergold.model.run import Replay, RunSpec
 from evergold.model.tool_calls import calls_in
 from evergold.store.case_writes import Author, put_cases
 from evergold.store.cases import iterate_cases

@@ -13,15 +13,14 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from evergold.bench.retrieval import CaseScore, Gold, Prediction, score_case
-from evergold.bench.retrieval_gold import files_band, gold_of_row, language_of
+from evergold.bench.retrieval import CaseScore, Gold, Prediction, files_band, gold_of_row, language_of, score_case
 from evergold.bench.retrieval_source import ReadLines, SourceScore, score_source
 from evergold.bench.retrieval_summary import compared, sliced, summarize, summarize_source
-from evergold.extract.fingerprint import split_lines
+from evergold.extract.ranges import split_lines
 from evergold.formats.atomic import write_bytes, write_chunks
 from evergold.formats.retrieval_files import Predictions, golden_rows, read_predictions
 from evergold.repo.git import Repo
-from evergold.report.retrieval import as_html, as_rows, compare_rows
+from evergold.report.documents import as_html, as_rows, compare_rows
 from evergold.spread import Spread, spread_over
 from evergold.store.values import batches
 

@@ -10,6 +10,7 @@ from evergold.errors import BadInput, Conflict, NotFound
 from evergold.model.case import Case, CaseKind
 from evergold.model.questions import Questionnaire, ReviewAnswer
 from evergold.model.review import (
+    Agreement,
     Assignment,
     AssignmentState,
     CaseFile,
@@ -18,19 +19,18 @@ from evergold.model.review import (
     Edit,
     QueuePage,
     QueueQuery,
+    ReviewerProgress,
+    ReviewProgress,
     ReviewVerdict,
     SavedView,
     VersionedKey,
 )
-from evergold.model.review_progress import Agreement, ReviewerProgress, ReviewProgress
 from evergold.review import desk
 from evergold.review import questions as asking
-from evergold.review.agreement import agreement
-from evergold.review.edit import between
-from evergold.review.pace import pace_of_reviewers
-from evergold.review.question_agreement import agreement_on_questions
-from evergold.review.question_files import read_questionnaire
-from evergold.review.taking import Sender, Taken, take_cases
+from evergold.review.agreement import agreement, agreement_on_questions, pace_of_reviewers
+from evergold.review.decide import between
+from evergold.review.questions import read_questionnaire
+from evergold.review.rows import Sender, Taken, take_cases
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store import assignments as hands

@@ -8,8 +8,7 @@ from pydantic import ValidationError
 
 from evergold.build.findings import Finding, Report
 from evergold.errors import BadInput
-from evergold.formats.dataset_ab import read_rows, sibling_of
-from evergold.formats.dataset_rows import case_of_rows, row_a, row_b
+from evergold.formats.dataset_ab import case_of_rows, read_rows, row_a, row_b, sibling_of
 from evergold.model.case import Case, CaseKind, CaseStatus, ReviewState
 from evergold.review.rows import row_faults
 

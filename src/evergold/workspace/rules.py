@@ -15,7 +15,7 @@ from evergold.checks.stage import CheckStage
 from evergold.checks.suite import is_slow
 from evergold.curate.policy import DEFAULT, parse_policy, read_policy
 from evergold.errors import BadInput, Refused, unknown
-from evergold.model.rules import (
+from evergold.model.policy import (
     CheckSwitch,
     CurationRules,
     NewRules,

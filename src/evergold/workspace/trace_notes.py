@@ -1,6 +1,6 @@
 """The facade of what people put on traces: tags and comments."""
 
-from evergold.model.trace_notes import Retagged, Retagging, TraceComment
+from evergold.model.trace import Retagged, Retagging, TraceComment
 from evergold.store import Store
 from evergold.store.trace_notes import comments_on, drop_comment, put_comment, retag
 

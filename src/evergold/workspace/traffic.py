@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from evergold.errors import Unavailable
-from evergold.model.traffic import CheckBucket, CheckOverTime, Grouping, TrafficBucket, TrafficFigures, TrafficGroup
+from evergold.model.operations import CheckBucket, CheckOverTime, Grouping, TrafficBucket, TrafficFigures, TrafficGroup
 from evergold.store import Store
 from evergold.store.overview import Bucket
 from evergold.store.rollup.counts import count_hours, keep_hours

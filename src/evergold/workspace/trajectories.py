@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 from evergold.bench.metrics.alignment import align
 from evergold.bench.metrics.trajectory import sides
 from evergold.errors import BadInput, NotFound
-from evergold.model.run import Attempt, Run
-from evergold.model.trajectory import (
+from evergold.model.run import (
     AlignedCall,
     AlignedTrajectory,
+    Attempt,
     CaseReplay,
     ResultOrigin,
+    Run,
     StepSpent,
     TrajectoryDifference,
 )

@@ -6,14 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evergold.checks.stage import CheckStage
-from evergold.curate.agreement import agreement_of
 from evergold.curate.classify import Facts, Verdict, classify
-from evergold.curate.labels import read_labels
 from evergold.curate.live import Curation
-from evergold.curate.trial import trial_of
+from evergold.curate.policy import agreement_of, read_labels, trial_of
 from evergold.model.checking import Turn
-from evergold.model.policy import Policy
-from evergold.model.policy_trial import PolicyTrial, ReviewAgreement
+from evergold.model.policy import Policy, PolicyTrial, ReviewAgreement
 from evergold.model.trace import Score, Trace
 from evergold.settings import Settings
 from evergold.store import Store

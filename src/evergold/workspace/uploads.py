@@ -9,8 +9,8 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from evergold.errors import BadInput, TooLarge
-from evergold.ingest.report import IngestReport
-from evergold.model.uploads import Upload, Uploaded, UploadOf
+from evergold.ingest.feedback import IngestReport
+from evergold.model.case_actions import Upload, Uploaded, UploadOf
 
 if TYPE_CHECKING:
     from evergold.workspace import Workspace

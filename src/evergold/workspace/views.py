@@ -1,6 +1,6 @@
 """The facade of kept views: list, keep, delete."""
 
-from evergold.model.views import ListPage, ListView
+from evergold.model.case_actions import ListPage, ListView
 from evergold.store import Store
 from evergold.store.list_views import drop_view, keep_view, kept_views
 

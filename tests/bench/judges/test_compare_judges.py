@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.bench.calibrate import Calibration
-from evergold.bench.compare_judges import compare_judges
+from evergold.bench.calibrate import Calibration, compare_judges
 from evergold.cli import invoke as evergold
 from evergold.settings import Settings
 from evergold.workspace import Workspace

@@ -12,8 +12,7 @@ from evergold.bench.metrics.outcome import ReplayOutcome
 from evergold.bench.metrics.trajectory import Trajectory
 from evergold.bench.targets.python_function import PythonTarget
 from evergold.bench.targets.recorded import RecordedTarget
-from evergold.model.replay import OnUnrecorded, Turns
-from evergold.model.run import Measurement
+from evergold.model.run import Measurement, OnUnrecorded, Turns
 from evergold.settings import Settings
 from tests.builders import a_case
 from tests.replays import STEPS, asked, call, flight_case, played, result, said, scripted

@@ -18,7 +18,7 @@ from evergold import replay
 from evergold.bench.targets.command import CommandTarget
 from evergold.bench.targets.http import HttpTarget
 from evergold.bench.targets.python_function import PythonTarget
-from evergold.model.replay import OnUnrecorded
+from evergold.model.run import OnUnrecorded
 from evergold.seams import Target
 from tests.replays import flight_case, played
 

@@ -14,8 +14,7 @@ from evergold.bench.targets.openai_api import OpenAITarget
 from evergold.bench.targets.recorded import RecordedTarget
 from evergold.calls.endpoints import Endpoint
 from evergold.model.case import Case
-from evergold.model.replay import OnUnrecorded, Replay, Turns
-from evergold.model.run import Attempt
+from evergold.model.run import Attempt, OnUnrecorded, Replay, Turns
 from evergold.model.tool_calls import ToolCall, calls_in
 from tests.builders import a_case
 from tests.openai_server import Reply, Script, serving

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.bench.replay.record import NO_RESULT, NOT_RECORDED, Record, loose_key
-from evergold.model.replay import OnUnrecorded
+from evergold.model.run import OnUnrecorded
 from evergold.model.tool_calls import ToolCall
 from tests.builders import a_case
 from tests.replays import asked, call, played, result, said, scripted

@@ -10,8 +10,7 @@ from evergold.bench.replay import replayable_cases
 from evergold.bench.targets.python_function import PythonTarget
 from evergold.bench.targets.recorded import RecordedTarget
 from evergold.model.case import Case
-from evergold.model.replay import OnUnrecorded, Replay, Turns
-from evergold.model.run import Attempt, Measurement
+from evergold.model.run import Attempt, Measurement, OnUnrecorded, Replay, Turns
 from evergold.model.tool_calls import calls_in
 from tests.builders import a_case
 from tests.replays import STEPS, flight_case, played, scripted

@@ -13,7 +13,7 @@ import orjson
 
 from evergold.bench.judges.replies import Reply
 from evergold.bench.metrics.judging import problem_with
-from evergold.calls.objects import parse_object
+from evergold.calls.endpoints import parse_object
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage
 

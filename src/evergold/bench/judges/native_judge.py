@@ -9,8 +9,7 @@ from evergold.bench.judges.abilities import ANSWER_TOOL
 from evergold.bench.judges.asking import Messages, ask
 from evergold.bench.judges.replies import Reply
 from evergold.bench.native_models import NativeModel, native_model, tool_definition
-from evergold.calls.failures import Failure
-from evergold.calls.retry import RetryPolicy, retried
+from evergold.calls.caller import Failure, RetryPolicy, retried
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
 

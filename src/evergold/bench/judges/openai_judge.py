@@ -7,12 +7,9 @@ from typing import Any
 from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
 from evergold.bench.judges.asking import Messages, ask
 from evergold.bench.judges.replies import Reply, read_reply
-from evergold.calls.endpoints import Endpoint, openai_endpoint
-from evergold.calls.failures import Failure
-from evergold.calls.local_model import local_endpoint
-from evergold.calls.openai_client import CallFailed, OpenAIClient, token_counts
-from evergold.calls.prices import cost
-from evergold.calls.retry import RetryPolicy, retried
+from evergold.calls.budget import cost
+from evergold.calls.caller import Failure, RetryPolicy, retried
+from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, local_endpoint, openai_endpoint, token_counts
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage
 from evergold.settings import Settings

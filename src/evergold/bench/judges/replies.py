@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from evergold.bench.judges.abilities import ANSWER_TOOL
-from evergold.calls.openai_client import first_choice, tool_functions
+from evergold.calls.endpoints import first_choice, tool_functions
 from evergold.conversation import text_of
 from evergold.model.run import Usage
 

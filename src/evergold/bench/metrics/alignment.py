@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in
-from evergold.model.tool_match import matches
-from evergold.model.trajectory import AlignedCall, CallState
+from evergold.model.run import AlignedCall, CallState
+from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, matches
 
 Messages = Sequence[Mapping[str, Any]]
 Groups = list[list[ToolCall]]

@@ -7,7 +7,7 @@ from evergold.bench.sandbox import Bounds, TestResult, missing_sandbox, run_test
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
-from evergold.text.code_blocks import code_of
+from evergold.text.markers import code_of
 
 MOST_SHOWN = 3
 SHOWN_CHARACTERS = 600

@@ -7,8 +7,8 @@ import orjson
 
 from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.model.case import Case
-from evergold.model.likeness import likeness
 from evergold.model.run import Attempt, Measurement
+from evergold.model.values import likeness
 
 FENCE = "```"
 

@@ -8,9 +8,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from evergold.model.ident import content_hash
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Measurement, Usage
+from evergold.model.values import content_hash
 
 
 def prompt_hash(*prompts: str) -> str:

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 from evergold.bench.metrics.alignment import same_call
 from evergold.bench.metrics.correctness import Correctness
 from evergold.model.case import Case
-from evergold.model.likeness import likeness
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ToolCall, calls_in
+from evergold.model.values import likeness
 from evergold.seams import Judge
 
 

@@ -7,7 +7,7 @@ from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
-from evergold.text.patterns import compile_pattern
+from evergold.text.markers import compile_pattern
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,10 @@ from evergold.bench.metrics.fences import MATERIAL, fenced
 from evergold.bench.metrics.judging import billed, no_answer, prompt_hash, read_verdicts, verdict_question
 from evergold.bench.metrics.tokens import f_score
 from evergold.model.case import Case
-from evergold.model.ident import canonical_json
 from evergold.model.judging import Question
 from evergold.model.run import Attempt, Measurement
-from evergold.model.tool_calls import ExpectedTool, ToolCall
-from evergold.model.tool_match import call_likeness
+from evergold.model.tool_calls import ExpectedTool, ToolCall, call_likeness
+from evergold.model.values import canonical_json
 from evergold.seams import Judge
 
 Weights = list[list[float]]

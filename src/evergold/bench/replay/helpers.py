@@ -1,17 +1,28 @@
-"""Models that stand in for what a replay lacks: the user of a conversation, and tools that were not recorded."""
+"""Models that stand in for what a replay lacks: the user of a conversation, and tools that were not recorded.
 
+Draft who the user of a recorded conversation is and what they want, for a person to review.
+
+Without a model a rule does it: the first message is the goal; language, length of messages and the sentences that state
+facts are the persona. A model writes a better text; where its reply is no draft, the rule stands in and the reason is kept.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any, NamedTuple
+
+import orjson
+from pydantic import ValidationError
 
 from evergold.bench.replay.play import json_text
 from evergold.calls.caller import Caller
 from evergold.conversation import text_of
 from evergold.model.case import Case
-from evergold.model.replay import SimulatedUser
-from evergold.model.run import Usage
+from evergold.model.run import ReplayEnd, SimulatedUser, Usage
 from evergold.model.tool_calls import ToolCall
-from evergold.model.trajectory import ReplayEnd
 from evergold.seams import Target
+from evergold.text.markers import code_of
+from evergold.text.words import language_of
 
 GOAL_REACHED = "[GOAL REACHED]"
 GAVE_UP = "[GAVE UP]"
@@ -95,3 +106,94 @@ def _other_side(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _name(tool: Mapping[str, Any]) -> Any:
     function = tool.get("function")
     return (function if isinstance(function, Mapping) else tool).get("name")
+
+
+LANGUAGES = {"en": "English", "es": "Spanish", "fr": "French", "de": "German", "pt": "Portuguese", "it": "Italian"}
+MOST_FACTS, MOST_CHARACTERS, MOST_ASKED = 20, 1500, 20_000
+# A point inside a number or an address does not end a sentence.
+SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.!?](?=\S)[^.!?。！？\n]*)*[.!?。！？]?")
+# A capital that does not begin a sentence is taken for a name.
+FACT = re.compile(r"\d|\S@\S|(?<=[^\W\d_] )[A-Z]\w+")
+BY_RULE = "rule"
+ASK = """Below is a conversation between a user and an assistant. Describe the user, so that an actor can play them against
+another assistant. Answer with one JSON object and nothing else:
+{{"goal": "what the user wants to reach, in one or two sentences", "persona": "who they are, their language, tone and length of
+messages, and every fact that they state: names, numbers, dates, choices"}}
+Write in the user's language. State only what the user says; leave out what only the assistant says.
+
+<conversation>
+{conversation}
+</conversation>"""
+
+
+class UserDraft(NamedTuple):
+    """A simulated user that nobody has reviewed. `by` is the model that wrote it, or `rule`; `problem` why the rule did."""
+
+    persona: str
+    goal: str
+    by: str = BY_RULE
+    problem: str | None = None
+
+
+def draft_by_rule(case: Case, problem: str | None = None) -> UserDraft | None:
+    """Draft from the user's own messages; None where the case has none."""
+    spoken = user_texts(case)
+    if not spoken:
+        return None
+    known = LANGUAGES.get(language_of(" ".join(spoken)) or "")
+    length = max(1, round(median(len(text.split()) for text in spoken)))
+    style = f"Writes {f'in {known}, ' if known else ''}about {length} {'word' if length == 1 else 'words'} a message."
+    # The first message is the goal already; facts are looked for in what follows.
+    facts = _facts(spoken[1:])
+    listed = "\nFacts the user gave:\n" + "\n".join(f"- {fact}" for fact in facts) if facts else ""
+    return UserDraft(style + listed, _cut(spoken[0]), BY_RULE, problem)
+
+
+async def draft_by_model(caller: Caller, target: Target, name: str, case: Case) -> UserDraft | None:
+    """Let the model of this name draft; where it fails or answers something else, the rule does."""
+    if not user_texts(case):
+        return None
+    text = ASK.format(conversation=_transcript(case))
+    asked = Case(id=case.id, input=text, messages=({"role": "user", "content": text},))
+    made = await caller.call(target, asked)
+    if made.error is not None:
+        return draft_by_rule(case, made.error)
+    try:
+        reply = orjson.loads(code_of(made.output, "json"))
+        user = SimulatedUser(goal=reply["goal"], persona=reply["persona"])
+    except (ValueError, KeyError, TypeError, ValidationError):
+        return draft_by_rule(case, "the model's reply is no JSON object with goal and persona")
+    return UserDraft(user.persona, user.goal, name)
+
+
+def _messages(case: Case) -> list[dict[str, Any]]:
+    return [dict(message) for message in (*case.messages, *case.turn)]
+
+
+def user_texts(case: Case) -> list[str]:
+    """What the user wrote, message by message; the input where the case has no messages."""
+    texts = [text_of(message).strip() for message in _messages(case) if message.get("role") == "user"]
+    return [text for text in texts if text] or ([case.input.strip()] if case.input.strip() else [])
+
+
+def _transcript(case: Case) -> str:
+    """What both sides said, without tools; of a long conversation the beginning."""
+    messages = [(str(message.get("role")), text_of(message).strip()) for message in _messages(case)]
+    lines = [f"{role}: {text}" for role, text in messages if role in ("user", "assistant") and text]
+    return "\n\n".join(lines or [f"user: {case.input}"])[:MOST_ASKED]
+
+
+def _facts(texts: Sequence[str]) -> list[str]:
+    """Sentences with a number, an address or a name, each once, in their order."""
+    sentences = (sentence.strip() for text in texts for sentence in SENTENCE.findall(text))
+    unique = dict.fromkeys(sentence for sentence in sentences if FACT.search(sentence))
+    kept: list[str] = []
+    for sentence in unique:
+        if len(kept) == MOST_FACTS or sum(map(len, kept)) + len(sentence) > MOST_CHARACTERS:
+            break
+        kept.append(sentence)
+    return kept
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS].rsplit(maxsplit=1)[0]}…"

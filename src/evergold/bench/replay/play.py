@@ -1,20 +1,23 @@
-"""One trajectory as it grows: the conversation so far, the state of the record, and what was spent."""
+"""One trajectory as it grows: the conversation so far, the state of the record, and what was spent.
+
+Steps of trajectories are on disk before the next step begins, so that an interrupted trajectory goes on after them.
+"""
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 from uuid import uuid4
 
 import orjson
 
 from evergold.bench.replay.record import Record, RecordedReply
 from evergold.bench.replay.turns import next_user_message, opening
+from evergold.calls.caller import Journal
 from evergold.conversation import text_of
 from evergold.model.case import Case
-from evergold.model.replay import Replay, Turns
-from evergold.model.run import Attempt, Usage
+from evergold.model.run import Attempt, Replay, ReplayedCall, ReplayEnd, ReplayStep, ResultOrigin, Turns, Usage
 from evergold.model.tool_calls import ToolCall, calls_in
-from evergold.model.trajectory import ReplayedCall, ReplayEnd, ReplayStep, ResultOrigin
+from evergold.store.steps import StepRow, StepStore
 
 Message = dict[str, Any]
 
@@ -208,3 +211,56 @@ def json_text(value: Any) -> str:
         return orjson.dumps(value).decode()
     except TypeError:
         return json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+class StepLog(Protocol):
+    """Where a replay keeps its steps."""
+
+    def kept(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
+        """Read the steps of a trajectory that was interrupted, in order."""
+
+    async def keep(self, case_id: str, trial: int, number: int, step: ReplayStep) -> None:
+        """Store a step; return when it is on disk."""
+
+
+class NoLog:
+    """Keeps nothing: for a trajectory that is played for itself."""
+
+    def kept(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
+        return ()
+
+    async def keep(self, case_id: str, trial: int, number: int, step: ReplayStep) -> None:
+        return None
+
+
+class _Key(NamedTuple):
+    case_id: str
+    trial: int
+
+
+class StoredLog:
+    """Keeps the steps of one run in the store; steps that end together share one commit."""
+
+    def __init__(self, store: StepStore, run_id: str) -> None:
+        self._store = store
+        self._run_id = run_id
+        self._begun = {_Key(*key) for key in store.begun(run_id)}
+        self._journal: Journal[StepRow] = Journal(self._write)
+
+    def kept(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
+        key = _Key(case_id, trial)
+        # The set spares a query for each of the many trajectories that begin from nothing.
+        if key not in self._begun:
+            return ()
+        self._begun.discard(key)
+        return self._store.steps(self._run_id, case_id, trial)
+
+    async def keep(self, case_id: str, trial: int, number: int, step: ReplayStep) -> None:
+        await self._journal.add(StepRow(case_id, trial, number, step))
+
+    async def close(self) -> None:
+        """Wait for the commit under way."""
+        await self._journal.close()
+
+    async def _write(self, rows: Sequence[StepRow]) -> None:
+        await self._store.add(self._run_id, rows)

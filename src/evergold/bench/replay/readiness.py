@@ -7,7 +7,7 @@ from evergold.bench.replay.play import json_text
 from evergold.bench.replay.turns import each_turn, opening
 from evergold.conversation.pairs import is_cut
 from evergold.model.case import Case
-from evergold.model.replay import Replay, Turns
+from evergold.model.run import Replay, Turns
 from evergold.model.tool_calls import calls_in
 
 NO_CONVERSATION = "it holds no conversation"

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in
-from evergold.model.tool_match import matches
+from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, matches
 
 NOT_RECORDED = "this call is not in the record"
 NO_RESULT = "the record has this call without its result"

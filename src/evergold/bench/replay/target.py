@@ -9,19 +9,13 @@ from typing import Any
 
 from evergold.bench.replay.apps import AppTools, ToolServer
 from evergold.bench.replay.helpers import invent, next_turn
-from evergold.bench.replay.keeping import NoLog, StepLog
-from evergold.bench.replay.play import Play, StepDraft
+from evergold.bench.replay.play import NoLog, Play, StepDraft, StepLog
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller
-from evergold.calls.failures import failed
-from evergold.calls.gate import Gate
-from evergold.calls.retry import RetryPolicy
+from evergold.calls.caller import Caller, Gate, RetryPolicy, failed
 from evergold.errors import BadInput
 from evergold.model.case import Case
-from evergold.model.replay import OnUnrecorded, Replay, SimulatedUser, Turns
-from evergold.model.run import Attempt
+from evergold.model.run import Attempt, OnUnrecorded, Replay, ReplayEnd, ReplayStep, ResultOrigin, SimulatedUser, Turns
 from evergold.model.tool_calls import ToolCall
-from evergold.model.trajectory import ReplayEnd, ReplayStep, ResultOrigin
 from evergold.seams import Target
 
 NO_GOAL = "the case states no goal of its user; write metadata.goal and metadata.persona"

@@ -5,7 +5,7 @@ from typing import Any
 
 from evergold.conversation import text_of
 from evergold.model.case import Case
-from evergold.model.replay import Replay, Turns
+from evergold.model.run import Replay, Turns
 from evergold.model.tool_calls import calls_in
 
 Message = dict[str, Any]

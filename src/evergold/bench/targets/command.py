@@ -13,7 +13,7 @@ import orjson
 from evergold import replay
 from evergold.bench.targets.prompts import payload
 from evergold.bench.targets.replies import answered_text
-from evergold.calls.failures import failed
+from evergold.calls.caller import failed
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt

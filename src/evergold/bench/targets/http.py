@@ -5,7 +5,7 @@ from typing import Any
 
 from evergold.bench.targets.prompts import payload
 from evergold.bench.targets.replies import MAX_OUTPUT, answered_text
-from evergold.calls.failures import failed, retry_after
+from evergold.calls.caller import failed, retry_after
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt

@@ -6,7 +6,7 @@ from typing import Any
 from evergold.bench.native_models import NativeModel, native_model, tool_definition
 from evergold.bench.targets.prompts import OWN_PARAMS, messages
 from evergold.bench.targets.replies import bounded
-from evergold.calls.failures import Failure, failed
+from evergold.calls.caller import Failure, failed
 from evergold.model.case import Case
 from evergold.model.run import Attempt
 from evergold.model.tool_calls import ToolCall

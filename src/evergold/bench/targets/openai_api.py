@@ -11,11 +11,18 @@ import orjson
 
 from evergold.bench.targets.prompts import OWN_PARAMS, messages
 from evergold.bench.targets.replies import bounded
-from evergold.calls.endpoints import Endpoint, openai_endpoint
-from evergold.calls.failures import failed
-from evergold.calls.local_model import local_endpoint
-from evergold.calls.openai_client import CallFailed, OpenAIClient, first_choice, token_counts, tool_functions
-from evergold.calls.prices import cost
+from evergold.calls.budget import cost
+from evergold.calls.caller import failed
+from evergold.calls.endpoints import (
+    CallFailed,
+    Endpoint,
+    OpenAIClient,
+    first_choice,
+    local_endpoint,
+    openai_endpoint,
+    token_counts,
+    tool_functions,
+)
 from evergold.conversation import text_of
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage

@@ -19,7 +19,7 @@ from typing import Any
 from evergold import replay
 from evergold.bench.targets.prompts import messages, prompt
 from evergold.bench.targets.replies import answered
-from evergold.calls.failures import failed
+from evergold.calls.caller import failed
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case
 from evergold.model.run import Attempt

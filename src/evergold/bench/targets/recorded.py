@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from evergold.calls.failures import failed
+from evergold.calls.caller import failed
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt

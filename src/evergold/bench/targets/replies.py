@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from evergold.calls.failures import failed
+from evergold.calls.caller import failed
 from evergold.model.case import Case
 from evergold.model.faults import first_fault
 from evergold.model.run import Attempt

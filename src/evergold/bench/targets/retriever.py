@@ -10,8 +10,8 @@ from threading import Lock
 from typing import Any
 
 from evergold import plugins
-from evergold.bench.retrieval_gold import gold_of_case
-from evergold.calls.failures import failed
+from evergold.bench.retrieval import gold_of_case
+from evergold.calls.caller import failed
 from evergold.errors import BadInput, EvergoldError
 from evergold.model.case import Case, LineRange
 from evergold.model.run import Attempt

@@ -14,11 +14,10 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from evergold.errors import BadInput
-from evergold.extract.agents.checkouts import Checkouts
 from evergold.extract.agents.events import Committed
-from evergold.extract.agents.session import Session
+from evergold.extract.agents.session import Checkouts, Session
 from evergold.extract.diff import FileDiff, parse_diff
-from evergold.extract.ranking import paths_of
+from evergold.extract.ranges import paths_of
 from evergold.repo.git import Repo
 from evergold.repo.history import diffs
 from evergold.repo.refs import branch_tips

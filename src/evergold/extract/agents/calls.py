@@ -8,7 +8,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from evergold.extract.agents.apply_patch import envelope_in, read_envelope
 from evergold.extract.agents.events import (
     MOST_DIGITS,
     WHOLE,
@@ -19,10 +18,12 @@ from evergold.extract.agents.events import (
     Looked,
     Patch,
     Replacement,
+    envelope_in,
+    read_envelope,
     text_lines,
 )
-from evergold.extract.agents.grep_output import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
-from evergold.extract.agents.shell_acts import shell_events
+from evergold.extract.agents.outputs import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
+from evergold.extract.agents.shell_reads import shell_events
 from evergold.model.flow import Action
 
 TOOL_CALL = "tool_call."

@@ -7,11 +7,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from evergold.extract.agents.checkouts import Checkouts
-from evergold.extract.agents.drift import WorkFile
 from evergold.extract.agents.events import Changed, Event, FileRef, Lines, Looked, Moved, text_lines
-from evergold.extract.agents.seeing import Seen, seen_of
-from evergold.extract.agents.session import Session
+from evergold.extract.agents.lines import Seen, WorkFile, seen_of
+from evergold.extract.agents.session import Checkouts, Session
 from evergold.repo.git import Repo
 
 OUTSIDE, NOT_AT_BASE = "paths outside the repository", "paths that base does not have"

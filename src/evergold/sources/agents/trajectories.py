@@ -18,9 +18,9 @@ from evergold.conversation.assembly import split_turn
 from evergold.conversation.message import Message, Piece, messages_of_pieces, result_piece, text_piece, tool_call
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
-from evergold.model.ident import content_hash
-from evergold.model.rejected import Rejected
+from evergold.model.faults import Rejected
 from evergold.model.trace import Score, Span, Trace, TraceStatus
+from evergold.model.values import content_hash
 from evergold.seams import Incoming
 from evergold.sources.jsonl import read_documents
 

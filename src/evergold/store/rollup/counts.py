@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Table, case, delete, func, insert, select
 
-from evergold.model.traffic import Grouping
+from evergold.model.operations import Grouping
 from evergold.store.overview import Bucket
 from evergold.store.rollup.marks import one_at_a_time
 from evergold.store.rollup.tables import traffic_dirty, traffic_figures, traffic_scores

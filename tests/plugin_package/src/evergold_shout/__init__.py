@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from evergold.model.case import Case
+from evergold.model.faults import Rejected
 from evergold.model.generation import Assignment, Draft, Idea, Passage
-from evergold.model.rejected import Rejected
 from evergold.model.trace import Trace
 from evergold.seams import Incoming
 

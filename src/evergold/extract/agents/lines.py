@@ -1,0 +1,326 @@
+"""Align the lines of two texts: equal lines, in order, anchored where a line is unique.
+
+Code repeats itself: braces, blank lines, `return nil`. A line that stands once in both texts is a sure anchor; from an
+anchor the lines follow outward as long as they agree, and between two anchors the same is done again. The rest
+between two anchors is matched as `diff` would; the rest outside all anchors is not matched at all.
+
+A file of the work tree while an agent edits it, each of its lines knowing which line of the base commit it is.
+
+An edit takes lines out and puts lines in. Those that came have no line at base; those below moved but are the same. So a
+file is its lines and, beside each, its number at base (0 for none), and an edit changes both alike. Changes nobody saw
+(a formatter, a person, another agent) show when the file is next seen whole: the two are aligned, and what is equal keeps
+its number.
+
+Map the text that an agent was shown of a file to lines of the base commit, each verified by its text.
+
+The text a tool printed is the witness. Where it agrees with the file as the session's edits have left it, a line is what that
+file says it is. Where it does not, something happened unseen: the text is looked for in the file and then in the base itself. A
+line that is found nowhere, or that was written during the session, is no line of base and is counted instead.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from itertools import pairwise
+from typing import NamedTuple
+
+from evergold.extract.agents.events import Changed, Lines, LineSpan, Looked, Patch, Replacement, text_lines
+
+# Matching a gap is quadratic. Longer gaps are rewritten files, where equal lines are more often chance than origin.
+LARGEST_GAP = 400
+
+
+class _Region(NamedTuple):
+    """Lines `first…last` of one text against `start…end` of the other; `left` and `right`: that end is sure."""
+
+    first: int
+    last: int
+    start: int
+    end: int
+    left: bool
+    right: bool
+
+
+def align(texts: Sequence[str], base: Sequence[str], whole: bool = False) -> list[int]:
+    """For each line of `texts` the number (from 1) of its line in `base`; 0 where it has none.
+
+    `whole` says that both are complete files, so that their beginnings and ends belong together.
+    """
+    result = [0] * len(texts)
+    work = [_Region(0, len(texts), 0, len(base), whole, whole)]
+    # A stack instead of recursion: a file of many thousand unique lines would exceed Python's limit.
+    while work:
+        region = _trimmed(texts, base, result, work.pop())
+        if region.first >= region.last or region.start >= region.end:
+            continue
+        anchors = _anchors(texts, base, region)
+        if not anchors:
+            # A region with an open end has no known neighbour, so equal lines in it prove nothing.
+            if region.left and region.right:
+                _match_gap(texts, base, result, region)
+            continue
+        for at, to in anchors:
+            result[at] = to + 1
+        work += _between(region, anchors)
+    return result
+
+
+def _between(region: _Region, anchors: list[tuple[int, int]]) -> list[_Region]:
+    edges = [(region.first - 1, region.start - 1), *anchors, (region.last, region.end)]
+    final = len(edges) - 2
+    return [
+        _Region(a + 1, c, b + 1, d, at > 0 or region.left, at < final or region.right)
+        for at, ((a, b), (c, d)) in enumerate(pairwise(edges))
+        if a + 1 < c and b + 1 < d
+    ]
+
+
+def _trimmed(texts: Sequence[str], base: Sequence[str], results: list[int], region: _Region) -> _Region:
+    """Equal lines next to a sure end are each other's."""
+    first, last, start, end, left, right = region
+    while left and first < last and start < end and texts[first] == base[start]:
+        results[first] = start + 1
+        first, start = first + 1, start + 1
+    while right and first < last and start < end and texts[last - 1] == base[end - 1]:
+        results[last - 1] = end
+        last, end = last - 1, end - 1
+    return _Region(first, last, start, end, left, right)
+
+
+def _anchors(texts: Sequence[str], base: Sequence[str], region: _Region) -> list[tuple[int, int]]:
+    """Pairs of lines that stand once in both regions, the longest run of them that is in order."""
+    ours = Counter(texts[region.first : region.last])
+    theirs = Counter(base[region.start : region.end])
+    # Blank lines are no anchors even where there is only one: their text says nothing.
+    where = {base[at]: at for at in range(region.start, region.end) if theirs[base[at]] == 1 and base[at].strip()}
+    lines = range(region.first, region.last)
+    return _in_order([(at, where[texts[at]]) for at in lines if ours[texts[at]] == 1 and texts[at] in where])
+
+
+def _in_order(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The longest subsequence whose second numbers rise."""
+    # Patience sorting: tails[n] is the smallest last value of a rising run of n + 1 pairs.
+    tails: list[int] = []
+    last_of: list[int] = []
+    before: list[int] = []
+    for index, (_, value) in enumerate(pairs):
+        at = bisect_left(tails, value)
+        if at == len(tails):
+            tails.append(value)
+            last_of.append(index)
+        else:
+            tails[at], last_of[at] = value, index
+        before.append(last_of[at - 1] if at else -1)
+    chain: list[tuple[int, int]] = []
+    index = last_of[-1] if last_of else -1
+    while index >= 0:
+        chain.append(pairs[index])
+        index = before[index]
+    return chain[::-1]
+
+
+def _match_gap(texts: Sequence[str], base: Sequence[str], results: list[int], region: _Region) -> None:
+    first, last, start, end, _, _ = region
+    if last - first > LARGEST_GAP or end - start > LARGEST_GAP:
+        return
+    # autojunk would drop lines that are frequent in long texts, and braces are lines of base as well.
+    matcher = SequenceMatcher(None, texts[first:last], base[start:end], autojunk=False)
+    for block in matcher.get_matching_blocks():
+        for offset in range(block.size):
+            results[first + block.a + offset] = start + block.b + offset + 1
+
+
+class WorkFile:
+    """`lines` and `origin` are replaced, never changed in place: whoever kept them keeps what was true then."""
+
+    def __init__(self, base: Iterable[str]) -> None:
+        self.base: Sequence[str] = list(base)
+        self.lines: Lines = list(self.base)
+        self.origin: list[int] = list(range(1, len(self.lines) + 1))
+
+    def splice(self, start: int, removed: int, added: Lines) -> None:
+        """From line `start` on, `removed` lines are replaced by others."""
+        # A patch of a file that differs from what is known may point beyond its end; the nearest position is taken.
+        at = min(max(start - 1, 0), len(self.lines))
+        end = min(at + removed, len(self.lines))
+        self.lines = [*self.lines[:at], *added, *self.lines[end:]]
+        self.origin = [*self.origin[:at], *([0] * len(added)), *self.origin[end:]]
+
+    def see(self, lines: Lines) -> None:
+        """The file as it really is. What differs from what was known of it changed unseen."""
+        if lines == self.lines:
+            return
+        base_numbers = align(lines, self.lines, whole=True)
+        self.origin = [self.origin[number_at_base - 1] if number_at_base else 0 for number_at_base in base_numbers]
+        self.lines = list(lines)
+
+    def change(self, change: Changed) -> bool:
+        """Take an edit in; False where its place could not be found, so that the file is another one than we think."""
+        # The content before the edit corrects what changed unseen since the last look.
+        if change.before is not None:
+            self.see(_clean(change.before))
+        if change.after is not None:
+            self.see(_clean(change.after))
+            return True
+        if change.patches:
+            return self._patch(change.patches)
+        applied = [self._replace(replacement) for replacement in change.replacements]
+        return all(applied)
+
+    def _patch(self, patches: Iterable[Patch]) -> bool:
+        for patch in patches:
+            # A patch that does not fit means that the file is not the
+            # one we think; applying it would shift every line below.
+            if patch.start - 1 + patch.removed > len(self.lines):
+                return False
+            self.splice(patch.start, patch.removed, [line.rstrip("\r") for line in patch.added])
+        return True
+
+    def _replace(self, replacement: Replacement) -> bool:
+        """The lines a text stands in, without those that stay as they are at its two ends."""
+        text = "\n".join(self.lines) + "\n"
+        old, new = replacement.old.replace("\r\n", "\n"), replacement.new.replace("\r\n", "\n")
+        # Codex names a line (`@@ def f`) that the change stands
+        # behind; a hint that is missing falls back to the whole file.
+        hinted = text.find(replacement.hint) if replacement.hint else 0
+        at = text.find(old, max(hinted, 0))
+        at = text.find(old) if at < 0 else at
+        # An empty old text is an insertion into an empty file; in any other file its position is unknown.
+        if at < 0 or (not old and self.lines):
+            return False
+        while at >= 0:
+            self._replace_at(text, at, old, new)
+            if not replacement.everywhere or not old:
+                return True
+            text = "\n".join(self.lines) + "\n"
+            # The search goes on behind the new text, which may contain the old one.
+            at = text.find(old, at + len(new))
+        return True
+
+    def _replace_at(self, text: str, at: int, old: str, new: str) -> None:
+        begin = text.rfind("\n", 0, at) + 1
+        finish = text.find("\n", at + len(old))
+        finish = len(text) if finish < 0 else finish
+        before, after = (
+            text_lines(text[begin:finish] + "\n"),
+            text_lines(text[begin:at] + new + text[at + len(old) : finish] + "\n"),
+        )
+        # Whole lines that vanish leave no empty line behind.
+        if old.endswith("\n") and not new and at == begin:
+            finish = at + len(old)
+            before, after = text_lines(text[begin:finish]), []
+        # Lines that are the same on both sides keep their number at base.
+        head = 0
+        while head < min(len(before), len(after)) and before[head] == after[head]:
+            head += 1
+        tail = 0
+        while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
+            tail += 1
+        start = text.count("\n", 0, begin) + 1 + head
+        self.splice(start, len(before) - head - tail, after[head : len(after) - tail])
+
+
+def _clean(text: str) -> Lines:
+    return [line.rstrip("\r") for line in text_lines(text)] if text else []
+
+
+# Below this share the file differs in more than a line or two from what the numbers refer to.
+TRUSTED_SHARE = 0.8
+
+
+class Seen(NamedTuple):
+    """Numbers at position, in order of the file; lines written during the session; lines whose text is nowhere."""
+
+    at_base: list[int]
+    new: int = 0
+    unproved: int = 0
+
+
+def seen_of(look: Looked, file: WorkFile) -> Seen:
+    """The base lines a look showed."""
+    if look.numbered:
+        return _numbered(look.numbered, file)
+    if look.shown is None:
+        return Seen([])
+    shown = [line.strip() for line in look.shown]
+    if look.span is not None:
+        return _spanned(look.span, shown, file)
+    return _looked_up(shown, file)
+
+
+def _numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
+    """Numbers are believed where most of the text stands there; otherwise the text decides."""
+    _learn(numbered, file)
+    # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
+    telling = [number for number in numbered if numbered[number].strip()] or list(numbered)
+    right = sum(_same(file, number, numbered[number]) for number in telling)
+    if right >= TRUSTED_SHARE * len(telling):
+        positions = [number if _same(file, number, text) else 0 for number, text in sorted(numbered.items())]
+    else:
+        positions = [0] * len(numbered)
+    texts = [text.strip() for _, text in sorted(numbered.items())]
+    return _resolved(texts, positions, file)
+
+
+def _learn(numbered: dict[int, str], file: WorkFile) -> None:
+    """A file that was shown from its first line to beyond its last is known whole."""
+    count = len(numbered)
+    if count >= len(file.lines) > 0 and 1 in numbered and max(numbered) == count:
+        lines = [numbered[number].rstrip("\r") for number in range(1, count + 1)]
+        # Some tools number one empty line more than the file has: what stands behind its last line end.
+        file.see(lines[:-1] if lines[-1] == "" and count == len(file.lines) + 1 else lines)
+
+
+def _same(file: WorkFile, number: int, text: str) -> bool:
+    return number <= len(file.lines) and file.lines[number - 1].rstrip() == text.rstrip()
+
+
+def _resolved(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
+    """Lines with a known position in the file keep it; the others are looked for in the file, then at base."""
+    at_base: list[int] = []
+    new = unproved = 0
+    missing = [at for at, position in enumerate(positions) if not position]
+    if missing:
+        result = align(texts, [line.strip() for line in file.lines])
+        positions = [position or other for position, other in zip(positions, result, strict=True)]
+    origins = [file.origin[position - 1] if position else 0 for position in positions]
+    if not all(positions):
+        result = align(texts, [line.strip() for line in file.base])
+        origins = [
+            # A line that is known in the file and has no origin was
+            # written in the session: base is not asked again for it.
+            origin or (0 if position else other)
+            for origin, position, other in zip(origins, positions, result, strict=True)
+        ]
+    for text, position, origin in zip(texts, positions, origins, strict=True):
+        if origin:
+            at_base.append(origin)
+        # Blank lines are neither new nor unproved: their text says nothing about where they come from.
+        elif text:
+            new += bool(position)
+            unproved += not position
+    return Seen(sorted(set(at_base)), new, unproved)
+
+
+def _spanned(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
+    """Of the lines that were asked for, those that were printed."""
+    count = len(file.lines)
+    first = span.first if span.first > 0 else max(1, count + span.first + 1)
+    last = min(span.last or count, count)
+    wanted = [line.strip() for line in file.lines[first - 1 : last]]
+    # The exact comparison first: it is the common case, and alignment costs far more.
+    printed = [1] * len(wanted) if wanted == shown[: len(wanted)] else align(wanted, shown)
+    hits = [first + at for at, position in enumerate(printed) if position]
+    # Less than half arrived: the numbers refer to another state of the file, so the text decides.
+    if wanted and len(hits) * 2 < len(wanted):
+        return _looked_up(shown, file)
+    origins = [file.origin[number - 1] for number in hits]
+    return Seen([origin for origin in origins if origin], new=origins.count(0))
+
+
+def _looked_up(shown: Lines, file: WorkFile) -> Seen:
+    """Text without numbers: only what can be found counts, and what cannot may be of another file."""
+    result = _resolved(shown, [0] * len(shown), file)
+    # Text without a number may belong to another file that was printed too, so what is unproved is not counted.
+    return Seen(result.at_base, result.new)

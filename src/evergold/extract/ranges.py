@@ -1,0 +1,274 @@
+"""Changed lines of a diff → spans of line numbers on one side of it.
+
+The base side is the one that matters: a retrieval agent works at the base commit, so "what was needed" must be said
+in the lines it can see there. A pure insertion has no line at base; it counts the two lines it lands between.
+
+Ranked paths and line ranges: golden first in the order of the diff, then the rest in the order of discovery.
+
+Something found again only gains a source. Overlapping or adjacent ranges of one path and one source are one range, at the
+rank of the first of them.
+
+Each golden range carries its proof: the blob at base it lies in, and a hash of its text.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from evergold.extract.diff import FileDiff, Hunk, runs
+from evergold.model.case import LineRange, RankedPath
+from evergold.model.values import hash_bytes
+from evergold.repo.git import Repo
+
+Span = tuple[int, int]
+
+# The empty file in repositories of SHA-1 and of SHA-256.
+_EMPTY_BLOBS = (
+    "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
+_EMPTY_STARTS = tuple(blob[:4] for blob in _EMPTY_BLOBS)
+
+
+class Side(StrEnum):
+    BASE = "base"
+    HEAD = "head"
+
+
+class HunkContext(StrEnum):
+    TRIM = "trim"
+    KEEP = "keep"
+
+
+def spans_of(
+    file: FileDiff,
+    side: Side = Side.BASE,
+    context: HunkContext = HunkContext.TRIM,
+    line_count: int | None = None,
+) -> list[Span]:
+    """The changed lines of one file, merged and in order; none where the file does not exist on that side.
+
+    `line_count` is the length of the file on that side, where it is known. A diff with context lines does not need it;
+    one without (`-U0`) does, to tell an insertion before the end of the file from one at the end.
+    """
+    of_base = side is Side.BASE
+    path, blob = (file.old_path, file.old_blob) if of_base else (file.new_path, file.new_blob)
+    if path is None or file.submodule or _is_empty(blob):
+        return []
+    hunk_spans = _changed_spans if context is HunkContext.TRIM else _whole_spans
+    results: list[Span] = []
+    for hunk in file.hunks:
+        results += hunk_spans(hunk, of_base, line_count)
+    return merge(results)
+
+
+def merge(spans: Iterable[Span]) -> list[Span]:
+    """Sorted, with overlapping and adjacent spans made one."""
+    ordered = sorted(spans)
+    if len(ordered) < 2:
+        return ordered
+    merged: list[Span] = []
+    first, last = ordered[0]
+    for start, end in ordered:
+        if start > last + 1:
+            merged.append((first, last))
+            first, last = start, end
+        elif end > last:
+            last = end
+    merged.append((first, last))
+    return merged
+
+
+def base_texts(file: FileDiff) -> dict[int, bytes]:
+    """The base lines that the diff itself shows, by number."""
+    return {number: text for hunk in file.hunks for number, text in enumerate(hunk.old_lines(), start=hunk.old_start)}
+
+
+def text_hash(lines: Iterable[bytes]) -> str:
+    """The hash that proves a range: of its lines as they stand in the file, line ends included."""
+    return hash_bytes(b"".join(lines))
+
+
+def _is_empty(blob: str | None) -> bool:
+    """Whether a blob id, whole or shortened, is that of the empty file."""
+    # Four digits first: the whole comparison runs once in 65,536 files.
+    return blob is not None and blob[:4] in _EMPTY_STARTS and any(empty.startswith(blob) for empty in _EMPTY_BLOBS)
+
+
+def _changed_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
+    results: list[Span] = []
+    line = hunk.first_lines[not of_base]
+    for at, removed, added in runs(hunk.signs):
+        here, elsewhere = (removed, added) if of_base else (added, removed)
+        first = line + at
+        if here:
+            results.append((first, first + here - 1))
+        else:
+            results += _between(first, _end(hunk, of_base), hunk, line_count)
+        # Lines of the other side stand in the signs but have no number on this one.
+        line -= elsewhere
+    return results
+
+
+def _whole_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
+    """The hunk with its unchanged lines."""
+    first, end = hunk.first_lines[not of_base], _end(hunk, of_base)
+    return [(first, end - 1)] if first < end else _between(end, end, hunk, line_count)
+
+
+def _end(hunk: Hunk, of_base: bool) -> int:
+    """The line after the hunk."""
+    return hunk.first_lines[not of_base] + (hunk.old_count if of_base else hunk.new_count)
+
+
+def _between(line: int, hunk_end: int, hunk: Hunk, line_count: int | None) -> list[Span]:
+    """The lines on both sides of a place: `line` is the one after it, if the file goes on there."""
+    if line < hunk_end:
+        goes_on = True
+    elif hunk.has_context:
+        goes_on = False
+    else:
+        goes_on = line_count is None or line <= line_count
+    # An insertion before the first line has no line before it.
+    start, end = max(line - 1, 1), line if goes_on else line - 1
+    return [(start, end)] if start <= end else []
+
+
+class PathSource(StrEnum):
+    REVIEW_MERGE_DIFF = "review_merge_diff"
+    TOOL_CALL_ARGS = "tool_call_args"
+    TOOL_CALL_RESULT = "tool_call_result"
+    DIFF = "diff"
+
+
+class RangeSource(StrEnum):
+    GOLDEN_DIFF = "golden_diff"
+    TOOL_CALL_ARGS = "tool_call_args"
+    TOOL_CALL_RESULT = "tool_call_result"
+
+
+class PathRanking:
+    def __init__(self) -> None:
+        self._sources: dict[str, list[str]] = {}
+        self._extra: dict[str, dict[str, Any]] = {}
+
+    def add(self, path: str, source: PathSource) -> None:
+        sources = self._sources.setdefault(path, [])
+        if source not in sources:
+            sources.append(str(source))
+
+    def add_golden(self, files: Iterable[FileDiff]) -> None:
+        """The files of the golden diff, with how they changed; `atBase` marks a path that base does not have."""
+        for file in files:
+            for path in paths_of(file):
+                self.add(path, PathSource.REVIEW_MERGE_DIFF)
+                extra = self._extra.setdefault(path, {"changeType": str(file.type)})
+                if path != file.old_path:
+                    extra["atBase"] = False
+
+    def ranked(self) -> tuple[RankedPath, ...]:
+        return tuple(
+            RankedPath(path=path, sources=tuple(sources), extra=self._extra.get(path, {}))
+            for path, sources in self._sources.items()
+        )
+
+
+class RangeRanking:
+    def __init__(self) -> None:
+        self._ranges_of: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+        self._count = 0
+
+    def add(self, path: str, start: int, end: int, source: RangeSource) -> None:
+        self._ranges_of.setdefault((path, str(source)), []).append((start, end, self._count))
+        self._count += 1
+
+    def ranked(self) -> tuple[LineRange, ...]:
+        by_range: dict[tuple[str, int, int], tuple[int, list[str]]] = {}
+        merged = [
+            (rank, path, start, end, source)
+            for (path, source), result in self._ranges_of.items()
+            for start, end, rank in _merge(result)
+        ]
+        # Sorted by rank: the first source that reached a range decides where it stands.
+        for rank, path, start, end, source in sorted(merged):
+            _, sources = by_range.setdefault((path, start, end), (rank, []))
+            sources.append(source)
+        return tuple(
+            LineRange(path=path, start=start, end=end, sources=tuple(sources))
+            for (path, start, end), (_, sources) in by_range.items()
+        )
+
+
+def paths_of(file: FileDiff) -> list[str]:
+    """The paths of one file of a diff: of a renamed or copied file the old one first."""
+    return list(dict.fromkeys(path for path in (file.old_path, file.new_path) if path is not None))
+
+
+def _merge(results: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Overlapping and adjacent (start, end, rank) made one, with the best rank."""
+    merged: list[tuple[int, int, int]] = []
+    for start, end, rank in sorted(results):
+        # Adjacent counts as overlapping: 1-3 and 4-6 were read as one passage.
+        if merged and start <= merged[-1][1] + 1:
+            last = merged[-1]
+            merged[-1] = (last[0], max(end, last[1]), min(rank, last[2]))
+        else:
+            merged.append((start, end, rank))
+    return merged
+
+
+def split_lines(content: bytes) -> list[bytes]:
+    """Lines as git counts them: ended by a line feed and nothing else, the end kept."""
+    lines = content.split(b"\n")
+    last = lines.pop()
+    return [line + b"\n" for line in lines] + ([last] if last else [])
+
+
+class Head(NamedTuple):
+    """The beginning of a file, split at its line feeds; the last piece is what comes behind the last of them.
+
+    A proof asks for a few lines of a long file: nothing behind them is split, and no line end is put back on the others.
+    """
+
+    pieces: list[bytes]
+
+    @classmethod
+    def of(cls, content: bytes, lines: int) -> "Head":
+        """Enough of a file to know its first `lines` lines."""
+        return cls(content.split(b"\n", lines))
+
+    @property
+    def line_count(self) -> int:
+        """How many lines the file has, as far as it was split."""
+        # Text that ends with a line feed has an empty last piece, which is no line.
+        return len(self.pieces) - (not self.pieces[-1])
+
+    def text(self, start: int, end: int) -> bytes:
+        """Lines as they stand in the file, the end of the last one included where it has one."""
+        return b"\n".join(self.pieces[start - 1 : end]) + (b"\n" if end < len(self.pieces) else b"")
+
+
+def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str) -> tuple[LineRange, ...]:
+    """Ranges with source `proved` get blob and hash. All are cut to the length of their file at the commit.
+
+    A range that lies behind the end of its file, or in a file the commit does not have, stays as it was found.
+    """
+    # Several ranges lie in one file, which is read once.
+    files: dict[str, tuple[str, list[bytes]] | None] = {}
+    done: list[LineRange] = []
+    for item in ranges:
+        if item.path not in files:
+            result = repo.objects.at(commit, item.path)
+            blob = result.id if result and result.kind == "blob" else None
+            files[item.path] = (blob, split_lines(repo.objects.read(blob))) if blob else None
+        file = files[item.path]
+        if file is None or item.start > len(file[1]):
+            done.append(item)
+            continue
+        blob, lines = file
+        end = min(item.end, len(lines))
+        update: dict[str, object] = {"end": end}
+        if proved in item.sources:
+            update |= {"blob": blob, "text_hash": text_hash(lines[item.start - 1 : end])}
+        done.append(item.model_copy(update=update))
+    return tuple(done)

@@ -1,0 +1,199 @@
+"""Files of traces as lines: unpacked, without the mark some editors put before the text, and with the source that reads them.
+
+Files of traces as parts of work: a worker reads a file and takes private text out; whoever gave the command stores it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from io import BufferedReader, BytesIO
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import orjson
+
+from evergold import plugins
+from evergold.errors import BadInput, NotFound
+from evergold.ingest.prepare import RequestReader
+from evergold.ingest.records import redact_all
+from evergold.model.faults import Rejected
+from evergold.seams import Incoming, OfUnits, Source
+from evergold.settings import Settings
+from evergold.sources import jsonl
+from evergold.spread import Spread
+from evergold.storage import location
+from evergold.storage.packing import unpacked
+
+SNIFF = 64 * 1024
+WIDE = 32 << 20  # of a file whose first document is longer than that: the keys that tell its format may come last
+PARQUET = b"PAR1"
+MARK = b"\xef\xbb\xbf"
+
+
+@contextmanager
+def open_lines(path: Path, unit: str | None = None) -> Iterator["Lines"]:
+    with cast(BufferedReader, path.open("rb", buffering=SNIFF)) as handle:
+        yield Lines(handle, str(path), unit)
+
+
+class Lines:
+    """The lines of a file that is open, which may be packed."""
+
+    def __init__(self, handle: BinaryIO, name: str, unit: str | None = None) -> None:
+        self.name = name
+        self.unit = unit  # what becomes a trace of a log that holds several turns: task or turn
+        buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
+        self._text = unpacked(buffered, name)
+        self._ahead = b""
+        self._is_table = self._text.peek(len(PARQUET)).startswith(PARQUET)
+
+    def read_by(
+        self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
+    ) -> Iterator[Incoming | Rejected]:
+        """What the source of that name reads, or the one that knows the file; `sources` are those of this call so far."""
+        if self._is_table:
+            yield from self._rows_by(source, sources, progress)
+            return
+        head = self._text.peek(SNIFF).removeprefix(MARK)
+        if source is None and self._is_cut(head) and not self._claimed(head, sources):
+            self._ahead = self._text.read(WIDE)
+            head = self._ahead.removeprefix(MARK)
+        reader = self._source(head, source, sources)
+        yield from reader.read(self._counted(progress), self.name)
+
+    def _is_cut(self, head: bytes) -> bool:
+        """Whether the first document of a file of JSON goes on behind its head."""
+        if head.lstrip()[:1] not in (b"{", b"["):
+            return False
+        try:
+            orjson.loads(head.lstrip().partition(b"\n")[0])
+        except orjson.JSONDecodeError:
+            return True
+        return False
+
+    def _claimed(self, head: bytes, sources: dict[str, Source]) -> bool:
+        others = (name for name in plugins.names("sources") if name != "native")
+        return any((sources.get(name) or plugins.load("sources", name)).accepts(head) for name in others)
+
+    def _rows_by(
+        self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
+    ) -> Iterator[Incoming | Rejected]:
+        """A table's rows, as the lines of JSON that they would be in such a file."""
+        from evergold.formats.parquet_lines import json_lines
+
+        rows = json_lines(self._text, self.name)
+        first = next(rows, b"")
+        reader = self._source(first, source, sources)
+        yield from reader.read(chain([first], rows), self.name)
+        progress(self._text.tell())
+
+    def _counted(self, progress: Callable[[int], None]) -> Iterator[bytes]:
+        lines: Iterable[bytes] = self._lines()
+        # Only the first line can begin with a byte order mark.
+        first = next(iter(lines), b"")
+        for line in chain([first.removeprefix(MARK)], lines):
+            progress(len(line))
+            yield line
+
+    def _lines(self) -> Iterator[bytes]:
+        """The lines of what was read ahead, the last one completed, and of the rest."""
+        ahead = list(BytesIO(self._ahead))
+        self._ahead = b""
+        if ahead and not ahead[-1].endswith(b"\n"):
+            ahead[-1] += self._text.readline(jsonl.LONGEST_DOCUMENT)
+        yield from ahead
+        while line := self._text.readline(jsonl.LONGEST_DOCUMENT):
+            if len(line) == jsonl.LONGEST_DOCUMENT and not line.endswith(b"\n"):
+                raise jsonl.too_long(self.name, "a line")
+            yield line
+
+    def _source(self, head: bytes, named: str | None, sources: dict[str, Source]) -> Source:
+        """The source that was named, or the first that knows this file; native lines are asked last."""
+        known = plugins.names("sources")
+        # Native lines accept any JSON object, so every other format is asked before them.
+        for name in [named] if named else sorted(known, key=lambda one: one == "native"):
+            reader: Source = sources.get(name) or plugins.load("sources", name)
+            if named or not head.strip() or reader.accepts(head):
+                if name not in sources and self.unit is not None and isinstance(reader, OfUnits):
+                    reader = reader.with_unit(self.unit)
+                return sources.setdefault(name, reader)
+        raise BadInput(f"{self.name}: none of the known formats ({', '.join(known)}); name one with --source")
+
+
+MOST_BYTES = 256 << 20
+"""A larger file is read where the command runs, record by record: as one part it would be held whole, twice."""
+
+
+@dataclass(frozen=True)
+class FileReading:
+    """How files are read: the source and unit that were asked for, and the settings of redaction."""
+
+    source: str | None
+    unit: str | None
+    redaction: Settings
+
+
+@dataclass(frozen=True)
+class NamedFile:
+    """A file by its absolute address, and by the name that reports use."""
+
+    address: str
+    name: str
+
+
+@dataclass
+class ReadFile:
+    """The records of a file, redacted, and what was redacted in them; `here` where the file must be read by the caller."""
+
+    records: list[Incoming | Rejected] = field(default_factory=list)
+    redacted: Counter[str] = field(default_factory=Counter)
+    size: int = 0
+    here: bool = False
+
+
+def redaction_of(settings: Settings) -> Settings:
+    """The settings that redaction needs, without the keys and passwords that others hold."""
+    return Settings(
+        redact_redactor=settings.redact_redactor,
+        redact_ip_addresses=settings.redact_ip_addresses,
+        redact_fields=settings.redact_fields,
+    )
+
+
+def read_files(spread: Spread, how: FileReading, files: Sequence[Path]) -> Iterator[tuple[Path, ReadFile]]:
+    """Have workers read the files; gives each with its records, in order."""
+    for path in files:
+        require_file(path)
+    parts = [NamedFile(str(path.absolute()), str(path)) for path in files]
+    yield from zip(files, spread(partial(read_file, how), parts), strict=True)
+
+
+def read_file(how: FileReading, file: NamedFile) -> ReadFile:
+    """Read one file whole; what a worker does."""
+    path = location(file.address)
+    require_file(path)
+    if path.stat().st_size > MOST_BYTES:
+        return ReadFile(here=True)
+    cleaner = RequestReader(how.redaction).cleaner()
+    sources: dict[str, Source] = {}
+    read = ReadFile()
+
+    def count(size: int) -> None:
+        read.size += size
+
+    with cast(BufferedReader, path.open("rb", buffering=SNIFF)) as handle:
+        records = list(Lines(handle, file.name, how.unit).read_by(how.source, sources, count))
+    # A source that remembers one file for the next must see all of them, in order.
+    if any(getattr(source, "remembers", False) for source in sources.values()):
+        return ReadFile(here=True)
+    read.records = redact_all(records, cleaner)
+    read.redacted = cleaner.counts
+    return read
+
+
+def require_file(path: Path) -> None:
+    if not path.is_file():
+        raise NotFound(f"no file {str(path)!r}; give a file of traces, or - for standard input")

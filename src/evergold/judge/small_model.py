@@ -1,0 +1,295 @@
+"""Split text into the word pieces of the small model: the uncased WordPiece rules of BERT, in plain Python.
+
+The small model: evidence and a claim → how likely the claim is supported, unknown, refuted. numpy alone.
+
+A transformer of MiniLM's depth with inner layers cut in half, distilled from larger teachers; its weights are int8 rows
+with a scale each (`claim_model.npz`). After the second layer only the half of the evidence is kept that the claim attends
+to most; the answer is read from the first token, so the last layer is computed for that token alone.
+`scripts/judge_model` trains it; `docs/measurements/judge.md` has its data and figures.
+"""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache, cached_property
+from importlib.resources import files
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evergold.model.values import hash_bytes
+
+UNKNOWN, FIRST, BETWEEN = "[UNK]", "[CLS]", "[SEP]"
+LONGEST_WORD = 100
+
+
+class WordPieces:
+    """A vocabulary and the rules that cut text into its pieces."""
+
+    def __init__(self, vocabulary: Mapping[str, int]) -> None:
+        self._vocabulary = vocabulary
+        self._unknown = vocabulary[UNKNOWN]
+        self.first, self.between = vocabulary[FIRST], vocabulary[BETWEEN]
+        self._known: dict[str, list[int]] = {}
+
+    def ids(self, text: str, limit: int) -> list[int]:
+        """The ids of a text's pieces, at most `limit` of them; text that cannot matter any more is not looked at."""
+        ids: list[int] = []
+        # A piece has seldom more than a few letters; forty characters a piece is more than enough.
+        for word in _words(text[: limit * 40]):
+            ids += self._pieces(word)
+            if len(ids) >= limit:
+                break
+        return ids[:limit]
+
+    def _pieces(self, word: str) -> list[int]:
+        if word not in self._known:
+            # A bound on memory: texts of strangers may hold any number of different words.
+            if len(self._known) > 100_000:
+                self._known.clear()
+            self._known[word] = self._cut(word)
+        return self._known[word]
+
+    def _cut(self, word: str) -> list[int]:
+        if len(word) > LONGEST_WORD:
+            return [self._unknown]
+        pieces: list[int] = []
+        start = 0
+        while start < len(word):
+            for end in range(len(word), start, -1):
+                number = self._vocabulary.get(("##" if start else "") + word[start:end])
+                if number is not None:
+                    break
+            else:
+                return [self._unknown]
+            pieces.append(number)
+            start = end
+        return pieces
+
+
+def _words(text: str) -> list[str]:
+    """Lower-case words without accents; punctuation and Chinese characters stand alone."""
+    kept: list[str] = []
+    for char in unicodedata.normalize("NFD", text.lower()):
+        kind = unicodedata.category(char)
+        if char in "\t\n\r" or kind == "Zs":
+            kept.append(" ")
+        elif kind == "Mn" or kind[0] == "C" or char == "\ufffd":
+            continue
+        elif _stands_alone(char, kind):
+            kept.append(f" {char} ")
+        else:
+            kept.append(char)
+    return "".join(kept).split()
+
+
+def _stands_alone(char: str, kind: str) -> bool:
+    ascii_mark = char.isascii() and not char.isalnum()
+    chinese = 0x4E00 <= ord(char) <= 0x9FFF or 0x3400 <= ord(char) <= 0x4DBF or 0xF900 <= ord(char) <= 0xFAFF
+    return ascii_mark or kind[0] == "P" or chinese
+
+
+Array = NDArray[np.float32]
+LONGEST, LONGEST_CLAIM = 256, 80
+HEADS = 12
+# Tokens in one batch: enough for a fast matrix product, small enough for the processor's cache.
+BATCH_TOKENS = 1024
+PRUNED_AFTER, KEPT = 2, 0.5
+SUPPORTED, CLAIM_MODEL_UNKNOWN, REFUTED = 0, 1, 2
+# sqrt(2 / pi), of the tanh form of GELU that the model was trained with.
+GELU = np.float32(0.7978845608)
+UNSEEN, HIGHEST = np.float32(-1e4), np.float32(80)
+"""Added to the scores of padding; and the highest score whose exponential a float holds."""
+
+
+class ModelDamaged(Exception):
+    """The weights or the vocabulary are missing, cut off, or of another version."""
+
+
+class ClaimModel:
+    """Answers pairs in batches of like length; holds about 60 MB."""
+
+    def __init__(self, raw: bytes, vocabulary: bytes) -> None:
+        try:
+            with np.load(BytesIO(raw)) as opened:
+                stored = {name: opened[name] for name in opened.files}
+            if bytes(stored["vocabulary"]).decode() != hash_bytes(vocabulary):
+                raise ModelDamaged("the vocabulary is of another version than the weights")
+            self._words, self._word_scale = stored["words"], stored["words.scale"]
+            self._weights = {name: _plain(stored, name) for name in stored if name not in NOT_PLAIN}
+            self._layers = sum(name.endswith(".up.weight") for name in self._weights)
+            self._join_attention()
+        except (ValueError, KeyError, OSError, EOFError, NotImplementedError) as error:
+            raise ModelDamaged(f"the weights cannot be read: {type(error).__name__}") from error
+        # zipfile is not imported for its exception alone; a cut-off file raises it from inside numpy.
+        except Exception as error:
+            if type(error).__name__ != "BadZipFile":
+                raise
+            raise ModelDamaged("the weights are cut off or not a weight file") from error
+        words = vocabulary.decode().splitlines()
+        self._pieces = WordPieces({word: number for number, word in enumerate(words)})
+        self.digest = hash_bytes(raw)
+
+    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Array:
+        """Supported, unknown and refuted for each pair of evidence and claim; each row sums to 1."""
+        encoded = [self._encode(evidence, claim) for evidence, claim in pairs]
+        out: Array = np.zeros((len(pairs), 3), dtype=np.float32)
+        for group in _batches([len(ids) for ids, _ in encoded]):
+            logits = self._forward([encoded[i] for i in group])
+            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+            out[group] = odds / odds.sum(axis=1, keepdims=True)
+        return out
+
+    def word_vectors(self, words: Sequence[str]) -> Array:
+        """A unit vector for each word, from the table of word pieces, without what all pieces share."""
+        made = np.zeros((len(words), self._words.shape[1]), dtype=np.float32)
+        for number, word in enumerate(words):
+            ids = self._pieces.ids(word, LONGEST_CLAIM)
+            made[number] = (self._words[ids] * self._word_scale[ids][:, None]).mean(axis=0) - self._middle
+        lengths = np.linalg.norm(made, axis=1, keepdims=True)
+        unit: Array = made / np.maximum(lengths, np.float32(1e-9))
+        return unit
+
+    @cached_property
+    def _middle(self) -> Array:
+        """The mean of all word pieces, summed in parts: the whole table as floats would take 47 MB."""
+        parts = np.array_split(np.arange(len(self._words)), 16)
+        total: Array = sum(self._word_scale[part] @ self._words[part].astype(np.float32) for part in parts)
+        return total / np.float32(len(self._words))
+
+    def _encode(self, evidence: str, claim: str) -> tuple[list[int], int]:
+        """Token ids of a pair, and where the claim begins."""
+        claimed = self._pieces.ids(claim, LONGEST_CLAIM)
+        # The claim is never cut in favour of the evidence; three tokens are marks.
+        known = self._pieces.ids(evidence, LONGEST - 3 - len(claimed))
+        ids = [self._pieces.first, *known, self._pieces.between, *claimed, self._pieces.between]
+        return ids, len(known) + 2
+
+    def _forward(self, rows: list[tuple[list[int], int]]) -> Array:
+        longest = max(len(ids) for ids, _ in rows)
+        ids = np.zeros((len(rows), longest), dtype=np.int64)
+        types = np.zeros_like(ids)
+        hidden = np.full((len(rows), 1, 1, longest), UNSEEN)
+        for number, (row, second) in enumerate(rows):
+            ids[number, : len(row)] = row
+            types[number, second : len(row)] = 1
+            hidden[number, ..., : len(row)] = 0
+        x = self._words[ids] * self._word_scale[ids][..., None]
+        x = x + self._weights["places.weight"][:longest] + self._weights["types.weight"][types]
+        x = self._normed("norm", x)
+        asking = types == 1
+        # The first token carries the answer, so what it attends to counts like the claim.
+        asking[:, 0] = True
+        for index in range(self._layers):
+            x, shares, total = self._layer(f"layers.{index}.", x, hidden, first_only=index == self._layers - 1)
+            if index + 1 == PRUNED_AFTER:
+                x, hidden = _pruned(x, shares / total, asking, hidden)
+        pooled = np.tanh(self._linear("dense", x[:, 0]))
+        return self._linear("out", pooled)
+
+    def _layer(self, name: str, x: Array, hidden: Array, first_only: bool) -> tuple[Array, Array, Array]:
+        """The next states, how much each token attends to each other one, and the sum of that."""
+        count, longest, width = x.shape
+        parts = x.reshape(-1, width) @ self._weights[f"{name}qkv.weight"]
+        parts += self._weights[f"{name}qkv.bias"]
+        q, k, v = parts.reshape(count, longest, 3, HEADS, -1).transpose(2, 0, 3, 1, 4)
+        if first_only:
+            q, x = q[:, :, :1], x[:, :1]
+        shares = q @ k.transpose(0, 1, 3, 2)
+        shares += hidden
+        # Without the usual subtraction of the maximum: the bound keeps exp finite at lower cost.
+        np.minimum(shares, HIGHEST, out=shares)
+        np.exp(shares, out=shares)
+        total = shares.sum(axis=-1, keepdims=True)
+        mixed = ((shares @ v) / total).transpose(0, 2, 1, 3).reshape(count, -1, width)
+        x = self._normed(f"{name}norm1", x + self._linear(f"{name}o", mixed))
+        inner = self._linear(f"{name}up", x)
+        return self._normed(f"{name}norm2", x + self._linear(f"{name}down", _gelu(inner))), shares, total
+
+    def _linear(self, name: str, x: Array) -> Array:
+        weight = self._weights[f"{name}.weight"]
+        flat = x.reshape(-1, x.shape[-1]) @ weight
+        flat += self._weights[f"{name}.bias"]
+        return flat.reshape(*x.shape[:-1], weight.shape[1])
+
+    def _normed(self, name: str, x: Array) -> Array:
+        x = x - x.mean(axis=-1, keepdims=True)
+        spread = np.sqrt(np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] + np.float32(1e-12))
+        x /= spread
+        x *= self._weights[f"{name}.weight"]
+        x += self._weights[f"{name}.bias"]
+        return x
+
+    def _join_attention(self) -> None:
+        """Lay the three projections of attention side by side; the scale of the scores goes into the queries."""
+        for index in range(self._layers):
+            name = f"layers.{index}."
+            parts = [(self._weights.pop(f"{name}{p}.weight"), self._weights.pop(f"{name}{p}.bias")) for p in "qkv"]
+            # Dividing by the root of the head's width is part of attention; done once here instead of in every call.
+            scale = np.float32((parts[0][0].shape[1] / HEADS) ** -0.5)
+            parts[0] = (parts[0][0] * scale, parts[0][1] * scale)
+            self._weights[f"{name}qkv.weight"] = np.concatenate([weight for weight, _ in parts], axis=1)
+            self._weights[f"{name}qkv.bias"] = np.concatenate([bias for _, bias in parts])
+
+
+NOT_PLAIN = ("words", "words.scale", "vocabulary")
+
+
+def _plain(stored: dict[str, Any], name: str) -> Array:
+    """A stored array as float32; matrices of layers are turned so that `x @ weight` is one product of rows."""
+    value = stored[name]
+    if value.dtype == np.int8:
+        value = value * stored[f"{name}.scale"][:, None]
+    turned = value.T if value.ndim == 2 and not name.startswith(("places", "types")) else value
+    return np.ascontiguousarray(turned, dtype=np.float32)
+
+
+def _pruned(x: Array, shares: Array, asking: NDArray[np.bool_], hidden: Array) -> tuple[Array, Array]:
+    """The claim's tokens and the `KEPT` of the evidence that they attend to most; the first token stays first."""
+    there = hidden[:, 0, 0] == 0
+    count = asking.sum(axis=1) + np.ceil(KEPT * (there & ~asking).sum(axis=1)).astype(np.int64)
+    score = np.einsum("bhqk,bq->bk", shares, asking.astype(np.float32))
+    score[asking] = 1e6
+    score[~there] = -1e6
+    # Above every other score: the first token must stay in front, since the answer is read there.
+    score[:, 0] = 2e6
+    order = np.argsort(-score, axis=1, kind="stable")[:, : int(count.max())]
+    kept = np.arange(order.shape[1])[None] < count[:, None]
+    return np.take_along_axis(x, order[:, :, None], axis=1), np.where(kept, 0, UNSEEN)[:, None, None].astype(np.float32)
+
+
+def _gelu(x: Array) -> Array:
+    inner = x * x
+    inner *= np.float32(0.044715)
+    inner += 1
+    inner *= x
+    inner *= GELU
+    np.tanh(inner, out=inner)
+    inner += 1
+    inner *= x
+    inner *= np.float32(0.5)
+    return inner
+
+
+def _batches(lengths: list[int]) -> list[list[int]]:
+    """Pairs of like length together, at most `BATCH_TOKENS` tokens in a batch."""
+    groups: list[list[int]] = []
+    # Sorted by length, so that little of a batch is padding.
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if groups and (len(groups[-1]) + 1) * lengths[index] <= BATCH_TOKENS:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+@cache
+def shipped_model() -> ClaimModel:
+    """The model of the package; raises `ModelDamaged` where its files are missing or damaged."""
+    folder = files("evergold.judge")
+    try:
+        raw, vocabulary = (folder.joinpath(name).read_bytes() for name in ("claim_model.npz", "vocabulary.txt"))
+    except FileNotFoundError as error:
+        raise ModelDamaged(f"{error.filename} is missing") from error
+    return ClaimModel(raw, vocabulary)

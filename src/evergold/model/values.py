@@ -1,0 +1,190 @@
+"""Identity by content: one canonical JSON, one tagged hash.
+
+When something was: a moment in UTC, the same whichever zone it was written in.
+
+Values of any shape, within what can be kept: how deep, how many, how large a number.
+
+What writes JSON gives up some hundred levels down and past 64 bits; a million keys in one record would hold up every other.
+
+Parse a JSON body. What only a strict parser refuses is repaired: senders cut texts in the middle of a character.
+
+JavaScript writes such a half as `\ud83d` alone, which is no Unicode text. One of them in one record must not sink a batch.
+
+Likeness of two JSON values: 1 for equal, the share of equal parts for objects and lists, 0 for the rest.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import orjson
+from pydantic import AfterValidator
+
+HASH_TAG = "sha256:"
+# 48 bits: exact in a double, and in the numeric type that SQL computes the same share with.
+UNIT_HEX_DIGITS = 12
+
+
+def canonical_json(value: Any) -> bytes:
+    """The same bytes for the same value, whatever the order its keys were written in."""
+    # Non-string keys become text as in any JSON, so the hash does not depend on whether a value was written and read
+    # again.
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS)
+
+
+def hash_bytes(data: bytes) -> str:
+    """A tagged hash, so that a later algorithm can stand beside this one."""
+    return HASH_TAG + hashlib.sha256(data).hexdigest()
+
+
+def content_hash(value: Any) -> str:
+    return hash_bytes(canonical_json(value))
+
+
+def unit_interval(key: str) -> float:
+    """A number in [0, 1) fixed by `key`: sampling decides by it, so that a retry decides the same.
+
+    MD5, because PostgreSQL has it built in and the same number must come out of SQL; nothing secret hangs on it.
+    """
+    digest = hashlib.md5(key.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+    return int(digest[:UNIT_HEX_DIGITS], 16) / float(16**UNIT_HEX_DIGITS)
+
+
+def in_utc(value: datetime) -> datetime:
+    """Times are UTC; one without a zone is taken as UTC."""
+    if value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    try:
+        # 0001-01-01T00:00+14:00 lies before year 1 in UTC.
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("in UTC this time falls outside the years 1 to 9999") from None
+
+
+UtcTime = Annotated[datetime, AfterValidator(in_utc)]
+
+
+def seconds_between(start: str | None, end: str | None) -> float | None:
+    """Seconds from one stored time to another; None when either is missing or unreadable."""
+    if not start or not end:
+        return None
+    try:
+        return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+
+
+MOST_LEVELS = 100
+MOST_KEYS = 10_000  # of one object
+MOST_VALUES = 100_000  # of one record: a conversation of 5,000 turns fits
+LARGEST = 2**63
+
+
+def require_shallow(value: Any, most: int = MOST_LEVELS) -> Any:
+    """The value, unless it is nested too deep to be written anywhere."""
+    inner: Iterable[Any] = (value,)
+    # Level by level instead of recursively: a deep value would exhaust the stack of the very check for it.
+    for _ in range(most + 1):
+        inner = [part for whole in inner for part in _parts(whole) if isinstance(part, dict | list | tuple)]
+        if not inner:
+            return value
+    raise ValueError(f"values are nested more than {most} levels deep")
+
+
+def require_storable(value: dict[str, Any]) -> dict[str, Any]:
+    """The value, unless it is nested too deep, has too many keys or values, or holds a number over 64 bits."""
+    if not value:
+        return value
+    inner: list[Any] = [value]
+    values = 0
+    for _ in range(MOST_LEVELS + 1):
+        following: list[Any] = []
+        for whole in inner:
+            values += len(whole)
+            _require_few(len(whole) if isinstance(whole, dict) else 0, values)
+            following += [part for part in _parts(whole) if _is_container(part)]
+        if not following:
+            return value
+        inner = following
+    raise ValueError(f"values are nested more than {MOST_LEVELS} levels deep")
+
+
+def _require_few(keys: int, values: int) -> None:
+    if keys > MOST_KEYS:
+        raise ValueError(
+            f"an object has more than {MOST_KEYS} keys; leave out what is not needed, or write them as a text"
+        )
+    if values > MOST_VALUES:
+        raise ValueError(f"a record holds more than {MOST_VALUES} values; write a long list as a text")
+
+
+def _is_container(value: Any) -> bool:
+    # From -2⁶³ to 2⁶⁴ - 1: what orjson writes, signed or unsigned.
+    if isinstance(value, int) and not -LARGEST <= value < 2 * LARGEST:
+        raise ValueError(f"number {str(value)[:20]}… is over 64 bits; send it as a text")
+    return isinstance(value, dict | list | tuple)
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
+
+
+Values = Annotated[dict[str, Any], AfterValidator(require_storable)]
+
+HALF = re.compile("[\ud800-\udfff]")
+UNREADABLE_SIGN = "\ufffd"
+
+
+def load_json(body: bytes) -> Any:
+    """The document; a half of a character becomes the sign for an unreadable one. orjson.JSONDecodeError if it is none."""
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        try:
+            return _repaired(json.loads(body.decode("utf-8", "replace"), parse_constant=_refused))
+        # The first error is raised: it names the place in the body as it was sent.
+        except (ValueError, RecursionError):
+            raise error from None
+
+
+def _refused(constant: str) -> Any:
+    """NaN and infinity are no JSON, repaired or not."""
+    raise ValueError(f"{constant} is no JSON")
+
+
+def _repaired(value: Any) -> Any:
+    if isinstance(value, str):
+        return HALF.sub(UNREADABLE_SIGN, value)
+    if isinstance(value, list):
+        return [_repaired(item) for item in value]
+    if isinstance(value, dict):
+        return {_repaired(key): _repaired(item) for key, item in value.items()}
+    return value
+
+
+Leaf = Callable[[Any, Any], float]
+
+
+def same(one: Any, other: Any) -> float:
+    """Equal values of one type; 1 and 1.0 are one number, True is not a number."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        # In Python True == 1; in JSON they are different values.
+        return float(one is other)
+    return float(one == other)
+
+
+def likeness(one: Any, other: Any, leaf: Leaf = same) -> float:
+    """Objects: the mean over the union of their keys. Lists: the mean over positions of the longer."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = one.keys() | other.keys()
+        shared = (likeness(one[key], other[key], leaf) for key in keys if key in one and key in other)
+        return sum(shared) / len(keys) if keys else 1.0
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        longest = max(len(one), len(other))
+        return sum(likeness(a, b, leaf) for a, b in zip(one, other, strict=False)) / longest if longest else 1.0
+    return leaf(one, other)
