@@ -179,7 +179,7 @@ def test_one_file_translates_the_errors_of_pydantic() -> None:
 
 def test_one_file_draws_the_bootstrap() -> None:
     drawing = {path.name for path in (ROOT / "stats").glob("*.py") if "default_rng" in path.read_text(encoding="utf-8")}
-    assert drawing == {"bootstrap.py"}
+    assert drawing == {"intervals.py"}
 
 
 def test_no_module_swaps_its_class() -> None:
