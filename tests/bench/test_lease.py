@@ -13,7 +13,7 @@ from evergold.store.runs import RunStore
 from evergold.workspace import Workspace
 from tests.builders import a_case
 
-PRINT_OWNER = "from evergold.bench.lease import new_owner; print(new_owner())"
+PRINT_OWNER = "from evergold.bench.runner import new_owner; print(new_owner())"
 
 
 def test_this_process_lives() -> None:

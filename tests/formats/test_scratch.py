@@ -11,7 +11,7 @@ from evergold.formats.atomic import OWNER, PREFIX, remove_abandoned, scratch_fol
 HOLD = """
 import sys
 from pathlib import Path
-from evergold.formats.scratch import scratch_folder
+from evergold.formats.atomic import scratch_folder
 with scratch_folder(Path(sys.argv[1])) as folder:
     (Path(folder) / "part").write_bytes(b"x")
     print(folder, flush=True)
