@@ -5,12 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from perf.paths import GOALS, counts_on, describe
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.campaign  # on a busy machine the server that is followed may not be curating in time
 def test_no_path_is_longer_than_the_page_shows() -> None:
     shown = counts_on(PAGE)
     command = [sys.executable, "-m", "perf.paths", "--json"]

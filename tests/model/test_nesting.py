@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.model.values import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES, require_shallow, require_storable
+from evergold.model.nesting import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES, require_shallow, require_storable
 
 
 def nested(levels: int, inner: Any = 1) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from evergold.model.faults import Rejected
+from evergold.model.nesting import MOST_KEYS
 from evergold.model.trace import SpanLine
-from evergold.model.values import MOST_KEYS
 from evergold.sources.conventions.read_span import line_of
 from evergold.sources.jsonl import columns_of, read_documents
 from evergold.sources.langfuse import is_mergeable, merge_lines, record_stated

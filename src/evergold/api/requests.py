@@ -30,7 +30,8 @@ from evergold.api.access import require_role
 from evergold.api.middleware.guard import HIDDEN
 from evergold.errors import BadInput
 from evergold.model.faults import Rejected
-from evergold.model.values import load_json, require_shallow
+from evergold.model.nesting import require_shallow
+from evergold.model.values import load_json
 from evergold.seams import Incoming
 from evergold.workspace import Workspace
 

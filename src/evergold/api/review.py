@@ -10,6 +10,7 @@ from evergold.api.requests import Opened, Router, Who
 from evergold.model.build import ValueChange
 from evergold.model.case import Case, CaseId
 from evergold.model.flow import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
+from evergold.model.nesting import UtcTime
 from evergold.model.questions import MOST_QUESTIONS, Questionnaire, ReviewAnswer
 from evergold.model.review import (
     Agreement,
@@ -26,7 +27,6 @@ from evergold.model.review import (
     SavedView,
     VersionedKey,
 )
-from evergold.model.values import UtcTime
 
 router = Router(prefix="/api/v1", tags=["review"])
 

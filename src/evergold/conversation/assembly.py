@@ -19,8 +19,8 @@ from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs
 from evergold.model.case import Context
 from evergold.model.conversation import Conversation
+from evergold.model.nesting import Values, require_storable
 from evergold.model.trace import Span, Trace, TraceStatus
-from evergold.model.values import Values, require_storable
 
 FACTS = ("model", "provider")
 PASSAGE_KEYS = ("content", "page_content", "pageContent", "text", "body", "snippet", "passage", "chunk", "document")

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from evergold.model.values import MOST_LEVELS
+from evergold.model.nesting import MOST_LEVELS
 
 DEEPEST_JSON = 8  # times a text is read as JSON that holds a text that is JSON …
 JSON_STARTS = ("{", "[", '"')

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, StringConstraints
 
-from evergold.model.values import UtcTime
+from evergold.model.nesting import UtcTime
 
 
 class Role(StrEnum):

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from evergold.model.values import UtcTime
+from evergold.model.nesting import UtcTime
 
 
 # `extra="allow"`: manifests of earlier versions and of other programs are read and written back whole.

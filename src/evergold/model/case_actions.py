@@ -15,9 +15,9 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from evergold.model.case import CaseKind, CaseStatus
+from evergold.model.nesting import UtcTime
 from evergold.model.review import CaseKey
 from evergold.model.trace import Ident
-from evergold.model.values import UtcTime
 
 # Cases in one request: they change in one transaction, which must not hold up other writers for long.
 MOST = 1000

@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from evergold.model.case import Context
-from evergold.model.values import Values
+from evergold.model.nesting import Values
 
 
 class Conversation(BaseModel, frozen=True, extra="forbid"):

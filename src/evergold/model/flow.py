@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from evergold.model.nesting import UtcTime
 from evergold.model.trace import Trace
-from evergold.model.values import UtcTime
 
 
 class Action(BaseModel, frozen=True, extra="forbid"):

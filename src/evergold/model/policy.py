@@ -16,7 +16,8 @@ from functools import cached_property
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from evergold.model.values import UtcTime, content_hash, unit_interval
+from evergold.model.nesting import UtcTime
+from evergold.model.values import content_hash, unit_interval
 
 TAG_KINDS = ("message_type", "model", "tool", "failed_check")
 REQUIRED_CHECKS = ("answered", "finished")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from evergold.errors import BadInput
-from evergold.model.values import UtcTime
+from evergold.model.nesting import UtcTime
 
 MOST_QUESTIONS = 50
 MOST_MARKS = 500

@@ -10,8 +10,8 @@ from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
 from evergold.model.case import Case, CaseId, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.nesting import UtcTime
 from evergold.model.questions import ReviewAnswer, ReviewQuestion
-from evergold.model.values import UtcTime
 
 ReviewerName = Annotated[str, Field(min_length=1, max_length=100)]
 

@@ -13,9 +13,9 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from evergold.errors import BadInput
 from evergold.model.case import LineRange
+from evergold.model.nesting import UtcTime, Values
 from evergold.model.notebook import html_of_pairs
 from evergold.model.tool_calls import ToolCall
-from evergold.model.values import UtcTime, Values
 
 LONGEST = 20_000  # characters of a goal or persona: both go into every request that plays the user
 

@@ -11,7 +11,8 @@ from typing import Annotated, Any, Self
 import orjson
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from evergold.model.values import Values, likeness, same
+from evergold.model.nesting import Values
+from evergold.model.values import likeness, same
 
 
 class ToolCall(BaseModel, frozen=True, extra="forbid"):

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from evergold.model.values import UtcTime, Values
+from evergold.model.nesting import UtcTime, Values
 
 
 def without_nul(value: str) -> str:

@@ -2,10 +2,6 @@
 
 When something was: a moment in UTC, the same whichever zone it was written in.
 
-Values of any shape, within what can be kept: how deep, how many, how large a number.
-
-What writes JSON gives up some hundred levels down and past 64 bits; a million keys in one record would hold up every other.
-
 Parse a JSON body. What only a strict parser refuses is repaired: senders cut texts in the middle of a character.
 
 JavaScript writes such a half as `\ud83d` alone, which is no Unicode text. One of them in one record must not sink a batch.
@@ -16,12 +12,11 @@ Likeness of two JSON values: 1 for equal, the share of equal parts for objects a
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Any
 
 import orjson
-from pydantic import AfterValidator
 
 HASH_TAG = "sha256:"
 # 48 bits: exact in a double, and in the numeric type that SQL computes the same share with.
@@ -64,9 +59,6 @@ def in_utc(value: datetime) -> datetime:
         raise ValueError("in UTC this time falls outside the years 1 to 9999") from None
 
 
-UtcTime = Annotated[datetime, AfterValidator(in_utc)]
-
-
 def seconds_between(start: str | None, end: str | None) -> float | None:
     """Seconds from one stored time to another; None when either is missing or unreadable."""
     if not start or not end:
@@ -76,65 +68,6 @@ def seconds_between(start: str | None, end: str | None) -> float | None:
     except (ValueError, TypeError):
         return None
 
-
-MOST_LEVELS = 100
-MOST_KEYS = 10_000  # of one object
-MOST_VALUES = 100_000  # of one record: a conversation of 5,000 turns fits
-LARGEST = 2**63
-
-
-def require_shallow(value: Any, most: int = MOST_LEVELS) -> Any:
-    """The value, unless it is nested too deep to be written anywhere."""
-    inner: Iterable[Any] = (value,)
-    # Level by level instead of recursively: a deep value would exhaust the stack of the very check for it.
-    for _ in range(most + 1):
-        inner = [part for whole in inner for part in _parts(whole) if isinstance(part, dict | list | tuple)]
-        if not inner:
-            return value
-    raise ValueError(f"values are nested more than {most} levels deep")
-
-
-def require_storable(value: dict[str, Any]) -> dict[str, Any]:
-    """The value, unless it is nested too deep, has too many keys or values, or holds a number over 64 bits."""
-    if not value:
-        return value
-    inner: list[Any] = [value]
-    values = 0
-    for _ in range(MOST_LEVELS + 1):
-        following: list[Any] = []
-        for whole in inner:
-            values += len(whole)
-            _require_few(len(whole) if isinstance(whole, dict) else 0, values)
-            following += [part for part in _parts(whole) if _is_container(part)]
-        if not following:
-            return value
-        inner = following
-    raise ValueError(f"values are nested more than {MOST_LEVELS} levels deep")
-
-
-def _require_few(keys: int, values: int) -> None:
-    if keys > MOST_KEYS:
-        raise ValueError(
-            f"an object has more than {MOST_KEYS} keys; leave out what is not needed, or write them as a text"
-        )
-    if values > MOST_VALUES:
-        raise ValueError(f"a record holds more than {MOST_VALUES} values; write a long list as a text")
-
-
-def _is_container(value: Any) -> bool:
-    # From -2⁶³ to 2⁶⁴ - 1: what orjson writes, signed or unsigned.
-    if isinstance(value, int) and not -LARGEST <= value < 2 * LARGEST:
-        raise ValueError(f"number {str(value)[:20]}… is over 64 bits; send it as a text")
-    return isinstance(value, dict | list | tuple)
-
-
-def _parts(value: Any) -> Iterable[Any]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
-
-
-Values = Annotated[dict[str, Any], AfterValidator(require_storable)]
 
 HALF = re.compile("[\ud800-\udfff]")
 UNREADABLE_SIGN = "\ufffd"

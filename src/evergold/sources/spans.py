@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import orjson
 
 from evergold.errors import TooLarge
-from evergold.model.values import MOST_KEYS
+from evergold.model.nesting import MOST_KEYS
 
 ItemsT = TypeVar("ItemsT", bound=Sized)
 Attributes = dict[str, Any]

@@ -6,7 +6,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection, func, or_, select
 
 from evergold.model.case import Case
-from evergold.model.values import UtcTime
+from evergold.model.nesting import UtcTime
 from evergold.store.schema import attempts, build_cases, builds, run_cases, runs
 
 NEWEST_RUNS = 50

@@ -17,9 +17,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold import replay as app_side
 from evergold.bench.replay.play import Play, StepDraft
+from evergold.model.nesting import Values
 from evergold.model.run import OnUnrecorded, ReplayEnd, ResultOrigin
 from evergold.model.tool_calls import ToolCall
-from evergold.model.values import Values
 
 # Bytes; arguments of a tool call beyond that are a mistake of the app.
 MAX_BODY = 16_000_000
