@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.judge_names import make_judge
 from evergold.bench.metrics import make_metric, measure
 from evergold.bench.replay import ReplayTarget
 from evergold.bench.targets import make_target
 from evergold.errors import Unavailable
+from evergold.judge.names import make_judge
 from evergold.model.case import Case, Context
 from evergold.model.run import Attempt, Measurement, MeasurementState, Replay, Usage
 from evergold.model.tool_calls import ToolCall

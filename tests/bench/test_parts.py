@@ -14,9 +14,9 @@ from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
 from evergold.bench.judges.asking import ask
 from evergold.bench.judges.replies import Reply, read_reply
 from evergold.bench.metrics import make_metric, measure, parse_metric, spec_of
-from evergold.bench.metrics.assignment import best_pairs
 from evergold.bench.metrics.contextual_precision import average_precision
-from evergold.bench.metrics.judging import (
+from evergold.bench.metrics.logprobs import value_position, weighted_score
+from evergold.bench.metrics.questions import (
     list_question,
     no_answer,
     object_schema,
@@ -25,16 +25,15 @@ from evergold.bench.metrics.judging import (
     support,
     verdict_question,
 )
-from evergold.bench.metrics.logprobs import value_position, weighted_score
 from evergold.bench.metrics.tokens import f_score, words
+from evergold.bench.metrics.tools import best_pairs
 from evergold.bench.overrun import MOST_OVERRUNS, Limit, Overrun, Slot, Task
 from evergold.bench.plan import _members
 from evergold.bench.replay.helpers import draft_by_rule
-from evergold.bench.replay.readiness import obstacles, requests_of
-from evergold.bench.replay.record import loose_key
-from evergold.bench.replay.turns import conversation_id, each_turn, next_user_message, opening
+from evergold.bench.replay.play import obstacles, requests_of
+from evergold.bench.replay.record import conversation_id, each_turn, loose_key, next_user_message, opening
 from evergold.bench.retrieval import files_band, gold_of_row, language_of
-from evergold.bench.retrieval_source import line_symbols
+from evergold.bench.retrieval_figures import line_symbols
 from evergold.bench.retrievers import _around, words_of
 from evergold.bench.runner import is_dead, new_owner
 from evergold.bench.targets import parse_name, refuse_remote

@@ -1,7 +1,7 @@
 """Scores that need the files: tokens, symbols, ranges outside."""
 
 from evergold.bench.retrieval import Gold, GoldTier, Prediction
-from evergold.bench.retrieval_source import line_symbols, score_source
+from evergold.bench.retrieval_figures import line_symbols, score_source
 
 SOURCE = b"""import os
 

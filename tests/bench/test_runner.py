@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from evergold.bench.metric_names import NamedMetric
+from evergold.bench.metrics import NamedMetric
 from evergold.bench.overrun import Limit
 from evergold.bench.runner import Parts, Runner, new_owner
 from evergold.calls.caller import RetryPolicy, failed

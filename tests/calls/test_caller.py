@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from evergold.calls.budget import Budget, BudgetReached
-from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, TargetUnusable, failed
-from evergold.calls.workers import together
+from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, TargetUnusable, failed, together
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
 from tests.builders import a_case, an_attempt

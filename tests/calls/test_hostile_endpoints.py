@@ -14,7 +14,7 @@ import pytest
 from evergold.bench.judges.openai_judge import JudgeLimits, OpenAIJudge
 from evergold.bench.judges.replies import read_reply
 from evergold.bench.metrics.correctness import Correctness
-from evergold.bench.metrics.judging import support
+from evergold.bench.metrics.questions import support
 from evergold.calls import endpoints as openai_client
 from evergold.calls.embeddings import EmbeddingTarget, case_of
 from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, parse_object, token_counts

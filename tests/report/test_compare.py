@@ -8,8 +8,7 @@ import pytest
 
 from evergold.errors import BadInput
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
-from evergold.report.compare import RunValues, compare
-from evergold.report.leaderboard import Ranked, board_of, by_version, newest_per_model
+from evergold.report.compare import Ranked, RunValues, board_of, by_version, compare, newest_per_model
 from evergold.report.scores import Groups, by_case, means, outside
 from evergold.stats.paired import PairedVerdict
 

@@ -26,8 +26,7 @@ from evergold.model.access import Holder
 from evergold.model.case import Case
 from evergold.model.judging import JudgeInfo
 from evergold.model.run import Asked, Attempt, Run, RunSpec, RunStatus
-from evergold.report.compare import Comparison
-from evergold.report.leaderboard import Board
+from evergold.report.compare import Board, Comparison
 from evergold.report.scores import Mean
 from evergold.store.attempt_pages import AttemptOrder
 from evergold.workspace.access import Access

@@ -25,13 +25,11 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from time import monotonic
 
-from evergold.bench.metric_names import NamedMetric
-from evergold.bench.metrics import measure
+from evergold.bench.metrics import NamedMetric, measure
 from evergold.bench.overrun import Limit, Overrun, Task
-from evergold.bench.replay.turns import conversation_id
+from evergold.bench.replay.record import conversation_id
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy
-from evergold.calls.workers import together
+from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, together
 from evergold.errors import EvergoldError
 from evergold.holders import is_alive, is_dead, new_owner
 from evergold.model.case import Case

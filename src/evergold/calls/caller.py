@@ -3,9 +3,7 @@
 Whoever puts cases to a target does it here, so that a 429 slows down everybody who shares the gate, and a target that
 breaks its promise not to raise fails its own case and nothing else.
 
-A call that failed, as data: a class the retry policy knows, one line, and when to call again.
-
-Decide which errors are retried, how often and after how long: by the class of the error, never by its words.
+Which errors are retried, how often and after how long is decided by the class of the error, never by its words:
 
 | class                                   | why                                       | tried again           |
 |-----------------------------------------|-------------------------------------------|-----------------------|
@@ -14,21 +12,11 @@ Decide which errors are retried, how often and after how long: by the class of t
 | timeout, malformed                      | perhaps a bad moment                      | once                  |
 | auth, quota, unknown_model              | no call of this run can succeed           | no: the run stops     |
 | everything else                         | this case fails, the others go on         | no                    |
-
-Limit the calls under way: more while they succeed, half as many after a 429, none while asked to wait.
-
-The limit starts small and grows by one with every success until the first refusal; after that by one per round of
-successes. Calls that were already under way when the limit was halved do not halve it again: one burst is one signal.
-
-Results become durable in batches: what finished while one commit was under way is the next commit.
-
-`add` returns when the item is on disk, so a worker that waits for it never has more than one result at risk, and twenty
-workers share one fsync instead of paying for twenty.
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from random import Random
@@ -47,6 +35,8 @@ _LONGEST_LINE = 500
 
 @dataclass(frozen=True)
 class Failure:
+    """A call that failed: a class the retry policy knows, one line, and when to call again."""
+
     error_class: str
     message: str
     retry_after: float | None = None
@@ -143,7 +133,11 @@ _START = 8
 
 
 class Gate:
-    """`async with gate:` around one call, then `succeeded()` or `refused(...)`."""
+    """Limits the calls under way: `async with gate:` around one call, then `succeeded()` or `refused(...)`.
+
+    The limit starts small and grows by one with every success until the first refusal, which halves it; after that by one
+    per round of successes. Calls that were under way when it was halved do not halve it again: one burst is one signal.
+    """
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -212,6 +206,12 @@ T = TypeVar("T")
 
 
 class Journal(Generic[T]):
+    """Makes results durable in batches: what finished while one commit was under way is the next commit.
+
+    `add` returns when the item is on disk, so a worker that waits for it never has more than one result at risk, and
+    twenty workers share one fsync instead of paying for twenty.
+    """
+
     def __init__(self, write: Callable[[Sequence[T]], Awaitable[None]]) -> None:
         self._write = write
         self._items: list[T] = []
@@ -306,3 +306,18 @@ async def _send(case: Case, trial: int, seed: int | None, target: Target, deadli
         raise
     except Exception as problem:  # a plug-in that breaks its promise fails its case, not the run
         return failed(case, trial, "target", f"{type(problem).__name__}: {problem}")
+
+
+async def together(workers: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all, and give their results in order.
+
+    The first failure (or a cancellation) stops the rest, waits for them to let go, and is raised.
+    """
+    tasks = [asyncio.ensure_future(worker) for worker in workers]
+    try:
+        return await asyncio.gather(*tasks)
+    # `gather` raises the first error and leaves the others running; they must not outlive this call.
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

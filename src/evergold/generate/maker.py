@@ -16,7 +16,7 @@ from math import ceil
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from evergold.calls.workers import together
+from evergold.calls.caller import together
 from evergold.generate.extractive import templates_of
 from evergold.generate.model_writer import answer_prompt, numbered
 from evergold.generate.passages import Library, flat

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from evergold.bench.metric_names import make_metrics
+from evergold.bench.metrics import make_metrics
 from evergold.bench.overrun import Slot
 from evergold.bench.runner import LEASE_SECONDS, Runner, is_alive, is_dead, new_owner
 from evergold.bench.supervise import Limits, RunWorker, Supervisor

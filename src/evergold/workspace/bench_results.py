@@ -10,8 +10,16 @@ from evergold.build.clusters import clusters_of
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
 from evergold.model.run import Asked, Attempt, Run, RunStatus
-from evergold.report.compare import Comparison, RunValues, compare
-from evergold.report.leaderboard import Board, Ranked, board_of, by_version, newest_per_model
+from evergold.report.compare import (
+    Board,
+    Comparison,
+    Ranked,
+    RunValues,
+    board_of,
+    by_version,
+    compare,
+    newest_per_model,
+)
 from evergold.report.scores import Groups, Mean, run_means
 from evergold.report.summary import uncalibrated
 from evergold.store import Store

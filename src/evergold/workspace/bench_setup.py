@@ -11,14 +11,14 @@ from uuid import uuid4
 from pydantic import BaseModel
 
 from evergold import plugins
-from evergold.bench.judge_names import check_judge, judge_named, make_judge
-from evergold.bench.metric_names import NamedMetric, make_metrics
+from evergold.bench.metrics import NamedMetric, make_metrics
 from evergold.bench.overrun import Limit, Slot
 from evergold.bench.runner import Parts
 from evergold.bench.targets import make_target, parse_name
 from evergold.calls.caller import RetryPolicy
 from evergold.calls.endpoints import openai_identity, openai_provider
 from evergold.errors import BadInput
+from evergold.judge.names import check_judge, judge_named, make_judge
 from evergold.model.case import Case
 from evergold.model.run import Run, RunSpec, Usage
 from evergold.model.tool_schemas import with_derived_tools

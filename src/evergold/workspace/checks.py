@@ -118,12 +118,12 @@ class Checks:
 
 
 def _known_judge(name: str) -> None:
-    from evergold.bench.judge_names import check_judge
+    from evergold.judge.names import check_judge
 
     check_judge(name)
 
 
 def _judge(name: str, settings: Settings) -> Judge:
-    from evergold.bench.judge_names import make_judge
+    from evergold.judge.names import make_judge
 
     return make_judge(name, settings)

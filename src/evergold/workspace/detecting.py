@@ -17,7 +17,7 @@ def detector_named(store: Store, settings: Settings) -> Detector | None:
     if not name.startswith(JUDGE):
         detector: Detector | None = plugins.load("detectors", name) if name else None
         return detector
-    from evergold.bench.judge_names import DEFAULT_JUDGE, check_judge, make_judge
+    from evergold.judge.names import DEFAULT_JUDGE, check_judge, make_judge
 
     judge = name.removeprefix(JUDGE)
     if judge == DEFAULT_JUDGE:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evergold.bench.judge_names import check_judge, judge_named, make_judge
 from evergold.bench.metrics.faithfulness import Faithfulness
 from evergold.bench.targets import make_target, parse_name
 from evergold.calls.budget import Budget
@@ -20,6 +19,7 @@ from evergold.generate.maker import Supports
 from evergold.generate.model_writer import Asker, Spent
 from evergold.generate.passages import Embed
 from evergold.generate.spec import GenerationSpec
+from evergold.judge.names import check_judge, judge_named, make_judge
 from evergold.model.case import Case, Context
 from evergold.model.run import Attempt
 from evergold.seams import Target

@@ -71,7 +71,7 @@ class Judging:
 
     def judges(self) -> list[JudgeInfo]:
         """The judges one can name here, the default first, each with its newest calibration per metric."""
-        from evergold.bench.judge_names import DEFAULT_JUDGE, judge_named
+        from evergold.judge.names import DEFAULT_JUDGE, judge_named
 
         default = judge_named(None, self._settings)
         names = dict.fromkeys([default, DEFAULT_JUDGE])
@@ -81,7 +81,7 @@ class Judging:
         ]
 
     def _calibrations_of(self, name: str) -> Iterator[CalibrationInfo]:
-        from evergold.bench.judge_names import make_judge
+        from evergold.judge.names import make_judge
 
         # A calibration belongs to an exact judge: model, address and version, not to the name one types.
         identity = make_judge(name, self._settings).identity
@@ -122,8 +122,8 @@ class Judging:
 
     def calibrate(self, judge: str, metric: str, labels: list["Label"], passing: float = 0.5) -> "Calibration":
         """Measure a judge against human labels and remember it."""
-        from evergold.bench.judge_names import check_judge, make_judge
-        from evergold.bench.metric_names import make_metrics
+        from evergold.bench.metrics import make_metrics
+        from evergold.judge.names import check_judge, make_judge
 
         check_judge(judge)
         named = make_metrics([metric])[0]
@@ -139,7 +139,7 @@ class Judging:
 
         The dataset is the run's own where none is named.
         """
-        from evergold.bench.judge_names import judge_named
+        from evergold.judge.names import judge_named
 
         run = self._runs.get(run_id)
         judged = [metric.name for metric in run.metrics if metric.judge is not None]

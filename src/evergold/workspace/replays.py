@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 
 from evergold.bench.plan import Plan
-from evergold.bench.replay.readiness import obstacles, requests_of
+from evergold.bench.replay.play import obstacles, requests_of
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
 from evergold.model.run import Replay, RunSpec

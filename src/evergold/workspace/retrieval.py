@@ -14,8 +14,15 @@ from typing import Any, NamedTuple
 import orjson
 
 from evergold.bench.retrieval import CaseScore, Gold, Prediction, files_band, gold_of_row, language_of, score_case
-from evergold.bench.retrieval_source import ReadLines, SourceScore, score_source
-from evergold.bench.retrieval_summary import compared, sliced, summarize, summarize_source
+from evergold.bench.retrieval_figures import (
+    ReadLines,
+    SourceScore,
+    compared,
+    score_source,
+    sliced,
+    summarize,
+    summarize_source,
+)
 from evergold.extract.ranges import split_lines
 from evergold.formats.atomic import write_bytes, write_chunks
 from evergold.formats.retrieval_files import Predictions, golden_rows, read_predictions

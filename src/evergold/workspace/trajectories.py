@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evergold.bench.metrics.alignment import align
-from evergold.bench.metrics.trajectory import sides
+from evergold.bench.metrics.trajectory import align, sides
 from evergold.errors import BadInput, NotFound
 from evergold.model.run import (
     AlignedCall,

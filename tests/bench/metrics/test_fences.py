@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.bench.metrics import make_metric, measure
-from evergold.bench.metrics.fences import fenced, numbered
+from evergold.bench.metrics.questions import fenced, numbered
 from evergold.model.case import Case, Context
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt

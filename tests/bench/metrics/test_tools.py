@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.bench.metrics.assignment import best_pairs
-from evergold.bench.metrics.tools import ToolCorrectness
+from evergold.bench.metrics.tools import ToolCorrectness, best_pairs
 from evergold.model.run import Measurement, MeasurementState
 from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
 from tests.builders import a_case, an_attempt

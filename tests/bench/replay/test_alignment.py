@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.judge_names import make_judge
 from evergold.bench.metrics import measure
-from evergold.bench.metrics.alignment import align
 from evergold.bench.metrics.outcome import ReplayOutcome
-from evergold.bench.metrics.trajectory import Trajectory
+from evergold.bench.metrics.trajectory import Trajectory, align
 from evergold.bench.targets.python_function import PythonTarget
 from evergold.bench.targets.recorded import RecordedTarget
+from evergold.judge.names import make_judge
 from evergold.model.run import Measurement, OnUnrecorded, Turns
 from evergold.settings import Settings
 from tests.builders import a_case

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.metrics.alignment import same_call
-from evergold.bench.metrics.trajectory import Trajectory
+from evergold.bench.metrics.trajectory import Trajectory, same_call
 from evergold.bench.replay import ReplayTarget
 from evergold.bench.targets.openai_api import OpenAITarget
 from evergold.bench.targets.recorded import RecordedTarget

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from evergold.bench.judges.replies import Reply
-from evergold.bench.metrics.judging import problem_with
+from evergold.bench.metrics.questions import problem_with
 from evergold.calls.endpoints import parse_object
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage

@@ -5,7 +5,8 @@ comma in it. Names come from the entry-point group `evergold.metrics`.
 """
 
 import math
-from dataclasses import fields, is_dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, get_type_hints
 
 import orjson
@@ -13,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold import plugins
 from evergold.calls.caller import TargetUnusable
-from evergold.errors import BadInput, EvergoldError
+from evergold.errors import BadInput, EvergoldError, unknown
 from evergold.model.case import Case
 from evergold.model.faults import first_fault
 from evergold.model.run import Attempt, Measurement, MeasurementState, MetricSpec
@@ -131,3 +132,30 @@ def _value(text: str) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return text
+
+
+@dataclass(frozen=True)
+class NamedMetric:
+    """A metric under the name a run calls it by."""
+
+    name: str
+    metric: AnyMetric
+
+    @property
+    def judged(self) -> bool:
+        return judged(self.metric)
+
+    def spec(self, judge: Judge | None) -> MetricSpec:
+        return spec_of(self.name, judge).model_copy(update={"name": self.name})
+
+
+def make_metrics(names: Sequence[str]) -> list[NamedMetric]:
+    """The metrics of a run. Raises `BadInput` listing the valid names when one is unknown or none is given."""
+    known = plugins.names("metrics")
+    if not names:
+        raise BadInput(f"no metrics given; choose some of: {', '.join(known)}")
+    for text in names:
+        name, _ = parse_metric(text)
+        if name not in known:
+            raise BadInput(unknown("metric", name, known))
+    return [NamedMetric(text, make_metric(text)) for text in dict.fromkeys(names)]

@@ -4,8 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evergold.bench.metrics.fences import MATERIAL, fenced, numbered
-from evergold.bench.metrics.judging import billed, no_answer, prompt_hash, read_verdicts, verdict_question
+from evergold.bench.metrics.questions import (
+    MATERIAL,
+    billed,
+    fenced,
+    no_answer,
+    numbered,
+    prompt_hash,
+    read_verdicts,
+    verdict_question,
+)
 from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement

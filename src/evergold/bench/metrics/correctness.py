@@ -8,9 +8,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from evergold.bench.metrics.fences import MATERIAL, fenced, numbered
-from evergold.bench.metrics.judging import billed, no_answer, object_schema, prompt_hash
 from evergold.bench.metrics.logprobs import weighted_score
+from evergold.bench.metrics.questions import MATERIAL, billed, fenced, no_answer, numbered, object_schema, prompt_hash
 from evergold.bench.metrics.reference import NO_REFERENCE, reference_text
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question

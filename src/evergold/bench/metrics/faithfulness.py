@@ -3,11 +3,13 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from evergold.bench.metrics.fences import MATERIAL, fenced, numbered
-from evergold.bench.metrics.judging import (
+from evergold.bench.metrics.questions import (
+    MATERIAL,
     billed,
+    fenced,
     list_question,
     no_answer,
+    numbered,
     problem_with,
     prompt_hash,
     read_verdicts,

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from evergold.bench.metrics.alignment import same_call
 from evergold.bench.metrics.correctness import Correctness
+from evergold.bench.metrics.trajectory import same_call
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ToolCall, calls_in

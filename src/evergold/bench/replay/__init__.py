@@ -4,7 +4,7 @@
 has a side effect; what the record does not know is handled as the run asks (`--on-unrecorded`).
 """
 
+from evergold.bench.replay.record import replayable_cases
 from evergold.bench.replay.target import Helpers, ReplayTarget
-from evergold.bench.replay.turns import replayable_cases
 
 __all__ = ["Helpers", "ReplayTarget", "replayable_cases"]

@@ -1,8 +1,9 @@
-"""Start the launcher inside bubblewrap: no network, no home folder, no environment, a small disk in memory.
+"""Run tests against the code of a model inside bubblewrap, where it can reach nothing and use up nothing.
 
-The sandbox sees the system's programs, this interpreter's standard library (as `/python`) and an empty `/tmp`, each but the
-last read-only. Limits on memory, processes, files, output and time are set by the launcher (see `launcher.py`); the time limit
-is enforced from outside as well.
+No network, no home folder, no environment, a small disk in memory: the sandbox sees the system's programs, this
+interpreter's standard library (as `/python`) and an empty `/tmp`, each but the last read-only. Limits on memory,
+processes, files, output and time are set by the launcher (`sandbox_launcher.py`); the time limit is enforced from
+outside as well.
 """
 
 import os
@@ -20,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 
 from evergold.errors import EvergoldError
 
-LAUNCHER = Path(__file__).with_name("launcher.py")
+LAUNCHER = Path(__file__).with_name("sandbox_launcher.py")
 GRACE_SECONDS = 2.0
 """How long the launcher may take to start and to end after the time limit of the tests."""
 EMPTIED_SECONDS = 10.0
