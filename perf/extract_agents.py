@@ -21,8 +21,7 @@ from pathlib import Path
 
 from evergold.extract.agents.extraction import AgentExtraction, AgentRules
 from evergold.extract.golden import Extracted
-from evergold.extract.prove import prove
-from evergold.extract.ranges import PathSource, RangeSource
+from evergold.extract.ranges import PathSource, RangeSource, prove
 from evergold.model.case import Case, LineRange
 from evergold.repo.git import Repo
 from evergold.repo.timeline import timeline

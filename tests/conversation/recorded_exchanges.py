@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from evergold.conversation import conversation_of, text_of
-from evergold.conversation.notations import decode_json
+from evergold.conversation.message import decode_json
 from evergold.settings import Settings
 from evergold.store.trace_filter import TraceFilter
 from evergold.workspace import Workspace

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.conversation.notations import fill_last_message, unflatten
+from evergold.conversation.message import fill_last_message, unflatten
 
 
 @pytest.mark.parametrize(

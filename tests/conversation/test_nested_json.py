@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.conversation.notations import DEEPEST_JSON, as_json, as_text, decode_json, decode_list, decode_object
+from evergold.conversation.message import DEEPEST_JSON, as_json, as_text, decode_json, decode_list, decode_object
 
 
 @pytest.mark.parametrize(

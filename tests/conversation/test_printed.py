@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.conversation import conversation_of, text_of
-from evergold.conversation.notations import PRINTED_AS, parse_printed, prints
+from evergold.conversation.message import PRINTED_AS, parse_printed, prints
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span

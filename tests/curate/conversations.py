@@ -20,7 +20,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from evergold import plugins
-from evergold.conversation.notations import decode_json
+from evergold.conversation.message import decode_json
 from evergold.model.case import Case, EntryType
 from evergold.model.faults import Rejected
 from evergold.sources.spans import Wire

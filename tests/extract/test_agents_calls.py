@@ -17,10 +17,14 @@ from evergold.extract.agents.events import (
     Looked,
     Moved,
     Patch,
+    bare_paths,
+    numbered_by_path,
+    numbered_of_one,
+    shown_by_path,
+    shown_in_diff,
     text_lines,
 )
-from evergold.extract.agents.outputs import bare_paths, numbered_by_path, numbered_of_one, shown_by_path, shown_in_diff
-from evergold.extract.agents.shell_reads import shell_events
+from evergold.extract.agents.shell import shell_events
 from evergold.model.flow import Action
 
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)

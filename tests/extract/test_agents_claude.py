@@ -9,7 +9,7 @@ import pytest
 import evergold
 from evergold.extract.agents.extraction import AgentExtraction, AgentRules
 from evergold.extract.golden import Extracted
-from evergold.extract.prove import prove
+from evergold.extract.ranges import prove
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.repo.git import Repo

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evergold.extract.agents.extraction import AgentExtraction
 from evergold.extract.agents.session import Session
 from evergold.extract.golden import Extracted
-from evergold.extract.prove import prove
+from evergold.extract.ranges import prove
 from evergold.model.case import Case
 from evergold.repo.git import Repo
 from evergold.seams import FlowSource

@@ -13,8 +13,7 @@ from evergold.extract.agents.events import (
     envelope_in,
     read_envelope,
 )
-from evergold.extract.agents.shell import pipelines
-from evergold.extract.agents.shell_reads import joined, shell_events
+from evergold.extract.agents.shell import joined, pipelines, shell_events
 
 
 def looks(command: str, output: str = "x", cwd: str | None = "/w") -> list[Looked]:

@@ -11,12 +11,21 @@ from hypothesis import strategies as st
 
 from evergold.errors import BadInput
 from evergold.extract.agents.session import Checkouts
-from evergold.extract.base_by_content import Candidate, Step, candidates, steps_between, steps_of
+from evergold.extract.base_commit import Candidate, candidates
 from evergold.extract.diff import ChangeType, FileDiff, Hunk, parse_diff, runs
-from evergold.extract.golden import golden_of, is_merge_approval, read_approval, split, without
+from evergold.extract.flow_cases import RESULT_LIMIT, call_of, seen_in_result, shortened
+from evergold.extract.golden import (
+    FileStep,
+    golden_of,
+    is_merge_approval,
+    read_approval,
+    split,
+    steps_between,
+    steps_of,
+    without,
+)
 from evergold.extract.history import HistoryRules, counted_files, is_revert, read_message
 from evergold.extract.ranges import Head, PathRanking, PathSource, RangeRanking, RangeSource, paths_of, split_lines
-from evergold.extract.tools import RESULT_LIMIT, call_of, seen_in_result, shortened
 from evergold.model.flow import Action, Flow
 from evergold.repo.changes import ChangeIndex, PathChange
 
@@ -169,17 +178,21 @@ def test_steps_of_a_diff_name_blobs_on_both_sides() -> None:
     )
     deleted = "diff --git a/d b/d\ndeleted file mode 100644\nindex 3..0\n--- a/d\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"
     assert steps_of(parse_diff(renamed + deleted + a_diff("f", ONE))) == [
-        Step("o", "1", None),
-        Step("n", None, "2"),
-        Step("d", "3", None),
-        Step("f", "1111111", "2222222"),
+        FileStep("o", "1", None),
+        FileStep("n", None, "2"),
+        FileStep("d", "3", None),
+        FileStep("f", "1111111", "2222222"),
     ]
 
 
 def test_steps_between_two_diffs_of_one_base() -> None:
     earlier = parse_diff(a_diff("same", ONE) + a_diff("again", ONE, blobs="1..2") + a_diff("undone", ONE, blobs="7..8"))
     later = parse_diff(a_diff("same", ONE) + a_diff("again", ONE, TWO, blobs="1..3") + a_diff("new", ONE, blobs="4..5"))
-    assert steps_between(earlier, later) == [Step("again", "2", "3"), Step("new", "4", "5"), Step("undone", "8", "7")]
+    assert steps_between(earlier, later) == [
+        FileStep("again", "2", "3"),
+        FileStep("new", "4", "5"),
+        FileStep("undone", "8", "7"),
+    ]
     assert steps_between(earlier, parse_diff("--- a/f\n+++ b/f\n" + ONE)) == []
 
 
@@ -191,7 +204,7 @@ def test_candidates_that_make_the_whole_change_come_first() -> None:
         ("h", PathChange("wholly", "p2", None, "ee55")),
         ("f", PathChange("root", None, "aa11", "bb22")),
     ]
-    steps = [Step("f", "aa", "bb"), Step("g", "dd", None)]
+    steps = [FileStep("f", "aa", "bb"), FileStep("g", "dd", None)]
     first, second = candidates(ChangeIndex(iter(changes)), steps)
     assert (first.commit, first.evidence) == ("p2", ["commit wholly makes this change and touches 1 other files"])
     assert (second.commit, second.evidence) == ("p1", ["commit partly replaces 1 of 2 old files"])
@@ -199,7 +212,7 @@ def test_candidates_that_make_the_whole_change_come_first() -> None:
 
 def test_a_change_that_only_adds_is_recognised_by_a_commit_that_makes_it() -> None:
     changes = [("f", PathChange("c1", "p1", None, "aa11")), ("f", PathChange("c2", "p2", None, "bb22"))]
-    (only,) = candidates(ChangeIndex(iter(changes)), [Step("f", None, "bb")])
+    (only,) = candidates(ChangeIndex(iter(changes)), [FileStep("f", None, "bb")])
     assert only.commit == "p2" and only.evidence == ["commit c2 makes exactly this change"]
     assert Candidate("p", "c", made=1, replaced=2, steps=3).describe() == [
         "commit c makes 1 of 3 file changes",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evergold.extract.tools import ToolView, seen_in_arguments, seen_in_result, tool_name
+from evergold.extract.flow_cases import ToolView, seen_in_arguments, seen_in_result, tool_name
 from evergold.model.flow import Action
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)

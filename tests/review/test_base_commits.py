@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.extract.prove import prove
+from evergold.extract.ranges import prove
 from evergold.model.case import Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
 from evergold.repo.git import Repo

@@ -8,7 +8,7 @@ import click
 
 from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, combine_options, json_flag, open_without_database
 from evergold.cli.output import echo, emit_json, progress, table
-from evergold.extract.agents.boundaries import TRAILERS
+from evergold.extract.agents.session import TRAILERS
 from evergold.extract.flow_cases import Rules
 from evergold.extract.history import HistoryRules
 from evergold.extract.ranges import HunkContext, Side

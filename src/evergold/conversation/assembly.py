@@ -12,8 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold.conversation.conventions import Exchange, exchange_of
 from evergold.conversation.exchanges import CALLERS, choose_exchange, exchange_of_text, join_sides
-from evergold.conversation.message import INSTRUCTING, Message, text_of
-from evergold.conversation.notations import as_json, decode_json, unflatten
+from evergold.conversation.message import INSTRUCTING, Message, as_json, decode_json, text_of, unflatten
 from evergold.conversation.pairs import ids_of_lost_calls, is_cut, pair_results, restore_calls
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs

@@ -7,8 +7,20 @@ write its class and list it in `READERS`.
 from dataclasses import dataclass, field
 from typing import Any
 
-from evergold.conversation.message import INSTRUCTING, Message, Piece, calls_in, messages_of_pieces, text_of, text_piece
-from evergold.conversation.notations import decode_json, decode_list, decode_object, fill_last_message, unflatten
+from evergold.conversation.message import (
+    INSTRUCTING,
+    Message,
+    Piece,
+    calls_in,
+    decode_json,
+    decode_list,
+    decode_object,
+    fill_last_message,
+    messages_of_pieces,
+    text_of,
+    text_piece,
+    unflatten,
+)
 from evergold.conversation.reader import instructions_in, messages_in, messages_of, text_message
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span

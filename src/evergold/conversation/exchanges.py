@@ -10,8 +10,7 @@ from itertools import chain, groupby
 from typing import Any
 
 from evergold.conversation.conventions import Exchange, OtelGenAISpans, SpanView, exchange_of
-from evergold.conversation.message import INSTRUCTING, Message, text_of
-from evergold.conversation.notations import decode_json, prints
+from evergold.conversation.message import INSTRUCTING, Message, decode_json, prints, text_of
 from evergold.conversation.pairs import holds_question, ids_of_lost_calls, restore_calls
 from evergold.conversation.reader import ANSWER_KEYS, messages_in
 from evergold.conversation.tools import tools_in

@@ -9,8 +9,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from evergold.conversation.message import KNOWN_ROLES, Message, text_of, tool_message
-from evergold.conversation.notations import decode_json
+from evergold.conversation.message import KNOWN_ROLES, Message, decode_json, text_of, tool_message
 from evergold.conversation.tools import ToolRun
 
 CUT = "more characters were cut on arrival]"

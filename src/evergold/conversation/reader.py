@@ -12,18 +12,20 @@ from evergold.conversation.dialects.providers import Google, OpenAIResponses
 from evergold.conversation.message import (
     INSTRUCTING,
     KNOWN_ROLES,
+    PRINTED_AS,
     ROLES,
     Message,
     Piece,
     call_of,
     calls_in,
+    decode_json,
     first_of,
     messages_of_pieces,
+    parse_printed,
     result_content,
     role_named,
     text_piece,
 )
-from evergold.conversation.notations import PRINTED_AS, decode_json, parse_printed
 from evergold.conversation.tools import is_offer
 
 Side = Literal["input", "output"]

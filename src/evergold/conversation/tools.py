@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evergold.conversation.message import Message, arguments_text, tool_message
-from evergold.conversation.notations import as_text, decode_json
+from evergold.conversation.message import Message, arguments_text, as_text, decode_json, tool_message
 from evergold.model.trace import Span, TraceStatus
 
 SCHEMAS = (

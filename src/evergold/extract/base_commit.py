@@ -1,33 +1,36 @@
 """The commit the work of a case started from, and the proof that it is that one.
 
-Branches are deleted and targets move on. So candidates are collected from what is left: the branch or its archive tag,
-merges on the target's main line, commits named in the approval, and commits of the target's history that changed these
-files in this way (`base_by_content`). The first one that *proves* is taken: every old file of the golden diff must be there
-with exactly the content the diff was made against. A candidate that does not prove is never used, however plausible: a
-wrong base makes every golden line wrong.
+Branches are deleted and targets move on. So candidates are collected from what is left: the branch or its archive
+tag, merges on the target's main line, commits named in the approval, and commits of the target's history that changed
+these files in this way (`candidates`): a squash, a rebase or a deleted branch leaves no ref behind, but the commit
+that replaced an old file of the diff has that file at its parent. The first one that *proves* is taken: every old
+file of the golden diff must be there with exactly the content the diff was made against. A candidate that does not
+prove is never used, however plausible: a wrong base makes every golden line wrong.
 
-Settle the base commit of a case before a person's approval makes it golden.
-
-What a reviewer approves must be provable later by anybody with the repository: the full id of the commit, the blob of each
-file and a hash of the text of each golden range. What disproves the base is named; only an explicit override lets such a
-case through, and the override stays with the case.
+`settle` completes the proof before a person's approval makes a case golden: what a reviewer approves must be provable
+later by anybody with the repository, so the full id of the commit, the blob of each file and a hash of the text of
+each golden range are kept. What disproves the base is named; only an explicit override lets such a case through, and
+the override stays with the case.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from evergold.extract import base_by_content
-from evergold.extract.diff import ChangeType, FileDiff
-from evergold.extract.golden import Approval, Golden
-from evergold.extract.prove import why_range_is_wrong
-from evergold.extract.ranges import PathSource, RangeSource, with_proof
+from evergold.extract.diff import ChangeType, FileDiff, parse_diff
+from evergold.extract.golden import Approval, FileStep, Golden, same_blob, steps_of
+from evergold.extract.ranges import PathSource, RangeSource, why_range_is_wrong, with_proof
 from evergold.model.case import Case, LineRange, RankedPath
 from evergold.repo import patch, refs
+from evergold.repo.changes import ChangeIndex, PathChange
 from evergold.repo.git import Repo
 from evergold.repo.patch import applies
 
 # A bound on the proofs for a branch that was never merged.
 ANCESTORS_TRIED = 1000
+# Each candidate is proved by asking git for every file; the list is ranked, so the right one is nearly always first.
+MOST_CANDIDATES = 200
+EMPTY_BLOB = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"  # git knows it in every repository
 
 
 class Base(NamedTuple):
@@ -41,6 +44,33 @@ class Base(NamedTuple):
     reason: str = ""
     files: list[FileDiff] | None = None
     evidence: tuple[str, ...] = ()
+
+
+@dataclass
+class Candidate:
+    """A commit that may be the base, the commit after it that changed its files, and what speaks for it."""
+
+    commit: str
+    changed_by: str
+    made: int = 0
+    replaced: int = 0
+    steps: int = 0
+    other_files: int = 0
+    evidence: list[str] = field(default_factory=list)
+
+    def describe(self) -> list[str]:
+        """What speaks for this candidate, the strongest first."""
+        after = self.changed_by[:12]
+        if self.made == self.steps and not self.other_files:
+            return [f"commit {after} makes exactly this change"]
+        if self.made == self.steps:
+            return [f"commit {after} makes this change and touches {self.other_files} other files"]
+        reasons = []
+        if self.made:
+            reasons.append(f"commit {after} makes {self.made} of {self.steps} file changes")
+        if self.replaced > self.made:
+            reasons.append(f"commit {after} replaces {self.replaced} of {self.steps} old files")
+        return reasons
 
 
 def derive_base(repo: Repo, approval: Approval, golden: Golden) -> Base:
@@ -62,22 +92,87 @@ def derive_base(repo: Repo, approval: Approval, golden: Golden) -> Base:
     return Base(None, _why_not(repo, approval, tried))
 
 
-def ranked_candidates(repo: Repo, target_branch: str | None, files: list[FileDiff]) -> list[base_by_content.Candidate]:
+def ranked_candidates(repo: Repo, target_branch: str | None, files: list[FileDiff]) -> list[Candidate]:
     """Commits of the target's history that may be the base of a change, by content, the likeliest first; unproved."""
     tip = (refs.target_tip(repo, target_branch) if target_branch else None) or repo.objects.commit("HEAD")
     if tip is None:
         return []
-    return base_by_content.candidates(repo.changes(tip), base_by_content.steps_of(files))
+    return candidates(repo.changes(tip), steps_of(files))
+
+
+def candidates(index: ChangeIndex, steps: Sequence[FileStep]) -> list[Candidate]:
+    """Commits at which the files of a change may be in their old state, the likeliest first.
+
+    A change that only adds files has no old content to recognise: there only a commit that makes it counts.
+    """
+    only_added = all(step.old_blob is None for step in steps)
+    results: dict[str, Candidate] = {}
+    for step in steps:
+        for change in _matching(index, step, only_added):
+            # A root commit has no state before it.
+            if change.parent is None:
+                continue
+            candidate = results.setdefault(change.commit, Candidate(change.parent, change.commit, steps=len(steps)))
+            candidate.replaced += 1
+            candidate.made += step.made_by(change)
+    for candidate in results.values():
+        # Files that the commit touched and this change did not: a squash of several changes has many.
+        candidate.other_files = index.files_of[candidate.changed_by] - candidate.replaced
+        candidate.evidence = candidate.describe()
+    ranked = sorted(results.values(), key=_rank)
+    return ranked[:MOST_CANDIDATES]
+
+
+def _matching(index: ChangeIndex, step: FileStep, only_added: bool) -> Iterator[PathChange]:
+    for change in index.of_path(step.path):
+        if step.made_by(change) if only_added else step.replaced_by(change):
+            yield change
+
+
+def _rank(candidate: Candidate) -> tuple[int, int, int, int]:
+    """Sort key: commits that make the whole change, then most of it, then replace most of it, with the fewest others."""
+    whole = candidate.made == candidate.steps
+    return (not whole, -candidate.made, -candidate.replaced, candidate.other_files)
+
+
+def holds(repo: Repo, commit: str, step: FileStep) -> bool:
+    """Whether a commit has the old state of a step."""
+    entry = repo.objects.at(commit, step.path)
+    return same_blob(entry.id if entry else None, step.old_blob)
+
+
+def files_of(repo: Repo, steps: Sequence[FileStep]) -> list[FileDiff] | None:
+    """Compute the diff that steps stand for from their blobs; None where the repository has lost one."""
+    files: list[FileDiff] = []
+    for step in steps:
+        if step.old_blob is None:
+            files.append(FileDiff(None, step.path, ChangeType.ADDED, None, step.new_blob))
+            continue
+        # The missing side of an added or deleted file is compared with the empty blob.
+        blobs = [repo.objects.find(blob or EMPTY_BLOB) for blob in (step.old_blob, step.new_blob)]
+        if blobs[0] is None or (step.new_blob and blobs[1] is None):
+            return None
+        old, new = (blob.id if blob else EMPTY_BLOB for blob in blobs)
+        parsed = parse_diff(repo.run("diff", "--no-ext-diff", "--no-textconv", "--no-color", old, new, "--"))
+        kind = ChangeType.MODIFIED if step.new_blob else ChangeType.DELETED
+        file = parsed[0] if parsed else FileDiff(None, None, kind)
+        new_path = step.path if step.new_blob else None
+        files.append(
+            replace(
+                file, old_path=step.path, new_path=new_path, type=kind, old_blob=step.old_blob, new_blob=step.new_blob
+            )
+        )
+    return files
 
 
 def _after_earlier_cases(repo: Repo, approval: Approval, golden: Golden) -> Base | None:
     """The commit at which a later case of a flow began: the target has the earlier cases and not yet this one."""
     tip = refs.target_tip(repo, approval.target_branch) if approval.target_branch else None
-    files = base_by_content.files_of(repo, golden.steps) if tip else None
+    files = files_of(repo, golden.steps) if tip else None
     if tip is None or files is None:
         return None
-    for candidate in base_by_content.candidates(repo.changes(tip), golden.steps):
-        if all(base_by_content.holds(repo, candidate.commit, step) for step in golden.steps):
+    for candidate in candidates(repo.changes(tip), golden.steps):
+        if all(holds(repo, candidate.commit, step) for step in golden.steps):
             return Base(candidate.commit, files=files, evidence=tuple(candidate.evidence))
     return None
 

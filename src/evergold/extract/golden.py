@@ -1,32 +1,26 @@
-"""The golden diff of a case: what this case added.
-
-The diff shown at the first merge of a flow is the work of the case. At a second merge it is cumulative: it repeats the
-first. Where the app recorded the diff since the last review, and that review was the merge before, that is the answer; else
-the changes already merged are taken out of the cumulative one.
-
-A request to merge, and what came of it: the boundary at which a flow is cut into cases.
-
-A flow → its segments: one per merge that was approved.
+"""A flow → its segments, one per merge that was approved, and the golden diff of each: what that case added.
 
 A rejected, pending or failed approval closes nothing: the work went on, and what was done before it belongs to the case
 that was approved in the end. `all_approvals` closes at every request instead. Actions after the last boundary belong to
 no case.
 
-The result of an extraction: cases, and the reasons why something made none.
+The diff shown at the first merge of a flow is the work of the case. At a second merge it is cumulative: it repeats the
+first. Where the app recorded the diff since the last review, and that review was the merge before, that is the answer; else
+the changes already merged are taken out of the cumulative one.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import orjson
 
-from evergold.extract.base_by_content import Step, steps_between
 from evergold.extract.diff import ChangeType, FileChange, FileDiff, Hunk, parse_diff
 from evergold.formats.dataset_pair import PairLines
 from evergold.model.case import Case
 from evergold.model.flow import Action, Flow
+from evergold.repo.changes import PathChange
 
 MERGE_APPROVAL = "user_request.approve.merge"
 
@@ -125,6 +119,66 @@ def split(flow: Flow, all_approvals: bool = False) -> list[Segment]:
     return segments
 
 
+_WITHOUT_OLD = (ChangeType.ADDED, ChangeType.COPIED)
+
+
+class FileStep(NamedTuple):
+    """What the change did at one path. A blob may be abbreviated, None where the file is absent, "" where unknown."""
+
+    path: str
+    old_blob: str | None
+    new_blob: str | None
+
+    def replaced_by(self, change: PathChange) -> bool:
+        """Whether the commit replaced the old content of this step."""
+        return same_blob(change.old_blob, self.old_blob)
+
+    def made_by(self, change: PathChange) -> bool:
+        return self.replaced_by(change) and same_blob(change.new_blob, self.new_blob)
+
+
+def steps_of(files: Sequence[FileDiff]) -> list[FileStep]:
+    """What a diff did, path by path; a rename is a removal and an addition."""
+    steps: list[FileStep] = []
+    for file in files:
+        if file.submodule:
+            continue
+        if file.type in _WITHOUT_OLD or file.old_path is None:
+            steps.append(FileStep(file.new_path or "", None, file.new_blob or ""))
+        elif file.new_path is None:
+            steps.append(FileStep(file.old_path, file.old_blob or "", None))
+        elif file.old_path != file.new_path:
+            steps.append(FileStep(file.old_path, file.old_blob or "", None))
+            steps.append(FileStep(file.new_path, None, file.new_blob or ""))
+        else:
+            steps.append(FileStep(file.old_path, file.old_blob or "", file.new_blob or ""))
+    return steps
+
+
+def steps_between(earlier: Sequence[FileDiff], later: Sequence[FileDiff]) -> list[FileStep]:
+    """What happened between two diffs against one base; nothing where a diff names no blobs."""
+    before = {step.path: step for step in steps_of(earlier)}
+    after = {step.path: step for step in steps_of(later)}
+    steps: list[FileStep] = []
+    for path in dict.fromkeys([*after, *before]):
+        old = before[path].new_blob if path in before else after[path].old_blob
+        new = after[path].new_blob if path in after else before[path].old_blob
+        # A diff without index lines names no blobs, and without them the two states cannot be compared.
+        if "" in (old, new):
+            return []
+        # Blobs may be shortened differently in the two diffs, so each may be the beginning of the other.
+        if not same_blob(old, new) and not same_blob(new, old):
+            steps.append(FileStep(path, old, new))
+    return steps
+
+
+def same_blob(full: str | None, wanted: str | None) -> bool:
+    if wanted is None or full is None:
+        return wanted is full
+    # A diff names blobs by their first digits; "" (unknown) matches any.
+    return full.startswith(wanted)
+
+
 @dataclass(frozen=True, slots=True)
 class Golden:
     """`files` is the part that counts; `proof` is the whole diff, which must apply to the base commit.
@@ -136,7 +190,7 @@ class Golden:
     files: list[FileDiff]
     proof: list[FileDiff]
     proof_text: str
-    steps: list[Step] = field(default_factory=list)
+    steps: list[FileStep] = field(default_factory=list)
 
 
 def golden_of(segment: Segment) -> Golden:

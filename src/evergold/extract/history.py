@@ -1,17 +1,13 @@
 """Git history alone → context cases: the message of a commit is the task, its diff the answer, its first parent the base.
 
-The base needs no proof here, since the diff was made against it. Git does the bulk of the work in processes that are read as
-they go; everything else is a filter with a name.
+The base needs no proof here, since the diff was made against it. Git does the bulk of the work in processes that are
+read as they go; everything else is a filter with a name. A commit that touches a hundred files, a revert or a
+refreshed lock file says nothing about what a task needed; each rule can be set, and whatever a rule leaves out is
+counted under its reason.
 
-Choose the commits of a history that make a case, and the files of a commit that count.
-
-A commit that touches a hundred files, a revert or a refreshed lock file says nothing about what a task needed. Each rule can be
-set; whatever a rule leaves out is counted under its reason.
-
-A commit message → what it asks for, and what it cites.
-
-The words are the query. Trailers (`Signed-off-by:`, `Fixes:`) are no part of a task; they and the numbers of issues are kept
-beside it. Of a merge that only says which branch it merged, nothing is left to search with.
+The words of a message are the query. Trailers (`Signed-off-by:`, `Fixes:`) are no part of a task; they and the
+numbers of issues are kept beside it. Of a merge that only says which branch it merged, nothing is left to search
+with.
 """
 
 import re

@@ -1,22 +1,24 @@
-"""Changed lines of a diff → spans of line numbers on one side of it.
+"""Lines of a diff as ranked ranges of the base commit, each with a proof that can be checked again later.
 
 The base side is the one that matters: a retrieval agent works at the base commit, so "what was needed" must be said
 in the lines it can see there. A pure insertion has no line at base; it counts the two lines it lands between.
 
-Ranked paths and line ranges: golden first in the order of the diff, then the rest in the order of discovery.
+Paths and ranges are ranked golden first in the order of the diff, then the rest in the order of discovery. Something
+found again only gains a source. Overlapping or adjacent ranges of one path and one source are one range, at the rank
+of the first of them.
 
-Something found again only gains a source. Overlapping or adjacent ranges of one path and one source are one range, at the
-rank of the first of them.
-
-Each golden range carries its proof: the blob at base it lies in, and a hash of its text.
+Each golden range carries its proof: the blob at base it lies in, and a hash of its text. `prove` checks a row against
+the repository: the commit, the paths, the lines, the text. Golden entries must prove. What the agent only read is
+looked up too, but may name files of its own making: such an entry is counted and makes no row stale.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from evergold.extract.diff import FileDiff, Hunk, runs
-from evergold.model.case import LineRange, RankedPath
+from evergold.model.case import Case, LineRange, RankedPath
 from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
 
@@ -272,3 +274,76 @@ def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str
             update |= {"blob": blob, "text_hash": text_hash(lines[item.start - 1 : end])}
         done.append(item.model_copy(update=update))
     return tuple(done)
+
+
+_MAY_BE_NEW = (None, "added")  # a row made elsewhere does not say how a path changed
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """`stale` lists what is no longer true; `open` is why a row cannot be proved at all; `overridden` is what the
+    repository said when a person approved it all the same. All empty means proved."""
+
+    case_id: str
+    stale: tuple[str, ...] = ()
+    open: str = ""
+    overridden: str = ""
+    unproved_ranges: int = 0
+    not_at_base: int = 0
+
+
+def prove(cases: Iterable[Case], repo: Repo) -> Iterator[Proof]:
+    for case in cases:
+        if not case.base_commit:
+            yield Proof(case.id, open="it has no base commit")
+            continue
+        commit = repo.objects.commit(case.base_commit)
+        if commit is None:
+            edge = " (the clone is shallow: git fetch --unshallow)" if repo.shallow_commits else ""
+            yield Proof(case.id, stale=(f"commit {case.base_commit} is not in the repository{edge}",))
+            continue
+        yield _prove(case, repo, commit)
+
+
+def _prove(case: Case, repo: Repo, commit: str) -> Proof:
+    stale: list[str] = []
+    unproved = elsewhere = 0
+    for path in case.paths:
+        # `atBase: false` marks a file that the change adds: base is not expected to have it.
+        if not path.extra.get("atBase", True) or repo.objects.at(commit, path.path) is not None:
+            continue
+        if PathSource.REVIEW_MERGE_DIFF in path.sources and path.extra.get("changeType") not in _MAY_BE_NEW:
+            stale.append(f"{path.path} is not in commit {commit[:12]}")
+        else:
+            elsewhere += 1
+    for item in case.ranges:
+        golden = RangeSource.GOLDEN_DIFF in item.sources
+        problem = why_range_is_wrong(item, repo, commit)
+        if problem and golden:
+            stale.append(problem)
+        elif problem:
+            elsewhere += 1
+        elif golden and item.text_hash is None:
+            unproved += 1
+    # A person approved the row in spite of the problems named there; it counts apart from proved and stale rows.
+    note = case.metadata.get("baseOverride") or case.extra.get("baseOverride")
+    overridden = "; ".join(map(str, note.get("problems", ()))) or "approved by hand" if isinstance(note, dict) else ""
+    return Proof(
+        case.id, tuple(dict.fromkeys(stale)), overridden=overridden, unproved_ranges=unproved, not_at_base=elsewhere
+    )
+
+
+def why_range_is_wrong(item: LineRange, repo: Repo, commit: str) -> str | None:
+    """Say why a range is not what the commit holds; None where it is."""
+    where = f"{item.path}:{item.start}-{item.end}"
+    result = repo.objects.at(commit, item.path)
+    if result is None or result.kind != "blob":
+        return f"{where}: the file is not in commit {commit[:12]}"
+    if item.blob and not result.id.startswith(item.blob):
+        return f"{where}: the file is another one than it was (blob {result.id[:12]}, not {item.blob[:12]})"
+    lines = split_lines(repo.objects.read(result.id))
+    if item.end > len(lines):
+        return f"{where}: the file has only {len(lines)} lines"
+    if item.text_hash and text_hash(lines[item.start - 1 : item.end]) != item.text_hash:
+        return f"{where}: the text of these lines is another one"
+    return None

@@ -1,14 +1,8 @@
 """Run an extraction: coding-agent work and git history in, context cases out, in files and for the store.
 
 `run_extraction` is the loop every source shares: what the files in the folder already know is skipped, every case and
-every problem is counted, and nothing is written before all of it went well.
-
-Sessions of coding agents → context cases, in the same files and by the same rules as every other extraction.
-
-The door of this stage: flows → context cases, streamed.
-
-Completed tasks are cut into cases one flow at a time; sessions of coding agents give theirs at the end, because several may
-share a case.
+every problem is counted, and nothing is written before all of it went well. Completed tasks are cut into cases one flow at a
+time; sessions of coding agents give theirs at the end, because several may share a case.
 """
 
 from collections import Counter
@@ -24,7 +18,7 @@ from evergold.extract.agents.extraction import AgentRules, SessionCases, Session
 from evergold.extract.flow_cases import Rules, extract_flow
 from evergold.extract.golden import Extracted, SkippedItem, Wanted
 from evergold.extract.history import HistoryRules, Walk, history_cases
-from evergold.extract.prove import prove
+from evergold.extract.ranges import prove
 from evergold.formats.dataset_ab import read_cases
 from evergold.formats.dataset_pair import DatasetPair, RowOutcome, locked
 from evergold.model.case import Case

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, select, text, update
 from sqlalchemy.engine import RowMapping
 
 from evergold.conversation import conversation_of, text_of
-from evergold.conversation.notations import prints
+from evergold.conversation.message import prints
 from evergold.errors import Unavailable
 from evergold.model.case import Case, Context
 from evergold.model.conversation import Conversation

@@ -4,8 +4,8 @@ A client names commits, paths and flows; which database and which repository the
 decision alone.
 """
 
+from evergold.extract.flow_cases import evidence_of
 from evergold.extract.golden import split
-from evergold.extract.tools import evidence_of
 from evergold.model.case import CaseKind
 from evergold.model.flow import Evidence, FileAtCommit
 from evergold.model.review import CaseKey

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from evergold.extract.agents.boundaries import TRAILERS
 from evergold.extract.agents.extraction import AgentRules
+from evergold.extract.agents.session import TRAILERS
 from evergold.extract.flow_cases import Rules
 from evergold.extract.golden import DATASET
 from evergold.extract.history import HistoryRules

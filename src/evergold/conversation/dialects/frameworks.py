@@ -4,16 +4,17 @@ import ast
 from typing import Any, ClassVar
 
 from evergold.conversation.message import (
+    PRINTED_AS,
     Piece,
     call_of,
     call_piece,
     calls_in,
     data_url,
+    decode_json,
     image_piece,
     result_piece,
     text_piece,
 )
-from evergold.conversation.notations import PRINTED_AS, decode_json
 
 
 class OtelParts:

@@ -2,8 +2,16 @@
 
 from typing import Any
 
-from evergold.conversation.message import Piece, call_of, call_piece, data_url, image_piece, result_piece, text_piece
-from evergold.conversation.notations import as_text
+from evergold.conversation.message import (
+    Piece,
+    as_text,
+    call_of,
+    call_piece,
+    data_url,
+    image_piece,
+    result_piece,
+    text_piece,
+)
 
 
 class OpenAIChat:

@@ -18,12 +18,15 @@ from evergold.extract.agents.events import (
     Looked,
     Patch,
     Replacement,
+    bare_paths,
     envelope_in,
+    numbered_by_path,
+    numbered_of_one,
     read_envelope,
+    shown_by_path,
     text_lines,
 )
-from evergold.extract.agents.outputs import bare_paths, numbered_by_path, numbered_of_one, shown_by_path
-from evergold.extract.agents.shell_reads import shell_events
+from evergold.extract.agents.shell import shell_events
 from evergold.model.flow import Action
 
 TOOL_CALL = "tool_call."

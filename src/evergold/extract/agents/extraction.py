@@ -1,8 +1,8 @@
 """Sessions → cases. A case is a commit; several sessions may have worked on it, and then it has the looks of all of them.
 
 So sessions are read one at a time and only what they say about base commits is kept; the cases come at the end.
-
-Sessions of many repositories at once: each is read beside the repository it worked in, which the log names by its folder.
+Sessions of many repositories at once are each read beside the repository they worked in, which the log names by its
+folder.
 """
 
 from collections import Counter
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from evergold.errors import NotFound
-from evergold.extract.agents.boundaries import TRAILERS, Boundary, History, find_boundaries
-from evergold.extract.agents.drafts import BaseTree, DraftPart, PartReader
-from evergold.extract.agents.session import Session
+from evergold.extract.agents.lines import BaseTree, DraftPart, PartReader
+from evergold.extract.agents.session import TRAILERS, Boundary, History, Session, find_boundaries
 from evergold.extract.diff import FileDiff
+from evergold.extract.flow_cases import call_of
 from evergold.extract.golden import DATASET, Extracted, SkippedItem, Wanted
 from evergold.extract.history import HistoryRules, counted_files
 from evergold.extract.ranges import (
@@ -29,7 +29,6 @@ from evergold.extract.ranges import (
     spans_of,
     with_proof,
 )
-from evergold.extract.tools import call_of
 from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.faults import Rejected
 from evergold.model.flow import Flow

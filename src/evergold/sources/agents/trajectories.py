@@ -67,7 +67,7 @@ NOT_LOGS = (b'"resourceSpans"', b'"resource_spans"', b'"type":"trace"', b'"type"
 
 
 @dataclass
-class Run:
+class AgentRun:
     """One task of an agent: its messages in order, and the times at which those of the log came (None: not said).
 
     `by_turn`: each turn is a trace, unless whole tasks are asked for. `session` and `user` are those of an app's chat.
@@ -104,11 +104,11 @@ def reward_in(document: Any, depth: int = 0) -> float | None:
     return next((reward for reward in inner if reward is not None), None)
 
 
-def atif_run(document: dict[str, Any]) -> Run:
+def atif_run(document: dict[str, Any]) -> AgentRun:
     """A trajectory in Harbor's interchange format."""
     agent = document.get("agent") if isinstance(document.get("agent"), dict) else {}
     assert isinstance(agent, dict)
-    run = Run(_text(document.get("session_id") or document.get("trajectory_id")), str(agent.get("name") or "atif"))
+    run = AgentRun(_text(document.get("session_id") or document.get("trajectory_id")), str(agent.get("name") or "atif"))
     run.model, run.reward = _text(agent.get("model_name")), reward_in(document)
     run.tools = tools_in(agent.get("tool_definitions"))
     for step in _objects(document.get("steps")):
@@ -147,9 +147,9 @@ def _parts(message: Message) -> list[Any]:
     return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
 
 
-def claude_code_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
+def claude_code_runs(events: Iterable[dict[str, Any]]) -> list[AgentRun]:
     """Sessions of Claude Code. A reply is written one block a line; lines that share a message's id are one message."""
-    runs: dict[str, Run] = {}
+    runs: dict[str, AgentRun] = {}
     seen: set[str] = set()
     last_id: dict[str, Any] = {}
     for event in events:
@@ -158,7 +158,7 @@ def claude_code_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
         if unwanted or not isinstance(message, dict) or str(event.get("uuid")) in seen:
             continue
         seen.add(str(event.get("uuid")))
-        run = runs.setdefault(session, Run(session or None, "claude-code"))
+        run = runs.setdefault(session, AgentRun(session or None, "claude-code"))
         run.model = run.model or _text(message.get("model"))
         messages = messages_in([{"role": event["type"], "content": message.get("content")}], "input")
         ident = message.get("id")
@@ -184,9 +184,9 @@ def _extend(message: Message, more: Message) -> None:
         message["extra"] = message.get("extra", {}) | more["extra"]
 
 
-def codex_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
+def codex_runs(events: Iterable[dict[str, Any]]) -> list[AgentRun]:
     """A session of Codex CLI: items of the Responses API, wrapped in newer logs, bare in older ones."""
-    run = Run(None, "codex")
+    run = AgentRun(None, "codex")
     items: list[dict[str, Any]] = []
     for event in events:
         payload = event.get("payload")
@@ -210,9 +210,9 @@ def codex_runs(events: Iterable[dict[str, Any]]) -> list[Run]:
     return [run]
 
 
-def openhands_run(document: dict[str, Any]) -> Run:
+def openhands_run(document: dict[str, Any]) -> AgentRun:
     """A run of OpenHands: its events, or a line of its evaluation's output, which has them as `history`."""
-    run = Run(_text(document.get("instance_id") or document.get("id")), "openhands", reward=reward_in(document))
+    run = AgentRun(_text(document.get("instance_id") or document.get("id")), "openhands", reward=reward_in(document))
     listed = document.get("history") or document.get("events")
     for event in listed if isinstance(listed, list) else ():
         for one in _objects(event if isinstance(event, list) else [event]):
@@ -265,12 +265,12 @@ def _openhands_result(event: dict[str, Any], details: dict[str, Any]) -> list[Me
     return [result_piece(event.get("content"), ident, details.get("function_name"), failed=failed).value]
 
 
-def chat_run(document: dict[str, Any], agent: str) -> Run:
+def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
     """A run whose log is a list of chat messages: SWE-agent, mini-swe-agent, tau-bench and their like."""
     ident = next((document[key] for key in ("instance_id", "id", "task_id") if document.get(key) is not None), None)
     if ident is not None and document.get("trial") is not None:
         ident = f"{ident}-{document['trial']}"
-    run = Run(_text(ident), agent, reward=reward_in(document), tools=tools_in(document.get("tools")))
+    run = AgentRun(_text(ident), agent, reward=reward_in(document), tools=tools_in(document.get("tools")))
     lists = ("history", *CHATS) if agent == "swe-agent" else CHATS
     for key in lists:
         if isinstance(listed := document.get(key), list) and (messages := messages_in(listed, "input")):
@@ -305,10 +305,10 @@ def is_conversation(document: Any) -> bool:
     return isinstance(document, dict) and not OTHERS & document.keys() and bool(_list_messages(document))
 
 
-def conversation_run(document: dict[str, Any]) -> Run:
+def conversation_run(document: dict[str, Any]) -> AgentRun:
     """A conversation, to be read turn by turn: each answer is a trace of the session."""
     session = _first(document, SESSIONS)
-    run = Run(session, "chat", session=session, user=_first(document, USERS), by_turn=True)
+    run = AgentRun(session, "chat", session=session, user=_first(document, USERS), by_turn=True)
     run.model, run.tools = _first(document, ("model",)), tools_in(document.get("tools"))
     listed = _list_messages(document)
     moments = list(_moments(document, listed))
@@ -384,7 +384,7 @@ class AgentLogs:
                 yield Rejected.of(problem, name, Trace)
 
 
-def _runs(objects: list[tuple[str, dict[str, Any]]]) -> Iterator[Run]:
+def _runs(objects: list[tuple[str, dict[str, Any]]]) -> Iterator[AgentRun]:
     events = [document for _, document in objects]
     if not events:
         return
@@ -398,7 +398,7 @@ def _runs(objects: list[tuple[str, dict[str, Any]]]) -> Iterator[Run]:
         yield from (_run(document) for document in events)
 
 
-def _run(document: dict[str, Any]) -> Run:
+def _run(document: dict[str, Any]) -> AgentRun:
     if isinstance(document.get("steps"), list):
         return atif_run(document)
     if is_conversation(document):
@@ -421,7 +421,7 @@ def _is_openhands_event(event: dict[str, Any]) -> bool:
     return "source" in event and ("llm_message" in event or "action" in event or "observation" in event)
 
 
-def _traces(run: Run, unit: str, where: str) -> Iterator[Trace]:
+def _traces(run: AgentRun, unit: str, where: str) -> Iterator[Trace]:
     # Without an id of its own, file name and first messages name a run: reading the file again gives the same traces.
     ident = run.id or content_hash([where.rpartition("/")[2], run.messages[:3]]).removeprefix("sha256:")[:32]
     name = f"{run.agent}:{ident}"
@@ -436,7 +436,7 @@ def _traces(run: Run, unit: str, where: str) -> Iterator[Trace]:
         yield _trace(run, f"{name}:{number}", session, start, end)
 
 
-def _trace(run: Run, ident: str, session: str, start: int, end: int) -> Trace:
+def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Trace:
     """A part of a run as a trace. A turn holds its own messages; those before it are its session's."""
     messages = run.messages[start:end]
     answer = next((text for m in reversed(messages) if m["role"] == "assistant" and (text := text_of(m))), None)

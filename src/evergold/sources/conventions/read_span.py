@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from evergold.conversation.notations import unflatten
+from evergold.conversation.message import unflatten
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.sources.conventions.messages import INPUT, OUTPUT, as_json, input_text, output_text, parse_json
 from evergold.sources.conventions.names import (

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evergold.conversation.notations import unflatten
+from evergold.conversation.message import unflatten
 from evergold.sources.conventions.messages import is_numbered
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
