@@ -74,6 +74,18 @@ def test_a_preview_says_what_saving_does_and_changes_nothing(ws: Workspace, prop
             assert kept.get(each.reason, 0) == each.then or each.then == 0
 
 
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_rules_that_are_saved_while_curation_waits_for_the_database_judge_the_traces(
+    ws: Workspace, by_hand: bool
+) -> None:
+    began_before = ws.live.curation
+    ws.rules.save(NewRules(rules=rules(), base=0), "ana")
+    changes = began_before.drain() if by_hand else began_before.step()[1]
+    assert (changes.total, ws.live.waiting(), golden(ws)) == (0, 5, 0)
+    ws.live.step(limit=10)
+    assert (ws.live.waiting(), golden(ws)) == (0, 4)
+
+
 def test_turning_the_checks_on_makes_plain_traces_golden_and_going_back_takes_them_away(ws: Workspace) -> None:
     began = ws.rules.view()
     assert (began.number, began.rules.checks_on, golden(ws)) == (0, False, 0)

@@ -64,6 +64,8 @@ from evergold.store.curation import (
 from evergold.store.curation_tags import changed_entries, put_tags
 from evergold.store.leases import now_and_later
 from evergold.store.portions import Portion
+from evergold.store.queues import enqueue
+from evergold.store.rules import newest_number
 from evergold.store.traces import get_trace
 from evergold.store.verdict_sql import Scope
 from evergold.store.workspace_facts import count
@@ -176,14 +178,16 @@ class QueuedCuration:
         policies: Sequence[Policy],
         detector: Detector | None,
         *,
-        in_force: bool = True,
+        rules: int | None = 0,
         checks: Checks | None = None,
     ) -> None:
+        """`rules` is the number of the change of the rules that the policies follow; None: they are not in force."""
         self._store = store
         self.policies = tuple(policies)
         self._detector = detector
         self._detector_name = getattr(detector, "name", type(detector).__name__) if detector is not None else ""
-        self._in_force = in_force
+        self._in_force = rules is not None
+        self._rules = rules
         self._checks = checks
         self._choices = DayChoices()
         self._freed = False  # whether traces that dead processes held were given back
@@ -231,7 +235,8 @@ class QueuedCuration:
     def drain(self, until: float = inf) -> Changes:
         """Curate everything that waits, as far as that goes before a moment of the monotonic clock.
 
-        Traces that come without end meanwhile, to a server beside this process, are left to the next curation.
+        Traces that come without end meanwhile, to a server beside this process, are left to the next curation, and so is
+        everything as soon as the rules are changed.
         """
         total, portion, after = Changes(), Portion(BATCH), ""
         self._counted.clear()
@@ -269,7 +274,11 @@ class QueuedCuration:
             return False
         self._store.db.write(free_lent)
         with self._store.db.read() as connection:
-            return is_queued_before(connection, began)
+            return not self.is_outdated(connection) and is_queued_before(connection, began)
+
+    def is_outdated(self, connection: Connection) -> bool:
+        """Whether the rules were changed since those that these policies follow."""
+        return self._rules is not None and newest_number(connection) != self._rules
 
     def trace(self, trace_id: str) -> Changes:
         """Curate one trace now, whether or not it waits."""
@@ -302,6 +311,10 @@ class QueuedCuration:
     ) -> tuple[Sequence[str], Changes]:
         """Curate the traces that `take` gives; without `choose`, the days they change are chosen later."""
         waiting = self._at_hand = take(connection)
+        # Looked at after traces were taken: rules that were saved meanwhile queued them, for a curation that follows those.
+        if self.is_outdated(connection):
+            enqueue(connection, waiting)
+            return (), Changes()
         if not waiting:
             return waiting, self._put_off(connection) if choose and self._in_force else Changes()
         if self._detector is not None:
@@ -353,6 +366,8 @@ class QueuedCuration:
     def _put_off(self, connection: Connection, now: bool = False) -> Changes:
         """Choose the candidates of days whose choice was put off, if it is time, or `now`."""
         total = Changes()
+        if self.is_outdated(connection):
+            return total
         for policy in self.policies:
             if self.scope_of(policy).limited and due_days(connection, policy):
                 exchanged, days = self._choices.choose(connection, policy, (), now=now)

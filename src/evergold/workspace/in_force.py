@@ -44,8 +44,8 @@ class InForce:
     def under(self, chosen: Sequence[Policy]) -> Curation:
         """These policies instead of those in force, for which what waits goes on waiting."""
         # A trial of other policies must not take traces out of the queue of those in force.
-        in_force = set(self.policies) <= set(chosen)
-        return Curation(self._store, chosen, self._detector, in_force=in_force, checks=self.checks.stage)
+        rules = self.number if set(self.policies) <= set(chosen) else None
+        return Curation(self._store, chosen, self._detector, rules=rules, checks=self.checks.stage)
 
 
 def read_in_force(store: Store, settings: Settings) -> InForce:

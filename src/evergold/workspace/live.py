@@ -124,8 +124,11 @@ class Live:
         if not self._curating.acquire(timeout=min(seconds, threading.TIMEOUT_MAX)):
             return Changes()  # another caller has been at it for as long
         try:
-            self.checks.queue_missing(until)
-            changes = self.curation.drain(until)
+            changes, in_force = Changes(), None
+            while in_force is not self.in_force:  # rules that are changed meanwhile judge what is left
+                in_force = self.in_force
+                in_force.checks.queue_missing(until)
+                changes.add(in_force.curation.drain(until))
             self.fill_contents(until=until)
             return changes
         finally:

@@ -1,6 +1,7 @@
 """The overview for the first page, remembered for a while: ten open browsers cost one look at the tables.
 
-How long depends on what the look cost, so that over a huge store the page grows older rather than the server slower.
+How long depends on what the look cost, so that over a huge store the page grows older rather than the server slower,
+but never older than half a minute.
 """
 
 import threading
@@ -16,7 +17,7 @@ from evergold.store.overview import Bucket, Facets, Overview, facets_of, overvie
 from evergold.store.values import stamp
 from evergold.workspace.kept_out import KeptOut
 from evergold.workspace.live import Live
-from evergold.workspace.traffic import Traffic, TrafficWatch, start_of
+from evergold.workspace.traffic import LONGEST_REST, Traffic, TrafficWatch, start_of
 
 T = TypeVar("T")
 
@@ -56,7 +57,8 @@ class _Remembered(Generic[T]):
             if held is None or began >= good_until:
                 held = look(period)
                 done = time.monotonic()
-                self._held[period] = (done + max(FRESH_SECONDS, REST_FOR_WORK * (done - began)), held)
+                rest = min(REST_FOR_WORK * (done - began), LONGEST_REST)
+                self._held[period] = (done + max(FRESH_SECONDS, rest), held)
             return held
 
 
