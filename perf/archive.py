@@ -21,7 +21,7 @@ from typing import Any
 import pyarrow
 
 from evergold.settings import Settings
-from evergold.store.text_index.words import learn_words
+from evergold.store.text_index import learn_words
 from evergold.workspace import Workspace
 from perf.faults.postgres import own_database
 from perf.postgres_intake import postgres_seconds

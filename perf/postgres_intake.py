@@ -36,7 +36,7 @@ from evergold.ingest.write_spans import SpansWritten
 from evergold.machine import share_heaps
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store.engines import SESSIONS
+from evergold.store.database.engines import SESSIONS
 from evergold.workspace import Workspace
 from perf.faults.postgres import NAME, own_database
 from perf.otlp_floor import span_rows

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from evergold.model.case import Case, Provenance
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from perf.measuring import print_figure
 

@@ -18,7 +18,8 @@ from hypothesis import settings as hypothesis_settings
 from sqlalchemy import Connection, create_engine, text
 
 from evergold.settings import Settings
-from evergold.store import Store, migrate
+from evergold.store import Store
+from evergold.store.database import migrate
 from tests.patience import PATIENCE
 
 # Most tests are about scores they give themselves; those about checks turn them on.

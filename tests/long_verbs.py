@@ -15,7 +15,7 @@ from evergold.extract.run import HistoryQuery
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from evergold.workspace.flows import Destination, SessionQuery
 from evergold.workspace.rag import build_rag

@@ -8,7 +8,7 @@ from evergold.model.case import Case, CaseKind, LineRange, RankedPath, ReviewSta
 from evergold.model.run import Measurement, MeasurementState, Usage
 from evergold.model.trace import Score
 from evergold.model.values import content_hash, unit_interval
-from evergold.store.attempts import total_usage
+from evergold.store.run.attempts import total_usage
 
 
 def test_a_verdict_makes_no_new_identity() -> None:

@@ -22,7 +22,7 @@ from evergold.machine import usable_cores
 from evergold.model.run import RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.spread import SMALL_BYTES, Workers, in_order, jobs_for, open_cluster, spread_processes
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from evergold.workspace.flows import Destination
 from tests.builders import a_case

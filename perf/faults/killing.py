@@ -18,7 +18,13 @@ from evergold.settings import Settings
 from evergold.workspace import Workspace
 
 LOADED = [
-    *("perf.faults.killing", "evergold.api.app", "evergold.store.migrate", "alembic.command", "evergold.pytest_plugin"),
+    *(
+        "perf.faults.killing",
+        "evergold.api.app",
+        "evergold.store.database.migrate",
+        "alembic.command",
+        "evergold.pytest_plugin",
+    ),
     *(
         f"evergold.cli.{verb}"
         for verb in ("ingest", "curate", "build", "extract", "import_", "run", "generate", "export")

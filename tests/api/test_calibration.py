@@ -10,7 +10,7 @@ from evergold.api.app import create_app
 from evergold.model.case import EntryType
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
-from evergold.store.case_writes import Author, put_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace import Workspace
 from tests.builders import a_case
 

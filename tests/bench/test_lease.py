@@ -9,7 +9,7 @@ from evergold import holders
 from evergold.bench.runner import is_alive, is_dead, new_owner
 from evergold.model.run import RunSpec, RunStatus
 from evergold.settings import Settings
-from evergold.store.runs import RunStore
+from evergold.store.run.runs import RunStore
 from evergold.workspace import Workspace
 from tests.builders import a_case
 

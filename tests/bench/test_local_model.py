@@ -10,7 +10,7 @@ import pytest
 
 from evergold.model.run import MeasurementState, OnUnrecorded, Replay, RunSpec, RunStatus
 from evergold.settings import Settings
-from evergold.store.case_writes import Author, put_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace import Workspace
 from tests.patience import PATIENCE
 from tests.replays import flight_case

@@ -17,8 +17,8 @@ from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, MeasurementState, Run, RunSpec, RunStatus, Usage
 from evergold.model.tool_calls import ToolCall
 from evergold.store import Store
-from evergold.store.attempts import AttemptStore
-from evergold.store.runs import RunStore
+from evergold.store.run.attempts import AttemptStore
+from evergold.store.run.runs import RunStore
 from tests.builders import a_case
 from tests.patience import PATIENCE
 

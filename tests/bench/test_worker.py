@@ -12,8 +12,8 @@ from evergold.bench.runner import MOST_TAKES, new_owner
 from evergold.bench.supervise import RunWorker
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus
 from evergold.store import Store
-from evergold.store.attempts import AttemptStore
-from evergold.store.runs import RunStore
+from evergold.store.run.attempts import AttemptStore
+from evergold.store.run.runs import RunStore
 from tests.bench.test_lease import PRINT_OWNER
 from tests.builders import a_case
 from tests.patience import PATIENCE

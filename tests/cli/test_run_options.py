@@ -35,7 +35,7 @@ from evergold.model.generation import GenerationReport, Skipped
 from evergold.model.operations import DatabaseStatus
 from evergold.model.run import Measurement, Replay, Run, RunSpec, RunStatus, Usage
 from evergold.model.trace import Span, Trace, TraceStatus
-from evergold.store.curation import Changes
+from evergold.store.verdict.curation import Changes
 from tests.builders import a_case, an_attempt
 
 BEGAN = datetime(2026, 1, 2, tzinfo=UTC)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from evergold.conversation import conversation_of, text_of
 from evergold.conversation.message import decode_json
 from evergold.settings import Settings
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 
 RECORDED = Path(__file__).parent / "recorded"

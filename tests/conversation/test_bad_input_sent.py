@@ -13,7 +13,7 @@ from evergold.conversation import conversation_of
 from evergold.model.conversation import Conversation
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.otlp import a_span, json_body, protobuf_body
 

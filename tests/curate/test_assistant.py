@@ -15,7 +15,7 @@ from evergold.model.policy import Tier
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
 from evergold.model.trace import DETECTED_KEY
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
 from tests.api.serving import calling, served
 from tests.assistant import FOLDER, Agreement, agreement, read_turns

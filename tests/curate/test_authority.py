@@ -11,7 +11,7 @@ from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
 from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict
 from evergold.model.trace import ScoreLine, ScoreSource
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 

@@ -14,8 +14,8 @@ from evergold.curate.queued import NotCurated
 from evergold.model.policy import Policy
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store.cases import CaseFilter
-from evergold.store.curation import Changes, set_aside
+from evergold.store.case.cases import CaseFilter
+from evergold.store.verdict.curation import Changes, set_aside
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 from tests.patience import PATIENCE

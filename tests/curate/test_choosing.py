@@ -8,8 +8,8 @@ from sqlalchemy import text
 
 from evergold.curate import queued as choosing
 from evergold.settings import Settings
-from evergold.store.candidates import due_days
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
+from evergold.store.verdict.candidates import due_days
 from evergold.workspace import Workspace
 from tests.builders import a_trace
 from tests.conversation.recorded_exchanges import RECORDED

@@ -12,7 +12,7 @@ from evergold.model.case import Case, EntryType
 from evergold.model.remark import admits
 from evergold.model.trace import Correction, CorrectionKind, Span, Trace
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
 from tests.builders import a_trace
 

@@ -12,8 +12,8 @@ from evergold.model.case import Case
 from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store.cases import CaseFilter
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.case.cases import CaseFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 from tests.otlp import a_span, an_llm_span, protobuf_body

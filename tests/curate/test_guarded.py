@@ -9,7 +9,7 @@ from evergold import plugins
 from evergold.curate.live import Curation
 from evergold.model.trace import Trace
 from evergold.settings import Settings
-from evergold.store.workspace_facts import counted
+from evergold.store.facts import counted
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 

@@ -12,7 +12,7 @@ from evergold.model.policy import CurationRules, Limit, NewRules, Policy
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
 from evergold.model.trace import Reaction, ScoreLine, ScoreSource, Trace
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 

@@ -15,11 +15,11 @@ from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Policy, Sampling, Thresholds
 from evergold.model.trace import Correction, Reaction, ScoreLine, ScoreSource, Trace
 from evergold.settings import Settings
-from evergold.store.case_writes import Author
-from evergold.store.cases import CaseFilter
-from evergold.store.retention import PruneKey, prune_batch
+from evergold.store.case.cases import CaseFilter
+from evergold.store.case.writes import Author
 from evergold.store.schema import metadata
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace.filter import TraceFilter
+from evergold.store.trace.retention import PruneKey, prune_batch
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 

@@ -19,8 +19,8 @@ from evergold.model.run import RunSpec
 from evergold.model.trace import Correction
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store import case_content
-from evergold.store.cases import CaseFilter
+from evergold.store.case import content as case_content
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.builders import a_case, a_trace
 from tests.curate.test_growing_traces import a_call, the_tool
@@ -272,7 +272,7 @@ def test_a_trace_that_cannot_be_read_leaves_a_case_that_says_so(ws: Workspace, m
 
     ws.intake.accept([a_chat()])
     with monkeypatch.context() as patched:
-        patched.setattr("evergold.store.case_content.conversation_of", fails)
+        patched.setattr("evergold.store.case.content.conversation_of", fails)
         ws.live.curate()
     (case,) = cases_of(ws)
     assert case.extra == {"problems": ["its conversation could not be read: RecursionError"]} and not case.messages

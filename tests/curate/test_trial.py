@@ -10,7 +10,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter, iterate_cases
+from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 

@@ -10,7 +10,7 @@ from evergold.model.case import Case, EntryType, Origin
 from evergold.model.trace import Correction
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.builders import a_model_call, a_score, a_trace
 from tests.otlp import an_llm_span, protobuf_body

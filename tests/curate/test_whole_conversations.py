@@ -9,7 +9,7 @@ import pytest
 from evergold import plugins
 from evergold.model.case import EntryType
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.curate.conversations import FIRST_NS, SECOND, SKIPPED, WAYS, Recorded, case_of, changed_by, losses, send
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
 from evergold.model.trace import ScoreLine, ScoreSource
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.api.serving import served
 from tests.builders import a_score, a_trace

@@ -8,7 +8,7 @@ import pytest
 
 from evergold.errors import EvergoldError
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from perf.faults.postgres import filled, small_disk
 from tests.builders import a_case, a_trace

@@ -9,7 +9,7 @@ from collections import Counter
 from pathlib import Path
 
 from evergold.settings import Settings
-from evergold.store.case_writes import Author, put_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace import Workspace
 from tests.replays import long_case
 

@@ -17,7 +17,7 @@ import pytest
 
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.runs import RunStore
+from evergold.store.run.runs import RunStore
 from tests.openai_server import Body, Reply, ScriptedServer, serving
 
 TASKS = 200

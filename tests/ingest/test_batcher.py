@@ -16,7 +16,7 @@ from evergold.ingest.summarise import summarise_spans
 from evergold.ingest.write_spans import SpansWritten
 from evergold.settings import Settings
 from evergold.store.rows import SpanRow
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.patience import PATIENCE
 

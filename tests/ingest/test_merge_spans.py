@@ -10,7 +10,7 @@ from evergold.model.case import Case
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store import Store
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.otlp import TRACE, an_llm_span, protobuf_body, span_id
 

@@ -19,8 +19,9 @@ from evergold.ingest.write_spans import SpansWritten
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store import db as store_db
-from evergold.store import engines, watch
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.database import engines
+from evergold.store.database import engines as watch
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.otlp import a_span, protobuf_body
 from tests.patience import PATIENCE

@@ -12,9 +12,9 @@ from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store import Store
 from evergold.store.compact.recent_spans import RecentSpans
-from evergold.store.retention import erase_user, prune_batch
 from evergold.store.schema import spans as spans_table
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace.filter import TraceFilter
+from evergold.store.trace.retention import erase_user, prune_batch
 from evergold.workspace import Workspace
 from tests.otlp import NOON, an_llm_span, protobuf_body
 

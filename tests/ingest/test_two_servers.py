@@ -16,8 +16,8 @@ from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.model.trace import ScoreLine
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store import archive, retention
-from evergold.store.workspace_facts import put_fact
+from evergold.store.facts import put_fact
+from evergold.store.trace import archive, retention
 from evergold.workspace import Workspace, archives
 from tests.builders import a_case
 from tests.otlp import TRACE, a_span, an_llm_span, protobuf_body

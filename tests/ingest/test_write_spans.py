@@ -17,7 +17,7 @@ from evergold.sources.spans import Wire
 from evergold.store import Store
 from evergold.store.schema import curation_queue
 from evergold.store.schema import spans as spans_table
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.otlp import TRACE, a_span, an_llm_span, json_body, protobuf_body, span_id
 

@@ -10,7 +10,7 @@ from evergold.model.case import Case, CaseStatus, ReviewState
 from evergold.model.review import CaseKey, Decision, Edit, QueueQuery, ReviewVerdict, SavedView, Standing, VersionedKey
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.case_writes import Author, put_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace.review import Review
 from tests.builders import a_case
 

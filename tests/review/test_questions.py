@@ -16,8 +16,8 @@ from evergold.review.questions import read_questionnaire
 from evergold.settings import Settings
 from evergold.stats.agreement import interval_alpha
 from evergold.store import Store
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace.cases import Cases
 from evergold.workspace.review import Review
 from tests.builders import a_case

@@ -14,7 +14,7 @@ import pytest
 import evergold
 from evergold.sdk import Client
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 
 

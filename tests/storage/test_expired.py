@@ -12,8 +12,8 @@ import pytest
 from evergold.errors import Unavailable
 from evergold.settings import Settings
 from evergold.storage import location, matching
-from evergold.store.cases import CaseFilter
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.case.cases import CaseFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_case, a_trace
 from tests.storage.conftest import BUCKET, point_at, stored

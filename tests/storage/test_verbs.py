@@ -11,7 +11,7 @@ from evergold.errors import Conflict
 from evergold.formats.dataset_pair import DatasetPair, locked
 from evergold.settings import Settings
 from evergold.storage import location, matching
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.build.rag_builders import an_offline_record
 from tests.builders import a_case

@@ -4,8 +4,6 @@ from sqlalchemy import Connection
 
 from evergold.model.operations import AlertEvent, AlertKind, DeliveryStatus, Reading
 from evergold.store import Store
-from evergold.store.alert_deliveries import postpone_delivery, queue_delivery, settle_delivery, take_delivery
-from evergold.store.alert_readings import keep_sizes, largest_since, last_received, scored_since, sizes_now
 from evergold.store.alerts import (
     KEPT,
     alert_by_id,
@@ -15,10 +13,19 @@ from evergold.store.alerts import (
     close_unknown,
     due_reminders,
     forget_old,
+    keep_sizes,
+    largest_since,
+    last_received,
     looked_at,
     open_alert,
+    postpone_delivery,
+    queue_delivery,
+    scored_since,
+    settle_delivery,
+    sizes_now,
+    take_delivery,
 )
-from evergold.store.case_writes import Author, put_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.store.traces import put_traces
 from tests.builders import a_case, a_score, a_trace
 

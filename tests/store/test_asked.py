@@ -8,8 +8,7 @@ from evergold.model.case import Answer, Case, EntryType
 from evergold.model.run import Run, RunSpec
 from evergold.model.tool_calls import ExpectedTool
 from evergold.store import Store
-from evergold.store.asked import asked
-from evergold.store.runs import RunStore
+from evergold.store.run.runs import RunStore, asked
 from tests.builders import a_case
 
 REMARK = a_case("c", input="Since when?", output="April.", expected="no, later", entry_type=EntryType.CORRECTION)

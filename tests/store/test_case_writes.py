@@ -6,8 +6,8 @@ import pytest
 
 from evergold.model.case import Case, ReviewState
 from evergold.store import Store
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import get_case
+from evergold.store.case.cases import get_case
+from evergold.store.case.writes import Author, put_cases
 
 HELD = Case(id="c", input="Where?", output="In Lima.").validated()
 MACHINE = Author(who="policy p", action="changed", why="")

@@ -9,8 +9,8 @@ from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case, CaseKind, Context, LineRange, Provenance, RankedPath
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.store import Store
-from evergold.store.case_writes import Author, put_cases, revise_case
-from evergold.store.cases import CaseFilter, count_cases, get_case, iterate_cases, page_of_cases, revisions_of
+from evergold.store.case.cases import CaseFilter, count_cases, get_case, iterate_cases, page_of_cases, revisions_of
+from evergold.store.case.writes import Author, put_cases, revise_case
 from evergold.store.traces import put_traces
 from tests.builders import a_case, a_trace
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 from evergold.model.case import Case, Provenance
 from evergold.model.run import Run, RunSpec
 from evergold.store import Store
-from evergold.store.attempts import AttemptStore
-from evergold.store.runs import RunStore
+from evergold.store.run.attempts import AttemptStore
+from evergold.store.run.runs import RunStore
 from tests.builders import a_case
 
 

@@ -2,8 +2,8 @@
 
 from evergold.model.trace import Correction
 from evergold.store import Store
-from evergold.store.corrections import put_correction_cases
 from evergold.store.traces import put_correction, put_traces
+from evergold.store.verdict.corrections import put_correction_cases
 from tests.builders import a_trace
 
 

@@ -15,10 +15,10 @@ from evergold.model.case import Case, CaseStatus
 from evergold.model.policy import Eligibility, JudgeRole, Policy, Sampling, Thresholds, Tier
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
 from evergold.store import Store
-from evergold.store.cases import CaseFilter, Revision, iterate_cases, revisions_of
-from evergold.store.curation import Changes, curate_range, curate_traces, preview, ranges, take_queued
+from evergold.store.case.cases import CaseFilter, Revision, iterate_cases, revisions_of
 from evergold.store.scores import put_scores, scores_of
 from evergold.store.traces import put_correction, put_traces
+from evergold.store.verdict.curation import Changes, curate_range, curate_traces, preview, ranges, take_queued
 from tests.builders import a_score, a_trace
 
 VALUES = [0.0, 0.1, math.nextafter(0.3, 0), 0.3, 0.5, math.nextafter(0.8, 0), 0.8, 0.95, 1.0]

@@ -8,7 +8,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError, Programm
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from evergold.errors import BadInput, EvergoldError, Unavailable
-from evergold.store.failures import explained, explanation, shown
+from evergold.store.database.failures import explained, explanation, shown
 
 SQLITE, POSTGRES = "sqlite:////tmp/a.db", "postgresql+psycopg://jo:pa55@db/x"
 

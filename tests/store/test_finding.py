@@ -15,13 +15,11 @@ from evergold.model.case import Provenance
 from evergold.model.case_actions import ListPage, ListView
 from evergold.model.trace import Retagging, Score, Trace, TraceStatus
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter, CaseOrder
+from evergold.store.case.cases import CaseFilter, CaseOrder
 from evergold.store.schema import traces as trace_table
-from evergold.store.search import SearchTerms, is_common, matches
-from evergold.store.text_index.grams import RUN, pairs_of
-from evergold.store.text_index.parts import learn_parts
-from evergold.store.trace_choice import chosen
-from evergold.store.trace_filter import TraceFilter, TraceOrder, score_condition, scored
+from evergold.store.text_index import RUN, learn_parts, pairs_of
+from evergold.store.trace.filter import TraceFilter, TraceOrder, chosen, score_condition, scored
+from evergold.store.trace.search import SearchTerms, is_common, matches
 from evergold.workspace import Workspace
 from tests.builders import a_case
 
@@ -103,8 +101,8 @@ def test_hits_of_a_common_word_are_in_order_of_time_whenever_they_came(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, moved: int
 ) -> None:
     """Few and windows are small here, so that every way of reading hits is taken."""
-    monkeypatch.setattr("evergold.store.trace_choice.FEW", 2)
-    monkeypatch.setattr("evergold.store.trace_choice.WINDOW", 6)
+    monkeypatch.setattr("evergold.store.trace.filter.FEW", 2)
+    monkeypatch.setattr("evergold.store.trace.filter.WINDOW", 6)
     made = traces(40)
     came = made[moved:] + made[:moved]
     workspace.intake.accept([*came[::2], *came[1::2]] if moved == 5 else came)
@@ -120,7 +118,7 @@ def test_hits_of_a_common_word_are_in_order_of_time_whenever_they_came(
 def test_words_that_postgresql_has_figures_of_are_found_like_others(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evergold.store.search.COMMON_HITS", 0)
+    monkeypatch.setattr("evergold.store.trace.search.COMMON_HITS", 0)
     made = traces(40)
     workspace.intake.accept(made)
     workspace.store.db.write(lambda connection: connection.exec_driver_sql("ANALYZE"))
@@ -134,7 +132,7 @@ def test_words_that_postgresql_has_figures_of_are_found_like_others(
 
 
 def test_facets_say_when_they_count_the_newest_alone(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evergold.store.trace_facets.EXACT_TO", 6)
+    monkeypatch.setattr("evergold.store.trace.pages.EXACT_TO", 6)
     workspace.intake.accept(traces(7))
     facets = workspace.intake.facets(TraceFilter())
     assert (facets.total, facets.exact, sum(one.count for one in facets.names)) == (6, False, 6)
@@ -302,7 +300,7 @@ def test_cases_are_narrowed_ordered_and_counted(workspace: Workspace) -> None:
 def test_cases_are_found_by_any_part_of_a_text_learnt_or_not(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evergold.store.text_index.parts.AT_ONCE", 2)
+    monkeypatch.setattr("evergold.store.text_index.PART_AT_ONCE", 2)
     texts = {
         "a": 'Cancel the "Basic" plan',
         "b": "I want 取消订阅服务",

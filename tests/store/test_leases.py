@@ -11,15 +11,15 @@ from evergold.model.review import QueueQuery
 from evergold.model.run import Run, RunSpec
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.archive import read_records
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.curation import free_lent, lend_queued, set_aside, take_lent, take_queued
-from evergold.store.leases import drop_lease, leased, take_lease
-from evergold.store.operations import backlog_of
+from evergold.store.case.writes import Author, put_cases
+from evergold.store.database.operations import backlog_of
+from evergold.store.facts import drop_lease, leased, take_lease
 from evergold.store.queues import enqueue
-from evergold.store.runs import RunStore
+from evergold.store.run.runs import RunStore
+from evergold.store.trace.archive import read_records
 from evergold.store.traces import put_traces
 from evergold.store.values import loads
+from evergold.store.verdict.curation import free_lent, lend_queued, set_aside, take_lent, take_queued
 from evergold.workspace.review import Review
 from tests.builders import a_case, a_trace
 from tests.clocks import clock_off_by

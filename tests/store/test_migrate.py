@@ -19,7 +19,8 @@ from sqlalchemy import Connection, create_engine, inspect, text
 
 from evergold.errors import Refused, Unavailable
 from evergold.settings import Settings
-from evergold.store import Store, migrate
+from evergold.store import Store
+from evergold.store.database import migrate
 from evergold.store.db import Database
 from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
 from evergold.store.schema import metadata

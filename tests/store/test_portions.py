@@ -11,8 +11,8 @@ from evergold import Workspace
 from evergold.model.case import Case
 from evergold.model.trace import Score, Trace
 from evergold.settings import Settings
-from evergold.store import portions
-from evergold.store.portions import FEW, Portion
+from evergold.store import facts as portions
+from evergold.store.facts import FEW, Portion
 
 TRACES = 24
 DUMPED = {

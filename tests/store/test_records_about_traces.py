@@ -12,19 +12,7 @@ from evergold.model.questions import Questionnaire, ReviewAnswer, ReviewQuestion
 from evergold.model.review import AssignmentState, CaseKey, SavedView
 from evergold.model.trace import Correction, Score
 from evergold.store import Store
-from evergold.store.assignments import (
-    assignments_of,
-    assignments_to,
-    delete_view,
-    hold,
-    release,
-    renew,
-    save_view,
-    views,
-)
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.list_views import drop_view, keep_view, kept_views
-from evergold.store.questions import (
+from evergold.store.case.questions import (
     answers_in,
     answers_on,
     answers_to,
@@ -32,12 +20,26 @@ from evergold.store.questions import (
     put_questionnaire,
     questionnaire_of,
 )
+from evergold.store.case.reviews import (
+    assignments_of,
+    assignments_to,
+    delete_view,
+    drop_view,
+    hold,
+    keep_view,
+    kept_views,
+    release,
+    renew,
+    save_view,
+    views,
+)
+from evergold.store.case.writes import Author, put_cases
+from evergold.store.facts import count, counted, fact, put_fact
 from evergold.store.queues import CHECKS_ON, enqueue_new, keep_pending, shared_sessions, take_pending
 from evergold.store.scores import drop_score, put_scores, scores_of
 from evergold.store.tokens import TokenStore
 from evergold.store.trace_notes import comments_on, drop_comment, put_comment, retag
 from evergold.store.traces import put_correction, put_traces
-from evergold.store.workspace_facts import count, counted, fact, put_fact
 from tests.builders import a_case, a_score, a_trace
 
 KEY = CaseKey(dataset="live", id="c1")

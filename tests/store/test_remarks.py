@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 from evergold.store import Store
-from evergold.store.remarks import messages_after
 from evergold.store.traces import put_traces
+from evergold.store.verdict.corrections import messages_after
 from tests.builders import a_trace
 
 

@@ -10,11 +10,8 @@ from evergold.errors import Conflict, NotFound
 from evergold.model.case import Provenance
 from evergold.model.run import Measurement, ReplayStep, Run, RunSpec, RunStatus, Usage
 from evergold.store import Store
-from evergold.store.asked import MOST_CHARACTERS, asked
-from evergold.store.attempts import AttemptStore, Scored, total_usage
-from evergold.store.calibrations import CalibrationStore
-from evergold.store.runs import RunStore
-from evergold.store.steps import StepRow, StepStore
+from evergold.store.run.attempts import AttemptStore, Scored, StepRow, StepStore, total_usage
+from evergold.store.run.runs import MOST_CHARACTERS, CalibrationStore, RunStore, asked
 from tests.builders import a_case, an_attempt
 
 

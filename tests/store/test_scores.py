@@ -6,9 +6,9 @@ from sqlalchemy import text
 
 from evergold.model.checking import Checked, CheckResult
 from evergold.store import Store
-from evergold.store.checks import put_checked
 from evergold.store.scores import COLUMNS, insert_scores, scores_of
 from evergold.store.traces import put_traces
+from evergold.store.verdict.checks import put_checked
 from tests.builders import a_trace
 
 

@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 from evergold.api.app import create_app
 from evergold.errors import BadInput
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
-from evergold.store.search import LONGEST_SEARCH, LONGEST_WORD, MOST_WORDS
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.case.cases import CaseFilter
+from evergold.store.trace.filter import TraceFilter
+from evergold.store.trace.search import LONGEST_SEARCH, LONGEST_WORD, MOST_WORDS
 from evergold.workspace import Workspace
 
 LARGEST = {

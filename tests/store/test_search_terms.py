@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.store.matching import best_first
-from evergold.store.search import SearchTerms, words_of
-from evergold.store.text_index.grams import RUN, pairs_of
+from evergold.store.text_index import RUN, pairs_of
+from evergold.store.trace.search import SearchTerms, best_first, words_of
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from evergold.model.operations import Grouping
 from evergold.model.trace import Score, Trace, TraceStatus
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.overview import Bucket
-from evergold.store.rollup.counts import count_hours, keep_hours
-from evergold.store.rollup.marks import take_hours
-from evergold.store.trace_filter import TraceFilter
-from evergold.store.trace_pages import count_traces
+from evergold.store.trace.filter import TraceFilter
+from evergold.store.trace.overview import Bucket
+from evergold.store.trace.pages import count_traces
+from evergold.store.trace.traffic import count_hours, keep_hours
 from evergold.store.traces import put_traces
+from evergold.store.traffic_marks import take_hours
 from evergold.workspace import Workspace
 from evergold.workspace.overview import Period
 from evergold.workspace.traffic import Traffic, TrafficWatch, percentiles_of

@@ -12,8 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from evergold.errors import BadInput
 from evergold.store.compact.differences import HEAD, heads_of
 from evergold.store.compact.sharing import SHARED_INPUT, SHARED_OUTPUT, share_texts, unshared
-from evergold.store.conditions import MANY, Many, Pairs
-from evergold.store.cutoffs import parse_cutoff
+from evergold.store.conditions import MANY, Many, Pairs, parse_cutoff
 from evergold.store.rows import MOST, SpanRow, TraceRow, figures_of, summed
 from evergold.store.values import batches, dumps, loads, stamp, storable, text_or_none
 

@@ -8,9 +8,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from evergold.settings import Settings
-from evergold.store.text_index.grams import SCRIPTS, WIDER
-from evergold.store.text_index.words import AT_ONCE, ENOUGH, words_waiting
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.text_index import AT_ONCE, ENOUGH, SCRIPTS, WIDER, words_waiting
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_trace
 

@@ -8,8 +8,8 @@ from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
 from evergold.model.review import CaseKey
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace.case_actions import CaseActions
 from evergold.workspace.cases import Cases
 from tests.builders import a_case

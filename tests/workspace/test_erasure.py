@@ -8,7 +8,7 @@ from evergold.model.review import CaseKey, Decision, Edit, ReviewVerdict
 from evergold.model.run import RunSpec
 from evergold.model.trace import Correction, Reaction, Score, ScoreLine, Span, Trace
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 
 WORD = "xq{}qx"

@@ -12,7 +12,7 @@ from evergold.errors import NotFound
 from evergold.model.run import Run, RunSpec, Usage
 from evergold.model.trace import Trace
 from evergold.settings import Settings
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.builders import a_case
 

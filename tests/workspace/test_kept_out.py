@@ -7,8 +7,8 @@ from pathlib import Path
 from evergold.model.policy import Policy, Reason
 from evergold.model.trace import ScoreLine
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter, iterate_cases
-from evergold.store.verdict_sql import TIER_OF
+from evergold.store.case.cases import CaseFilter, iterate_cases
+from evergold.store.verdict.tiers import TIER_OF
 from evergold.workspace import Workspace
 from evergold.workspace.kept_out import CHANGE, Remedy
 from evergold.workspace.overview import Period

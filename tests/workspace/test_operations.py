@@ -8,7 +8,7 @@ from sqlalchemy import text
 from evergold.cli.admin import _status_lines
 from evergold.model.trace import Span, Trace
 from evergold.settings import Settings
-from evergold.store.leases import leased
+from evergold.store.facts import leased
 from evergold.workspace import Workspace
 
 FLUSH = "SELECT pg_stat_force_next_flush()"

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, RowMapping
 
 from evergold.model.case import Case
 from evergold.settings import Settings
-from evergold.store.case_content import add_contents
+from evergold.store.case.content import add_contents
 from evergold.workspace import Workspace, repeats
 from tests.builders import a_case
 
@@ -38,7 +38,7 @@ def test_slow_cases_are_read_a_few_at_a_time(settings: Settings, monkeypatch: py
         clock[0] += len(rows)
         return add_contents(connection, rows, own)
 
-    monkeypatch.setattr("evergold.store.cases.add_contents", slowly)
+    monkeypatch.setattr("evergold.store.case.cases.add_contents", slowly)
     monkeypatch.setattr(repeats, "READ", 1)
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     with Workspace.open(settings) as workspace:

@@ -11,7 +11,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Replay, RunSpec, Turns
 from evergold.settings import Settings
-from evergold.store.case_writes import Author, put_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace import Workspace
 from tests.builders import a_case
 from tests.replays import asked, call, flight_case, result, said

@@ -10,7 +10,7 @@ from evergold.api.app import create_app
 from evergold.errors import BadInput
 from evergold.model.run import Replay, RunSpec, Turns
 from evergold.settings import Settings
-from evergold.store.case_writes import Author, put_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace import Workspace
 from tests.replays import STEPS, flight_case, scripted
 from tests.workspace import replayed_model

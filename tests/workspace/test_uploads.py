@@ -7,8 +7,8 @@ import pytest
 from evergold.errors import BadInput, TooLarge
 from evergold.model.case_actions import Upload, UploadOf
 from evergold.settings import Settings
-from evergold.store.cases import CaseFilter
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.case.cases import CaseFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 
 TASKS = """name: Small

@@ -25,22 +25,9 @@ from evergold.errors import EvergoldError
 from evergold.model.operations import Alert, AlertEvent, AlertKind, Reading
 from evergold.model.values import seconds_between
 from evergold.store import Store
-from evergold.store.alert_deliveries import (
-    TakenDelivery,
-    postpone_delivery,
-    queue_delivery,
-    settle_delivery,
-    take_delivery,
-)
-from evergold.store.alert_readings import (
-    KEPT_SIZES_DAYS,
-    keep_sizes,
-    largest_since,
-    last_received,
-    scored_since,
-    sizes_now,
-)
 from evergold.store.alerts import (
+    KEPT_SIZES_DAYS,
+    TakenDelivery,
     alert_by_id,
     calm_alert,
     claim_look,
@@ -48,7 +35,16 @@ from evergold.store.alerts import (
     database_time,
     due_reminders,
     forget_old,
+    keep_sizes,
+    largest_since,
+    last_received,
     open_alert,
+    postpone_delivery,
+    queue_delivery,
+    scored_since,
+    settle_delivery,
+    sizes_now,
+    take_delivery,
 )
 from evergold.store.values import stamp
 

@@ -11,8 +11,7 @@ from starlette.background import BackgroundTask
 from evergold.api.requests import Opened, Router, Who, read_page
 from evergold.model.case import Case, Reference
 from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
-from evergold.store.case_facets import CaseFacets
-from evergold.store.cases import CaseFilter, CaseOrder, Revision
+from evergold.store.case.cases import CaseFacets, CaseFilter, CaseOrder, Revision
 
 router = Router(prefix="/api/v1/cases", tags=["cases"])
 

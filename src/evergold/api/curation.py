@@ -11,7 +11,7 @@ from evergold.curate.background import CuratorState
 from evergold.curate.classify import Explanation
 from evergold.model.policy import CurationRules, NewRules, ReviewAgreement, RulesPreview, RulesView
 from evergold.model.trace import Correction, Reaction
-from evergold.store.live_stats import DatasetStats
+from evergold.store.trace.overview import DatasetStats
 
 router = Router(prefix="/api/v1", tags=["curation"])
 

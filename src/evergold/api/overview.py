@@ -2,7 +2,7 @@
 
 from evergold.api.requests import Opened, Router
 from evergold.model.operations import Grouping
-from evergold.store.overview import Facets, Overview
+from evergold.store.trace.overview import Facets, Overview
 from evergold.workspace.kept_out import KeptOut
 from evergold.workspace.overview import Period
 from evergold.workspace.traffic import Traffic

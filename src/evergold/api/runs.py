@@ -28,7 +28,7 @@ from evergold.model.judging import JudgeInfo
 from evergold.model.run import Asked, Attempt, Run, RunSpec, RunStatus
 from evergold.report.compare import Board, Comparison
 from evergold.report.scores import Mean
-from evergold.store.attempt_pages import AttemptOrder
+from evergold.store.run.attempts import AttemptOrder
 from evergold.workspace.access import Access
 from evergold.workspace.bench_datasets import BenchmarkDataset
 from evergold.workspace.bench_setup import MetricInfo

@@ -12,8 +12,8 @@ from evergold.api.requests import Opened, Router, Sent, Who, list_records, read_
 from evergold.model.case_actions import ListPage, ListView, Picked, Picking, Upload, Uploaded
 from evergold.model.conversation import Conversation
 from evergold.model.trace import Retagged, Retagging, ScoreLine, Trace, TraceComment
-from evergold.store.trace_facets import TraceFacets
-from evergold.store.trace_filter import TraceFilter, TraceOrder
+from evergold.store.trace.filter import TraceFilter, TraceOrder
+from evergold.store.trace.pages import TraceFacets
 
 traces_router = Router(prefix="/api/v1", tags=["traces"])
 views_router = Router(prefix="/api/v1", tags=["views"])

@@ -36,8 +36,8 @@ from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
 from evergold.model.values import content_hash
 from evergold.seams import Judge, Target
-from evergold.store.attempts import AttemptStore, Scored
-from evergold.store.runs import RunStore
+from evergold.store.run.attempts import AttemptStore, Scored
+from evergold.store.run.runs import RunStore
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from typing import Any
 from evergold.bench.overrun import Slot, Task
 from evergold.bench.runner import LEASE_SECONDS, MOST_TAKES, is_dead
 from evergold.model.run import Measurement, Run, RunStatus
-from evergold.store.attempts import AttemptStore, Scored
-from evergold.store.runs import RunStore
+from evergold.store.run.attempts import AttemptStore, Scored
+from evergold.store.run.runs import RunStore
 
 LOOK_SECONDS = 1.0
 STOP_SECONDS = 4.0

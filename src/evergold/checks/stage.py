@@ -16,10 +16,10 @@ from sqlalchemy import Connection
 from evergold.checks.suite import FOLLOW_UP, Suite
 from evergold.model.checking import Checked, Turn
 from evergold.store import Store
-from evergold.store.checks import before_in_session, drop_checks, put_checked, turns_of, unchecked
-from evergold.store.curation import ranges
-from evergold.store.portions import Portion
+from evergold.store.facts import Portion
 from evergold.store.queues import enqueue
+from evergold.store.verdict.checks import before_in_session, drop_checks, put_checked, turns_of, unchecked
+from evergold.store.verdict.curation import ranges
 from evergold.text.words import folded
 
 LOOKED_AT = 2000

@@ -13,7 +13,7 @@ from evergold.cli.output import echo, emit_json, table
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.model.faults import Rejected
 from evergold.storage import matching
-from evergold.store.cases import CaseFilter
+from evergold.store.case.cases import CaseFilter
 from evergold.workspace.naming import file_name
 
 AS_CONVERSATION = ("messages", "turn")

@@ -12,7 +12,7 @@ from evergold.curate.classify import Explanation
 from evergold.errors import BadInput
 from evergold.model.checking import Checked
 from evergold.model.remark import ShownRemark
-from evergold.store.curation import Changes
+from evergold.store.verdict.curation import Changes
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -70,8 +70,6 @@ def curate_command(
         elif label:
             _undo(workspace, str(label), as_json)
         elif isinstance(against, Path):
-            # MERGED
-
             _print_trials(workspace.trials.against(against, policy_files), as_json)
         elif listed:
             _list_policies(workspace, as_json)

@@ -10,7 +10,7 @@ from evergold.cli.options import A_PATH, cluster_option, json_flag, open_workspa
 from evergold.cli.output import echo, emit_json, one_line, print_result, progress, table
 from evergold.model.trace import Span, Trace, TraceStatus
 from evergold.storage import matching
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.trace.filter import TraceFilter
 
 
 @click.command()

@@ -20,7 +20,7 @@ from pydantic import BaseModel
 
 from evergold.curate.queued import NotCurated
 from evergold.errors import Contended, Unavailable
-from evergold.store.curation import Changes
+from evergold.store.verdict.curation import Changes
 
 POLL_SECONDS = 1.0
 QUIET_SECONDS = 0.2  # without a commit of intake, whose transactions follow each other in less when it is busy

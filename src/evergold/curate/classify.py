@@ -1,4 +1,4 @@
-"""The tier table: scores in, one verdict out. This is the readable form; `store/verdict_sql.py` says the same in SQL for
+"""The tier table: scores in, one verdict out. This is the readable form; `store/verdict/tiers.py` says the same in SQL for
 whole histories, and a property test holds the two together.
 
 A failure wins over everything, because finding a problem is worth more than confirming a success. Golden needs every

@@ -37,9 +37,9 @@ from evergold.overdue import PLUGIN_SECONDS, call_within, hanging
 from evergold.plugins import is_foreign
 from evergold.seams import Detector, Judge
 from evergold.store import Store
-from evergold.store.remarks import messages_after
+from evergold.store.facts import count
 from evergold.store.values import batches
-from evergold.store.workspace_facts import count
+from evergold.store.verdict.corrections import messages_after
 
 CORRECTION_SCORE = "user_correction"
 HIGH = 0.0

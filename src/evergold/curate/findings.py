@@ -14,11 +14,20 @@ from evergold.curate.detectors import CORRECTION_SCORE, VALUES, Called, ValueDet
 from evergold.model.remark import Remark, RemarkKind
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
-from evergold.store.authority import is_dismissed
-from evergold.store.corrections import DETECTED, Detected, detected_among, detected_traces, take_back
-from evergold.store.remarks import drop_remarks, forget_remarks, messages_after, put_remark
 from evergold.store.scores import drop_score, put_scores
 from evergold.store.traces import put_correction
+from evergold.store.verdict.corrections import (
+    DETECTED,
+    Detected,
+    detected_among,
+    detected_traces,
+    drop_remarks,
+    forget_remarks,
+    is_dismissed,
+    messages_after,
+    put_remark,
+    take_back,
+)
 
 SHOWN = 200
 NOT_KNOWN: Remark | None = Remark(RemarkKind.NONE, "", 0.0)  # instead of a remark where the detector failed

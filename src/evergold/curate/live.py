@@ -16,7 +16,14 @@ from evergold.errors import BadInput, unknown
 from evergold.model.policy import Policy
 from evergold.model.values import content_hash
 from evergold.store import Store
-from evergold.store.candidates import (
+from evergold.store.case.cases import iterate_with_traces
+from evergold.store.case.content import fill_contents, renew_contents
+from evergold.store.case.writes import Author, put_cases
+from evergold.store.facts import Portion, has_parts, keep_part, shared_work, take_part
+from evergold.store.trace.pages import count_traces
+from evergold.store.traces import get_trace
+from evergold.store.values import batches
+from evergold.store.verdict.candidates import (
     choose_day,
     gather_range,
     is_chosen,
@@ -25,13 +32,9 @@ from evergold.store.candidates import (
     put_off_days,
     weigh_day,
 )
-from evergold.store.case_content import fill_contents
-from evergold.store.case_growth import renew_contents
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import iterate_with_traces
-from evergold.store.checks import has_spoken
-from evergold.store.corrections import count_unpaired, is_corrected
-from evergold.store.curation import (
+from evergold.store.verdict.checks import has_spoken
+from evergold.store.verdict.corrections import count_unpaired, is_corrected, shown_remarks
+from evergold.store.verdict.curation import (
     BATCH,
     Changes,
     curate_range,
@@ -42,14 +45,8 @@ from evergold.store.curation import (
     queued,
     ranges,
 )
-from evergold.store.leases import has_parts, keep_part, shared_work, take_part
-from evergold.store.portions import Portion
-from evergold.store.remarks import shown_remarks
-from evergold.store.trace_pages import count_traces
-from evergold.store.traces import get_trace
-from evergold.store.undo import Undone, find_revision, undo_batch
-from evergold.store.values import batches
-from evergold.store.verdict_sql import Scope
+from evergold.store.verdict.tiers import Scope
+from evergold.store.verdict.undo import Undone, find_revision, undo_batch
 
 BACKFILL = "curation.backfill"
 STEPS = ("gather", "choose", "entries", "weigh")  # of a backfill, for each policy

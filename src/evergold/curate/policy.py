@@ -53,7 +53,7 @@ from evergold.model.policy import (
 )
 from evergold.model.trace import Trace
 from evergold.stats.intervals import proportion_interval
-from evergold.store.review_agreement import Decided
+from evergold.store.case.questions import Decided
 
 DEFAULT = Policy()
 

@@ -34,7 +34,11 @@ from evergold.model.policy import TAG_KINDS, Policy
 from evergold.model.trace import Trace
 from evergold.seams import Detector, Tagger
 from evergold.store import Store
-from evergold.store.candidates import (
+from evergold.store.case.content import note_late_turns
+from evergold.store.facts import Portion, count, now_and_later
+from evergold.store.queues import enqueue
+from evergold.store.traces import get_trace
+from evergold.store.verdict.candidates import (
     DayChoice,
     choice_of,
     due_days,
@@ -47,28 +51,23 @@ from evergold.store.candidates import (
     put_off_days,
     weigh_day,
 )
-from evergold.store.case_growth import note_late_turns
-from evergold.store.corrections import put_correction_cases
-from evergold.store.curation import (
+from evergold.store.verdict.corrections import put_correction_cases
+from evergold.store.verdict.curation import (
     BATCH,
     Changes,
+    changed_entries,
     curate_traces,
     free_lent,
     is_queued_before,
     lend_queued,
+    newest_number,
+    put_tags,
     queue_counts,
     queued,
     take_lent,
     take_queued,
 )
-from evergold.store.curation_tags import changed_entries, put_tags
-from evergold.store.leases import now_and_later
-from evergold.store.portions import Portion
-from evergold.store.queues import enqueue
-from evergold.store.rules import newest_number
-from evergold.store.traces import get_trace
-from evergold.store.verdict_sql import Scope
-from evergold.store.workspace_facts import count
+from evergold.store.verdict.tiers import Scope
 
 SMALL = 2_000  # candidates of a day that are chosen anew in a few milliseconds
 REST = 100.0  # so many times as long as a choice took, the next one of that day waits

@@ -24,8 +24,8 @@ from evergold.ingest.summarise import SpanWithFacts, summarise_spans, usable_fac
 from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.store import Store
 from evergold.store.compact.recent_spans import RecentSpans
+from evergold.store.database.failures import met_another_server
 from evergold.store.db import CONTENDED_TRIES
-from evergold.store.failures import met_another_server
 from evergold.store.rows import SpanRow
 from evergold.store.values import loads
 

@@ -33,7 +33,7 @@ from evergold.seams import Incoming, Source
 from evergold.settings import Settings
 from evergold.spread import Spread
 from evergold.store import Store
-from evergold.store.portions import Portion
+from evergold.store.facts import Portion
 from evergold.store.values import batches
 
 BATCH = 1000

@@ -20,12 +20,12 @@ from evergold.seams import Incoming
 from evergold.sources.langfuse import is_mergeable, merge_lines
 from evergold.store.compact.differences import carried_by
 from evergold.store.compact.sharing import unshare_texts
+from evergold.store.facts import count
 from evergold.store.queues import take_pending
 from evergold.store.rows import RAW, SpanKey, SpanRow
 from evergold.store.spans import held_spans, stored_traces
 from evergold.store.traces import put_traces
 from evergold.store.values import batches, loads
-from evergold.store.workspace_facts import count
 
 SpanT = TypeVar("SpanT", bound=Span)
 ScoreT = TypeVar("ScoreT", bound=Score)

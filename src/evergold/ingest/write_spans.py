@@ -11,9 +11,10 @@ from evergold.ingest.feedback import IngestReport, apply_feedback, apply_pending
 from evergold.ingest.prepare import PreparedSpans
 from evergold.ingest.summarise import SpanFacts, facts, summarise, trace_row, usable_facts
 from evergold.sources.conventions.read_span import score_line
-from evergold.store.case_growth import note_growth
+from evergold.store.case.content import note_growth
 from evergold.store.compact.recent_spans import RecentSpans
 from evergold.store.compact.sharing import unshare_texts
+from evergold.store.facts import count
 from evergold.store.queues import enqueue, enqueue_new, take_pending
 from evergold.store.rows import SpanKey, SpanRow, TraceRow
 from evergold.store.spans import (
@@ -27,7 +28,6 @@ from evergold.store.spans import (
     update_summaries,
 )
 from evergold.store.values import loads, now
-from evergold.store.workspace_facts import count
 
 
 @dataclass

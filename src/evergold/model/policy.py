@@ -21,7 +21,7 @@ from evergold.model.values import content_hash, unit_interval
 
 TAG_KINDS = ("message_type", "model", "tool", "failed_check")
 REQUIRED_CHECKS = ("answered", "finished")
-# Named one by one, so that Python (`curate/classify.py`) and SQL (`store/verdict_sql.py`) trim the same.
+# Named one by one, so that Python (`curate/classify.py`) and SQL (`store/verdict/tiers.py`) trim the same.
 BLANKS = " \t\r\n\v\f\u00a0"
 
 # A text that ends in `*` stands for every reply that begins so.

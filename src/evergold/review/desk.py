@@ -26,12 +26,20 @@ from evergold.model.review import (
 )
 from evergold.review.decide import applied, check_reviewable, edited, judged, settled, standing
 from evergold.review.questions import check_answered
-from evergold.store.assignments import assignments_of, hold, release
-from evergold.store.authority import set_correction_dismissed, set_decided
-from evergold.store.case_writes import Author, revise_case
-from evergold.store.cases import get_case, revisions_of
-from evergold.store.questions import answers_on, questionnaire_of
-from evergold.store.reviews import add_opinion, next_for, open_question, opinions_on, set_standing
+from evergold.store.case.cases import get_case, revisions_of
+from evergold.store.case.questions import answers_on, questionnaire_of
+from evergold.store.case.reviews import (
+    add_opinion,
+    assignments_of,
+    hold,
+    next_for,
+    open_question,
+    opinions_on,
+    release,
+    set_standing,
+)
+from evergold.store.case.writes import Author, revise_case
+from evergold.store.verdict.corrections import set_correction_dismissed, set_decided
 
 
 def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:

@@ -18,8 +18,8 @@ from evergold.model.faults import refused_settings
 from evergold.model.questions import Questionnaire, ReviewAnswer, ReviewQuestion
 from evergold.model.review import CaseKey
 from evergold.review.decide import check_reviewable, judged
-from evergold.store.cases import get_case
-from evergold.store.questions import answers_on, put_answers, questionnaire_of
+from evergold.store.case.cases import get_case
+from evergold.store.case.questions import answers_on, put_answers, questionnaire_of
 
 EXPORTED = "review_answers"
 """The key of a case's metadata under which answers are exported; an import leaves it out again."""

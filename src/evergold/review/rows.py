@@ -20,8 +20,8 @@ from evergold.model.case import Case, ReviewState
 from evergold.model.flow import Evidence
 from evergold.model.review import Decision, ReviewVerdict, VersionedKey
 from evergold.review.desk import decide_many
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import held_cases, revisions_of
+from evergold.store.case.cases import held_cases, revisions_of
+from evergold.store.case.writes import Author, put_cases
 
 NEEDS = ("needsQuery", "needsBaseCommit")
 COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)

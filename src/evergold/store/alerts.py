@@ -1,10 +1,11 @@
-"""Alerts in the tables: one open alert for each rule and subject, whichever server saw it first.
+"""Alerts in the tables: one open alert for each rule and subject, its notifications, and what rules are held against.
 
-Times come from the caller, who has them from the database's clock.
+Whichever server sees an alert first opens it. Notifications are queued with their alert, taken by lease, and tried again until
+they are given up. Times come from the caller, who has them from the database's clock.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, select, text
 
@@ -149,3 +150,107 @@ def _alert(row: Any, deliveries: tuple[AlertDelivery, ...]) -> Alert:
         resolved_at=row.resolved_at,
         deliveries=deliveries,
     )
+
+
+LATER = "EXISTS (SELECT 1 FROM alert_deliveries x WHERE x.alert_id = d.alert_id AND x.id > d.id)"
+
+
+class TakenDelivery(NamedTuple):
+    """A notification that this server may send until its lease is over. `tries` counts this one too."""
+
+    id: int
+    alert_id: int
+    event: AlertEvent
+    tries: int
+    created_at: str
+
+
+def queue_delivery(connection: Connection, alert_id: int, event: AlertEvent, moment: str) -> None:
+    """Queue a notification; one of the same alert that nobody is sending just now is not sent any more."""
+    idle = "(lease_until IS NULL OR lease_until <= :now)"
+    connection.execute(
+        text(
+            "UPDATE alert_deliveries SET status = 'superseded' "
+            f"WHERE alert_id = :alert AND status = 'pending' AND {idle}"
+        ),
+        {"alert": alert_id, "now": moment},
+    )
+    connection.execute(
+        text("INSERT INTO alert_deliveries (alert_id, event, next_at, created_at) VALUES (:alert, :event, :now, :now)"),
+        {"alert": alert_id, "event": event.value, "now": moment},
+    )
+
+
+def take_delivery(connection: Connection, owner: str, moment: str, lease_until: str) -> TakenDelivery | None:
+    """Take the notification that is due longest and that nobody holds."""
+    # Two servers that look at once take different rows instead of waiting for one; SQLite has one writer anyway.
+    skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    due = f"""SELECT id FROM alert_deliveries WHERE status = 'pending' AND next_at <= :now
+        AND (lease_until IS NULL OR lease_until <= :now) ORDER BY next_at, id LIMIT 1{skip}"""
+    statement = f"""UPDATE alert_deliveries SET owner = :owner, lease_until = :until, tries = tries + 1
+        WHERE id = ({due}) RETURNING id, alert_id, event, tries, created_at"""
+    row = connection.execute(text(statement), {"now": moment, "owner": owner, "until": lease_until}).one_or_none()
+    return (
+        None if row is None else TakenDelivery(row.id, row.alert_id, AlertEvent(row.event), row.tries, row.created_at)
+    )
+
+
+def settle_delivery(connection: Connection, taken: TakenDelivery, owner: str, moment: str) -> None:
+    """Note that a notification was sent."""
+    # `owner` guards against a server whose lease ran out: another one may be sending the notification by now.
+    statement = """UPDATE alert_deliveries SET status = 'sent', sent_at = :now, error = '', lease_until = NULL, owner = NULL
+        WHERE id = :id AND owner = :owner"""
+    connection.execute(text(statement), {"id": taken.id, "owner": owner, "now": moment})
+
+
+def postpone_delivery(
+    connection: Connection, taken: TakenDelivery, owner: str, error: str, next_at: str | None
+) -> None:
+    """Note why a notification could not be sent, and when it is tried again; None: never. One that a later notification of
+    its alert followed meanwhile is left to that."""
+    # PostgreSQL cannot infer the type of a parameter that only stands in IS NULL, hence the cast.
+    status = f"""CASE WHEN {LATER} THEN '{DeliveryStatus.SUPERSEDED.value}'
+        WHEN CAST(:next AS text) IS NULL THEN '{DeliveryStatus.GIVEN_UP.value}' ELSE 'pending' END"""
+    statement = f"""UPDATE alert_deliveries AS d SET status = {status}, error = :error, next_at = coalesce(:next, next_at),
+        lease_until = NULL, owner = NULL WHERE d.id = :id AND d.owner = :owner"""
+    connection.execute(text(statement), {"id": taken.id, "owner": owner, "error": error, "next": next_at})
+
+
+KEPT_SIZES_DAYS = 31
+
+
+def scored_since(connection: Connection, name: str, since: str, below: float) -> tuple[int, int]:
+    """Count the scores of a name among traces that began since then: all, and those below a value."""
+    query = """SELECT count(*), coalesce(sum(CASE WHEN s.value < :below THEN 1 ELSE 0 END), 0)
+        FROM traces t CROSS JOIN trace_scores s WHERE t.started_at >= :since AND s.trace_id = t.id AND s.name = :name"""
+    scored, failing = connection.execute(text(query), {"below": below, "since": since, "name": name}).one()
+    return int(scored), int(failing)
+
+
+def last_received(connection: Connection) -> str | None:
+    """When the newest trace came; None when there is none."""
+    value = connection.execute(text("SELECT received_at FROM traces ORDER BY seq DESC LIMIT 1")).scalar()
+    return None if value is None else str(value)
+
+
+def sizes_now(connection: Connection) -> dict[str, int]:
+    """Count the active cases of each dataset."""
+    query = "SELECT dataset, count(*) FROM eval_dataset WHERE status = 'active' GROUP BY dataset"
+    return {row[0]: int(row[1]) for row in connection.execute(text(query))}
+
+
+def keep_sizes(connection: Connection, sizes: dict[str, int], moment: str, forget_before: str) -> None:
+    """Note the sizes of this hour: the largest of it stands."""
+    largest = "CASE WHEN excluded.cases > dataset_sizes.cases THEN excluded.cases ELSE dataset_sizes.cases END"
+    statement = f"""INSERT INTO dataset_sizes (dataset, hour, cases) VALUES (:dataset, :hour, :cases)
+        ON CONFLICT (dataset, hour) DO UPDATE SET cases = {largest}"""
+    if sizes:
+        rows = [{"dataset": name, "hour": moment[:13], "cases": cases} for name, cases in sizes.items()]
+        connection.execute(text(statement), rows)
+    connection.execute(text("DELETE FROM dataset_sizes WHERE hour < :hour"), {"hour": forget_before[:13]})
+
+
+def largest_since(connection: Connection, since: str) -> dict[str, int]:
+    """Give the most cases that each dataset had since then, as far as it was noted."""
+    query = "SELECT dataset, max(cases) FROM dataset_sizes WHERE hour >= :hour GROUP BY dataset"
+    return {row[0]: int(row[1]) for row in connection.execute(text(query), {"hour": since[:13]})}

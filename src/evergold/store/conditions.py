@@ -1,6 +1,7 @@
-"""Conditions that filters of traces and of cases share: lists of values, and values inside JSON columns."""
+"""Parts that filters of traces and of cases share: lists of values, times as people write them, values inside JSON columns."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -46,3 +47,21 @@ def json_text(column: Column[Any], path: Sequence[str], dialect: str) -> ColumnE
     # SQLite extracts true and false as 1 and 0; their type is their text.
     kind = func.json_type(column, at)
     return case((kind.in_(("true", "false")), kind), else_=cast(func.json_extract(column, at), Text))
+
+
+def parse_cutoff(moment: str) -> str:
+    """A moment a person wrote, so that it can be compared with stamps of any number of digits: UTC, without the `Z`."""
+    try:
+        read = datetime.fromisoformat(moment.strip())
+    except ValueError:
+        raise BadInput(f"time {moment!r} cannot be read; write 2026-01-02 or 2026-01-02T03:04:05Z") from None
+    try:
+        read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
+    except OverflowError:
+        raise BadInput(f"time {moment!r} falls outside the years 1 to 9999 in UTC") from None
+    # Stamps end in `Z`, which sorts behind every digit and `.`: without it a cutoff sorts before all stamps of its
+    # second.
+    return read.replace(tzinfo=None).isoformat()
+
+
+Cutoff = Annotated[str, AfterValidator(parse_cutoff)]

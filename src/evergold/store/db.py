@@ -14,10 +14,9 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection, event
 
-from evergold.store.engines import WRITE_LOCK_SECONDS, DatabaseLimits, open_engines, sqlite_file
-from evergold.store.failures import explained, met_another_server
+from evergold.store.database.engines import WRITE_LOCK_SECONDS, DatabaseLimits, DatabaseWatch, open_engines, sqlite_file
+from evergold.store.database.failures import explained, met_another_server
 from evergold.store.sqlite_lock import WriteLock
-from evergold.store.watch import DatabaseWatch
 from evergold.store.writer import Job, Writer
 
 T = TypeVar("T")

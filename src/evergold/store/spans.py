@@ -14,7 +14,7 @@ from evergold.store.compact.chains import make_dependents_whole, whole_spans
 from evergold.store.compact.differences import carried_by
 from evergold.store.rows import SpanKey, SpanRow, TraceRow, insert_rows, rows_among
 from evergold.store.schema import spans, trace_checks, traces
-from evergold.store.text_index.words import ENOUGH, learn_words
+from evergold.store.text_index import ENOUGH, learn_words
 from evergold.store.values import batches
 
 OWN = SpanRow._fields[1:-1]  # the columns of a span beside its trace

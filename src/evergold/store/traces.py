@@ -15,13 +15,13 @@ from evergold.model.values import content_hash
 from evergold.store.compact.chains import whole_spans
 from evergold.store.compact.folding import unfolded
 from evergold.store.compact.sharing import unshared
+from evergold.store.facts import ARCHIVES, fact
 from evergold.store.queues import enqueue, enqueue_new
 from evergold.store.rows import RAW, SpanRow, TraceRow, figures_of, summed
 from evergold.store.schema import spans, trace_corrections, traces
 from evergold.store.scores import put_scores_of_many, scores_of
 from evergold.store.spans import OWN, insert_spans, insert_traces
 from evergold.store.values import batches, dumps, loads, now, stamp, storable, text_or_none
-from evergold.store.workspace_facts import ARCHIVES, fact
 
 
 @dataclass

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from evergold.errors import Unavailable
-from evergold.store.failures import explanation
+from evergold.store.database.failures import explanation
 
 # Jobs in one transaction: many callers share a commit, and none waits for hundreds of others to run.
 GROUP = 256

@@ -2,7 +2,7 @@
 
 >>> from pathlib import Path
 >>> from evergold import Score, Trace, Workspace
->>> from evergold.store.cases import CaseFilter
+>>> from evergold.store.case.cases import CaseFilter
 >>> good = Score(name="helpful", value=1.0, source="system")
 >>> trace = Trace(id="t1", input="May I return boots?", output="Yes, within 30 days.", scores=[good])
 >>> with Workspace.open() as ws:  # files: ws.intake.ingest([Path("traces.jsonl")])

@@ -18,7 +18,8 @@ from evergold.formats.columns import arrow
 from evergold.model.trace import Reaction
 from evergold.storage import location
 from evergold.store import Store
-from evergold.store.archive import (
+from evergold.store.facts import ARCHIVES, Portion, fact, fact_to_change, put_fact
+from evergold.store.trace.archive import (
     Record,
     delete_archived,
     find_archivable_days,
@@ -28,10 +29,8 @@ from evergold.store.archive import (
     read_records,
     upgrade_record,
 )
-from evergold.store.portions import Portion
-from evergold.store.retention import count_prunable
+from evergold.store.trace.retention import count_prunable
 from evergold.store.values import batches, dumps, loads
-from evergold.store.workspace_facts import ARCHIVES, fact, fact_to_change, put_fact
 from evergold.workspace.live import cutoff
 
 BATCH = 500

@@ -23,10 +23,16 @@ from evergold.machine import lock
 from evergold.settings import Settings
 from evergold.storage import RemotePath
 from evergold.store import Store
-from evergold.store.backup import builds_of, copy_database, rows_of
-from evergold.store.migrate import explain_unknown
+from evergold.store.database.backup import (
+    builds_of,
+    copy_database,
+    move_builds,
+    replace_database,
+    require_free,
+    rows_of,
+)
+from evergold.store.database.migrate import explain_unknown
 from evergold.store.migrations import HEAD
-from evergold.store.restore import move_builds, replace_database, require_free
 from evergold.workspace.backup_files import build_folders, collect, remove_unused, restore_builds, restore_rest
 
 DATABASE, ARCHIVE = "database.db", "backup.zip"

@@ -21,8 +21,8 @@ from evergold.model.run import Attempt, Run, RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.spread import Workers, spread_over
 from evergold.store import Store
-from evergold.store.attempts import AttemptStore
-from evergold.store.runs import RunStore
+from evergold.store.run.attempts import AttemptStore
+from evergold.store.run.runs import RunStore
 from evergold.workspace.bench_datasets import BenchDatasets
 from evergold.workspace.bench_provenance import judged_by
 from evergold.workspace.bench_setup import MetricInfo, RunSetup, installed_metrics

@@ -12,8 +12,8 @@ from evergold.model.tool_schemas import PackedCases
 from evergold.settings import Settings
 from evergold.storage import location
 from evergold.store import Store
-from evergold.store.builds import get_build, list_builds
-from evergold.store.cases import CaseFilter, dataset_names, iterate_cases
+from evergold.store.case.builds import get_build, list_builds
+from evergold.store.case.cases import CaseFilter, dataset_names, iterate_cases
 from evergold.workspace.bench_splits import Frozen, read_split, read_version
 from evergold.workspace.build_files import located
 

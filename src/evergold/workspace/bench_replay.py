@@ -12,7 +12,7 @@ from evergold.model.tool_schemas import PackedCases
 from evergold.seams import Target
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.steps import StepStore
+from evergold.store.run.attempts import StepStore
 
 RECORDED = "recorded"
 

@@ -23,13 +23,10 @@ from evergold.report.compare import (
 from evergold.report.scores import Groups, Mean, run_means
 from evergold.report.summary import uncalibrated
 from evergold.store import Store
-from evergold.store.asked import asked
-from evergold.store.attempt_pages import AttemptOrder
-from evergold.store.attempts import AttemptStore
-from evergold.store.calibrations import CalibrationStore
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import get_case
-from evergold.store.runs import RunStore
+from evergold.store.case.cases import get_case
+from evergold.store.case.writes import Author, put_cases
+from evergold.store.run.attempts import AttemptOrder, AttemptStore
+from evergold.store.run.runs import CalibrationStore, RunStore, asked
 from evergold.workspace.calibration_states import calibration_states
 
 FEEDBACK_DATASET = "failures"

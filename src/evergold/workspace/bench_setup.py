@@ -25,7 +25,7 @@ from evergold.model.tool_schemas import with_derived_tools
 from evergold.seams import Judge, Target
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.steps import StepStore
+from evergold.store.run.attempts import StepStore
 from evergold.workspace.bench_datasets import BenchDatasets
 from evergold.workspace.bench_provenance import judged_by, provenance_of
 from evergold.workspace.bench_replay import check_replay, played, replaying

@@ -19,7 +19,7 @@ from evergold.model.build import Build, Manifest
 from evergold.model.case import Provenance
 from evergold.model.values import hash_bytes
 from evergold.storage import RemotePath, location
-from evergold.store.lineage import BuildStep
+from evergold.store.case.builds import BuildStep
 from evergold.workspace.bench_splits import case_of_line
 
 FROZEN_ONLY = "in builds only"

@@ -22,16 +22,19 @@ from evergold.model.faults import faults_of
 from evergold.settings import Settings
 from evergold.storage import location
 from evergold.store import Store
-from evergold.store.builds import (
+from evergold.store.case.builds import (
+    BuildStep,
+    RunStep,
+    builds_with,
     dataset_counts,
     get_build,
     list_builds,
     placements,
     put_build,
     replace_build,
+    runs_with,
 )
-from evergold.store.cases import CaseFilter, find_case, iterate_cases
-from evergold.store.lineage import BuildStep, RunStep, builds_with, runs_with
+from evergold.store.case.cases import CaseFilter, find_case, iterate_cases
 from evergold.workspace.build_files import CaseStanding, frozen_only, listed_files, located
 from evergold.workspace.cases import require_dataset
 from evergold.workspace.naming import file_name

@@ -2,7 +2,7 @@
 
 from evergold.model.run import Run
 from evergold.report.summary import CALIBRATED
-from evergold.store.calibrations import CalibrationStore
+from evergold.store.run.runs import CalibrationStore
 
 
 def calibration_states(calibrations: CalibrationStore, run: Run) -> dict[str, str]:

@@ -9,8 +9,8 @@ from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewS
 from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
 from evergold.model.review import CaseKey
 from evergold.store import Store
-from evergold.store.case_writes import Author, put_cases, revise_case
-from evergold.store.cases import find_case, get_case
+from evergold.store.case.cases import find_case, get_case
+from evergold.store.case.writes import Author, put_cases, revise_case
 
 MOVABLE = frozenset({CaseStatus.ACTIVE, CaseStatus.DISMISSED, CaseStatus.WITHDRAWN})
 

@@ -19,13 +19,13 @@ from evergold.seams import Format
 from evergold.spread import spread_here, spread_over
 from evergold.storage import open_read
 from evergold.store import Store
-from evergold.store.builds import dataset_counts
-from evergold.store.case_facets import CaseFacets, case_facets
-from evergold.store.case_writes import Author, PutResult, put_cases, revise_case
-from evergold.store.cases import (
+from evergold.store.case.builds import dataset_counts
+from evergold.store.case.cases import (
+    CaseFacets,
     CaseFilter,
     CaseOrder,
     Revision,
+    case_facets,
     case_ids,
     count_cases,
     entry_ids,
@@ -35,8 +35,9 @@ from evergold.store.cases import (
     revisions_of,
     touched_cases,
 )
-from evergold.store.portions import Portion
-from evergold.store.questions import answers_to
+from evergold.store.case.questions import answers_to
+from evergold.store.case.writes import Author, PutResult, put_cases, revise_case
+from evergold.store.facts import Portion
 from evergold.store.values import batches
 from evergold.workspace.naming import file_name
 

@@ -4,9 +4,9 @@ from evergold.errors import BadInput
 from evergold.model.policy import CurationRules
 from evergold.settings import Settings
 from evergold.store import Store
+from evergold.store.facts import fact, put_fact
 from evergold.store.queues import CHECKS_ON
-from evergold.store.rules import changes_of_rules
-from evergold.store.workspace_facts import fact, put_fact
+from evergold.store.verdict.curation import changes_of_rules
 
 BEGAN_WITH = "checks.builtin"
 WORDS = {"true": True, "on": True, "1": True, "yes": True, "false": False, "off": False, "0": False, "no": False}

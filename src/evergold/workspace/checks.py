@@ -16,11 +16,10 @@ from evergold.model.policy import CurationRules
 from evergold.seams import Check, Judge
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.checks import asked_today, count_unchecked, enqueue_unchecked
-from evergold.store.curation import ranges
-from evergold.store.leases import leased
-from evergold.store.trace_pages import count_traces
-from evergold.store.workspace_facts import counted, fact
+from evergold.store.facts import counted, fact, leased
+from evergold.store.trace.pages import count_traces
+from evergold.store.verdict.checks import asked_today, count_unchecked, enqueue_unchecked
+from evergold.store.verdict.curation import ranges
 from evergold.workspace.check_switch import BEGAN_WITH, builtin_on
 
 BACKFILL = "checks.backfill"

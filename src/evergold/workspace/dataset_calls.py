@@ -16,10 +16,10 @@ from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, EntryType, Provenance
 from evergold.model.trace import Correction, CorrectionKind
 from evergold.storage import location
-from evergold.store.case_writes import Author
-from evergold.store.cases import CaseFilter
-from evergold.store.corrections import correction_case_id
-from evergold.store.live_stats import DatasetStats
+from evergold.store.case.cases import CaseFilter
+from evergold.store.case.writes import Author
+from evergold.store.trace.overview import DatasetStats
+from evergold.store.verdict.corrections import correction_case_id
 from evergold.workspace.cases import Cases
 from evergold.workspace.intake import Intake
 from evergold.workspace.live import Live

@@ -6,7 +6,7 @@ from evergold.errors import BadInput
 from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.workspace_facts import counted
+from evergold.store.facts import counted
 
 JUDGE = "judge:"
 

@@ -15,9 +15,9 @@ from evergold.review.rows import of_row
 from evergold.settings import Settings
 from evergold.sources.sidekick import SidekickSource
 from evergold.store import Store
-from evergold.store.cases import get_case
-from evergold.store.trace_filter import TraceFilter
-from evergold.store.trace_pages import page_of_traces
+from evergold.store.case.cases import get_case
+from evergold.store.trace.filter import TraceFilter
+from evergold.store.trace.pages import page_of_traces
 from evergold.store.traces import get_trace, known_traces
 from evergold.workspace.base_commits import NO_REPO
 

@@ -10,8 +10,8 @@ from evergold.formats.frames import Frame
 from evergold.model.case import Case
 from evergold.model.run import Attempt
 from evergold.model.trace import Trace
-from evergold.store.cases import CaseFilter
-from evergold.store.trace_filter import TraceFilter
+from evergold.store.case.cases import CaseFilter
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace.bench import Bench
 from evergold.workspace.cases import Cases
 from evergold.workspace.intake import Intake

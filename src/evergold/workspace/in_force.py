@@ -10,7 +10,7 @@ from evergold.model.policy import CurationRules, Policy
 from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.rules import changes_of_rules
+from evergold.store.verdict.curation import changes_of_rules
 from evergold.workspace.checks import Checks
 from evergold.workspace.detecting import detector_named
 

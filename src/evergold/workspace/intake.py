@@ -17,13 +17,12 @@ from evergold.sources.langfuse import records_of_batch, reply_to
 from evergold.sources.spans import Wire
 from evergold.spread import spread_over
 from evergold.store import Store
-from evergold.store.text_index.words import AT_ONCE, learn_words, words_waiting
-from evergold.store.trace_facets import TraceFacets, trace_facets
-from evergold.store.trace_filter import TraceFilter, TraceOrder
+from evergold.store.facts import counted
+from evergold.store.text_index import AT_ONCE, learn_words, words_waiting
+from evergold.store.trace.filter import TraceFilter, TraceOrder
+from evergold.store.trace.pages import TraceFacets, count_traces, page_of_traces, trace_facets
 from evergold.store.trace_notes import with_tags
-from evergold.store.trace_pages import count_traces, page_of_traces
 from evergold.store.traces import get_trace, stored_size
-from evergold.store.workspace_facts import counted
 
 
 class Intake:

@@ -16,10 +16,9 @@ from evergold.report.documents import to_html, to_junit, to_markdown
 from evergold.report.summary import CALIBRATED, Options, RunReport, summarise
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.attempts import AttemptStore
-from evergold.store.calibrations import CalibrationStore
-from evergold.store.cases import CaseFilter, iterate_cases
-from evergold.store.runs import RunStore
+from evergold.store.case.cases import CaseFilter, iterate_cases
+from evergold.store.run.attempts import AttemptStore
+from evergold.store.run.runs import CalibrationStore, RunStore
 from evergold.workspace.bench_results import groups_of
 from evergold.workspace.calibration_states import calibration_states
 

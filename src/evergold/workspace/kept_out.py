@@ -6,8 +6,7 @@ from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from evergold.model.policy import Policy, Reason
-from evergold.store.kept_out import LOOKED_AT, reasons_since, scores_between
-from evergold.store.verdict_sql import TIER_OF, Scope
+from evergold.store.verdict.tiers import LOOKED_AT, TIER_OF, Scope, reasons_since, scores_between
 
 
 class Remedy(StrEnum):

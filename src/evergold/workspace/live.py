@@ -21,12 +21,12 @@ from evergold.model.policy import Policy
 from evergold.settings import Settings
 from evergold.storage import location as located
 from evergold.store import Store
-from evergold.store.authority import withdraw_score
-from evergold.store.case_content import drop_uncited, fill_contents, has_uncited
-from evergold.store.curation import Changes, queue_counts, set_aside
-from evergold.store.live_stats import DatasetStats, dataset_stats
-from evergold.store.portions import Portion
-from evergold.store.retention import (
+from evergold.store.case.content import drop_uncited, fill_contents, has_uncited
+from evergold.store.facts import Portion
+from evergold.store.text_index import forget_parts, forget_words, learn_parts, learn_words, parts_waiting, words_waiting
+from evergold.store.trace.overview import DatasetStats, dataset_stats
+from evergold.store.trace.pages import count_traces
+from evergold.store.trace.retention import (
     BATCH,
     Erased,
     Pruned,
@@ -38,12 +38,10 @@ from evergold.store.retention import (
     prune_batch,
     prune_waiting,
 )
-from evergold.store.rules import newest_number
-from evergold.store.text_index.parts import forget_parts, learn_parts, parts_waiting
-from evergold.store.text_index.words import forget_words, learn_words, words_waiting
-from evergold.store.trace_pages import count_traces
-from evergold.store.undo import Undone, policy_revisions
 from evergold.store.values import loads, stamp
+from evergold.store.verdict.corrections import withdraw_score
+from evergold.store.verdict.curation import Changes, newest_number, queue_counts, set_aside
+from evergold.store.verdict.undo import Undone, policy_revisions
 from evergold.workspace.checks import Checks
 from evergold.workspace.in_force import InForce, read_in_force
 

@@ -3,8 +3,8 @@
 from evergold.errors import EvergoldError
 from evergold.model.operations import Backlog, DatabaseStatus
 from evergold.store import Store
-from evergold.store.engines import sqlite_file
-from evergold.store.operations import backlog_of, require_answer, status_of
+from evergold.store.database.engines import sqlite_file
+from evergold.store.database.operations import backlog_of, require_answer, status_of
 
 
 class Operations:

@@ -7,8 +7,8 @@ from evergold.model.case_actions import Picked, Picking
 from evergold.model.conversation import Conversation
 from evergold.model.trace import Trace
 from evergold.store import Store
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import get_case
+from evergold.store.case.cases import get_case
+from evergold.store.case.writes import Author, put_cases
 from evergold.store.sessions import Sessions, traces_with_spans
 from evergold.store.trace_notes import with_tags
 

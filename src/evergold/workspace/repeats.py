@@ -14,7 +14,7 @@ from evergold.build.clusters import clusters_of
 from evergold.model.case import Case
 from evergold.model.case_actions import RepeatCounts, RepeatedQuestion, Repeats
 from evergold.store import Store
-from evergold.store.cases import CaseFilter, dataset_state, iterate_cases
+from evergold.store.case.cases import CaseFilter, dataset_state, iterate_cases
 
 LOOKED_AT = 10_000
 MOST_SECONDS = 2.0  # long conversations take milliseconds each; what was not reached then is not looked at

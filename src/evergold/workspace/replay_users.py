@@ -20,8 +20,8 @@ from evergold.calls.caller import Caller, Gate, RetryPolicy
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
 from evergold.model.run import SimulatedUser
-from evergold.store.case_writes import Author, revise_case
-from evergold.store.cases import get_case, iterate_cases
+from evergold.store.case.cases import get_case, iterate_cases
+from evergold.store.case.writes import Author, revise_case
 from evergold.workspace.builds import case_filter
 from evergold.workspace.cases import require_dataset
 

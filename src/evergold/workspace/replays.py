@@ -13,8 +13,8 @@ from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
 from evergold.model.run import Replay, RunSpec
 from evergold.model.tool_calls import calls_in
-from evergold.store.case_writes import Author, put_cases
-from evergold.store.cases import iterate_cases
+from evergold.store.case.cases import iterate_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace.builds import case_filter
 from evergold.workspace.cases import require_dataset
 

@@ -33,10 +33,10 @@ from evergold.review.questions import read_questionnaire
 from evergold.review.rows import Sender, Taken, take_cases
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store import assignments as hands
-from evergold.store.cases import CaseFilter, iterate_cases, revisions_of
-from evergold.store.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
-from evergold.store.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
+from evergold.store.case import reviews as hands
+from evergold.store.case.cases import CaseFilter, iterate_cases, revisions_of
+from evergold.store.case.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
+from evergold.store.case.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
 from evergold.workspace.base_commits import BaseCommits
 from evergold.workspace.evidence import EvidenceRoom
 from evergold.workspace.review_files import cases_of_rows, every_row_of, rows_of_cases

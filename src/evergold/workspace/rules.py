@@ -26,13 +26,12 @@ from evergold.model.policy import (
 )
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.candidates import choose_day, days_of, gather_traces, pool_days, put_due_days
-from evergold.store.checks import drop_scores_of, put_checked, seen_by_checks, turns_of
-from evergold.store.curation import queue_counts
-from evergold.store.kept_out import newest_traces
+from evergold.store.facts import fact, put_fact
 from evergold.store.queues import CHECKS_ON
-from evergold.store.rules import changes_of_rules, keep_rules, requeue_all
-from evergold.store.workspace_facts import fact, put_fact
+from evergold.store.verdict.candidates import choose_day, days_of, gather_traces, pool_days, put_due_days
+from evergold.store.verdict.checks import drop_scores_of, put_checked, seen_by_checks, turns_of
+from evergold.store.verdict.curation import changes_of_rules, keep_rules, queue_counts, requeue_all
+from evergold.store.verdict.tiers import newest_traces
 from evergold.workspace.check_switch import BEGAN_WITH, builtin_on, left_open
 from evergold.workspace.in_force import InForce
 from evergold.workspace.kept_out import KeptOut, kept_out_of

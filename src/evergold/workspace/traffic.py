@@ -18,10 +18,19 @@ from pydantic import BaseModel
 from evergold.errors import Unavailable
 from evergold.model.operations import CheckBucket, CheckOverTime, Grouping, TrafficBucket, TrafficFigures, TrafficGroup
 from evergold.store import Store
-from evergold.store.overview import Bucket
-from evergold.store.rollup.counts import count_hours, keep_hours
-from evergold.store.rollup.marks import anything_new, take_hours
-from evergold.store.traffic import Bins, CheckCell, TrafficCell, bins_of, check_cells, frequent_values, traffic_cells
+from evergold.store.trace.overview import Bucket
+from evergold.store.trace.traffic import (
+    Bins,
+    CheckCell,
+    TrafficCell,
+    bins_of,
+    check_cells,
+    count_hours,
+    frequent_values,
+    keep_hours,
+    traffic_cells,
+)
+from evergold.store.traffic_marks import anything_new, take_hours
 from evergold.store.values import stamp
 
 HOURS_AT_ONCE = 24  # hours that are kept in one transaction

@@ -17,10 +17,9 @@ from evergold.model.run import (
 )
 from evergold.report.compare import PASS_MARK
 from evergold.report.scores import by_case
-from evergold.store.attempts import AttemptStore
-from evergold.store.cases import get_case
-from evergold.store.replayed import METRIC, replays_in_dataset, replays_in_runs
-from evergold.store.runs import RunStore
+from evergold.store.case.cases import get_case
+from evergold.store.run.attempts import METRIC, AttemptStore, replays_in_dataset, replays_in_runs
+from evergold.store.run.runs import RunStore
 from evergold.workspace.bench_results import FEEDBACK_DATASET
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from evergold.model.policy import Policy, PolicyTrial, ReviewAgreement
 from evergold.model.trace import Score, Trace
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.checks import CHECK_KEY, turns_of, unchecked
-from evergold.store.corrections import is_corrected
-from evergold.store.review_agreement import decided_cases
+from evergold.store.case.questions import decided_cases
 from evergold.store.traces import get_trace, known_traces
+from evergold.store.verdict.checks import CHECK_KEY, turns_of, unchecked
+from evergold.store.verdict.corrections import is_corrected
 from evergold.workspace.live import Live
 
 Verdicts = dict[str, dict[str, Verdict]]  # by policy label, then by trace

@@ -2,7 +2,7 @@
 
 from evergold.model.case_actions import ListPage, ListView
 from evergold.store import Store
-from evergold.store.list_views import drop_view, keep_view, kept_views
+from evergold.store.case.reviews import drop_view, keep_view, kept_views
 
 
 class ListViews:

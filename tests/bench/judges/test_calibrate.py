@@ -15,7 +15,7 @@ from evergold.judge.offline import OfflineJudge
 from evergold.model.case import EntryType
 from evergold.model.judging import Answer, Question
 from evergold.settings import Settings
-from evergold.store.case_writes import Author, put_cases
+from evergold.store.case.writes import Author, put_cases
 from evergold.workspace import Workspace
 from tests.builders import a_case
 

@@ -18,7 +18,7 @@ from evergold.conversation.pairs import is_cut
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Replay, ReplayedCall, ReplayEnd, ReplayStep, ResultOrigin, Turns, Usage
 from evergold.model.tool_calls import ToolCall, calls_in
-from evergold.store.steps import StepRow, StepStore
+from evergold.store.run.attempts import StepRow, StepStore
 
 Message = dict[str, Any]
 

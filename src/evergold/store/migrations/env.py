@@ -1,4 +1,4 @@
-"""Alembic's entry: it runs on the connection that `store/migrate.py` hands over, inside its transaction."""
+"""Alembic's entry: it runs on the connection that `store/database/migrate.py` hands over, inside its transaction."""
 
 from alembic import context
 

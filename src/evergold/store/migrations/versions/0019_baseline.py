@@ -1,4 +1,4 @@
-"""The baseline: today's tables, made from `store/schema/`, and those of schema 0018 brought to them with all their rows.
+"""The baseline: today's tables, made from `store/schema.py`, and those of schema 0018 brought to them with all their rows.
 
 On PostgreSQL schema 0018 kept `spans` in partitions, one for each day on which traces came.
 """
@@ -6,7 +6,7 @@ On PostgreSQL schema 0018 kept `spans` in partitions, one for each day on which 
 from alembic import op
 from sqlalchemy import Connection, inspect, text
 
-from evergold.store.migrate import add_missing
+from evergold.store.database.migrate import add_missing
 from evergold.store.schema import spans
 
 revision = "0019"

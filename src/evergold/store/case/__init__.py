@@ -1,0 +1,1 @@
+"""Cases in the tables: content, revisions, reviews, builds."""

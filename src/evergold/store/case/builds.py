@@ -1,0 +1,160 @@
+"""Builds: the versions of a dataset and the splits of each; and the builds and runs that a case went into."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import Connection, delete, func, insert, or_, select
+from sqlalchemy.engine import RowMapping
+
+from evergold.errors import Conflict, NotFound
+from evergold.model.build import Build
+from evergold.model.case import Case
+from evergold.model.nesting import UtcTime
+from evergold.store.schema import attempts, build_cases, builds, eval_dataset, run_cases, runs
+from evergold.store.values import batches, dumps, loads, stamp
+
+
+def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, str, str]]) -> None:
+    """Remember a build and its cases (id, rev, split). The same build again changes nothing; another is a conflict."""
+    held = find_build(connection, build.dataset, build.version)
+    if held is not None:
+        # A version names one content for ever: results of runs point at it.
+        if held.content_hash != build.content_hash:
+            raise Conflict(
+                f"{build.dataset} {build.version} is built already, with other content; choose a new version"
+            )
+        return
+    values = build.model_dump(mode="json", exclude={"manifest", "created_at"})
+    values |= {"manifest": dumps(build.manifest), "created_at": stamp(build.created_at)}
+    build_id = connection.execute(insert(builds).values(values).returning(builds.c.id)).scalar_one()
+    for batch in batches(rows):
+        members = [{"build_id": build_id, "case_id": one, "rev": rev, "split": split} for one, rev, split in batch]
+        connection.execute(insert(build_cases), members)
+
+
+def replace_build(connection: Connection, build: Build) -> None:
+    """Remember a build whose files were written over on purpose: what is known of the version is what is there."""
+    wanted = (builds.c.dataset == build.dataset, builds.c.version == build.version)
+    held = find_build(connection, build.dataset, build.version)
+    if held is not None and held.content_hash != build.content_hash:
+        connection.execute(delete(builds).where(*wanted))
+    put_build(connection, build, ())
+
+
+def find_build(connection: Connection, dataset: str, version: str) -> Build | None:
+    query = select(builds).where(builds.c.dataset == dataset, builds.c.version == version)
+    row = connection.execute(query).mappings().first()
+    return _build_of(row) if row else None
+
+
+def get_build(connection: Connection, dataset: str, version: str) -> Build:
+    result = find_build(connection, dataset, version)
+    if result is None:
+        known = ", ".join(build.version for build in list_builds(connection, dataset)) or "none yet"
+        raise NotFound(f"no build {version!r} of dataset {dataset!r} (there are: {known})")
+    return result
+
+
+def list_builds(connection: Connection, dataset: str | None = None) -> list[Build]:
+    """Oldest first."""
+    query = select(builds).order_by(builds.c.dataset, builds.c.id)
+    if dataset is not None:
+        query = query.where(builds.c.dataset == dataset)
+    return [_build_of(row) for row in connection.execute(query).mappings()]
+
+
+def placements(connection: Connection, dataset: str, versions: Sequence[str], splits: Sequence[str]) -> dict[str, str]:
+    """Case id → the one of these splits that the newest of these versions had it in."""
+    query = (
+        select(build_cases.c.case_id, build_cases.c.split)
+        .join(builds, builds.c.id == build_cases.c.build_id)
+        .where(builds.c.dataset == dataset, builds.c.version.in_(versions), build_cases.c.split.in_(splits))
+        # Oldest first, so that the dict keeps the placement of the newest build.
+        .order_by(builds.c.id)
+    )
+    return {row.case_id: row.split for row in connection.execute(query)}
+
+
+def dataset_counts(connection: Connection) -> list[dict[str, Any]]:
+    """Every dataset with its cases by kind, type, review state and status."""
+    keys = (
+        eval_dataset.c.dataset,
+        eval_dataset.c.kind,
+        eval_dataset.c.entry_type,
+        eval_dataset.c.review,
+        eval_dataset.c.status,
+    )
+    query = select(*keys, func.count().label("cases")).group_by(*keys).order_by(*keys)
+    return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def _build_of(row: RowMapping) -> Build:
+    return Build(
+        dataset=row["dataset"],
+        version=row["version"],
+        content_hash=row["content_hash"],
+        created_at=row["created_at"],
+        location=row["location"],
+        parent=row["parent"],
+        manifest=loads(row["manifest"]),
+    )
+
+
+NEWEST_RUNS = 50
+
+
+class BuildStep(BaseModel, frozen=True):
+    """A build that holds the case."""
+
+    version: str
+    split: str
+    rev: str
+    created_at: UtcTime
+
+
+class RunStep(BaseModel, frozen=True):
+    """A run that has the case; `rev` is what the case said when the run began, `build` the version it was taken from."""
+
+    id: str
+    model: str
+    status: str
+    created_at: UtcTime
+    rev: str
+    attempts: int
+    build: str | None = None
+
+
+def builds_with(connection: Connection, dataset: str, case_id: str) -> list[BuildStep]:
+    """Oldest first."""
+    query = (
+        select(builds.c.version, build_cases.c.split, build_cases.c.rev, builds.c.created_at)
+        .join(build_cases, build_cases.c.build_id == builds.c.id)
+        .where(builds.c.dataset == dataset, build_cases.c.case_id == case_id)
+        .order_by(builds.c.id)
+    )
+    return [BuildStep.model_validate(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def runs_with(connection: Connection, dataset: str, case_id: str) -> Iterator[RunStep]:
+    """The newest runs that have the case: of the dataset as it was, or of one of its builds, under whatever name."""
+    tries = (
+        select(func.count())
+        .where(attempts.c.run_id == runs.c.id, attempts.c.case_id == case_id)
+        .scalar_subquery()
+        .label("attempts")
+    )
+    built = select(builds.c.version).where(builds.c.dataset == dataset, builds.c.content_hash == runs.c.build_hash)
+    version = built.order_by(builds.c.id).limit(1).scalar_subquery().label("build")
+    of_dataset = or_(runs.c.dataset == dataset, built.exists())
+    query = (
+        select(runs.c.id, runs.c.model, runs.c.status, runs.c.created_at, run_cases.c.body, tries, version)
+        .join(run_cases, run_cases.c.run_id == runs.c.id)
+        .where(of_dataset, run_cases.c.case_id == case_id)
+        .order_by(runs.c.created_at.desc(), runs.c.id.desc())
+        .limit(NEWEST_RUNS)
+    )
+    for row in connection.execute(query).mappings():
+        values = dict(row)
+        values["rev"] = Case.model_validate_json(values.pop("body")).rev()
+        yield RunStep.model_validate(values)

@@ -1,0 +1,410 @@
+"""Cases out of the store: one, a page, a stream, the history of each, and counts of the values that narrow a list."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+from sqlalchemy import (
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Select,
+    and_,
+    case,
+    exists,
+    false,
+    func,
+    literal,
+    literal_column,
+    null,
+    or_,
+    select,
+    tuple_,
+    union_all,
+)
+from sqlalchemy.engine import RowMapping
+
+from evergold.errors import BadInput, NotFound
+from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of, tier_of
+from evergold.store.conditions import Cutoff, Many, Pairs, json_text, json_word
+from evergold.store.schema import (
+    FAILING_BELOW,
+    case_reviews,
+    case_revisions,
+    eval_dataset,
+    eval_dataset_tags,
+    trace_scores,
+)
+from evergold.store.text_index import may_hold
+from evergold.store.trace.pages import EXACT_TO, FacetValue, values_of
+from evergold.store.trace.search import Search
+from evergold.store.values import batches, loads
+
+LIMIT = str(FAILING_BELOW)  # written out, because a bound value would hide the index of failing scores
+
+
+class CaseFilter(BaseModel, frozen=True, extra="forbid"):
+    """Which cases: every part that is given must hold. `check` names a check that failed on the case's trace."""
+
+    dataset: str | None = None
+    kind: CaseKind | None = None
+    entry_type: EntryType | None = None
+    confirmed: bool | None = None
+    review: ReviewState | None = None
+    status: CaseStatus | None = CaseStatus.ACTIVE
+    tag: Many = ()
+    source: str | None = None
+    check: str | None = None
+    metadata: Pairs = ()
+    trace_id: str | None = None
+    session_id: str | None = None
+    policy: str | None = None
+    since: Cutoff | None = None
+    until: Cutoff | None = None
+    search: Search | None = None
+
+
+class CaseOrder(StrEnum):
+    """How a list of cases is sorted: by when they came, or by when they last changed."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    CHANGED = "changed"
+
+
+class Revision(BaseModel, frozen=True):
+    """One change of a case: who, when, why, and each field before and after."""
+
+    version: int
+    action: str
+    who: str
+    why: str
+    created_at: str
+    rev: str | None
+    changes: dict[str, Any]
+    evidence: dict[str, Any]
+
+
+def find_case(connection: Connection, dataset: str, case_id: str) -> Case | None:
+    held = held_cases(connection, [(dataset, case_id)])
+    return held[dataset, case_id][1] if held else None
+
+
+def get_case(connection: Connection, dataset: str, case_id: str) -> Case:
+    result = find_case(connection, dataset, case_id)
+    if result is None:
+        raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
+    return result
+
+
+def entry_id_of(connection: Connection, dataset: str, case_id: str) -> int:
+    query = select(eval_dataset.c.id).where(eval_dataset.c.dataset == dataset, eval_dataset.c.case_id == case_id)
+    result = connection.execute(query).scalar()
+    if result is None:
+        raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
+    return int(result)
+
+
+def entry_ids(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """The integers of `eval_dataset` under which these cases stand."""
+    query = select(eval_dataset.c.dataset, eval_dataset.c.case_id, eval_dataset.c.id)
+    entries: dict[tuple[str, str], int] = {}
+    # Thousands of keys in one statement would pass the limit of parameters.
+    for batch in batches(keys):
+        entries |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query.where(_keyed(batch)))}
+    return entries
+
+
+def page_of_cases(
+    connection: Connection,
+    wanted: CaseFilter,
+    *,
+    limit: int,
+    before: str | None = None,
+    order: CaseOrder = CaseOrder.NEWEST,
+    preview: int | None = None,
+) -> tuple[list[Case], str | None]:
+    """A page and the cursor of the next one, None at the end; of previews where a length is given."""
+    table = eval_dataset.c
+    query = filtered(select(eval_dataset), wanted, connection.dialect.name).limit(limit + 1)
+    moment, last = _cursor(before) if before else ("", None)
+    if order is CaseOrder.CHANGED:
+        query = query.order_by(table.updated_at.desc(), table.id.desc())
+        # A row comparison: times repeat, so the id decides between rows of the same moment.
+        here, there = tuple_(table.updated_at, table.id), tuple_(moment, last)
+        query = query if last is None else query.where(here < there)
+    elif order is CaseOrder.OLDEST:
+        query = query.order_by(table.id.asc())
+        query = query if last is None else query.where(table.id > last)
+    else:
+        query = query.order_by(table.id.desc())
+        query = query if last is None else query.where(table.id < last)
+    rows = connection.execute(query).mappings().all()
+    # One row more than the page was read: without it there is no next page, and no cursor to an empty one.
+    end = rows[limit - 1] if len(rows) > limit else None
+    cursor = f"{end['updated_at']}|{end['id']}" if end else None
+    rows = rows[:limit]
+    if preview is None:
+        return _as_cases(connection, rows), cursor
+    return [case.preview(preview) for case in add_texts(connection, rows, _from_rows(connection, rows))], cursor
+
+
+def _cursor(text: str) -> tuple[str, int]:
+    """A cursor: the time of the last change and the number of a case; of older clients the number alone."""
+    moment, _, number = text.rpartition("|")
+    if not number.isascii() or not number.isdecimal() or len(number) > 18:
+        raise BadInput(f"cursor {text!r} is not one of ours; send the `next` of the page before, or none")
+    return moment, int(number)
+
+
+def iterate_cases(
+    connection: Connection, wanted: CaseFilter, *, oldest_first: bool = True, batch: int = 1000
+) -> Iterator[Case]:
+    """All of them, a batch in memory at a time."""
+    last: int | None = None
+    order = eval_dataset.c.id.asc() if oldest_first else eval_dataset.c.id.desc()
+    while True:
+        query = filtered(select(eval_dataset), wanted, connection.dialect.name).order_by(order).limit(batch)
+        if last is not None:
+            query = query.where(eval_dataset.c.id > last if oldest_first else eval_dataset.c.id < last)
+        rows = connection.execute(query).mappings().all()
+        if not rows:
+            return
+        yield from _as_cases(connection, rows)
+        last = int(rows[-1]["id"])
+
+
+class CaseBesideTrace(NamedTuple):
+    """A case as it is stored, and as it would be if its trace were read now. `own`: its trace only fills what it lacks."""
+
+    entry: int
+    own: bool
+    held: Case
+    fresh: Case
+
+
+def iterate_with_traces(connection: Connection) -> Iterator[CaseBesideTrace]:
+    """Every active case that cites a stored trace, oldest first."""
+    table, last = eval_dataset.c, 0
+    query = (
+        select(eval_dataset).where(table.status == CaseStatus.ACTIVE, table.trace_id.is_not(None)).order_by(table.id)
+    )
+    while rows := connection.execute(query.where(table.id > last).limit(AT_ONCE)).mappings().all():
+        bare = _from_rows(connection, rows)
+        traces = Contents(connection, {row["trace_id"] for row in rows})
+        for row, plain, held in zip(rows, bare, add_contents(connection, rows, bare), strict=True):
+            own = bool(row["own_content"])
+            yield CaseBesideTrace(row["id"], own, held, traces.complete(held if own else plain, row["trace_id"]))
+        last = rows[-1]["id"]
+
+
+def count_cases(connection: Connection, wanted: CaseFilter) -> int:
+    query = filtered(select(func.count()).select_from(eval_dataset), wanted, connection.dialect.name)
+    return int(connection.execute(query).scalar_one())
+
+
+def dataset_state(connection: Connection, dataset: str) -> tuple[int, str]:
+    """How many active cases a dataset has, and when one of its cases changed last: equal as long as nothing changed."""
+    table = eval_dataset.c
+    active = func.coalesce(func.sum(case((table.status == CaseStatus.ACTIVE, 1), else_=0)), 0)
+    query = select(active, func.coalesce(func.max(table.updated_at), "")).where(table.dataset == dataset)
+    count, changed = connection.execute(query).one()
+    return int(count), str(changed)
+
+
+def dataset_names(connection: Connection) -> dict[str, int]:
+    """Every dataset that holds active cases, with how many."""
+    table = eval_dataset.c
+    query = select(table.dataset, func.count()).where(table.status == "active").group_by(table.dataset)
+    return {str(name): int(count) for name, count in connection.execute(query.order_by(table.dataset))}
+
+
+def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Revision]:
+    entry = entry_id_of(connection, dataset, case_id)
+    query = select(case_revisions).where(case_revisions.c.entry_id == entry).order_by(case_revisions.c.version)
+    return [
+        Revision(
+            **{name: row[name] for name in ("version", "action", "who", "why", "created_at", "rev")},
+            changes=loads(row["changes"]),
+            evidence=loads(row["evidence"]),
+        )
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any]:
+    """Narrow a query of cases to those that pass the filter."""
+    table = eval_dataset.c
+    plain = {
+        table.dataset: wanted.dataset,
+        table.kind: wanted.kind,
+        table.entry_type: wanted.entry_type,
+        table.review: wanted.review,
+        table.status: wanted.status,
+        table.trace_id: wanted.trace_id,
+        table.session_id: wanted.session_id,
+        table.policy: wanted.policy,
+        table.confirmed: None if wanted.confirmed is None else int(wanted.confirmed),
+    }
+    for column, value in plain.items():
+        if value is not None:
+            query = query.where(column == value)
+    if wanted.confirmed is not None:
+        query = query.where(
+            table.entry_type == "golden"
+        )  # failures and corrections are neither confirmed nor candidates
+    if wanted.since is not None:
+        query = query.where(table.created_at >= wanted.since)
+    if wanted.until is not None:
+        query = query.where(table.created_at < wanted.until)
+    for tag in wanted.tag:
+        tagged = select(eval_dataset_tags.c.dataset_id).where(eval_dataset_tags.c.tag == tag)
+        query = query.where(table.id.in_(tagged))
+    if wanted.source is not None:
+        # A row without the key has NULL there, which equals nothing: such cases are left out.
+        query = query.where(json_text(table.body, ("provenance", "source"), dialect) == wanted.source)
+    if wanted.check is not None:
+        scores = trace_scores.c
+        failing = select(scores.trace_id).where(scores.name == wanted.check, scores.value < literal_column(LIMIT))
+        query = query.where(table.trace_id.in_(failing))
+    for pair in wanted.metadata:
+        key, _, value = pair.partition("=")
+        query = query.where(json_text(table.metadata, (key,), dialect) == value)
+    if wanted.search:
+        texts = (table.input_text, table.output_text, table.expected_output, table.case_id)
+        query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))
+        indexed = may_hold(wanted.search, dialect)
+        query = query if indexed is None else query.where(indexed)
+    return query
+
+
+def _as_cases(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
+    return add_contents(connection, rows, _from_rows(connection, rows))
+
+
+def _from_rows(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
+    """Cases without their contents."""
+    tags = _tags(connection, [row["id"] for row in rows])
+    return [case_of(row, tags.get(row["id"], ())) for row in rows]
+
+
+def _tags(connection: Connection, entry_ids: Sequence[int]) -> dict[int, list[str]]:
+    results: dict[int, list[str]] = {}
+    for batch in batches(entry_ids):
+        for entry_id, tag in connection.execute(
+            select(eval_dataset_tags.c.dataset_id, eval_dataset_tags.c.tag).where(
+                eval_dataset_tags.c.dataset_id.in_(batch)
+            )
+        ):
+            results.setdefault(entry_id, []).append(tag)
+    return results
+
+
+def case_ids(connection: Connection, dataset: str) -> set[str]:
+    query = select(eval_dataset.c.case_id).where(eval_dataset.c.dataset == dataset)
+    return set(connection.execute(query).scalars())
+
+
+def touched_cases(
+    connection: Connection, keys: Sequence[tuple[str, str]], actions: Sequence[str]
+) -> set[tuple[str, str]]:
+    """Of these cases, those that more than these actions have made what they are: validated, reviewed, or changed."""
+    entry = eval_dataset.c
+    # EXISTS stops at the first revision; a join would give a row for each.
+    changed = exists().where(case_revisions.c.entry_id == entry.id, case_revisions.c.action.not_in(actions))
+    reviewed = exists().where(case_reviews.c.entry_id == entry.id)
+    validated = entry.review != ReviewState.UNVALIDATED.value
+    query = select(entry.dataset, entry.case_id).where(_keyed(keys), or_(validated, changed, reviewed))
+    return {(dataset, case_id) for dataset, case_id in connection.execute(query)}
+
+
+def _keyed(keys: Sequence[tuple[str, str]]) -> ColumnElement[bool]:
+    by_dataset: dict[str, list[str]] = {}
+    for dataset, case_id in keys:
+        by_dataset.setdefault(dataset, []).append(case_id)
+    # `false()` gives an empty list of keys no rows; an empty OR would give all.
+    return or_(
+        false(),
+        *(and_(eval_dataset.c.dataset == name, eval_dataset.c.case_id.in_(ids)) for name, ids in by_dataset.items()),
+    )
+
+
+def held_cases(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, Case]]:
+    rows = connection.execute(select(eval_dataset).where(_keyed(keys))).mappings().all()
+    cases = _as_cases(connection, rows)
+    return {(case.dataset, case.id): (row["id"], case) for row, case in zip(rows, cases, strict=True)}
+
+
+CASES, TAGS, CHECKS = 0, 1, 2  # what a row of counts is about
+
+
+class CaseFacets(BaseModel):
+    """The values of a list of cases. Without `exact` there are more than `total`, and counts are of the newest of them."""
+
+    total: int
+    exact: bool
+    datasets: list[FacetValue]
+    kinds: list[FacetValue]
+    tiers: list[FacetValue]
+    reviews: list[FacetValue]
+    sources: list[FacetValue]
+    tags: list[FacetValue]
+    checks: list[FacetValue]
+
+
+def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
+    datasets, kinds, tiers, reviews, sources, tags, checks = (Counter[str | None]() for _ in range(7))
+    for topic, first, kind, entry_type, confirmed, review, source, number in connection.execute(
+        _counts(connection, wanted)
+    ):
+        if topic == CASES:
+            datasets[first] += number
+            kinds[kind] += number
+            tiers[tier_of(entry_type, bool(confirmed))] += number
+            reviews[review] += number
+            sources[source] += number
+        else:
+            (tags if topic == TAGS else checks)[first] += number
+    total = datasets.total()
+    return CaseFacets(
+        total=total,
+        exact=total < EXACT_TO or not _has_more(connection, wanted),
+        datasets=values_of(datasets),
+        kinds=values_of(kinds),
+        tiers=values_of(tiers),
+        reviews=values_of(reviews),
+        sources=values_of(sources),
+        tags=values_of(tags),
+        checks=values_of(checks),
+    )
+
+
+def _counts(connection: Connection, wanted: CaseFilter) -> CompoundSelect[Any]:
+    """Count the newest cases by their own values, by tags, and by checks that failed on their traces, in one look at them."""
+    table, scores, dialect = eval_dataset.c, trace_scores.c, connection.dialect.name
+    source = json_word(table.body, ("provenance", "source"), dialect).label("source")
+    own = (table.dataset, table.kind, table.entry_type, table.confirmed, table.review)
+    newest = filtered(select(table.id), wanted, dialect).order_by(table.id.desc()).limit(EXACT_TO)
+    # The numbers first, which an index gives; sorting whole rows would cost as much as all the rest.
+    listed = select(table.id, table.trace_id, *own, source).where(table.id.in_(newest)).cte("listed")
+    values = [*(listed.c[column.name] for column in own), listed.c.source]
+    nothing = [null() for _ in values[1:]]
+    traced = select(listed.c.id, listed.c.trace_id).where(listed.c.trace_id.is_not(None)).subquery()
+    return union_all(
+        select(literal(CASES), *values, func.count()).group_by(*values),
+        select(literal(TAGS), eval_dataset_tags.c.tag, *nothing, func.count())
+        .where(eval_dataset_tags.c.dataset_id.in_(select(listed.c.id)))
+        .group_by(eval_dataset_tags.c.tag),
+        select(literal(CHECKS), scores.name, *nothing, func.count(func.distinct(traced.c.id)))
+        .join(traced, traced.c.trace_id == scores.trace_id)
+        .where(scores.value < FAILING_BELOW)
+        .group_by(scores.name),
+    )
+
+
+def _has_more(connection: Connection, wanted: CaseFilter) -> bool:
+    some = filtered(select(eval_dataset.c.id), wanted, connection.dialect.name).limit(EXACT_TO + 1).subquery()
+    return connection.execute(select(func.count()).select_from(some)).scalar_one() > EXACT_TO

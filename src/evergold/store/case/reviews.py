@@ -1,0 +1,431 @@
+"""Opinions and the queue: what reviewers decided, which cases wait for whom, and the views that people saved."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    case,
+    delete,
+    exists,
+    func,
+    insert,
+    not_,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.engine import RowMapping
+
+from evergold.errors import NotFound
+from evergold.model.case import Case, CaseStatus, ReviewState
+from evergold.model.case_actions import ListPage, ListView
+from evergold.model.policy import Policy, Reason
+from evergold.model.review import (
+    OPINIONS,
+    Assignment,
+    AssignmentState,
+    CaseKey,
+    DatasetProgress,
+    Opinion,
+    QueueItem,
+    QueuePart,
+    QueueQuery,
+    ReviewVerdict,
+    SavedView,
+    Standing,
+)
+from evergold.store.case.cases import CaseFilter, entry_id_of, filtered
+from evergold.store.facts import now_and_later
+from evergold.store.schema import (
+    case_reviews,
+    eval_dataset,
+    list_views,
+    review_assignments,
+    review_standings,
+    saved_views,
+    utc_now,
+)
+from evergold.store.values import dumps, loads, now
+
+TITLE_LENGTH = 160
+
+_entry = eval_dataset.c
+# No row, or one of an earlier version, means that nothing is settled yet.
+_standing: ColumnElement[str] = func.coalesce(review_standings.c.standing, Standing.OPEN.value)
+_CURRENT = and_(review_standings.c.entry_id == _entry.id, review_standings.c.version == _entry.version)
+
+
+def add_opinion(connection: Connection, opinion: Opinion) -> None:
+    connection.execute(
+        insert(case_reviews),
+        {
+            "entry_id": entry_id_of(connection, opinion.dataset, opinion.id),
+            "version": opinion.version,
+            "reviewer": opinion.reviewer,
+            "verdict": opinion.verdict,
+            # Opinions on content that has changed since stay in the history and count no more.
+            "label": dumps({"rev": opinion.rev, "adjudicate": opinion.adjudicate}),
+            "comment": opinion.comment,
+            "created_at": now(),
+        },
+    )
+
+
+def opinions_on(connection: Connection, dataset: str, case_id: str) -> list[Opinion]:
+    """Every word on one case, oldest first."""
+    return _opinions(connection, _opinion_query().where(_entry.dataset == dataset, _entry.case_id == case_id))
+
+
+def opinions_in(connection: Connection, dataset: str | None) -> list[Opinion]:
+    """Every word on the cases of a dataset, or of all, oldest first."""
+    query = _opinion_query()
+    return _opinions(connection, query if dataset is None else query.where(_entry.dataset == dataset))
+
+
+def set_standing(connection: Connection, held: Case, standing: Standing) -> None:
+    """Record where the opinions leave this version of the case."""
+    entry = entry_id_of(connection, held.dataset, held.id)
+    connection.execute(delete(review_standings).where(review_standings.c.entry_id == entry))
+    connection.execute(
+        insert(review_standings), {"entry_id": entry, "version": held.version, "standing": standing.value}
+    )
+
+
+def queue_page(
+    connection: Connection, query: QueueQuery, me: str, *, limit: int, offset: int
+) -> tuple[list[QueueItem], dict[str, int]]:
+    """A page of the queue as reviewer `me` sees it, and the counts of everything the query matches."""
+    counts = queue_counts(connection, query, me)
+    matching = _matching(_item_query(me), query, me, connection.dialect.name)
+    results = list(connection.execute(matching.order_by(_entry.id).limit(limit).offset(offset)).mappings())
+    holders = _holders(connection, [row["id"] for row in results])
+    return [_item(row, holders.get(row["id"], ())) for row in results], counts
+
+
+def queue_counts(connection: Connection, query: QueueQuery, me: str) -> dict[str, int]:
+    """How many cases the query matches, in all and by what remains to be done."""
+    validated = _entry.review == ReviewState.VALIDATED.value
+    parts: list[ColumnElement[int]] = [
+        func.count().label("total"),
+        func.count(case((validated, 1))).label("validated"),
+        func.count(case((_entry.status == CaseStatus.DISMISSED.value, 1))).label("dismissed"),
+        func.count(case((_entry.question != "", 1))).label("needs_look"),
+    ]
+    dialect = connection.dialect.name
+    # Few cases have a standing: those are counted apart, rather than one looked for on each of all cases.
+    counted = select(*parts).select_from(eval_dataset if query.standing is None else _joined())
+    row = connection.execute(_matching(counted, query, me, dialect)).one()
+    counts = {name: int(value) for name, value in row._mapping.items()} | {"disputed": 0, "second_opinion": 0}
+    word = review_standings.c.standing
+    standings = select(word, func.count()).select_from(eval_dataset.join(review_standings, _CURRENT))
+    standings = standings.where(_entry.id.in_(select(review_standings.c.entry_id)))  # lets SQLite begin with these
+    for standing, number in connection.execute(_matching(standings, query, me, dialect).group_by(word)):
+        if standing in counts:
+            counts[standing] = int(number)
+    return counts | {"waiting": counts["total"] - counts["validated"] - counts["dismissed"]}
+
+
+def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: int) -> tuple[str, str] | None:
+    """The first open case that this reviewer has not judged or skipped and that is not in enough hands already."""
+    mine = exists().where(
+        case_reviews.c.entry_id == _entry.id,
+        case_reviews.c.reviewer == reviewer,
+        case_reviews.c.version == _entry.version,
+        case_reviews.c.verdict != ReviewVerdict.WITHDRAW.value,
+    )
+    others = _live_holds(reviewer)
+    assigned_to_me = exists().where(
+        review_assignments.c.entry_id == _entry.id,
+        review_assignments.c.reviewer == reviewer,
+        review_assignments.c.state.in_(("assigned", "claimed")),
+    )
+    # A disputed case needs a further reviewer, also where one verdict is enough otherwise.
+    hands = case(
+        (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
+    )
+    result = connection.execute(
+        _matching(
+            select(_entry.dataset, _entry.case_id).select_from(_joined()), query, reviewer, connection.dialect.name
+        )
+        .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
+        .where(not_(mine), or_(assigned_to_me, others < hands))
+        # What somebody assigned to this reviewer comes before what is free for all.
+        .order_by(assigned_to_me.desc(), _entry.id)
+        .limit(1)
+    ).first()
+    return None if result is None else (result.dataset, result.case_id)
+
+
+def progress_of_datasets(connection: Connection) -> list[DatasetProgress]:
+    """How much of each dataset is done."""
+    active = _entry.status.in_((CaseStatus.ACTIVE.value, CaseStatus.DISMISSED.value))
+    per_dataset = select(
+        _entry.dataset,
+        func.count(case((_entry.status == CaseStatus.ACTIVE.value, 1))).label("total"),
+        func.count(case((_entry.review == ReviewState.VALIDATED.value, 1))).label("validated"),
+        func.count(case((_entry.status == CaseStatus.DISMISSED.value, 1))).label("dismissed"),
+    ).where(active)
+    datasets = connection.execute(per_dataset.group_by(_entry.dataset).order_by(_entry.dataset))
+    return [DatasetProgress(**row) for row in datasets.mappings()]  # type: ignore[typeddict-item]
+
+
+def verdict_counts(connection: Connection) -> dict[str, dict[str, Any]]:
+    """Reviewer → how many verdicts of each kind they gave, and `last_at`."""
+    per_reviewer = select(
+        case_reviews.c.reviewer,
+        *(
+            func.count(case((case_reviews.c.verdict == verdict.value, 1))).label(verdict.value)
+            for verdict in ReviewVerdict
+        ),
+        func.max(case_reviews.c.created_at).label("last_at"),
+    )
+    by_reviewer = per_reviewer.group_by(case_reviews.c.reviewer).order_by(case_reviews.c.reviewer)
+    return {row["reviewer"]: dict(row) for row in connection.execute(by_reviewer).mappings()}
+
+
+def _live_holds(reviewer: str) -> ColumnElement[int]:
+    """How many others have the case in hand: assigned, or claimed with a lease that still runs."""
+    table = review_assignments.c
+    query = select(func.count()).where(
+        table.entry_id == _entry.id,
+        table.reviewer != reviewer,
+        _is_held(),
+    )
+    return query.scalar_subquery()
+
+
+def _is_held() -> ColumnElement[bool]:
+    """Whether an assignment holds its case: by name, or by a claim whose lease still runs by the database's clock."""
+    table = review_assignments.c
+    # A subquery is computed once; the bare function would be called for every row.
+    moment = select(utc_now()).scalar_subquery()
+    return or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > moment))
+
+
+def _joined() -> Any:
+    return eval_dataset.outerjoin(review_standings, _CURRENT)
+
+
+def _item_query(me: str) -> Select[Any]:
+    opinions = (
+        select(func.count(func.distinct(case_reviews.c.reviewer)))
+        .where(case_reviews.c.entry_id == _entry.id, case_reviews.c.verdict.in_(("approve", "dismiss")))
+        .scalar_subquery()
+    )
+    return select(
+        *(_entry[name] for name in ("id", "dataset", "case_id", "kind", "entry_type", "review", "status", "version")),
+        _entry.confirmed,
+        _entry.updated_at,
+        _entry.question,
+        func.substr(_entry.input_text, 1, TITLE_LENGTH).label("title"),
+        _standing.label("standing"),
+        opinions.label("opinions"),
+        _judged_by(me).label("done_by_me"),
+    ).select_from(_joined())
+
+
+def _matching(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any:
+    plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part"})
+    if query.part is QueuePart.DONE and "status" not in query.model_fields_set:
+        plain["status"] = None  # a dismissed case is done as well
+    # The queue narrows like the list of cases, and then by what only reviewers know.
+    selected = filtered(selected, CaseFilter(**plain, search=query.text or None), dialect)
+    if query.needs_look is not None:
+        selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")
+    if query.standing is not None:
+        selected = selected.where(_standing == query.standing.value)
+    if query.reviewer is not None:
+        selected = selected.where(_held(review_assignments.c.reviewer == query.reviewer))
+    return selected if query.part is None else selected.where(_in_part(query.part, me))
+
+
+def _in_part(part: QueuePart, me: str) -> ColumnElement[bool]:
+    if part is QueuePart.DONE:
+        return _judged_by(me)
+    if part is QueuePart.NOBODYS:
+        return not_(_held())
+    mine = review_assignments.c.reviewer == me
+    return _held(mine if part is QueuePart.MINE else not_(mine))
+
+
+def _held(*of: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Whether the case is in somebody's hands."""
+    return exists().where(review_assignments.c.entry_id == _entry.id, _is_held(), *of)
+
+
+def _judged_by(me: str) -> ColumnElement[bool]:
+    """Whether this reviewer's last word on the case is a verdict that stands."""
+    table = case_reviews.c
+    mine = (table.entry_id == _entry.id, table.reviewer == me, table.verdict != ReviewVerdict.SKIP.value)
+    # By id: two verdicts may carry the same millisecond.
+    last = select(table.verdict).where(*mine).order_by(table.id.desc()).limit(1).scalar_subquery()
+    return func.coalesce(last, "").in_([verdict.value for verdict in OPINIONS])
+
+
+def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[str, ...]]:
+    table = review_assignments.c
+    held: dict[int, tuple[str, ...]] = {}
+    query = select(table.entry_id, table.reviewer).where(
+        table.entry_id.in_(entry_ids),
+        _is_held(),
+    )
+    for entry_id, reviewer in connection.execute(query.order_by(table.reviewer)):
+        held[entry_id] = (*held.get(entry_id, ()), reviewer)
+    return held
+
+
+def _item(row: RowMapping, holders: tuple[str, ...]) -> QueueItem:
+    named = {name: row[name] for name in QueueItem.model_fields if name not in ("id", "held_by", "needs_look")}
+    return QueueItem(**named, id=row["case_id"], held_by=holders, needs_look=question_text(row["question"]))
+
+
+def _opinion_query() -> Select[Any]:
+    return (
+        select(case_reviews, _entry.dataset, _entry.case_id)
+        .join(eval_dataset, _entry.id == case_reviews.c.entry_id)
+        .order_by(case_reviews.c.id)
+    )
+
+
+def _opinions(connection: Connection, query: Select[Any]) -> list[Opinion]:
+    return [
+        Opinion(
+            dataset=row["dataset"],
+            id=row["case_id"],
+            **{name: row[name] for name in ("version", "reviewer", "verdict", "comment", "created_at")},
+            **{"rev": ""} | loads(row["label"]),
+        )
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def open_question(connection: Connection, dataset: str, case_id: str) -> str | None:
+    """What came after a reviewer's word and speaks against it, in a sentence."""
+    query = select(_entry.question).where(_entry.dataset == dataset, _entry.case_id == case_id)
+    return question_text(connection.execute(query).scalar() or "")
+
+
+def question_text(question: str) -> str | None:
+    """Put a stored question (`reason:count`) into a sentence."""
+    if question.startswith("grew:"):
+        return "since then: more of its trace arrived"
+    name = question.partition(":")[0].upper()
+    return f"since then: {Policy().explain(Reason[name])}" if name in Reason.__members__ else None
+
+
+_assignment_held = review_assignments.c
+
+
+def hold(
+    connection: Connection, key: CaseKey, reviewer: str, state: AssignmentState, seconds: float | None = None
+) -> None:
+    """Put a case into somebody's hands, or record that they are done with it; the last word of each reviewer stands.
+
+    A claim ends after so many seconds, by the database's clock.
+    """
+    entry = entry_id_of(connection, key.dataset, key.id)
+    # Delete and insert instead of an upsert: the time of assignment begins anew.
+    release(connection, key, reviewer)
+    until = None if seconds is None else now_and_later(connection, seconds)[1]
+    row = {"entry_id": entry, "reviewer": reviewer, "state": state.value, "lease_until": until}
+    connection.execute(insert(review_assignments), row | {"created_at": now()})
+
+
+def release(connection: Connection, key: CaseKey, reviewer: str) -> bool:
+    """Take a case out of somebody's hands; whether it was in them."""
+    entry = entry_id_of(connection, key.dataset, key.id)
+    gone = connection.execute(
+        delete(review_assignments).where(_assignment_held.entry_id == entry, _assignment_held.reviewer == reviewer)
+    )
+    return gone.rowcount > 0
+
+
+def renew(connection: Connection, key: CaseKey, reviewer: str, seconds: float) -> bool:
+    """Prolong a claim that is still this reviewer's; whether it was."""
+    entry = entry_id_of(connection, key.dataset, key.id)
+    # An assignment has no lease, so there is nothing to prolong; a claim that somebody took over is not this
+    # reviewer's.
+    mine = (
+        _assignment_held.entry_id == entry,
+        _assignment_held.reviewer == reviewer,
+        _assignment_held.state == AssignmentState.CLAIMED.value,
+    )
+    _, until = now_and_later(connection, seconds)
+    return connection.execute(update(review_assignments).where(*mine).values(lease_until=until)).rowcount == 1
+
+
+def assignments_of(connection: Connection, key: CaseKey) -> list[Assignment]:
+    entry = entry_id_of(connection, key.dataset, key.id)
+    rows = connection.execute(
+        select(review_assignments).where(_assignment_held.entry_id == entry).order_by(_assignment_held.reviewer)
+    ).mappings()
+    return [
+        Assignment(**key.model_dump(), **{name: row[name] for name in ("reviewer", "state", "lease_until")})
+        for row in rows
+    ]
+
+
+def assignments_to(connection: Connection, reviewer: str | None) -> list[Assignment]:
+    """Everything in hand, of one reviewer or of all."""
+    query = select(review_assignments, eval_dataset.c.dataset, eval_dataset.c.case_id).join(
+        eval_dataset, eval_dataset.c.id == _assignment_held.entry_id
+    )
+    if reviewer is not None:
+        query = query.where(_assignment_held.reviewer == reviewer)
+    return [
+        Assignment(
+            dataset=row["dataset"],
+            id=row["case_id"],
+            **{name: row[name] for name in ("reviewer", "state", "lease_until")},
+        )
+        for row in connection.execute(query.order_by(_assignment_held.created_at, _assignment_held.entry_id)).mappings()
+    ]
+
+
+def save_view(connection: Connection, view: SavedView) -> SavedView:
+    """Store a view, and give it as stored; one of the same name is replaced."""
+    connection.execute(delete(saved_views).where(saved_views.c.name == view.name))
+    body, made = dumps(view.query.model_dump(mode="json")), now()
+    connection.execute(insert(saved_views), {"name": view.name, "owner": view.owner, "body": body, "created_at": made})
+    return view.model_copy(update={"created_at": datetime.fromisoformat(made)})
+
+
+def views(connection: Connection) -> Iterable[SavedView]:
+    for row in connection.execute(select(saved_views).order_by(saved_views.c.name)).mappings():
+        query = QueueQuery.model_validate(loads(row["body"]))
+        yield SavedView(name=row["name"], owner=row["owner"], query=query, created_at=row["created_at"])
+
+
+def delete_view(connection: Connection, name: str) -> None:
+    if connection.execute(delete(saved_views).where(saved_views.c.name == name)).rowcount == 0:
+        raise NotFound(f"no saved view {name!r}")
+
+
+def keep_view(connection: Connection, view: ListView) -> ListView:
+    """Store a view, and give it as stored; one of the same name is replaced."""
+    connection.execute(delete(list_views).where(_named(view.page, view.name)))
+    row = {"page": view.page.value, "name": view.name, "owner": view.owner, "body": view.address, "created_at": now()}
+    connection.execute(insert(list_views), row)
+    return view.model_copy(update={"created_at": datetime.fromisoformat(row["created_at"])})
+
+
+def kept_views(connection: Connection, page: ListPage) -> list[ListView]:
+    query = select(list_views).where(list_views.c.page == page.value).order_by(list_views.c.name)
+    return [
+        ListView(page=page, name=row["name"], address=row["body"], owner=row["owner"], created_at=row["created_at"])
+        for row in connection.execute(query).mappings()
+    ]
+
+
+def drop_view(connection: Connection, page: ListPage, name: str) -> None:
+    if connection.execute(delete(list_views).where(_named(page, name))).rowcount == 0:
+        raise NotFound(f"no view {name!r} of {page.value}")
+
+
+def _named(page: ListPage, name: str) -> ColumnElement[bool]:
+    return (list_views.c.page == page.value) & (list_views.c.name == name)

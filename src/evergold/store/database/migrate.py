@@ -1,0 +1,119 @@
+"""Bring a database to today's schema: create a new one at once, let Alembic migrate an older one.
+
+Either is one transaction, which one process at a time is in: a process that is ended leaves the database as it was.
+"""
+
+from functools import partial
+from pathlib import Path
+
+from sqlalchemy import Column, Connection, inspect, text
+from sqlalchemy.schema import CreateColumn
+
+from evergold.errors import Refused
+from evergold.store.database.engines import WRITE_LOCK_SECONDS
+from evergold.store.database.failures import shown
+from evergold.store.db import Database
+from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
+from evergold.store.schema import metadata
+
+LAST_BEFORE_BASELINE = "84eb32e"  # the last commit whose schema is 0018; it migrates all earlier ones
+BEGINS_WITH_CHECKS = "on"  # a new workspace has the built-in checks on
+
+
+def bring_up_to_date(db: Database) -> None:
+    with db.read() as connection:
+        current = _revision(connection)
+    if current != HEAD:
+        db.write(partial(_migrate, url=db.url))
+
+
+def explain_unknown(schema: str) -> str | None:
+    """Say why a schema cannot be brought to today's; None for one that can."""
+    if schema in (BEFORE_BASELINE, *REVISIONS):
+        return None
+    if schema > BEFORE_BASELINE:
+        return f"has schema {schema}, newer than this program knows ({HEAD}); upgrade evergold"
+    return (
+        f"has schema {schema}, older than this program migrates from ({BEFORE_BASELINE}); open or restore it once with "
+        f"evergold of commit {LAST_BEFORE_BASELINE}, then back it up there or open it here"
+    )
+
+
+def require_own_schema(connection: Connection, url: str) -> None:
+    """Refuse work on all tables at once where a newer program has migrated the database since it was opened."""
+    current = _revision(connection)
+    if current != HEAD:
+        raise Refused(
+            f"database {shown(url)} has schema {current} and this program knows {HEAD}: parts of it would be left out; "
+            "use the evergold of the newer version"
+        )
+
+
+def create_tables(connection: Connection) -> None:
+    """Create today's tables, all of them empty, and note their number."""
+    metadata.create_all(connection)
+    connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+    connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
+
+
+def add_missing(connection: Connection) -> None:
+    """Create the tables, columns and indexes of today's schema that the database does not have."""
+    held = inspect(connection)
+    tables = [table for table in metadata.sorted_tables if held.has_table(table.name)]
+    for table in tables:
+        names = {column["name"] for column in held.get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in names:
+                _add_column(connection, column)
+    metadata.create_all(connection)
+    for table in tables:
+        for index in table.indexes:
+            index.create(connection, checkfirst=True)
+
+
+def _add_column(connection: Connection, column: Column[object]) -> None:
+    definition = str(CreateColumn(column).compile(dialect=connection.dialect))
+    for key in column.foreign_keys:
+        definition += f" REFERENCES {key.column.table.name} ({key.column.name})"
+        definition += f" ON DELETE {key.ondelete}" if key.ondelete else ""
+    connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {definition}"))
+
+
+def _revision(connection: Connection) -> str | None:
+    """The schema's number; None for an empty database. The first databases carry none and are known by their tables."""
+    tables = inspect(connection)
+    if tables.has_table("alembic_version"):
+        return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return "0001" if tables.has_table("eval_dataset") or tables.has_table("traces") else None
+
+
+def _migrate(connection: Connection, url: str) -> None:
+    """Create or migrate the tables, unless another process has done it meanwhile."""
+    if connection.dialect.name == "postgresql":
+        # A process that migrates is waited for as long as that takes; everybody else's locks are not.
+        connection.execute(text("SET LOCAL lock_timeout = 0"))
+        connection.execute(text("SELECT pg_advisory_xact_lock(8321)"))
+        connection.execute(text(f"SET LOCAL lock_timeout = '{WRITE_LOCK_SECONDS}s'"))
+    current = _revision(connection)
+    if current is None:
+        # A new database needs no history. Loading Alembic would take longer than making the tables.
+        create_tables(connection)
+        fact = text("INSERT INTO workspace_facts VALUES ('checks.builtin', :word)")
+        connection.execute(fact, {"word": BEGINS_WITH_CHECKS})
+    elif current != HEAD:
+        if reason := explain_unknown(current):
+            raise Refused(f"database {shown(url)} {reason}")
+        _upgrade(connection, current)
+
+
+def _upgrade(connection: Connection, current: str) -> None:
+    from alembic import command
+    from alembic.config import Config
+
+    if current == BEFORE_BASELINE:
+        # Alembic does not know it: the baseline has no revision before it.
+        connection.execute(text("DELETE FROM alembic_version"))
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations"))
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")

@@ -1,0 +1,485 @@
+"""Attempts and measurements of runs: written in batches as they arrive, read in pages; steps of unfinished replays.
+
+A batch and the run's running totals are one transaction, so that what a progress bar shows is what a crash would leave.
+Each is written once: whoever comes second for the same key changes nothing. The steps of a trajectory are written before the
+next step begins, and are gone once its attempt is stored.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import orjson
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects import sqlite
+
+from evergold.model.case import Case
+from evergold.model.run import Attempt, CaseReplay, Measurement, MeasurementState, ReplayStep, Usage
+from evergold.store.db import Database
+from evergold.store.schema import attempt_steps, attempts, measurements, response_cache, run_cases, runs
+from evergold.store.values import dumps, loads
+
+AT_ONCE = 500
+Key = tuple[str, int]
+AttemptOrder = Literal["case", "worst"]
+
+_COLUMNS = (attempts.c.case_id, attempts.c.trial, attempts.c.body)
+_KEY = (attempts.c.case_id, attempts.c.trial)
+
+
+def all_attempts(db: Database, run_id: str, case_id: str | None = None) -> Iterator[Attempt]:
+    """By case and trial, some hundreds in memory at a time."""
+    last: Key = ("", -1)
+    chosen = [attempts.c.run_id == run_id] + ([attempts.c.case_id == case_id] if case_id is not None else [])
+    while True:
+        # By key and not by OFFSET: the primary key is read on from where the last page ended, however far that is.
+        page = select(*_COLUMNS).where(*chosen, tuple_(*_KEY) > last).order_by(*_KEY).limit(AT_ONCE)
+        with db.read() as connection:
+            rows = connection.execute(page).all()
+            if not rows:
+                return
+            end = (rows[-1].case_id, rows[-1].trial)
+            key = tuple_(measurements.c.case_id, measurements.c.trial)
+            measured = _measured(connection, run_id, key > last, key <= end)
+        yield from (_attempt(row, measured) for row in rows)
+        last = end
+
+
+def attempt_page(db: Database, run_id: str, order: AttemptOrder, limit: int, offset: int) -> list[Attempt]:
+    """One page by case and trial, or the worst first.
+
+    Failed calls come before failed measurements, then the lowest value of any metric, and what has no value last.
+    """
+    query = _worst_first(run_id) if order == "worst" else select(*_COLUMNS).order_by(*_KEY)
+    with db.read() as connection:
+        rows = connection.execute(query.where(attempts.c.run_id == run_id).limit(limit).offset(offset)).all()
+        keys = [(row.case_id, row.trial) for row in rows]
+        measured = _measured(connection, run_id, tuple_(measurements.c.case_id, measurements.c.trial).in_(keys))
+    return [_attempt(row, measured) for row in rows]
+
+
+def _worst_first(run_id: str) -> Select[Any]:
+    """The lowest value stands beside its attempt; in SQL false comes before true."""
+    of_attempt = (measurements.c.case_id, measurements.c.trial)
+    failed = case((measurements.c.state == "error", 1), else_=0)
+    lowest = (
+        select(*of_attempt, func.min(measurements.c.value).label("value"), func.max(failed).label("failed"))
+        .where(measurements.c.run_id == run_id)
+        .group_by(*of_attempt)
+        .subquery()
+    )
+    same = (lowest.c.case_id == attempts.c.case_id) & (lowest.c.trial == attempts.c.trial)
+    # `IS NULL` as a sort key, because SQLite and PostgreSQL place NULLs at opposite ends.
+    order = (
+        attempts.c.error.is_(None),
+        func.coalesce(lowest.c.failed, 0).desc(),
+        lowest.c.value.is_(None),
+        lowest.c.value,
+        *_KEY,
+    )
+    return select(*_COLUMNS).outerjoin(lowest, same).order_by(*order)
+
+
+def _measured(connection: Connection, run_id: str, *which: ColumnElement[bool]) -> dict[Key, dict[str, Any]]:
+    results: dict[Key, dict[str, Any]] = {}
+    columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "state", "value", "body")]
+    rows = connection.execute(select(*columns).where(measurements.c.run_id == run_id, *which)).all()
+    for case_id, trial, metric, state, value, body in rows:
+        results.setdefault((case_id, trial), {})[metric] = {**orjson.loads(body), "state": state, "value": value}
+    return results
+
+
+def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
+    case_id, trial, body = row
+    return Attempt.model_validate({**orjson.loads(body), "measurements": measured.get((case_id, trial), {})})
+
+
+class StepRow(NamedTuple):
+    """One step with the trajectory it belongs to; `number` counts from 0."""
+
+    case_id: str
+    trial: int
+    number: int
+    step: ReplayStep
+
+
+class StepStore:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def begun(self, run_id: str) -> set[Key]:
+        """The trajectories of a run that have steps and no attempt yet."""
+        query = select(attempt_steps.c.case_id, attempt_steps.c.trial).where(attempt_steps.c.run_id == run_id)
+        with self._db.read() as connection:
+            return {(row.case_id, row.trial) for row in connection.execute(query.distinct())}
+
+    def steps(self, run_id: str, case_id: str, trial: int) -> list[ReplayStep]:
+        """The kept steps of a trajectory, in order."""
+        table = attempt_steps.c
+        of_trajectory = and_(table.run_id == run_id, table.case_id == case_id, table.trial == trial)
+        query = select(table.body).where(of_trajectory).order_by(table.number)
+        with self._db.read() as connection:
+            return [ReplayStep.model_validate_json(body) for body in connection.execute(query).scalars()]
+
+    def spent(self, run_id: str) -> Usage:
+        """What the kept steps of a run took: the budget of a resumed run begins there."""
+        total = Usage()
+        for case_id, trial in self.begun(run_id):
+            for step in self.steps(run_id, case_id, trial):
+                # Added up by the rules of `Usage`: one unpriced step makes the whole cost unknown.
+                total = total.plus(step.usage).plus(step.helper_usage)
+        return total
+
+    async def add(self, run_id: str, rows: Sequence[StepRow]) -> None:
+        """Write steps in one transaction."""
+        written = [
+            {
+                "run_id": run_id,
+                "case_id": row.case_id,
+                "trial": row.trial,
+                "number": row.number,
+                "body": row.step.model_dump_json(exclude_defaults=True),
+            }
+            for row in rows
+        ]
+        await self._db.write_async(lambda connection: connection.execute(insert(attempt_steps), written))
+
+
+def drop_steps(connection: Connection, run_id: str, keys: Sequence[Key]) -> None:
+    """Delete the steps of trajectories that are attempts now."""
+    for case_id, trial in keys:
+        table = attempt_steps.c
+        of_trajectory = and_(table.run_id == run_id, table.case_id == case_id, table.trial == trial)
+        connection.execute(delete(attempt_steps).where(of_trajectory))
+
+
+PAGE = 500
+REPOSITORY = "repository"
+CLUSTERS = ("session_id", "document", REPOSITORY)
+# Made once: putting a statement together takes longer than SQLite takes to run it.
+_ADD_COUNTS = (
+    update(runs)
+    .where(runs.c.id == bindparam("run"))
+    .values({name: runs.c[name] + bindparam(f"more_{name}") for name in ("done", "failed", "scored")})
+)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A measurement with the attempt it belongs to."""
+
+    case_id: str
+    trial: int
+    metric: str
+    measurement: Measurement
+
+
+class Value(NamedTuple):
+    """One measurement's value; None where it could not be made. `own`: the answer is its own reference."""
+
+    case_id: str
+    trial: int
+    metric: str
+    value: float | None
+    applies: bool = True
+    own: bool = False
+
+
+class AttemptStore:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def cases(self, run_id: str) -> Iterator[Case]:
+        """The cases of a run as they were when it began, in order, a page at a time."""
+        last = -1
+        while True:
+            page = (
+                select(run_cases.c.position, run_cases.c.body)
+                .where(run_cases.c.run_id == run_id, run_cases.c.position > last)
+                .order_by(run_cases.c.position)
+                .limit(PAGE)
+            )
+            with self._db.read() as connection:
+                rows = connection.execute(page).all()
+            if not rows:
+                return
+            for row in rows:
+                yield Case.model_validate_json(row.body)
+            last = rows[-1].position
+
+    def case(self, run_id: str, case_id: str) -> Case | None:
+        wanted = select(run_cases.c.body).where(run_cases.c.run_id == run_id, run_cases.c.case_id == case_id)
+        with self._db.read() as connection:
+            body = connection.execute(wanted).scalar_one_or_none()
+        return Case.model_validate_json(body) if body else None
+
+    def finished(self, run_id: str) -> set[Key]:
+        """What needs no second call."""
+        with self._db.read() as connection:
+            rows = connection.execute(select(attempts.c.case_id, attempts.c.trial).where(attempts.c.run_id == run_id))
+            return {(row.case_id, row.trial) for row in rows}
+
+    async def record(self, run_id: str, batch: Sequence[Attempt], cache: Mapping[Key, str]) -> None:
+        """Write attempts (and the replies to remember under their cache keys) and add them to the run's totals."""
+        rows = [
+            {
+                "run_id": run_id,
+                "case_id": attempt.case_id,
+                "trial": attempt.trial,
+                "error": attempt.error,
+                "body": attempt.model_dump_json(exclude_defaults=True, exclude={"measurements"}),
+            }
+            for attempt in batch
+        ]
+        failed = sum(attempt.error is not None for attempt in batch)
+        # A cached reply was paid for by the run that made the call.
+        spent = total_usage(attempt.usage for attempt in batch if not attempt.cached)
+        replayed = [(attempt.case_id, attempt.trial) for attempt in batch if "replay" in attempt.metadata]
+        remembered = [
+            {"key": cache[key], "body": row["body"]}
+            for row in rows
+            if (key := (str(row["case_id"]), int(str(row["trial"])))) in cache
+        ]
+
+        def work(connection: Connection) -> None:
+            connection.execute(_insert_new(self._db, attempts), rows)
+            # The steps of a replay let it go on after a crash; with its attempt stored, they are not needed.
+            drop_steps(connection, run_id, replayed)
+            if remembered:
+                connection.execute(_insert_new(self._db, response_cache), remembered)
+            _add_totals(connection, run_id, {"more_done": len(rows), "more_failed": failed}, "usage", spent)
+
+        await self._db.write_async(work)
+
+    async def record_scores(self, run_id: str, batch: Sequence[Scored], attempts_done: int) -> None:
+        """Write measurements, count the attempts that are now wholly measured, and add what the judge cost."""
+        rows = [
+            {
+                "run_id": run_id,
+                "case_id": scored.case_id,
+                "trial": scored.trial,
+                "metric": scored.metric,
+                "state": scored.measurement.state.value,
+                "value": scored.measurement.value,
+                "body": scored.measurement.model_dump_json(exclude_defaults=True, exclude={"state", "value"}),
+            }
+            for scored in batch
+        ]
+        spent = total_usage(scored.measurement.usage for scored in batch)
+
+        def work(connection: Connection) -> None:
+            if rows:
+                connection.execute(_insert_new(self._db, measurements), rows)
+            _add_totals(connection, run_id, {"more_scored": attempts_done}, "judge_usage", spent)
+
+        await self._db.write_async(work)
+
+    def cached(self, keys: Sequence[str]) -> dict[str, Attempt]:
+        """The replies remembered under these keys."""
+        wanted = select(response_cache.c.key, response_cache.c.body).where(response_cache.c.key.in_(keys))
+        with self._db.read() as connection:
+            return {row.key: Attempt.model_validate_json(row.body) for row in connection.execute(wanted)}
+
+    def attempts(self, run_id: str, *, case_id: str | None = None) -> Iterator[Attempt]:
+        """Attempts with their measurements, by case and trial."""
+        return all_attempts(self._db, run_id, case_id)
+
+    def page(self, run_id: str, order: AttemptOrder, limit: int, offset: int) -> list[Attempt]:
+        """Some of a run's attempts with their measurements, in an order."""
+        return attempt_page(self._db, run_id, order, limit, offset)
+
+    def cached_count(self, run_id: str) -> int:
+        """How many answers came from the response cache."""
+        # The body is JSON without blanks, and defaults are left out, so the text is there exactly when it is true.
+        hits = and_(attempts.c.run_id == run_id, attempts.c.body.contains('"cached":true'))
+        with self._db.read() as connection:
+            return int(connection.execute(select(func.count()).select_from(attempts).where(hits)).scalar_one())
+
+    def values(self, run_id: str) -> list[Value]:
+        """Every measurement of a run without its details: what comparing thousands of cases needs."""
+        columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "value")]
+        applies = measurements.c.state != MeasurementState.NOT_APPLICABLE
+        # The mark of `compares` metrics whose reference is the recorded answer itself: such values say nothing.
+        own = measurements.c.body.contains('"self":true')
+        with self._db.read() as connection:
+            rows = connection.execute(select(*columns, applies, own).where(measurements.c.run_id == run_id))
+            return [Value(*row[:4], bool(row[4]), bool(row[5])) for row in rows]
+
+    def clusters(self, run_id: str) -> dict[str, str]:
+        """Case → the session, document or repository it shares with others, where it has one.
+
+        A run on one repository alone is about that repository: its cases are then the sample, not one cluster.
+        """
+        named = or_(*(run_cases.c.body.contains(f'"{name}":"') for name in CLUSTERS))
+        # A search for the key in the text leaves most bodies unread.
+        wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id, named)
+        with self._db.read() as connection:
+            results = {row.case_id: _cluster(orjson.loads(row.body)) for row in connection.execute(wanted)}
+        repositories = {name for kind, name in results.values() if kind == REPOSITORY}
+        left_out = {None, REPOSITORY} if len(repositories) == 1 else {None}
+        return {case_id: name for case_id, (kind, name) in results.items() if kind not in left_out}
+
+    def unmeasured(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
+        """Answered attempts that lack one of `metrics`, each with its case."""
+        cases: dict[str, Case] = {}
+        for attempt in self.attempts(run_id):
+            if attempt.error is None and not set(metrics) <= set(attempt.measurements):
+                # Attempts and cases come in the same order, so one page of cases serves many attempts.
+                if attempt.case_id not in cases:
+                    cases = {case.id: case for case in self._some_cases(run_id, attempt.case_id)}
+                yield cases[attempt.case_id], attempt
+
+    def _some_cases(self, run_id: str, first: str) -> Iterator[Case]:
+        page = (
+            select(run_cases.c.body)
+            .where(run_cases.c.run_id == run_id, run_cases.c.case_id >= first)
+            .order_by(run_cases.c.case_id)
+            .limit(PAGE)
+        )
+        with self._db.read() as connection:
+            for body in connection.execute(page).scalars():
+                yield Case.model_validate_json(body)
+
+    def recount(self, run_id: str) -> None:
+        """Make the run's totals what the rows say; after a crash or a takeover they may differ."""
+
+        def work(connection: Connection) -> None:
+            of_run = attempts.c.run_id == run_id
+            measured = select(measurements.c.case_id, measurements.c.trial).where(measurements.c.run_id == run_id)
+            counts = {
+                "done": select(func.count()).select_from(attempts).where(of_run),
+                "failed": select(func.count()).select_from(attempts).where(of_run, attempts.c.error.is_not(None)),
+                # An attempt counts once, however many metrics it has.
+                "scored": select(func.count()).select_from(measured.distinct().subquery()),
+            }
+            values = {name: query.scalar_subquery() for name, query in counts.items()}
+            connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
+
+        self._db.write(work)
+
+    def why_nothing_succeeded(self, run_id: str) -> str | None:
+        """Say why a run has no successful attempt, with its commonest error; None where one succeeded or none was made."""
+        of_run = attempts.c.run_id == run_id
+        with self._db.read() as connection:
+            made, failed = connection.execute(
+                select(func.count(), func.count(attempts.c.error)).select_from(attempts).where(of_run)
+            ).one()
+            if not made or failed < made:
+                return None
+            number = func.count()
+            query = select(attempts.c.error, number).where(of_run).group_by(attempts.c.error)
+            reason, times = connection.execute(query.order_by(number.desc(), attempts.c.error).limit(1)).one()
+        return f"no attempt succeeded: {reason} ({times} of {made})"
+
+    def forget_scores(self, run_id: str, metrics: Sequence[str]) -> None:
+        """Make these metrics be measured again; the answers stay."""
+
+        def work(connection: Connection) -> None:
+            dropped = and_(measurements.c.run_id == run_id, measurements.c.metric.in_(metrics))
+            connection.execute(delete(measurements).where(dropped))
+            connection.execute(update(runs).where(runs.c.id == run_id).values(scored=0))
+
+        self._db.write(work)
+
+    def forget_errors(self, run_id: str) -> int:
+        """Make failed calls be sent again; answers stay. Gives how many there were."""
+
+        def work(connection: Connection) -> int:
+            errors = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
+            gone = connection.execute(delete(attempts).where(errors)).rowcount
+            # Relative to the column: the worker of the run may be adding to it at the same time.
+            left = {"done": runs.c.done - gone, "failed": runs.c.failed - gone}
+            connection.execute(update(runs).where(runs.c.id == run_id).values(**left))
+            return gone
+
+        return self._db.write(work)
+
+
+def _cluster(case: dict[str, Any]) -> tuple[str | None, str]:
+    """By what a case is clustered, and the cluster's name; None and nothing where it stands alone."""
+    origin = case.get("provenance") or {}
+    return next(((kind, str(origin[kind])) for kind in CLUSTERS if origin.get(kind)), (None, ""))
+
+
+def total_usage(usages: Iterable[Usage]) -> Usage:
+    """The sum, added up without making a noun per step: `Usage.plus` says when its cost is known."""
+    sent = made = 0
+    costs: list[float] = []
+    unpriced = False
+    for usage in usages:
+        sent += usage.input_tokens
+        made += usage.output_tokens
+        unpriced = unpriced or usage.unpriced
+        if usage.cost is not None:
+            costs.append(usage.cost)
+    return Usage(input_tokens=sent, output_tokens=made, cost=sum(costs) if costs and not unpriced else None)
+
+
+def _insert_new(db: Database, table: Any) -> Any:
+    """An insert that leaves existing keys as they are: the first result stays."""
+    if db.dialect == "postgresql":
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(table).on_conflict_do_nothing()
+    return sqlite.insert(table).on_conflict_do_nothing()
+
+
+def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], column: str, spent: Usage) -> None:
+    connection.execute(_ADD_COUNTS, {"run": run_id, "more_done": 0, "more_failed": 0, "more_scored": 0} | counts)
+    if spent != Usage():
+        where = runs.c.id == run_id
+        # Read and written in one transaction of the only writer; the sum of costs has rules that SQL does not know.
+        before = Usage.model_validate(loads(connection.execute(select(runs.c[column]).where(where)).scalar_one()))
+        total = dumps(before.plus(spent).model_dump(mode="json"))
+        connection.execute(update(runs).where(where).values({column: total}))
+
+
+METRIC = "trajectory"
+TURN_MARK = "#turn-"
+MOST_RUNS = 50
+
+
+def replays_in_dataset(db: Database, dataset: str, case_id: str) -> list[CaseReplay]:
+    """Read the replays of a case by the newest runs of its dataset, any version of it."""
+    versions = runs.c.dataset.startswith(f"{dataset}@", autoescape=True)
+    # Specs are JSON without blanks; a run that replays nothing has null there.
+    played = and_(runs.c.spec.contains('"replay":{'), or_(runs.c.dataset == dataset, versions))
+    newest = select(runs.c.id).where(played).order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(MOST_RUNS)
+    with db.read() as connection:
+        run_ids = list(connection.execute(newest).scalars())
+    return replays_in_runs(db, run_ids, case_id)
+
+
+def replays_in_runs(db: Database, run_ids: list[str], case_id: str) -> list[CaseReplay]:
+    """Read the replays of a case, and of each turn of it, by these runs; newest run first."""
+    key = attempts.c.case_id
+    of_case = or_(key == case_id, key.startswith(case_id + TURN_MARK, autoescape=True))
+    same = and_(
+        measurements.c.run_id == attempts.c.run_id,
+        measurements.c.case_id == key,
+        measurements.c.trial == attempts.c.trial,
+        measurements.c.metric == METRIC,
+    )
+    wanted = (
+        select(attempts.c.run_id, key, attempts.c.trial, runs.c.model, runs.c.created_at, measurements.c.value)
+        .join(runs, runs.c.id == attempts.c.run_id)
+        .outerjoin(measurements, same)
+        .where(attempts.c.run_id.in_(run_ids), of_case, attempts.c.body.contains('"replay":{'))
+        .order_by(runs.c.created_at.desc(), attempts.c.run_id.desc(), key, attempts.c.trial)
+    )
+    with db.read() as connection:
+        return [CaseReplay.model_validate(dict(row._mapping)) for row in connection.execute(wanted)]

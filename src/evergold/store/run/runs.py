@@ -1,0 +1,368 @@
+"""Runs: what was asked for, how far it is, who works on it, the questions of its cases, and calibrations of judges.
+
+A run that is being worked on is held by a lease: `owner` and `lease_until`, by the database's own clock, so that two
+servers on one database never work on the same run and a dead one's run can be taken over. What a run brings forth is in
+`attempts.py`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+import orjson
+from sqlalchemy import Connection, Row, and_, case, delete, func, insert, literal, or_, select, update
+
+from evergold.errors import Conflict, NotFound
+from evergold.model.case import Case
+from evergold.model.run import Asked, MetricSpec, Run, RunSpec, RunStatus, Usage
+from evergold.store.db import Database
+from evergold.store.schema import calibrations, run_cases, runs, utc_now
+from evergold.store.values import batches, dumps, loads, stamp
+
+LIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
+
+
+@dataclass(frozen=True)
+class Beat:
+    """What a heartbeat learned: whether the lease is still ours, and whether somebody wants the run to stop."""
+
+    held: bool
+    cancel: bool
+
+
+class LiveRun(NamedTuple):
+    """A run that has not ended: who holds it by a lease that is not over, and who took it last."""
+
+    run: Run
+    holder: str | None
+    taken_by: str | None
+
+
+class RunStore:
+    """Create, find, claim, prolong and end runs."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+
+    def create(self, run: Run, cases: Iterable[Case]) -> Run:
+        """Write a run and the cases as they are now, together or not at all."""
+
+        def work(connection: Connection) -> int:
+            connection.execute(insert(runs).values(**_run_row(run)))
+            total = 0
+            for batch in batches(cases):
+                rows = [
+                    {
+                        "run_id": run.id,
+                        "case_id": case.id,
+                        "position": total + i,
+                        "body": case.model_dump_json(exclude_defaults=True),
+                    }
+                    for i, case in enumerate(batch)
+                ]
+                connection.execute(insert(run_cases), rows)
+                total += len(rows)
+            connection.execute(update(runs).where(runs.c.id == run.id).values(total=total * run.spec.trials))
+            return total
+
+        total = self.db.write(work)
+        return run.model_copy(update={"total": total * run.spec.trials})
+
+    def get(self, run_id: str) -> Run:
+        with self.db.read() as connection:
+            row = connection.execute(select(runs).where(runs.c.id == run_id)).one_or_none()
+        if row is None:
+            raise NotFound(f"no run {run_id!r}; evergold runs list shows them")
+        return _run(row)
+
+    def page(
+        self,
+        *,
+        dataset: str | None = None,
+        model: str | None = None,
+        status: str | None = None,
+        limit: int = 100,
+        offset: int = 0,
+    ) -> tuple[Sequence[Run], int]:
+        """A page of runs, newest first, and how many there are in all."""
+        wanted = {runs.c.dataset: dataset, runs.c.model: model, runs.c.status: status}
+        where = and_(True, *(column == value for column, value in wanted.items() if value is not None))
+        newest = select(runs).where(where).order_by(runs.c.created_at.desc(), runs.c.id.desc())
+        with self.db.read() as connection:
+            total = connection.execute(select(func.count()).select_from(runs).where(where)).scalar_one()
+            rows = connection.execute(newest.limit(limit).offset(offset)).all()
+        return [_run(row) for row in rows], total
+
+    def delete(self, run_id: str) -> None:
+        """Remove a run that nobody is working on."""
+
+        def work(connection: Connection) -> None:
+            gone = connection.execute(
+                delete(runs).where(runs.c.id == run_id, or_(runs.c.status != "running", _expired()))
+            )
+            if gone.rowcount == 0:
+                if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).one_or_none():
+                    raise Conflict(f"run {run_id!r} is running; cancel it first")
+                raise NotFound(f"no run {run_id!r}")
+
+        self.db.write(work)
+
+    def claim(self, run_id: str, owner: str, seconds: float, taking_from: str | None = None) -> int:
+        """Take a run that nobody holds, or that `taking_from` (known to be dead) held; 0 when it cannot be had.
+
+        Else how many times in a row it was taken, this time included, since an attempt or score of it was last stored.
+        """
+        # A worker that dies before it stores anything would be followed by another for ever; `takes` lets callers stop
+        # that.
+        progress = runs.c.done + runs.c.scored
+        # The condition is in the UPDATE itself, so of two workers that claim at once only one changes a row.
+        free = or_(runs.c.owner.is_(None), _expired(), runs.c.owner == literal(taking_from or ""))
+
+        def work(connection: Connection) -> int:
+            taken = connection.execute(
+                update(runs)
+                .where(runs.c.id == run_id, runs.c.status.in_(LIVE), runs.c.cancel_requested == 0, free)
+                .values(
+                    owner=owner,
+                    lease_until=_later(connection, seconds),
+                    status="running",
+                    error=None,
+                    started_at=func.coalesce(runs.c.started_at, utc_now()),
+                    takes=case((progress == runs.c.done_when_taken, runs.c.takes + 1), else_=1),
+                    done_when_taken=progress,
+                )
+                .returning(runs.c.takes)
+            ).scalar_one_or_none()
+            return taken or 0
+
+        return self.db.write(work)
+
+    def claimable(self) -> Sequence[LiveRun]:
+        """Live runs, oldest first; held ones are listed, for their holder may be dead."""
+        oldest = select(runs).where(runs.c.status.in_(LIVE)).order_by(runs.c.created_at, runs.c.id)
+        with self.db.read() as connection:
+            rows = connection.execute(oldest).all()
+            now = _now(connection)
+        # By the database's clock, read in the same connection: clocks of workers differ.
+        return [
+            LiveRun(_run(row), row.owner if row.lease_until and row.lease_until > now else None, row.owner)
+            for row in rows
+        ]
+
+    def beat(self, run_id: str, owner: str, seconds: float) -> "Beat":
+        """Prolong the lease."""
+
+        def work(connection: Connection) -> Beat:
+            row = connection.execute(
+                update(runs)
+                # A lease that was taken over is not ours any more: no row comes back, and the caller stops.
+                .where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
+                .values(lease_until=_later(connection, seconds))
+                .returning(runs.c.cancel_requested)
+            ).one_or_none()
+            return Beat(held=row is not None, cancel=bool(row and row.cancel_requested))
+
+        return self.db.write(work)
+
+    def finish(self, run_id: str, owner: str, status: RunStatus, error: str | None = None) -> None:
+        """End a run that `owner` holds, or put it back in the queue, unless somebody wanted it to stop."""
+        values: dict[str, Any] = {
+            "status": status.value,
+            "error": error,
+            "owner": None,
+            "lease_until": None,
+            # A run that ended or was put back on purpose did not fail to make progress.
+            "takes": 0,
+        }
+        if status.ended:
+            values["ended_at"] = utc_now()
+        held = and_(runs.c.id == run_id, runs.c.owner == owner)
+        unwanted = and_(runs.c.id == run_id, runs.c.status == "queued", runs.c.cancel_requested == 1)
+
+        def work(connection: Connection) -> None:
+            connection.execute(update(runs).where(held).values(**values))
+            # A stop that was asked for while the run was being put back would otherwise be forgotten.
+            connection.execute(update(runs).where(unwanted).values(status="cancelled", ended_at=utc_now()))
+
+        self.db.write(work)
+
+    def request_cancel(self, run_id: str) -> Run:
+        """Ask for a stop: at once for a queued run; whoever holds a running one sees it at its next heartbeat."""
+
+        def work(connection: Connection) -> None:
+            live = and_(runs.c.id == run_id, runs.c.status.in_(LIVE))
+            connection.execute(update(runs).where(live).values(cancel_requested=1))
+            unheld = or_(runs.c.status == "queued", _expired())
+            values = {"status": "cancelled", "ended_at": utc_now(), "owner": None}
+            connection.execute(update(runs).where(live, unheld).values(**values))
+
+        self.db.write(work)
+        return self.get(run_id)
+
+    def requeue(
+        self,
+        run_id: str,
+        spec: RunSpec | None = None,
+        metrics: Sequence[MetricSpec] | None = None,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> Run:
+        """Let an ended (or abandoned) run go on; what is given of spec, metrics and provenance replaces the old."""
+        values: dict[str, Any] = {"status": "queued", "error": None, "ended_at": None, "cancel_requested": 0}
+        values |= {"owner": None, "lease_until": None, "takes": 0}
+        if spec is not None:
+            values["spec"] = spec.model_dump_json()
+        if metrics is not None:
+            values["metrics"] = _metrics(metrics)
+        if provenance is not None:
+            values["provenance"] = dumps(provenance)
+
+        def work(connection: Connection) -> None:
+            unheld = or_(runs.c.status != "running", _expired())
+            changed = connection.execute(update(runs).where(runs.c.id == run_id, unheld).values(**values))
+            if changed.rowcount == 0:
+                raise Conflict(f"run {run_id!r} is running or does not exist; cancel it first or wait")
+
+        self.db.write(work)
+        return self.get(run_id)
+
+    def abandon(self, run_id: str, owner: str | None, status: RunStatus, error: str | None = None) -> None:
+        """A run whose process died: say what becomes of it instead of "running" for ever."""
+        values: dict[str, Any] = {"status": status.value, "error": error, "owner": None, "lease_until": None}
+        if status.ended:
+            values["ended_at"] = utc_now()
+        dead = and_(runs.c.id == run_id, runs.c.status == "running", or_(runs.c.owner == (owner or ""), _expired()))
+        wanted = {**values, "status": "cancelled", "error": None, "ended_at": utc_now()}
+
+        def work(connection: Connection) -> None:
+            # First the cancelled ones: they are no longer `running` when the second statement looks.
+            connection.execute(update(runs).where(dead, runs.c.cancel_requested == 1).values(**wanted))
+            connection.execute(update(runs).where(dead).values(**values))
+
+        self.db.write(work)
+
+
+def _later(connection: Connection, seconds: float) -> str:
+    moment = datetime.fromisoformat(_now(connection).replace("Z", "+00:00"))
+    return str(stamp(moment + timedelta(seconds=seconds)))
+
+
+def _now(connection: Connection) -> str:
+    return str(connection.execute(select(utc_now())).scalar_one())
+
+
+def _expired() -> Any:
+    return or_(runs.c.lease_until.is_(None), runs.c.lease_until < utc_now())
+
+
+def _run_row(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "dataset": run.spec.dataset,
+        "model": run.spec.model,
+        "status": run.status.value,
+        "spec": run.spec.model_dump_json(),
+        "metrics": _metrics(run.metrics),
+        "provenance": dumps(run.provenance),
+        "build_hash": ((run.provenance.get("dataset") or {}).get("build") or {}).get("content_hash"),
+        "created_at": stamp(run.created_at),
+    }
+
+
+def _metrics(listed: Sequence[MetricSpec]) -> str:
+    return dumps([metric.model_dump(mode="json") for metric in listed])
+
+
+def _run(row: Row[Any]) -> Run:
+    return Run(
+        id=row.id,
+        spec=RunSpec.model_validate_json(row.spec),
+        status=RunStatus(row.status),
+        error=row.error,
+        created_at=row.created_at,
+        started_at=row.started_at,
+        ended_at=row.ended_at,
+        total=row.total,
+        done=row.done,
+        failed=row.failed,
+        scored=row.scored,
+        usage=Usage.model_validate(loads(row.usage)),
+        judge_usage=Usage.model_validate(loads(row.judge_usage)),
+        metrics=loads(row.metrics) or (),
+        provenance=loads(row.provenance),
+    )
+
+
+MOST_CHARACTERS = 300
+_NEEDED = frozenset(Case.model_fields) - {
+    "messages",
+    "turn",
+    "tools",
+    "contexts",
+    "extra",
+    "citations",
+    "answer_citations",
+}
+
+
+def asked(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
+    """Read question and reference of these cases of a run."""
+    results: dict[str, Asked] = {}
+    with db.read() as connection:
+        for batch in batches(dict.fromkeys(case_ids)):
+            wanted = select(run_cases.c.case_id, run_cases.c.body).where(
+                run_cases.c.run_id == run_id, run_cases.c.case_id.in_(batch)
+            )
+            for row in connection.execute(wanted):
+                results[row.case_id] = _asked(orjson.loads(row.body), row.case_id)
+    return results
+
+
+def _asked(body: dict[str, Any], case_id: str) -> Asked:
+    # The conversation, contexts and tools are long and say nothing of either.
+    case = Case.model_validate({name: body[name] for name in _NEEDED if name in body})
+    reference = case.reference()
+    calls = (reference and reference.tool_calls) or case.expected_tools or ()
+    text = (reference and reference.text) or (f"calls {', '.join(call.name for call in calls)}" if calls else "")
+    return Asked(question=_short(case.input or case.name or case_id), reference=_short(text))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text[: 2 * MOST_CHARACTERS].split())
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"
+
+
+class CalibrationRow(NamedTuple):
+    judge: str
+    metric: str
+    prompt_hash: str | None
+    body: str
+    created_at: str
+
+
+class CalibrationStore:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def add(self, judge: str, metric: str, prompt_hash: str | None, body: str) -> None:
+        row = {"judge": judge, "metric": metric, "prompt_hash": prompt_hash, "body": body}
+
+        def work(connection: Connection) -> None:
+            connection.execute(insert(calibrations).values(**row))
+
+        self._db.write(work)
+
+    def newest(self) -> list[CalibrationRow]:
+        """The newest calibration of each judge and metric."""
+        columns = [calibrations.c[name] for name in CalibrationRow._fields]
+        with self._db.read() as connection:
+            rows = [CalibrationRow(*row) for row in connection.execute(select(*columns).order_by(calibrations.c.id))]
+        # In order of id, so the last one of a key is the newest.
+        return list({(row.judge, row.metric): row for row in rows}.values())
+
+    def of_metric(self, metric: str) -> list[CalibrationRow]:
+        """Newest first."""
+        columns = [calibrations.c[name] for name in CalibrationRow._fields]
+        wanted = select(*columns).where(calibrations.c.metric == metric).order_by(calibrations.c.id.desc())
+        with self._db.read() as connection:
+            return [CalibrationRow(*row) for row in connection.execute(wanted)]

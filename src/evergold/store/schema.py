@@ -1,0 +1,747 @@
+"""The tables. `traces`, `eval_dataset` and `eval_dataset_tags` keep the names and columns people write SQL against.
+
+Every column beyond those has a default, so that a hand-written `INSERT INTO eval_dataset (trace_id, entry_type,
+input_text, output_text) SELECT …` makes a whole case. Times are UTC text with milliseconds (`2026-01-02T03:04:05.678Z`):
+sortable, readable in any client, the same in SQLite and PostgreSQL. JSON is text for the same reason.
+"""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    event,
+    text,
+)
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.expression import FunctionElement
+
+from evergold.store.text_index import keep_gram_index, keep_part_index, keep_word_index
+from evergold.store.traffic_marks import keep_traffic
+
+metadata = MetaData()
+
+
+class utc_now(FunctionElement[str]):
+    """The database's own clock as our text."""
+
+    type = Text()
+    inherit_cache = True
+
+
+@compiles(utc_now, "sqlite")
+def _sqlite_now(element: Any, compiler: Any, **_: Any) -> str:
+    # Computed in the database, so rows of hand-written INSERTs and of several servers share one clock.
+    return "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))"
+
+
+@compiles(utc_now, "postgresql")
+def _postgres_now(element: Any, compiler: Any, **_: Any) -> str:
+    # `clock_timestamp`, because `now()` stands still for the length of a transaction.
+    return "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+
+
+class random_ident(FunctionElement[str]):
+    """An id for a case that somebody inserted by hand."""
+
+    type = Text()
+    inherit_cache = True
+
+
+@compiles(random_ident, "sqlite")
+def _sqlite_ident(element: Any, compiler: Any, **_: Any) -> str:
+    return "(lower(hex(randomblob(16))))"
+
+
+@compiles(random_ident, "postgresql")
+def _postgres_ident(element: Any, compiler: Any, **_: Any) -> str:
+    return "replace(gen_random_uuid()::text, '-', '')"
+
+
+def auto_id() -> Column[int]:
+    return Column("id", Integer, primary_key=True, autoincrement=True)
+
+
+def time_of(name: str) -> Column[str]:
+    return Column(name, Text, nullable=False, server_default=utc_now())
+
+
+def word(name: str, default: str = "") -> Column[str]:
+    return Column(name, Text, nullable=False, server_default=text(f"'{default}'"))
+
+
+def count_of(name: str, default: int = 0) -> Column[int]:
+    return Column(name, Integer, nullable=False, server_default=text(str(default)))
+
+
+def one_of(column: str, *values: str) -> CheckConstraint:
+    """Spelled out, because SQLite builds the list of an `IN` in a constraint anew for every row it checks."""
+    listed = " OR ".join(f"{column} = '{value}'" for value in values)
+    return CheckConstraint(listed, name=f"{column}_known")
+
+
+def where_known(name: str, column: str) -> Index:
+    """An index of those that say it: a trace without a session or a user costs nothing there."""
+    known = text(f"{column} IS NOT NULL")
+    return Index(name, column, "started_at", sqlite_where=known, postgresql_where=known)
+
+
+def by_figure(name: str, column: str) -> Index:
+    """An index in the order of a figure, with what such a list is narrowed by most: it is read without its rows.
+
+    A trace without the figure costs nothing there.
+    """
+    known = text(f"{column} IS NOT NULL")
+    return Index(name, column, "seq", "model", "name", "status", sqlite_where=known, postgresql_where=known)
+
+
+# `seq` second: the order of the list, and the way back to the row.
+LISTED = ("started_at", "seq", "status", "name", "model", "duration_ms", "tokens", "cost", "tags")
+SQLITE_INDEX = f"CREATE INDEX traces_listed ON traces ({', '.join(LISTED)})"
+
+
+def keep_list_index(traces: Table) -> None:
+    """Create the index together with its table."""
+
+    @event.listens_for(traces, "after_create")
+    def create(_table: Any, connection: Connection, **_: Any) -> None:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql(SQLITE_INDEX)
+
+
+FAILING_BELOW = 0.3
+FAILING = f"value < {FAILING_BELOW}"  # a check that failed; lists of traces are asked for such scores most
+GIVEN = "source <> 'system'"  # scores that people and judges gave
+HAS_BASE = "base_seq IS NOT NULL"
+
+traces = Table(
+    "traces",
+    metadata,
+    Column(
+        "seq", Integer, primary_key=True, autoincrement=True, comment="Order of arrival; what the search index names."
+    ),
+    Column("id", Text, nullable=False, unique=True),
+    Column("session_id", Text),
+    Column("user_id", Text),
+    word("name"),
+    word("input_text"),
+    Column("output_text", Text),
+    word("status", "completed"),
+    Column("message_type", Text),
+    Column("model", Text),
+    time_of("started_at"),
+    Column("ended_at", Text),
+    word("tags", "[]"),
+    word("metadata", "{}"),
+    # Only of traces that were given whole; null marks one that is made of spans and may grow.
+    Column("content_hash", Text),
+    time_of("received_at"),
+    Column("duration_ms", BigInteger),
+    Column("tokens", BigInteger),
+    Column("cost", Float),
+    # SQLite reads the same order from `traces_listed`.
+    Index("traces_by_time", "started_at", "seq").ddl_if(dialect="postgresql"),
+    where_known("traces_by_session", "session_id"),
+    where_known("traces_by_user", "user_id"),
+    Index("traces_by_status", "status", "started_at"),
+    Index("traces_by_model", "model", "started_at"),
+    Index("traces_by_name", "name", "started_at"),
+    by_figure("traces_by_took", "duration_ms"),
+    by_figure("traces_by_tokens", "tokens"),
+    by_figure("traces_by_cost", "cost"),
+    sqlite_autoincrement=True,
+)
+keep_word_index(traces)
+keep_gram_index(traces)
+keep_list_index(traces)
+
+spans = Table(
+    "spans",
+    metadata,
+    Column("trace_seq", Integer, ForeignKey("traces.seq", ondelete="CASCADE"), primary_key=True),
+    Column("id", Text, primary_key=True),
+    Column("parent_id", Text),
+    word("name"),
+    word("kind", "span"),
+    Column("input_text", Text),
+    Column("output_text", Text),
+    word("status", "completed"),
+    Column("started_at", Text),
+    Column("ended_at", Text),
+    word("metadata", "{}"),
+    word("raw", "{}"),
+    count_of("shared"),
+    # No cascade: a base must be released (`compact/chains.py`) before its trace can be deleted.
+    Column("base_seq", Integer, ForeignKey("traces.seq")),
+    Column("base_id", Text),
+    Index("spans_by_base", "base_seq", sqlite_where=text(HAS_BASE), postgresql_where=text(HAS_BASE)),
+    comment="A span names its trace by its order of arrival (`traces.seq`): so new rows lie together in the index, where "
+    "random trace ids would touch a page each. `metadata` holds what was understood of a span, `raw` what it carried: "
+    "attributes, events, resource. An attribute that holds the input or output is null there, and what stands around the text "
+    "is under `around`. A text is stored once: "
+    "where `shared` has 1 the input is that of the trace's row, where it has 2 the output. A span that repeats an earlier one "
+    "names it as its base (`base_seq`, `base_id`); its `raw` is then the difference from that one.",
+)
+
+trace_scores = Table(
+    "trace_scores",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
+    Column("span_id", Text),
+    Column("name", Text, nullable=False),
+    Column("value", Float, nullable=False),
+    word("source", "system"),
+    Column("comment", Text),
+    Column("key", Text, nullable=False, server_default=random_ident()),
+    Column("version", Text, comment="Of the check that gave the score; null for every other score."),
+    time_of("created_at"),
+    CheckConstraint("value >= 0 AND value <= 1", name="value_in_unit_interval"),
+    one_of("source", "system", "user", "human", "llm_judge"),
+    UniqueConstraint("trace_id", "key", name="one_score_per_key"),
+    # All that a verdict reads of a score: curation never touches the table itself.
+    Index("scores_covering", "trace_id", "source", "name", "value", "key"),
+    Index("scores_failing", "name", "value", "trace_id", sqlite_where=text(FAILING), postgresql_where=text(FAILING)),
+    Index("scores_given", "name", "value", "trace_id", sqlite_where=text(GIVEN), postgresql_where=text(GIVEN)),
+)
+keep_traffic(trace_scores)
+
+trace_tags = Table(
+    "trace_tags",
+    metadata,
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", Text, primary_key=True),
+    word("who"),
+    time_of("created_at"),
+    Index("trace_tags_by_tag", "tag", "trace_id"),
+    comment="Tags that people put on traces; those the app sent are in `traces.tags`.",
+)
+
+trace_comments = Table(
+    "trace_comments",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
+    Column("text", Text, nullable=False),
+    word("who"),
+    time_of("created_at"),
+    Index("trace_comments_by_trace", "trace_id", "id"),
+    sqlite_autoincrement=True,
+)
+
+trace_corrections = Table(
+    "trace_corrections",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("author", Text),
+    word("kind", "answer"),
+    count_of("dismissed"),
+    time_of("created_at"),
+    UniqueConstraint("trace_id", "text", name="one_correction_per_text"),
+    comment="What people said the answer should have been: facts, like scores; curation makes cases of them.",
+)
+
+pending_records = Table(
+    "pending_records",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    time_of("received_at"),
+    UniqueConstraint("trace_id", "body", name="one_pending_record"),
+    comment="Scores, corrections and reactions whose trace has not come yet; applied when it does.",
+)
+
+trace_checks = Table(
+    "trace_checks",
+    metadata,
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
+    Column("suite", Text, nullable=False),
+    word("failed"),
+    word("question"),
+    word("cluster"),
+    word("point"),
+    time_of("checked_at"),
+    sqlite_with_rowid=False,
+    comment="Which suite of checks a trace has been through, which of them could not be run (names between spaces), and the keys "
+    "by which equal and like questions are told apart when a day's candidates are chosen.",
+)
+
+candidate_pool = Table(
+    "candidate_pool",
+    metadata,
+    Column("policy", Text, primary_key=True),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
+    Column("day", Text, nullable=False),
+    count_of("chosen"),
+    Column("included", Float),
+    count_of("repeats", 1),
+    Index("pool_by_day", "policy", "day", "chosen"),
+    sqlite_with_rowid=False,
+    comment="Traces that checks alone make candidates, by day; at most `candidates_per_day` of a day are chosen.",
+)
+
+remarks = Table(
+    "remarks",
+    metadata,
+    Column("message_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("probability", Float, nullable=False),
+    word("evidence", "[]"),
+    word("detector"),
+    count_of("dismissed"),
+    time_of("created_at"),
+    one_of("kind", "correction", "complaint", "doubt", "repeat"),
+    Index("remarks_by_trace", "trace_id"),
+    sqlite_with_rowid=False,
+    comment="What a user's message (`message_id`) says of an earlier reply (`trace_id`). Scores and pairs derive from it and go "
+    "with it; one that a person dismissed stays dismissed.",
+)
+
+workspace_facts = Table(
+    "workspace_facts",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    sqlite_with_rowid=False,
+    comment="What holds for this workspace as a whole: whether it began with checks, which detector it was read with.",
+)
+
+UNWRITTEN = text(
+    "content IS NULL AND own_content = 0 AND trace_id IS NOT NULL"
+)  # cases whose content is still to be made
+
+eval_dataset = Table(
+    "eval_dataset",
+    metadata,
+    auto_id(),
+    Column("trace_id", Text, ForeignKey("traces.id")),
+    Column("entry_type", Text, nullable=False),
+    Column("input_text", Text, nullable=False),
+    Column("output_text", Text),
+    Column("expected_output", Text),
+    word("metadata", "{}"),
+    time_of("created_at"),
+    word("dataset", "live"),
+    Column("case_id", Text, nullable=False, server_default=random_ident()),
+    word("kind", "chat"),
+    word("body", "{}"),
+    Column("session_id", Text),
+    Column("policy", Text),
+    Column("policy_rev", Text),
+    count_of("confirmed"),
+    word("review", "unvalidated"),
+    word("status", "active"),
+    word("decided"),  # the reviewer whose word stands; empty: nobody's
+    word("question"),  # what came later and speaks against that word
+    word("answered"),  # the last question that a reviewer has settled
+    word("undone"),  # the policy revision whose change was taken back
+    count_of("version", 1),
+    time_of("updated_at"),
+    Column("user_id", Text),
+    Column(
+        "content", Text
+    ),  # what the case says: numbers of `messages`, and what its trace adds; null: not written yet
+    count_of("own_content"),  # 1: a person or an import wrote the content, and its trace does not change it
+    count_of("grown"),  # how often its trace, or an earlier turn, changed: a content made before that is not written
+    one_of("entry_type", "golden", "failure", "correction"),
+    one_of("status", "active", "withdrawn", "dismissed", "erased"),
+    one_of("review", "unvalidated", "validated"),
+    one_of("kind", "chat", "context", "qa", "summary", "task"),
+    UniqueConstraint("dataset", "case_id", name="one_case_per_id"),
+    # Covers what curation compares a trace with, so that it reads no rows of entries.
+    Index("entries_by_trace", "trace_id", "policy", "dataset", "status", "entry_type", "confirmed"),
+    Index("entries_by_type", "dataset", "status", "entry_type", "id"),
+    Index("entries_by_time", "dataset", "created_at", "id"),
+    Index("entries_unwritten", "session_id", "id", sqlite_where=UNWRITTEN, postgresql_where=UNWRITTEN),
+    # A number is never given twice: exports and outside tables name cases by it.
+    sqlite_autoincrement=True,
+)
+keep_part_index(eval_dataset)
+
+messages = Table(
+    "messages",
+    metadata,
+    auto_id(),
+    Column("hash", Text, nullable=False, unique=True),
+    Column("value", Text, nullable=False),  # a message, a tool's schema or a context, as JSON
+)
+
+eval_dataset_tags = Table(
+    "eval_dataset_tags",
+    metadata,
+    Column("dataset_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("tag", Text, primary_key=True),
+    Index("tags_by_name", "tag", "dataset_id"),
+    sqlite_with_rowid=False,
+)
+
+case_revisions = Table(
+    "case_revisions",
+    metadata,
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("rev", Text),
+    Column("action", Text, nullable=False),
+    word("who", "system"),
+    word("why"),
+    word("changes", "{}"),
+    word("evidence", "{}"),
+    time_of("created_at"),
+    sqlite_with_rowid=False,
+)
+
+datasets = Table(
+    "datasets",
+    metadata,
+    Column("name", Text, primary_key=True),
+    word("description"),
+    word("metadata", "{}"),
+    time_of("created_at"),
+)
+
+curation_queue = Table(
+    "curation_queue",
+    metadata,
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
+    time_of("queued_at"),
+    Column("owner", Text, comment="The server that runs slow checks over it, until its lease is over."),
+    Column("lease_until", Text),
+    comment="Traces with something new since they were last curated; written in the transaction that brought it.",
+)
+
+policies = Table(
+    "policies",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("rev", Text, primary_key=True),
+    Column("body", Text, nullable=False),
+    time_of("created_at"),
+)
+
+rule_changes = Table(
+    "rule_changes",
+    metadata,
+    auto_id(),
+    Column("body", Text, nullable=False),
+    word("who"),
+    word("why"),
+    time_of("created_at"),
+    comment="The rules of curation (JSON) after each change that somebody made in the browser; the newest holds.",
+)
+
+case_reviews = Table(
+    "case_reviews",
+    metadata,
+    auto_id(),
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("reviewer", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    word("label", "{}"),
+    word("comment"),
+    time_of("created_at"),
+    Index("reviews_by_entry", "entry_id", "id"),
+)
+
+review_standings = Table(
+    "review_standings",
+    metadata,
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("standing", Text, nullable=False),
+    comment="Where the opinions leave a case; it holds for that version alone, so an edit by anybody reopens the case.",
+)
+
+review_assignments = Table(
+    "review_assignments",
+    metadata,
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("reviewer", Text, primary_key=True),
+    word("state", "assigned"),
+    Column("lease_until", Text),
+    time_of("created_at"),
+)
+
+review_questions = Table(
+    "review_questions",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("body", Text, nullable=False),
+    word("who"),
+    time_of("updated_at"),
+    comment="The questions that reviewers of a dataset answer, as JSON.",
+)
+
+review_answers = Table(
+    "review_answers",
+    metadata,
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("reviewer", Text, primary_key=True),
+    Column("question", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("rev", Text, nullable=False),
+    time_of("created_at"),
+    comment="The last answer of each reviewer to each question of a case; `rev` names the content it was given on.",
+)
+
+saved_views = Table(
+    "saved_views",
+    metadata,
+    Column("name", Text, primary_key=True),
+    word("owner"),
+    Column("body", Text, nullable=False),
+    time_of("created_at"),
+)
+
+list_views = Table(
+    "list_views",
+    metadata,
+    Column("page", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    word("owner"),
+    Column("body", Text, nullable=False),
+    time_of("created_at"),
+    comment="Filters, columns and order of a list, kept under a name.",
+)
+
+builds = Table(
+    "builds",
+    metadata,
+    auto_id(),
+    Column("dataset", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("content_hash", Text, nullable=False),
+    word("manifest", "{}"),
+    Column("location", Text),
+    Column("parent", Text),
+    time_of("created_at"),
+    UniqueConstraint("dataset", "version", name="one_build_per_version"),
+)
+
+build_cases = Table(
+    "build_cases",
+    metadata,
+    Column("build_id", Integer, ForeignKey("builds.id", ondelete="CASCADE"), primary_key=True),
+    Column("case_id", Text, primary_key=True),
+    Column("rev", Text, nullable=False),
+    word("split"),
+    Index("build_cases_by_case", "case_id"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("dataset", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    word("status", "queued"),
+    Column("spec", Text, nullable=False),
+    Column("error", Text),
+    count_of("total"),
+    count_of("done"),
+    count_of("failed"),
+    count_of("scored"),
+    word("usage", "{}"),
+    word("judge_usage", "{}"),
+    word("metrics", "[]"),
+    word("provenance", "{}"),
+    # The content hash of the build that the run was made on: the way from a build to its runs.
+    Column("build_hash", Text),
+    Column("owner", Text),
+    Column("lease_until", Text),
+    count_of("cancel_requested"),
+    # How often the run was taken without progress since, and how far it was when taken: see `RunStore.claim`.
+    count_of("takes"),
+    count_of("done_when_taken"),
+    time_of("created_at"),
+    Column("started_at", Text),
+    Column("ended_at", Text),
+    one_of("status", "queued", "running", "completed", "failed", "cancelled"),
+    Index("runs_by_time", "created_at", "id"),
+)
+
+run_cases = Table(
+    "run_cases",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("case_id", Text, primary_key=True),
+    count_of("position"),
+    Column("body", Text, nullable=False),
+    comment="The cases as they were when the run began, so that its results stay readable when cases change.",
+)
+
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("case_id", Text, primary_key=True),
+    Column("trial", Integer, primary_key=True),
+    # Beside the body, so that failed attempts are counted and deleted without reading JSON.
+    Column("error", Text),
+    Column("body", Text, nullable=False),
+    time_of("created_at"),
+)
+
+attempt_steps = Table(
+    "attempt_steps",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
+    Column("case_id", Text, primary_key=True),
+    Column("trial", Integer, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("body", Text, nullable=False),
+    comment="Steps of replayed trajectories that are under way; the attempt takes their place when it is stored.",
+)
+
+measurements = Table(
+    "measurements",
+    metadata,
+    Column("run_id", Text, primary_key=True),
+    Column("case_id", Text, primary_key=True),
+    Column("trial", Integer, primary_key=True),
+    Column("metric", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("value", Float),
+    word("body", "{}"),
+    one_of("state", "scored", "unscored", "error", "not_applicable"),
+    # Measurements go with their attempt: an attempt that is sent again is measured again.
+    ForeignKeyConstraint(
+        ["run_id", "case_id", "trial"],
+        ["attempts.run_id", "attempts.case_id", "attempts.trial"],
+        ondelete="CASCADE",
+    ),
+)
+
+response_cache = Table(
+    "response_cache",
+    metadata,
+    Column("key", Text, primary_key=True),
+    Column("body", Text, nullable=False),
+    time_of("created_at"),
+)
+
+calibrations = Table(
+    "calibrations",
+    metadata,
+    auto_id(),
+    Column("judge", Text, nullable=False),
+    Column("metric", Text, nullable=False),
+    Column("prompt_hash", Text),
+    Column("body", Text, nullable=False),
+    time_of("created_at"),
+)
+
+alerts = Table(
+    "alerts",
+    metadata,
+    auto_id(),
+    Column("rule", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    word("subject"),
+    word("text"),
+    word("details", "{}"),
+    time_of("opened_at"),
+    time_of("seen_at"),
+    Column(
+        "calm_since", Text, comment="Since when the condition no longer holds; it is over after some minutes of that."
+    ),
+    Column("resolved_at", Text),
+    Column("notified_at", Text),
+    Index(
+        "one_open_alert",
+        "rule",
+        "subject",
+        unique=True,
+        sqlite_where=text("resolved_at IS NULL"),
+        postgresql_where=text("resolved_at IS NULL"),
+    ),
+    Index("alerts_by_time", "opened_at"),
+)
+
+alert_deliveries = Table(
+    "alert_deliveries",
+    metadata,
+    auto_id(),
+    Column("alert_id", Integer, ForeignKey("alerts.id", ondelete="CASCADE"), nullable=False),
+    Column("event", Text, nullable=False),
+    word("status", "pending"),
+    count_of("tries"),
+    word("error"),
+    Column("next_at", Text),
+    Column("owner", Text),
+    Column("lease_until", Text),
+    time_of("created_at"),
+    Column("sent_at", Text),
+    one_of("status", "pending", "sent", "given_up", "superseded"),
+    Index("deliveries_by_alert", "alert_id"),
+    Index("deliveries_due", "status", "next_at"),
+    comment="Notifications to the webhook. A server sends one only while it holds its lease, so that two never send the same.",
+)
+
+dataset_sizes = Table(
+    "dataset_sizes",
+    metadata,
+    Column("dataset", Text, primary_key=True),
+    Column("hour", Text, primary_key=True),
+    count_of("cases"),
+    sqlite_with_rowid=False,
+    comment="The most active cases that a dataset had within an hour, for as long as alerts look back.",
+)
+
+tombstones = Table(
+    "tombstones",
+    metadata,
+    auto_id(),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    word("who", "system"),
+    word("why"),
+    word("counts", "{}"),
+    time_of("created_at"),
+    comment="What was erased on request: the subject as a hash, and how much of it there was.",
+)
+
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", Text, primary_key=True),
+    count_of("value"),
+    comment="What happened in the background: redactions by kind, curations that failed, records refused.",
+)
+
+work_leases = Table(
+    "work_leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("owner", Text, nullable=False),
+    time_of("since"),
+    Column("lease_until", Text, nullable=False),
+    comment="Work of which one process at a time may do a kind (backfills, archives); its holder renews the lease.",
+)
+
+access_tokens = Table(
+    "access_tokens",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("role", Text, nullable=False),
+    Column("digest", Text, nullable=False, unique=True),
+    time_of("created_at"),
+    Column("revoked_at", Text),
+    comment="Who may call the server: name, role and the SHA-256 of the token; the token itself is stored nowhere.",
+)

@@ -1,1 +1,0 @@
-"""Index the words of traces for search, in batches: `learn_words` indexes those that wait."""

@@ -1,0 +1,1 @@
+"""Traces in the tables: stored, searched, listed, counted, archived and forgotten."""

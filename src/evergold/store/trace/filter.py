@@ -1,0 +1,351 @@
+"""The filter of a list of traces, and the traces that pass it, asked so that a million of them are soon looked through.
+
+Conditions that an index answers by itself (words, a score) are asked first: where one of them has few hits, only those are
+looked at; where all have many, the list is walked in its order and each trace is held against them, which soon fills a page.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from itertools import chain
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import AfterValidator, BaseModel, Field
+from sqlalchemy import (
+    Boolean,
+    Column,
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    and_,
+    any_,
+    bindparam,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    tuple_,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from evergold.errors import BadInput
+from evergold.model.trace import ScoreSource, TraceStatus
+from evergold.store.conditions import Cutoff, Many, Pairs, json_text
+from evergold.store.schema import FAILING, FAILING_BELOW, GIVEN, trace_scores, trace_tags, traces
+from evergold.store.trace.search import IndexMatch, Search, SearchTerms, is_common, matches, verified
+from evergold.store.values import dumps
+
+# The name is matched lazily: `a=b<0.3` is a score called `a=b`.
+CONDITION = re.compile(
+    r"(?:(?P<source>system|user|human|llm_judge):)?(?P<name>.+?)(?:(?P<sign><=|>=|<|>|=)(?P<value>[0-9.]+))?", re.DOTALL
+)
+ANY_NAME = "*"  # `*<0.3`: any score below that
+
+
+class ScoreCondition(NamedTuple):
+    """A score that a trace has: of this source, name and value, where they are given."""
+
+    source: ScoreSource | None
+    name: str
+    sign: str | None
+    value: float
+
+
+def score_condition(written: str) -> ScoreCondition:
+    """Read `grounded<0.3`, `human:opinion=1`, `*<0.3` for any score, or a name alone: any value of it."""
+    match = CONDITION.fullmatch(written)
+    try:
+        if match is None:
+            raise ValueError
+        value = float(match["value"] or 0)
+    except ValueError:
+        raise BadInput(
+            f"score condition {written!r} cannot be read; write `grounded<0.3` or `human:opinion=1`"
+        ) from None
+    return ScoreCondition(
+        ScoreSource(match["source"]) if match["source"] else None, match["name"], match["sign"], value
+    )
+
+
+def _conditions(written: tuple[str, ...]) -> tuple[str, ...]:
+    for one in written:
+        score_condition(one)
+    return written
+
+
+class TraceFilter(BaseModel, frozen=True, extra="forbid"):
+    """Which traces: every part that is given must hold.
+
+    `search`: words of name, question or answer, or an id's beginning. `name` and `model`: one of several; an empty one is
+    none recorded. `tag`: every one. `score`: conditions such as `grounded<0.3`, `human:opinion=1` or `*<0.3` (any score).
+    `metadata`: `key=value`. Times in milliseconds.
+    """
+
+    session_id: str | None = None
+    user_id: str | None = None
+    status: TraceStatus | None = None
+    name: Many = ()
+    model: Many = ()
+    tag: Many = ()
+    score: Annotated[Many, AfterValidator(_conditions)] = ()
+    metadata: Pairs = ()
+    error: str | None = None
+    since: Cutoff | None = None
+    until: Cutoff | None = None
+    took_min: Annotated[int | None, Field(ge=0, lt=2**53)] = None
+    took_max: Annotated[int | None, Field(ge=0, lt=2**53)] = None
+    tokens_min: Annotated[int | None, Field(ge=0, lt=2**53)] = None
+    tokens_max: Annotated[int | None, Field(ge=0, lt=2**53)] = None
+    cost_min: Annotated[float | None, Field(ge=0, lt=2**53, allow_inf_nan=False)] = None
+    cost_max: Annotated[float | None, Field(ge=0, lt=2**53, allow_inf_nan=False)] = None
+    search: Search | None = None
+
+
+class TraceOrder(StrEnum):
+    """How a list of traces is sorted; `match`: the hits of a search, the best first."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    SLOWEST = "slowest"
+    QUICKEST = "quickest"
+    MOST_TOKENS = "most_tokens"
+    FEWEST_TOKENS = "fewest_tokens"
+    DEAREST = "dearest"
+    CHEAPEST = "cheapest"
+    MATCH = "match"
+
+
+def plain_conditions(wanted: TraceFilter, dialect: str, *, walked: bool = False) -> Iterator[ColumnElement[bool]]:
+    """The conditions that a trace's own row decides.
+
+    A list that is `walked` in the order of a figure must not be read by the index of one of these and sorted afterwards. A
+    plus before a column keeps SQLite from that; PostgreSQL knows by its statistics.
+    """
+    table = traces.c
+
+    def of(column: Column[Any]) -> ColumnElement[Any]:
+        plus = walked and dialect == "sqlite"
+        return literal_column(f"+traces.{column.name}", column.type) if plus else column
+
+    for name in ("session_id", "user_id", "status"):
+        value = getattr(wanted, name)
+        if value is not None:
+            yield of(table[name]) == value
+    for column, values in ((of(table.name), wanted.name), (of(table.model), wanted.model)):
+        if values:
+            # One value as an equation, so that the index also gives the order of the list.
+            named = column == values[0] if len(values) == 1 else column.in_(values)
+            yield or_(named, column.is_(None)) if "" in values else named
+    if wanted.since is not None:
+        yield of(table.started_at) >= wanted.since
+    if wanted.until is not None:
+        yield of(table.started_at) < wanted.until
+    for column, name in ((table.duration_ms, "took"), (table.tokens, "tokens"), (table.cost, "cost")):
+        low, high = getattr(wanted, f"{name}_min"), getattr(wanted, f"{name}_max")
+        if low is not None:
+            yield column >= low
+        if high is not None:
+            yield column <= high
+    if wanted.error:
+        yield of(table.status) == TraceStatus.FAILED
+        yield json_text(table.metadata, ("error",), dialect).icontains(wanted.error, autoescape=True)
+    for pair in wanted.metadata:
+        key, _, value = pair.partition("=")
+        yield json_text(table.metadata, (key,), dialect) == value
+
+
+def tagged(tag: str, dialect: str) -> ColumnElement[bool]:
+    """Whether the app or a person put this tag on a trace."""
+    # The tag in its quotes is looked for in the JSON text: whole tags only, and no JSON is parsed.
+    position = func.instr if dialect == "sqlite" else func.strpos
+    by_a_person = exists().where(trace_tags.c.tag == tag, trace_tags.c.trace_id == traces.c.id)
+    return or_(position(traces.c.tags, dumps(tag)) > 0, by_a_person)
+
+
+def scored(condition: ScoreCondition) -> ColumnElement[bool]:
+    """Whether a trace has such a score.
+
+    Asked of one trace after the other, an index of all failing scores would be read again each time. SQLite chooses it
+    even by the value of a parameter, but not for a sum.
+    """
+    value = trace_scores.c.value + 0.0
+    return exists().where(trace_scores.c.trace_id == traces.c.id, *_compared(condition, value))
+
+
+def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
+    """The parts of a condition, with the words by which the database knows that a partial index will do."""
+    parts = _compared(condition, trace_scores.c.value)
+    # Only a range inside that of the partial index lets the database use it.
+    below = condition.value <= FAILING_BELOW if condition.sign == "<" else condition.value < FAILING_BELOW
+    if condition.sign in ("<", "<=", "=") and below:
+        parts.append(literal_column(FAILING, Boolean))
+    # Scores of people and judges are few beside those of the system; their own index is small.
+    elif condition.source not in (None, ScoreSource.SYSTEM):
+        parts.append(literal_column(GIVEN, Boolean))
+    return parts
+
+
+def _compared(condition: ScoreCondition, value: ColumnElement[float]) -> list[ColumnElement[bool]]:
+    table = trace_scores.c
+    parts: list[ColumnElement[bool]] = [table.name == condition.name] if condition.name != ANY_NAME else []
+    if condition.source is not None:
+        parts.append(table.source == condition.source.value)
+    if condition.sign is not None:
+        compared = {
+            "<": value < condition.value,
+            "<=": value <= condition.value,
+            ">": value > condition.value,
+            ">=": value >= condition.value,
+            "=": value == condition.value,
+        }
+        parts.append(compared[condition.sign])
+    return parts
+
+
+FEW = 5_000  # hits of an index that are looked at one by one
+OWN_INDEX = ("session_id", "user_id", "status", "name", "model")
+NARROWING = (*OWN_INDEX, "since", "until")
+WINDOW = 20_000  # hits of a common word among which a page of the newest is looked for
+
+
+class Arrivals(NamedTuple):
+    """Traces that arrived between two others, both included."""
+
+    first: int
+    last: int
+
+
+def chosen(
+    connection: Connection,
+    query: Select[Any],
+    wanted: TraceFilter,
+    among_arrivals: Arrivals | None = None,
+    *,
+    walked: bool = False,
+) -> Select[Any]:
+    """Narrow a query of traces to those that pass the filter, and of hits of common words to those arrivals."""
+    dialect = connection.dialect.name
+    asked = asked_of(connection, wanted)
+    query = query.where(*plain_conditions(wanted, dialect, walked=walked))
+    if wanted.search and wanted.search.strip() and not any(asked):
+        query = query.where(*_id_begins(wanted.search.strip()))
+    few: set[int] | None = None
+    rare = () if walked else _rare_values(connection, wanted)
+    for match in chain(_indexed(connection, wanted, asked), rare):
+        if _are_many(connection, match):
+            query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
+        else:
+            hits = set(connection.execute(match.hits).scalars())
+            few = hits if few is None else few & hits
+    for tag in wanted.tag:
+        query = query.where(tagged(tag, dialect))
+    query = query.where(*verified(asked))
+    return query if few is None else query.where(among(sorted(few), dialect))
+
+
+def newest(
+    connection: Connection, query: Select[Any], wanted: TraceFilter, limit: int, before: tuple[Any, int] | None = None
+) -> Select[Any]:
+    """Narrow a query to the newest traces that pass, from behind `before`.
+
+    SQLite reads all hits of a word before it looks at the first trace. Of a common word only the latest arrivals are asked
+    for: that is right if no other trace lies in the stretch of time that the list then covers.
+    """
+    arrivals = _latest_hits(connection, wanted, before)
+    if arrivals is not None:
+        times = chosen(connection, select(traces.c.started_at), wanted, arrivals)
+        oldest = connection.execute(_by_time(times, before).limit(1).offset(limit - 1)).scalar()
+        if oldest is None or _others_within(connection, arrivals, oldest, before):
+            arrivals = None
+    return _by_time(chosen(connection, query, wanted, arrivals), before).limit(limit)
+
+
+def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
+    moment, seq = traces.c.started_at, traces.c.seq
+    if before is not None:
+        query = query.where(tuple_(moment, seq) < tuple_(*before))
+    return query.order_by(moment.desc(), seq.desc())
+
+
+def _latest_hits(connection: Connection, wanted: TraceFilter, before: tuple[Any, int] | None) -> Arrivals | None:
+    """The arrivals that hold the next hits of a common word; None where no word is asked for, or none is common."""
+    for match in matches(connection, asked_of(connection, wanted)):
+        if match.within is not None and _are_many(connection, match):
+            last = before[1] + WINDOW if before is not None else 2**62
+            hits = match.hits.where(match.hits.selected_columns[0] <= last)
+            first = connection.execute(hits.limit(1).offset(WINDOW)).scalar()
+            return Arrivals(first or 0, last)
+    return None
+
+
+def _others_within(connection: Connection, arrivals: Arrivals, since: str, before: tuple[Any, int] | None) -> bool:
+    """Whether a trace that began since then, and before the page, is none of those arrivals."""
+    moment, seq = traces.c.started_at, traces.c.seq
+    others = select(seq).where(moment >= since, or_(seq < arrivals.first, seq > arrivals.last))
+    if before is not None:
+        others = others.where(moment <= before[0])
+    return connection.execute(others.limit(1)).first() is not None
+
+
+def narrows_to_few(connection: Connection, wanted: TraceFilter) -> bool:
+    """Whether those parts of the filter that an index answers leave so few traces that sorting them is quick."""
+    narrowed = {name: getattr(wanted, name) for name in NARROWING if getattr(wanted, name)}
+    conditions = list(plain_conditions(TraceFilter(**narrowed), connection.dialect.name))
+    if not conditions:
+        return False
+    query = select(traces.c.seq).where(*conditions).limit(1).offset(FEW)
+    return connection.execute(query).first() is None
+
+
+def among(seqs: Sequence[int], dialect: str) -> ColumnElement[bool]:
+    if dialect == "sqlite":
+        # One parameter for thousands of numbers; a list of parameters is limited.
+        listed = func.json_each(dumps(seqs)).table_valued("value")
+        return traces.c.seq.in_(select(listed.c.value))
+    return traces.c.seq == any_(bindparam(None, list(seqs), type_=ARRAY(Integer)))
+
+
+def asked_of(connection: Connection, wanted: TraceFilter) -> SearchTerms:
+    """What to look for; nothing when what is asked for is the beginning of an id, or has no word in it."""
+    search = (wanted.search or "").strip()
+    asked = SearchTerms.of(search)
+    if any(asked) and " " not in search:
+        known = connection.execute(select(traces.c.seq).where(*_id_begins(search)).limit(1)).first()
+        return SearchTerms((), ()) if known is not None else asked
+    return asked
+
+
+def _indexed(connection: Connection, wanted: TraceFilter, asked: SearchTerms) -> Iterator[IndexMatch]:
+    """The parts of the filter that an index answers by itself."""
+    yield from matches(connection, asked)
+    for written in wanted.score:
+        condition = score_condition(written)
+        parts = score_parts(condition)
+        of_traces = select(traces.c.seq).join(trace_scores, trace_scores.c.trace_id == traces.c.id).where(*parts)
+        yield IndexMatch(of_traces, scored(condition), select(trace_scores.c.trace_id).where(*parts))
+
+
+def _rare_values(connection: Connection, wanted: TraceFilter) -> Iterator[IndexMatch]:
+    """Values of columns with an index, where several are asked for: SQLite does not know which of them is rare."""
+    named = {name: getattr(wanted, name) for name in OWN_INDEX if getattr(wanted, name)}
+    if connection.dialect.name != "sqlite" or len(named) < 2:
+        return
+    for name, value in named.items():
+        condition = and_(*plain_conditions(TraceFilter(**{name: value}), "sqlite"))
+        yield IndexMatch(select(traces.c.seq).where(condition), condition)
+
+
+def _are_many(connection: Connection, match: IndexMatch) -> bool:
+    """Whether an index has more hits than are looked at one by one; it is read so far and no further."""
+    if is_common(connection, match):
+        return True
+    # Not all hits of scores are of different traces, and none is missing: it is a bound.
+    query = (match.hits if match.probe is None else match.probe).limit(1).offset(FEW)
+    return connection.execute(query).first() is not None
+
+
+def _id_begins(text: str) -> tuple[Any, Any]:
+    # A range instead of LIKE: the index of ids answers it in both databases, and % and _ mean nothing.
+    return traces.c.id >= text, traces.c.id < text + "\U0010ffff"

@@ -1,0 +1,386 @@
+"""Figures of the workspace and of the living dataset: what came in, what it became, which checks fail, what is covered.
+
+Times are sortable text, so a bucket of time is a prefix of it: the day of `2026-01-02T03:04:05Z` is its first ten letters.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+from sqlalchemy import ColumnElement, Connection, Row, Table, case, func, select, text
+
+from evergold.model.case import CaseStatus
+from evergold.model.case_actions import RepeatCounts
+from evergold.model.operations import Grouping
+from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
+from evergold.store.traffic_marks import traffic_figures, traffic_scores
+from evergold.store.values import now
+
+SHOWN_CHECKS = 12
+SHOWN_TAGS = 200
+
+
+class Bucket(StrEnum):
+    HOUR = "hour"
+    DAY = "day"
+
+    @property
+    def letters(self) -> int:
+        """How much of a time names its bucket."""
+        return 13 if self is Bucket.HOUR else 10
+
+
+class Tiers(BaseModel):
+    """How many traces became what. A trace counts once, however many policies made a case of it: as a failure if any of them
+    says so, else as confirmed, else as a candidate; a correction beside that counts by itself."""
+
+    confirmed: int = 0
+    candidate: int = 0
+    failure: int = 0
+    correction: int = 0
+
+
+class Intake(Tiers):
+    """One bucket of time: the traces that began in it, and what they became."""
+
+    start: str
+    traces: int = 0
+
+
+class Check(BaseModel):
+    """A score by name and source: how often it was given, and how often it was below the failure threshold."""
+
+    name: str
+    source: str
+    failing: int
+    scored: int
+
+
+class Coverage(BaseModel):
+    """A dataset: all its active cases, and how many traces of the period have a case in it."""
+
+    dataset: str
+    cases: int
+    traces: int
+
+
+class Overview(BaseModel):
+    """Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`."""
+
+    as_of: str
+    since: str
+    bucket: Bucket
+    traces: int
+    in_period: int
+    oldest: str | None
+    newest: str | None
+    intake: list[Intake]
+    tiers: Tiers
+    checks: list[Check]
+    coverage: list[Coverage]
+
+
+class Facet(BaseModel):
+    name: str
+    cases: int
+
+
+class Facets(BaseModel):
+    """What cases can be filtered by: every dataset, and the tags used most."""
+
+    datasets: list[Facet]
+    tags: list[Facet]
+
+
+def overview_of(connection: Connection, *, since: str, bucket: Bucket) -> Overview:
+    """Look at the workspace; `since` is the beginning of a bucket, and the traffic has been counted."""
+    oldest, newest = (connection.execute(select(of(traces.c.started_at))).scalar() for of in (func.min, func.max))
+    # Read once and passed on: joining entries with traces is the dearest query of the page.
+    entries = _entries_of(connection, since, bucket)
+    intake = intake_of(connection, since, bucket, entries)
+    tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
+    return Overview(
+        as_of=now(),
+        since=since,
+        bucket=bucket,
+        traces=traces_counted(connection),
+        in_period=sum(part.traces for part in intake),
+        oldest=oldest,
+        newest=newest,
+        intake=intake,
+        tiers=tiers,
+        checks=checks_of(connection, since, bucket),
+        coverage=coverage_of(connection, since, entries),
+    )
+
+
+class _Entries(NamedTuple):
+    """How many active entries of one worth and dataset rest on traces that began in one bucket."""
+
+    start: str
+    worth: str
+    dataset: str
+    number: int
+
+
+def _entries_of(connection: Connection, since: str, bucket: Bucket) -> list[_Entries]:
+    """The one look at entries beside their traces; all numbers of the page that need both are sums of it."""
+    start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
+    worth = _worth().label("worth")
+    query = (
+        select(start, worth, eval_dataset.c.dataset, func.count())
+        .select_from(eval_dataset.join(traces, traces.c.id == eval_dataset.c.trace_id))
+        .where(traces.c.started_at >= since, eval_dataset.c.status == CaseStatus.ACTIVE)
+        .group_by(start, worth, eval_dataset.c.dataset)
+    )
+    return [_Entries(*row) for row in connection.execute(query)]
+
+
+def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Sequence[_Entries]) -> list[Intake]:
+    """Buckets that hold something, oldest first."""
+    table = traffic_figures.c
+    counted = select(table.start, func.sum(table.traces)).where(*_counted_since(traffic_figures, since, bucket))
+    results = {
+        start: Intake(start=start, traces=int(number))
+        for start, number in connection.execute(counted.group_by(table.start))
+    }
+    worths = Counter[tuple[str, str]]()
+    for part in entries:
+        worths[part.start, part.worth] += part.number
+    # Counting every entry and taking off the repeats is far cheaper than counting distinct traces.
+    worths.subtract(_repeated(connection, since, bucket))
+    for (begin, worth), number in worths.items():
+        results[begin] = results[begin].model_copy(update={worth: number})
+    return [results[name] for name in sorted(results)]
+
+
+def _repeated(connection: Connection, since: str, bucket: Bucket) -> Counter[tuple[str, str]]:
+    """By bucket and worth, the entries beyond the one that a trace counts as: only traces of several entries have any."""
+    worth, active = _worth(), eval_dataset.c.status == CaseStatus.ACTIVE
+    numbers = {name: func.sum(case((worth == name, 1), else_=0)) for name in Tiers.model_fields}
+    several = (
+        select(eval_dataset.c.trace_id, *(number.label(name) for name, number in numbers.items()))
+        .where(active, eval_dataset.c.trace_id.is_not(None))
+        .group_by(eval_dataset.c.trace_id)
+        # Nearly all traces have one entry: only the few others are looked at.
+        .having(func.count() > 1)
+        .subquery()
+    )
+    # Of a trace with several entries one tier wins; a correction counts beside it.
+    has = {name: several.c[name] > 0 for name in numbers}
+    counts_as = {
+        "failure": has["failure"],
+        "confirmed": has["confirmed"] & ~has["failure"],
+        "candidate": has["candidate"] & ~has["failure"] & ~has["confirmed"],
+        "correction": has["correction"],
+    }
+    start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
+    beyond = [func.sum(several.c[name] - case((once, 1), else_=0)) for name, once in counts_as.items()]
+    query = (
+        select(start, *beyond)
+        .select_from(several.join(traces, traces.c.id == several.c.trace_id))
+        .where(traces.c.started_at >= since)
+        .group_by(start)
+    )
+    result = Counter[tuple[str, str]]()
+    for begin, *rest in connection.execute(query):
+        for name, number in zip(counts_as, rest, strict=True):
+            if number:
+                result[begin, name] = int(number)
+    return result
+
+
+def traces_counted(connection: Connection) -> int:
+    """How many traces there are, from the days that were counted."""
+    total = select(func.coalesce(func.sum(traffic_figures.c.traces), 0))
+    return int(connection.execute(total.where(*_counted_since(traffic_figures, "", Bucket.DAY))).scalar_one())
+
+
+def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[Check]:
+    """The checks that failed most often on traces that began since then; those that never failed are left out."""
+    table = traffic_scores.c
+    failing, scored = func.sum(table.failing), func.sum(table.scored)
+    query = (
+        select(table.name, table.source, failing, scored)
+        .where(*_counted_since(traffic_scores, since, bucket))
+        .group_by(table.name, table.source)
+        .having(failing > 0)
+        .order_by(failing.desc(), table.name)
+        .limit(SHOWN_CHECKS)
+    )
+    return [
+        Check(name=name, source=source, failing=int(failed), scored=int(given))
+        for name, source, failed, given in connection.execute(query)
+    ]
+
+
+def _counted_since(table: Table, since: str, bucket: Bucket) -> tuple[ColumnElement[bool], ...]:
+    """The rows of one way of grouping, which together count every trace once."""
+    one_kind = table.c.kind == Grouping.MODEL
+    return table.c.bucket == bucket, one_kind, table.c.start >= since[: bucket.letters]
+
+
+def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries]) -> list[Coverage]:
+    """The traces a dataset has entries of: its entries, less those of a trace that has one in it already."""
+    active = eval_dataset.c.status == CaseStatus.ACTIVE
+    # Cases without a trace (imported ones) count here too, so this cannot come from `entries`.
+    sizes = connection.execute(
+        select(eval_dataset.c.dataset, func.count()).where(active).group_by(eval_dataset.c.dataset)
+    )
+    several = (
+        select(eval_dataset.c.dataset, eval_dataset.c.trace_id, (func.count() - 1).label("more"))
+        .where(active, eval_dataset.c.trace_id.is_not(None))
+        .group_by(eval_dataset.c.trace_id, eval_dataset.c.dataset)
+        .having(func.count() > 1)
+        .subquery()
+    )
+    again = connection.execute(
+        select(several.c.dataset, func.sum(several.c.more))
+        .select_from(several.join(traces, traces.c.id == several.c.trace_id))
+        .where(traces.c.started_at >= since)
+        .group_by(several.c.dataset)
+    )
+    covered = Counter({name: -int(more) for name, more in again})
+    for part in entries:
+        covered[part.dataset] += part.number
+    results = [Coverage(dataset=name, cases=number, traces=covered[name]) for name, number in sizes]
+    return sorted(results, key=lambda part: (-part.cases, part.dataset))
+
+
+def facets_of(connection: Connection) -> Facets:
+    active = eval_dataset.c.status == CaseStatus.ACTIVE
+    number = func.count().label("cases")
+    by_dataset = select(eval_dataset.c.dataset.label("name"), number).where(active).group_by(eval_dataset.c.dataset)
+    by_tag = (
+        select(eval_dataset_tags.c.tag.label("name"), number)
+        .group_by(eval_dataset_tags.c.tag)
+        .order_by(number.desc(), eval_dataset_tags.c.tag)
+        .limit(SHOWN_TAGS)
+    )
+    datasets = [Facet.model_validate(_plain(row)) for row in connection.execute(by_dataset)]
+    tags = [Facet.model_validate(_plain(row)) for row in connection.execute(by_tag)]
+    return Facets(datasets=sorted(datasets, key=lambda facet: facet.name), tags=tags)
+
+
+def _worth() -> ColumnElement[str]:
+    """The name of the tier a case is in, as `Tiers` calls it."""
+    golden = eval_dataset.c.entry_type == "golden"
+    return case(
+        (golden & (eval_dataset.c.confirmed == 1), "confirmed"),
+        (golden, "candidate"),
+        else_=eval_dataset.c.entry_type,
+    )
+
+
+def _plain(row: Row[Any]) -> dict[str, Any]:
+    return dict(row._mapping)
+
+
+FAILED_TAG = "failed:"
+
+
+class Day(BaseModel, frozen=True):
+    """One day (UTC): traces that began on it, and entries made on it by type."""
+
+    day: str
+    traces: int = 0
+    golden: int = 0
+    failure: int = 0
+    correction: int = 0
+
+
+class DatasetStats(BaseModel, frozen=True):
+    """Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
+    traces that an entry cites, null when there are none. `repeats`, where they were asked for, counts repeats of questions."""
+
+    dataset: str | None
+    total: int
+    golden: int
+    failure: int
+    correction: int
+    confirmed: int
+    candidate: int
+    withdrawn: int
+    tags: dict[str, int]
+    failing_checks: dict[str, int]
+    days: list[Day]
+    traces: int
+    curated_traces: int
+    cited_traces: int
+    coverage: float | None
+    waiting: int
+    repeats: RepeatCounts | None = None
+
+
+def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30, tags: int = 50) -> DatasetStats:
+    # Without a dataset: everything that curation can make, of whichever policy.
+    scope = "dataset = :dataset" if dataset is not None else "kind = 'chat'"
+    params: dict[str, Any] = {"dataset": dataset, "days": days, "tags": tags}
+    kinds: dict[tuple[str, str, int], int] = {
+        (row[0], row[1], row[2]): row[3]
+        for row in connection.execute(
+            text(f"SELECT status, entry_type, confirmed, count(*) FROM eval_dataset WHERE {scope} GROUP BY 1, 2, 3"),
+            params,
+        )
+    }
+
+    def active(kind: str, confirmed: int | None = None) -> int:
+        return sum(
+            count
+            for (status, entry_type, mark), count in kinds.items()
+            if status == "active" and entry_type == kind and confirmed in (None, mark)
+        )
+
+    tagged = _tags(connection, scope, params)
+    traces = int(connection.execute(text("SELECT count(*) FROM traces")).scalar_one())
+    cited = int(
+        connection.execute(
+            text(f"SELECT count(DISTINCT trace_id) FROM eval_dataset WHERE {scope} AND status = 'active'"), params
+        ).scalar_one()
+    )
+    waiting = int(connection.execute(text("SELECT count(*) FROM curation_queue")).scalar_one())
+    return DatasetStats(
+        dataset=dataset,
+        total=sum(count for (status, _, _), count in kinds.items() if status == "active"),
+        golden=active("golden"),
+        failure=active("failure"),
+        correction=active("correction"),
+        confirmed=active("golden", 1),
+        candidate=active("golden", 0),
+        withdrawn=sum(count for (status, _, _), count in kinds.items() if status == "withdrawn"),
+        tags=tagged,
+        failing_checks={
+            tag.removeprefix(FAILED_TAG): number
+            for tag, number in _tags(connection, scope, params, f"g.tag LIKE '{FAILED_TAG}%'").items()
+        },
+        days=_days(connection, scope, params),
+        traces=traces,
+        curated_traces=traces - waiting,
+        cited_traces=cited,
+        coverage=cited / traces if traces else None,
+        waiting=waiting,
+    )
+
+
+def _tags(connection: Connection, scope: str, params: dict[str, Any], which: str = "true") -> dict[str, int]:
+    """The tags used most, of all or of those that `which` names."""
+    query = f"""SELECT g.tag, count(*) FROM eval_dataset_tags g JOIN eval_dataset d ON d.id = g.dataset_id
+        WHERE d.{scope} AND d.status = 'active' AND {which} GROUP BY g.tag ORDER BY 2 DESC, 1 LIMIT :tags"""
+    return {row[0]: row[1] for row in connection.execute(text(query), params)}
+
+
+def _days(connection: Connection, scope: str, params: dict[str, Any]) -> list[Day]:
+    made: dict[str, dict[str, int]] = {}
+    newest = "SELECT substr({0}, 1, 10) AS day, {1} FROM {2} WHERE {3} GROUP BY {4} ORDER BY 1 DESC LIMIT {5}"
+    # Three types of entries: so many rows hold at least so many days.
+    entries = newest.format(
+        "created_at", "entry_type, count(*)", "eval_dataset", f"{scope} AND status = 'active'", "1, 2", ":days * 3"
+    )
+    for day, kind, count in connection.execute(text(entries), params):
+        made.setdefault(day, {})[kind] = count
+    began = newest.format("started_at", "count(*)", "traces", "true", "1", ":days")
+    for day, count in connection.execute(text(began), params):
+        made.setdefault(day, {})["traces"] = count
+    return [Day(day=day, **counts) for day, counts in sorted(made.items())[-int(params["days"]) :]]

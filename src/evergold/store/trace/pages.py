@@ -1,0 +1,252 @@
+"""Lists of traces in their order, and counts of the values by which a list can be narrowed.
+
+A page begins where the last one ended (keyset), never "after so many", so it costs the same at the first and at the millionth.
+Counts are exact for lists of up to 10,000 traces. Of longer lists the newest 10,000 are looked at, and the answer says so.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+from sqlalchemy import Column, CompoundSelect, Connection, Select, case, func, literal, null, select, tuple_, union_all
+
+from evergold.errors import BadInput
+from evergold.model.trace import Trace
+from evergold.store.schema import FAILING_BELOW, trace_scores, trace_tags, traces
+from evergold.store.scores import scores_of_many
+from evergold.store.trace.filter import TraceFilter, TraceOrder, among, chosen, narrows_to_few, newest
+from evergold.store.trace.search import SearchTerms, best_first
+from evergold.store.trace_notes import with_tags
+from evergold.store.traces import trace_of
+from evergold.store.values import loads
+
+TEXTS = ("input_text", "output_text")
+BEST_OF = 1_000  # the newest hits among which the best matches are chosen
+LARGEST = 2**60  # stands for a missing figure in a cursor, above all that are stored
+
+
+class SortKey(NamedTuple):
+    """The column of an order, and whether the greatest comes first."""
+
+    column: Column[Any]
+    falling: bool
+
+
+KEYS = {
+    TraceOrder.NEWEST: SortKey(traces.c.started_at, True),
+    TraceOrder.OLDEST: SortKey(traces.c.started_at, False),
+    TraceOrder.SLOWEST: SortKey(traces.c.duration_ms, True),
+    TraceOrder.QUICKEST: SortKey(traces.c.duration_ms, False),
+    TraceOrder.MOST_TOKENS: SortKey(traces.c.tokens, True),
+    TraceOrder.FEWEST_TOKENS: SortKey(traces.c.tokens, False),
+    TraceOrder.DEAREST: SortKey(traces.c.cost, True),
+    TraceOrder.CHEAPEST: SortKey(traces.c.cost, False),
+}
+
+
+def page_of_traces(
+    connection: Connection,
+    wanted: TraceFilter,
+    *,
+    limit: int,
+    before: str | None = None,
+    order: TraceOrder = TraceOrder.NEWEST,
+    scores: bool = False,
+    preview: int | None = None,
+) -> tuple[list[Trace], str | None]:
+    """A page without spans, with scores where they are asked for, texts cut to `preview` characters; and the next cursor."""
+    asked = SearchTerms.of(wanted.search or "")
+    if order is TraceOrder.MATCH and any(asked):
+        seqs, cursor = _best_matches(connection, wanted, limit, before)
+    else:
+        seqs, cursor = _ordered(connection, wanted, limit, before, order)
+    rows = _rows(connection, seqs, preview)
+    its_scores = scores_of_many(connection, [row["id"] for row in rows]) if scores else {}
+    listed = [trace_of(row, (), its_scores.get(row["id"], ())) for row in rows]
+    return with_tags(connection, listed), cursor
+
+
+def count_traces(connection: Connection, wanted: TraceFilter | None = None, most: int | None = None) -> int:
+    """How many pass; `most` is where counting ends."""
+    query = chosen(connection, select(traces.c.seq), wanted or TraceFilter())
+    if most is not None:
+        query = query.limit(most)
+    return int(connection.execute(select(func.count()).select_from(query.subquery())).scalar_one())
+
+
+def _ordered(
+    connection: Connection, wanted: TraceFilter, limit: int, before: str | None, order: TraceOrder
+) -> tuple[Sequence[int], str | None]:
+    key = KEYS.get(order, KEYS[TraceOrder.NEWEST])
+    by_time = key.column is traces.c.started_at
+    cursor = _cursor(before, by_time) if before is not None else None
+    query = select(traces.c.seq, key.column.label("key"))
+    if by_time and key.falling:
+        rows = connection.execute(newest(connection, query, wanted, limit + 1, cursor)).all()
+    elif by_time:
+        oldest = _after(chosen(connection, query, wanted), (key.column, traces.c.seq), key.falling, cursor)
+        rows = connection.execute(oldest.limit(limit + 1)).all()
+    else:
+        rows = _by_figure(connection, wanted, key, limit + 1, cursor)
+    last = rows[limit - 1] if len(rows) > limit else None
+    return [row[0] for row in rows[:limit]], f"{LARGEST if last[1] is None else last[1]}|{last[0]}" if last else None
+
+
+def _by_figure(
+    connection: Connection, wanted: TraceFilter, key: SortKey, limit: int, cursor: tuple[Any, int] | None
+) -> list[Any]:
+    """Traces in the order of a figure; those without it come last in either direction."""
+    figures = select(traces.c.seq, key.column.label("key"))
+    rows: list[Any] = []
+    among_unknown = cursor is not None and cursor[0] == LARGEST
+    if not among_unknown:
+        walked = not narrows_to_few(connection, wanted)
+        # Only this condition lets the database use the index of the figure, which holds the known ones.
+        known = chosen(connection, figures, wanted, walked=walked).where(key.column.is_not(None))
+        rows += connection.execute(_after(known, (key.column, traces.c.seq), key.falling, cursor).limit(limit))
+    if len(rows) < limit:
+        reached = (cursor[1],) if cursor is not None and among_unknown else None
+        unknown = chosen(connection, figures, wanted).where(key.column.is_(None))
+        rest = _after(unknown, (traces.c.seq,), key.falling, reached)
+        rows += connection.execute(rest.limit(limit - len(rows)))
+    return rows
+
+
+def _after(
+    query: Select[Any], columns: Sequence[Column[Any]], falling: bool, reached: Sequence[Any] | None
+) -> Select[Any]:
+    """Sort a query by these columns, from behind the values that the last page reached."""
+    if reached is not None:
+        here, there = tuple_(*columns), tuple_(*reached)
+        query = query.where(here < there if falling else here > there)
+    return query.order_by(*(column.desc() if falling else column.asc() for column in columns))
+
+
+def _best_matches(
+    connection: Connection, wanted: TraceFilter, limit: int, before: str | None
+) -> tuple[Sequence[int], str | None]:
+    seqs = connection.execute(newest(connection, select(traces.c.seq), wanted, BEST_OF)).scalars().all()
+    texts = (
+        traces.c.seq,
+        traces.c.name,
+        func.substr(traces.c.input_text, 1, 2000),
+        func.substr(traces.c.output_text, 1, 2000),
+    )
+    rows = connection.execute(select(*texts).where(among(seqs, connection.dialect.name))).all()
+    ranked = best_first(
+        [(row[0], (row[1], row[2] or "", row[3] or "")) for row in rows], SearchTerms.of(wanted.search or ""), seqs
+    )
+    start = int(_cursor(before, True)[1]) if before else 0
+    end = start + limit
+    return ranked[start:end], f"match|{end}" if end < len(ranked) else None
+
+
+def _rows(connection: Connection, seqs: Sequence[int], preview: int | None) -> list[Any]:
+    """Rows in the order given, whole or with the beginning of their texts."""
+    cut = {name: func.substr(traces.c[name], 1, preview).label(name) for name in TEXTS if preview is not None}
+    columns = [cut.get(column.name, column) for column in traces.c]
+    query = select(*columns).where(among(seqs, connection.dialect.name))
+    rows = {row["seq"]: dict(row) for row in connection.execute(query).mappings()}
+    return [rows[seq] for seq in seqs if seq in rows]
+
+
+def _cursor(text: str, of_text: bool) -> tuple[str | float, int]:
+    moment, _, seq = text.rpartition("|")
+    try:
+        if not moment or not seq.isascii() or not seq.isdecimal() or len(seq) > 18:
+            raise ValueError
+        return moment if of_text else float(moment), int(seq)
+    except ValueError:
+        raise BadInput(f"cursor {text!r} is not one of ours; send the `next` of the page before, or none") from None
+
+
+EXACT_TO = 10_000
+SHOWN = 100
+TRACES, TAGS, SCORES = 0, 1, 2  # what a row of counts is about
+
+
+class FacetValue(BaseModel):
+    """A value, and how many traces or cases of the list have it."""
+
+    value: str
+    count: int
+
+
+class ScoreFacet(BaseModel):
+    """A score: how many traces of the list have it, and of how many it is below the failure threshold."""
+
+    name: str
+    source: str
+    count: int
+    failing: int
+
+
+class TraceFacets(BaseModel):
+    """The values of a list of traces. Without `exact` there are more than `total`, and counts are of the newest of them."""
+
+    total: int
+    exact: bool
+    statuses: list[FacetValue]
+    names: list[FacetValue]
+    models: list[FacetValue]
+    tags: list[FacetValue]
+    scores: list[ScoreFacet]
+
+
+def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
+    statuses, names, models, tags = Counter[str | None](), Counter[str | None](), Counter[str | None](), Counter[str]()
+    scores: list[ScoreFacet] = []
+    for kind, *values, number, failing in connection.execute(_counts(connection, wanted)):
+        if kind == TRACES:
+            status, name, model, listed = values
+            statuses[status] += number
+            names[name] += number
+            models[model] += number
+            # A set: a tag that the app sent twice counts once for its trace.
+            tags.update(dict.fromkeys(loads(listed) or () if listed != "[]" else (), number))
+        elif kind == TAGS:
+            tags[values[0]] += number
+        else:
+            scores.append(ScoreFacet(name=values[0], source=values[1], count=number, failing=int(failing)))
+    total = statuses.total()
+    return TraceFacets(
+        total=total,
+        exact=total < EXACT_TO or not _has_more(connection, wanted),
+        statuses=values_of(statuses),
+        names=values_of(names),
+        models=values_of(models),
+        tags=values_of(Counter[str | None](tags)),
+        scores=sorted(scores, key=lambda one: (-one.failing, -one.count, one.name, one.source))[:SHOWN],
+    )
+
+
+def _counts(connection: Connection, wanted: TraceFilter) -> CompoundSelect[Any]:
+    """Count the newest traces by their own values, by tags of people and by scores, in one look at them."""
+    own = (traces.c.status, traces.c.name, traces.c.model, traces.c.tags)
+    listed = newest(connection, select(traces.c.id, *own), wanted, EXACT_TO).cte("listed")
+    none, table = null(), trace_scores.c
+    values = [listed.c[column.name] for column in own]
+    failing = func.sum(case((table.value < FAILING_BELOW, 1), else_=0))
+    # A list of ids rather than a join, by which SQLite might begin with all scores there are.
+    ids = select(listed.c.id)
+    return union_all(
+        select(literal(TRACES), *values, func.count(), literal(0)).group_by(*values),
+        select(literal(TAGS), trace_tags.c.tag, none, none, none, func.count(), literal(0))
+        .where(trace_tags.c.trace_id.in_(ids))
+        .group_by(trace_tags.c.tag),
+        select(literal(SCORES), table.name, table.source, none, none, func.count(), failing)
+        .where(table.trace_id.in_(ids))
+        .group_by(table.name, table.source),
+    )
+
+
+def _has_more(connection: Connection, wanted: TraceFilter) -> bool:
+    one_more = newest(connection, select(traces.c.seq), wanted, EXACT_TO + 1).limit(1).offset(EXACT_TO)
+    return connection.execute(one_more).first() is not None
+
+
+def values_of(counts: Counter[str | None]) -> list[FacetValue]:
+    """The most frequent values first; what is not set is no value."""
+    ranked = sorted(((value, number) for value, number in counts.items() if value), key=lambda one: (-one[1], one[0]))
+    return [FacetValue(value=value, count=number) for value, number in ranked[:SHOWN]]

@@ -1,0 +1,321 @@
+"""Forgetting: old traces that nothing cites, and everything about one user.
+
+Retention keeps what the dataset cites. Erasure does not: it empties the cases made from a user's traces, the copies
+runs hold of them, and their histories, deletes the traces and what the user said of other people's, and leaves a tombstone
+that says how much there was, with the user only as a hash. Cached model responses are named by hashes that tell nothing of
+whom they are about, so the cache is emptied whole.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, text
+
+from evergold.model.build import without_tags
+from evergold.model.trace import Reaction
+from evergold.model.values import content_hash
+from evergold.store.case.content import drop_uncited, forget_contents, keep_contents
+from evergold.store.compact.chains import release
+from evergold.store.queues import enqueue
+from evergold.store.rows import delete_among, rows_among
+from evergold.store.values import batches, dumps, loads
+from evergold.store.verdict.corrections import correction_case_id
+
+PruneKey = tuple[str, int]  # when a trace began, and its number
+
+BATCH = 5000
+UNCITED = "NOT EXISTS (SELECT 1 FROM eval_dataset d WHERE d.trace_id = t.id)"
+NEVER_CAME = "FROM pending_records WHERE received_at < :before"
+
+
+# Parts of a case, an attempt or a measurement that may quote a person.
+LISTS = ("contexts", "messages", "turn", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels")
+EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}, "provenance": {}}
+EMPTIED |= {"expected_tools": None, "tests": None, "approved": None, "revised": None}
+
+
+@dataclass
+class Pruned:
+    """What retention removed, and what it kept because the dataset cites it. `waiting` are scores and corrections that
+    waited for a trace as long as that, and it never came."""
+
+    deleted: int = 0
+    kept: int = 0
+    waiting: int = 0
+
+
+@dataclass
+class Erased:
+    """What erasure reached. `locations` are the folders of builds that held a copy of an erased case, `tags` those that
+    such builds counted and no other case has."""
+
+    traces: int = 0
+    cases: int = 0
+    run_copies: int = 0
+    build_files: int = 0
+    spooled: int = 0
+    archived: int = 0
+    case_ids: list[str] = field(default_factory=list)
+    locations: list[str] = field(default_factory=list)
+    tags: set[str] = field(default_factory=set)
+
+    def counts(self) -> dict[str, int]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, int)}
+
+
+def count_prunable(connection: Connection, before: str) -> Pruned:
+    old = connection.execute(text("SELECT count(*) FROM traces t WHERE started_at < :before"), {"before": before})
+    free = connection.execute(
+        text(f"SELECT count(*) FROM traces t WHERE started_at < :before AND {UNCITED}"), {"before": before}
+    )
+    late = connection.execute(text(f"SELECT count(*) {NEVER_CAME}"), {"before": before})
+    deleted = int(free.scalar_one())
+    return Pruned(deleted=deleted, kept=int(old.scalar_one()) - deleted, waiting=int(late.scalar_one()))
+
+
+def prune_waiting(connection: Connection, before: str) -> int:
+    """Delete what has waited for its trace since before then."""
+    return connection.execute(text(f"DELETE {NEVER_CAME}"), {"before": before}).rowcount
+
+
+def prune_batch(
+    connection: Connection, before: str, size: int = BATCH, after: PruneKey = ("", 0)
+) -> tuple[int, PruneKey | None]:
+    """Delete one batch of old traces that nothing cites, with their spans, scores and corrections.
+
+    Returns how many, and the last trace it looked at, after which the next batch begins; None at the end. Cases of their
+    sessions may be read from them as earlier turns, and are written down first.
+    """
+    chosen = (
+        "SELECT t.id, t.started_at, t.seq FROM traces t WHERE t.started_at < :before AND (t.started_at, t.seq) > (:at, :seq) "
+        f"AND {UNCITED} ORDER BY t.started_at, t.seq LIMIT :size"
+    )
+    rows = connection.execute(text(chosen), {"before": before, "at": after[0], "seq": after[1], "size": size}).all()
+    if not rows:
+        return 0, None
+    lock_traces(connection, [row.id for row in rows])
+    # Looked at again: another server may have cited one of them before it was locked.
+    uncited = f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id"
+    free = [row[0] for row in rows_among(connection, uncited, [row.id for row in rows])]
+    let_go(connection, free)
+    return delete_among(connection, "traces", "id", free), (rows[-1].started_at, rows[-1].seq)
+
+
+def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:
+    """Let no other server change, cite or say anything about traces that are to be deleted; SQLite's writer is alone as it is."""
+    if connection.dialect.name == "postgresql":
+        # In the order in which intake locks them, so that the two never wait for each other in turn.
+        for _ in rows_among(connection, "SELECT seq FROM traces WHERE id", trace_ids, "ORDER BY seq FOR UPDATE"):
+            pass
+
+
+def let_go(connection: Connection, trace_ids: Sequence[str]) -> None:
+    """Write down what is read from traces that are about to be deleted: cases their conversation, spans their base."""
+    keep_contents(connection, trace_ids)
+    release(connection, trace_ids)
+
+
+def copies_of(connection: Connection, user: str) -> Erased:
+    """The cases that erasing a user would empty, and the folders of builds that hold copies of them."""
+    entries = _entries(connection, user, _traces_of(connection, user))
+    case_ids = sorted({case_id for _, case_id in entries})
+    # A manifest counts tags, and a tag may name a person: those that nobody else has are erased from it.
+    manifests = _manifests(connection, case_ids)
+    counted = {tag for manifest in manifests.values() for tag in manifest.get("tags") or {}}
+    return Erased(
+        cases=len(entries),
+        case_ids=case_ids,
+        locations=_locations(connection, case_ids),
+        tags=_theirs_alone(connection, sorted(counted), [entry for entry, _ in entries]),
+    )
+
+
+def count_erasable(connection: Connection, user: str) -> Erased:
+    """How many traces and cases erasing a user would reach in the tables."""
+    return Erased(traces=len(_traces_of(connection, user)), cases=copies_of(connection, user).cases)
+
+
+def erase_user(connection: Connection, user: str, who: str, why: str, begun: Erased | None = None) -> Erased:
+    """Erase a user in the tables; `begun` says what was erased outside of them, for the tombstone."""
+    trace_ids = _traces_of(connection, user)
+    lock_traces(connection, trace_ids)
+    # Collected first: what names the copies is gone once the tables are emptied.
+    erased = copies_of(connection, user)
+    if begun is not None:
+        erased.build_files, erased.spooled, erased.archived = begun.build_files, begun.spooled, begun.archived
+    with _for_good(connection):
+        _erase(connection, user, trace_ids, erased)
+    connection.execute(
+        text("INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :subject, :who, :why, :counts)"),
+        {"subject": content_hash(user), "who": who, "why": why, "counts": dumps(erased.counts())},
+    )
+    return erased
+
+
+def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: Erased) -> None:
+    entries = _entries(connection, user, trace_ids)
+    # Cases of other people in the same sessions are put together again without these turns.
+    forget_contents(connection, trace_ids)
+    for batch in batches([entry for entry, _ in entries]):
+        _empty(connection, batch)
+    drop_uncited(connection)
+    erased.run_copies = _empty_run_copies(connection, erased.case_ids)
+    for build, manifest in _manifests(connection, erased.case_ids).items():
+        kept = dumps(without_tags(manifest, erased.tags))
+        connection.execute(text("UPDATE builds SET manifest = :kept WHERE id = :id"), {"kept": kept, "id": build})
+    _unsay(connection, user)
+    if erased.case_ids:
+        # Replies may quote what was asked, and their keys do not say whose it was.
+        connection.execute(text("DELETE FROM response_cache"))
+        for errors in batches(erased.case_ids):
+            connection.execute(
+                *_listed("UPDATE attempts SET error = '' WHERE error IS NOT NULL AND case_id IN ({})", errors)
+            )
+    release(connection, trace_ids)
+    for trace_batch in batches(trace_ids):
+        erased.traces += connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", trace_batch)).rowcount
+
+
+@contextmanager
+def _for_good(connection: Connection) -> Iterator[None]:
+    """SQLite overwrites what it deletes only where it is told or built to; PostgreSQL clears it away at its next VACUUM."""
+    if connection.dialect.name != "sqlite":
+        yield
+        return
+    before = connection.exec_driver_sql("PRAGMA secure_delete").scalar_one()
+    connection.exec_driver_sql("PRAGMA secure_delete = ON")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA secure_delete = {before}")
+
+
+def _traces_of(connection: Connection, user: str) -> list[str]:
+    return list(connection.execute(text("SELECT id FROM traces WHERE user_id = :user"), {"user": user}).scalars())
+
+
+def _unsay(connection: Connection, user: str) -> None:
+    """Take back what the user said of traces that are not theirs; those are judged anew."""
+    author = "body::jsonb ->> 'author'" if connection.dialect.name == "postgresql" else "json_extract(body, '$.author')"
+    connection.execute(text(f"DELETE FROM pending_records WHERE {author} = :user"), {"user": user})
+    # The key of a person's reactions is the same on every trace.
+    reaction = Reaction(trace_id="any", emoji=None, author=user).key
+    for statement, value in (
+        ("DELETE FROM trace_corrections WHERE author = :value RETURNING trace_id", user),
+        ("DELETE FROM trace_scores WHERE key = :value RETURNING trace_id", reaction),
+    ):
+        enqueue(connection, set(connection.execute(text(statement), {"value": value}).scalars()))
+
+
+def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> list[tuple[int, str]]:
+    """Cases of the user's traces, pairs of the user's corrections, and imported cases that name the user."""
+    at = (
+        "body::jsonb #>> '{provenance,user_id}'"
+        if connection.dialect.name == "postgresql"
+        else "json_extract(body, '$.provenance.user_id')"
+    )
+    query = f"SELECT id, case_id FROM eval_dataset WHERE user_id = :user OR {at} = :user"
+    named = connection.execute(text(query), {"user": user})
+    results = {row[0]: row[1] for row in named}
+    written = connection.execute(
+        text("SELECT trace_id, text FROM trace_corrections WHERE author = :user"), {"user": user}
+    )
+    for pairs in batches({correction_case_id(trace_id, words) for trace_id, words in written}):
+        rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE case_id IN ({})", pairs))
+        results |= {row[0]: row[1] for row in rows}
+    for batch in batches(trace_ids):
+        rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE trace_id IN ({})", batch))
+        results |= {row[0]: row[1] for row in rows}
+    return sorted(results.items())
+
+
+def _empty(connection: Connection, entries: Sequence[int]) -> None:
+    for statement in (
+        # Braces are doubled because the statement goes through `str.format`.
+        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, own_content = 1, "
+        "content = NULL, "
+        "input_text = '', output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', "
+        "version = version + 1 WHERE id IN ({})",
+        "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', why = '', rev = NULL WHERE entry_id IN ({})",
+        "UPDATE case_reviews SET label = '{{}}', comment = '' WHERE entry_id IN ({})",
+        "DELETE FROM review_answers WHERE entry_id IN ({})",
+        "DELETE FROM eval_dataset_tags WHERE dataset_id IN ({})",
+        "INSERT INTO case_revisions (entry_id, version, action, who, why) "
+        "SELECT id, version, 'erased', 'erasure', 'erased on request' FROM eval_dataset WHERE id IN ({})",
+    ):
+        connection.execute(*_listed(statement, entries))
+
+
+def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
+    """Runs keep a case as it was; its texts, and what judges said of them, go; its id and measured values stay."""
+    emptied = 0
+    for batch in batches(case_ids):
+        for table, texts in (
+            ("run_cases", ("input", "output", "expected", "prompt")),
+            ("attempts", ("output", "error")),
+            ("measurements", ("reason",)),
+        ):
+            rows = connection.execute(
+                *_listed(f"SELECT DISTINCT case_id, body FROM {table} WHERE case_id IN ({{}})", batch)
+            )
+            for case_id, body in rows.all():
+                emptied += connection.execute(
+                    text(f"UPDATE {table} SET body = :new WHERE case_id = :case_id AND body = :old"),
+                    # `old` in the condition: runs share equal bodies, and each distinct one is emptied once.
+                    {"new": dumps(_without_texts(loads(body), texts)), "case_id": case_id, "old": body},
+                ).rowcount
+    return emptied
+
+
+def _without_texts(body: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
+    kept = {key: EMPTIED.get(key, value) for key, value in body.items()}
+    return {key: ("" if key in texts and isinstance(value, str) else value) for key, value in kept.items()}
+
+
+def _manifests(connection: Connection, case_ids: Sequence[str]) -> dict[int, dict[str, Any]]:
+    """The manifests of the builds that hold any of these cases."""
+    results: dict[int, dict[str, Any]] = {}
+    for batch in batches(case_ids):
+        rows = connection.execute(
+            *_listed(
+                "SELECT id, manifest FROM builds WHERE id IN (SELECT build_id FROM build_cases WHERE case_id IN ({}))",
+                batch,
+            )
+        )
+        results |= {row.id: loads(row.manifest) for row in rows}
+    return results
+
+
+def _theirs_alone(connection: Connection, tags: Sequence[str], entries: Sequence[int]) -> set[str]:
+    """Those of the tags that no case beside these has."""
+    others: Counter[str] = Counter()
+    counted = "SELECT tag, count(*) FROM eval_dataset_tags WHERE {} IN ({{}}) GROUP BY tag"
+    for some in batches(tags):
+        others.update({row[0]: row[1] for row in connection.execute(*_listed(counted.format("tag"), some))})
+    for theirs in batches(entries):
+        others.subtract({row[0]: row[1] for row in connection.execute(*_listed(counted.format("dataset_id"), theirs))})
+    return {tag for tag in tags if others[tag] <= 0}
+
+
+def _locations(connection: Connection, case_ids: Sequence[str]) -> list[str]:
+    results: set[str] = set()
+    for batch in batches(case_ids):
+        rows = connection.execute(
+            *_listed(
+                "SELECT DISTINCT b.location FROM builds b JOIN build_cases c ON c.build_id = b.id "
+                "WHERE b.location IS NOT NULL AND c.case_id IN ({})",
+                batch,
+            )
+        )
+        results.update(rows.scalars())
+    return sorted(results)
+
+
+def _listed(statement: str, values: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
+    """A statement with `({})` filled by as many parameters as there are values."""
+    # Named one by one, because `text()` expands no lists without declaring them.
+    names = {f"v{number}": value for number, value in enumerate(values)}
+    return text(statement.format(", ".join(f":{name}" for name in names))), names

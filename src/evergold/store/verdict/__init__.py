@@ -1,0 +1,1 @@
+"""Curation in the tables: verdicts as SQL, candidates, corrections, checks."""

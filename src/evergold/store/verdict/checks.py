@@ -1,0 +1,259 @@
+"""Turns out of the store for checks, and what the checks found back into it.
+
+A result is a score under the key `check:` and the check's name. It queues nothing: whoever runs checks curates right after.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, text
+
+from evergold.model.checking import Checked, ToolStep, Turn
+from evergold.model.trace import TraceStatus
+from evergold.model.values import seconds_between
+from evergold.store.facts import count
+from evergold.store.rows import delete_among, insert_rows, rows_among
+from evergold.store.scores import drop_scores, insert_scores
+from evergold.store.values import batches, loads, now, stamp, storable
+
+CHECK_KEY = "check:"
+SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
+MARK_COLUMNS = ("trace_id", "suite", "failed", "question", "cluster", "point", "checked_at")
+NEXT = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
+    AND (x.started_at > t.started_at OR (x.started_at = t.started_at AND x.id > t.id)) ORDER BY x.started_at, x.id LIMIT 1)"""
+BEFORE = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
+    AND (x.started_at < t.started_at OR (x.started_at = t.started_at AND x.id < t.id))
+    ORDER BY x.started_at DESC, x.id DESC LIMIT 1)"""
+# The JSON may itself be a text inside JSON, with one or more backslashes before each quote.
+FINISH = re.compile(r"finish_?reasons?\\*\"\s*:\s*\[?\s*\\*\"([A-Za-z_]+)", re.I)
+WINDOW = 80
+RETRY_AFTER = timedelta(hours=1)  # a check that failed is not run on the same trace again before
+Steps = tuple[dict[int, list[ToolStep]], dict[int, list[str]], dict[int, list[str]]]
+
+
+def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
+    """Read traces as checks see them, each with its tool calls, how its last model call ended, and the next message."""
+    turns: list[Turn] = []
+    query = f"""SELECT t.id, t.input_text, t.output_text, t.status, t.name, t.started_at, t.ended_at, t.tags, t.metadata, t.seq,
+        n.input_text, n.started_at, n.output_text
+        FROM traces t LEFT JOIN traces n ON n.id = CASE WHEN t.session_id IS NULL THEN NULL ELSE {NEXT} END
+        WHERE t.id"""
+    for batch in batches(trace_ids):
+        rows = list(rows_among(connection, query, batch))
+        tools, reasons, contexts = _steps(connection, [row[9] for row in rows])
+        turns += [_turn(row, tools, reasons, contexts) for row in rows]
+    return turns
+
+
+def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: dict[int, Any]) -> Turn:
+    metadata = loads(row[8])
+    seq = row[9]
+    return Turn(
+        id=row[0],
+        input=row[1],
+        output=row[2],
+        status=TraceStatus(row[3]),
+        name=row[4],
+        started_at=row[5],
+        ended_at=row[6],
+        tags=tuple(loads(row[7])) if row[7] != "[]" else (),
+        metadata=metadata if isinstance(metadata, dict) else {},
+        tools=tuple(tools.get(seq, ())),
+        finish_reasons=tuple(reasons.get(seq, ())) or _stated(metadata),
+        output_type=_declared(metadata),
+        contexts=tuple(contexts.get(seq, ())),
+        next_input=row[10],
+        next_seconds=seconds_between(row[5], row[11]),
+        next_output=row[12],
+    )
+
+
+def _stated(metadata: Any) -> tuple[str, ...]:
+    stated = metadata.get("finish_reason") if isinstance(metadata, dict) else None
+    return (stated,) if isinstance(stated, str) else ()
+
+
+def _declared(metadata: Any) -> str | None:
+    for key in ("output_type", "response_format", "gen_ai.output.type"):
+        value = metadata.get(key) if isinstance(metadata, dict) else None
+        kind = value.get("type") if isinstance(value, dict) else value
+        if isinstance(kind, str) and kind.startswith("json"):
+            return "json"
+    return None
+
+
+def _steps(connection: Connection, seqs: Sequence[int]) -> Steps:
+    """The tool calls, finish reasons and retrieved texts of some traces, each in the order of time."""
+    tools: dict[int, list[ToolStep]] = {}
+    reasons: dict[int, list[str]] = {}
+    contexts: dict[int, list[str]] = {}
+    at = "instr({0}, 'finish_reason')" if connection.dialect.name == "sqlite" else "position('finish_reason' in {0})"
+    raw, own = at.format("raw"), at.format("metadata")
+    # Only some characters behind the key leave the database: the column holds whole conversations.
+    part = f"""CASE WHEN kind <> 'llm' THEN NULL WHEN {own} > 0 THEN substr(metadata, {own}, {WINDOW})
+        WHEN {raw} > 0 THEN substr(raw, {raw}, {WINDOW}) END"""
+    # Integers of our own, written out: a list of parameters would be limited in number.
+    listed = ", ".join(str(int(seq)) for seq in seqs) or "NULL"
+    query = f"""SELECT trace_seq, kind, name, status, {part}, CASE WHEN kind = 'retriever' THEN output_text END FROM spans
+        WHERE trace_seq IN ({listed}) AND kind IN ('tool', 'llm', 'retriever') ORDER BY trace_seq, started_at, id"""
+    for seq, kind, name, status, finish, retrieved in connection.exec_driver_sql(query):
+        if kind == "tool":
+            tools.setdefault(seq, []).append(ToolStep(name, status == TraceStatus.FAILED.value))
+        elif finish and (match := FINISH.match(finish)):
+            reasons.setdefault(seq, []).append(match[1])
+        elif retrieved:
+            contexts.setdefault(seq, []).append(retrieved)
+    return tools, reasons, contexts
+
+
+def unchecked(connection: Connection, trace_ids: Sequence[str], suite: str) -> list[str]:
+    """Of some traces, those that have not been through this suite of checks, or failed in it longer ago than RETRY_AFTER.
+
+    `evergold check-traces --backfill` runs every check again at once.
+    """
+    query = "SELECT trace_id FROM trace_checks WHERE suite = {0} AND (failed = '' OR checked_at > {0}) AND trace_id"
+    since = stamp(datetime.now(UTC) - RETRY_AFTER)
+    done: set[str] = set()
+    for batch in batches(trace_ids):
+        mark = "?" if connection.dialect.name == "sqlite" else "%s"
+        listed = ", ".join([mark] * len(batch))
+        rows = connection.exec_driver_sql(f"{query.format(mark)} IN ({listed})", (suite, since, *batch))
+        done.update(rows.scalars())
+    return [trace_id for trace_id in trace_ids if trace_id not in done]
+
+
+def enqueue_unchecked(connection: Connection, suite: str, after: str, upto: str) -> None:
+    """Mark those of a range of traces that have not been through a suite of checks, or failed in it a while ago."""
+    # What another process has taken off the queue, and not yet committed, is still seen in it here, and not marked again.
+    statement = """INSERT INTO curation_queue (trace_id) SELECT t.id FROM traces t WHERE t.id > :after AND t.id <= :upto
+        AND NOT EXISTS (SELECT 1 FROM curation_queue q WHERE q.trace_id = t.id)
+        AND NOT EXISTS (SELECT 1 FROM trace_checks k WHERE k.trace_id = t.id AND k.suite = :suite
+            AND (k.failed = '' OR k.checked_at > :since)) ON CONFLICT DO NOTHING"""
+    since = stamp(datetime.now(UTC) - RETRY_AFTER)
+    connection.execute(text(statement), {"after": after, "upto": upto, "suite": suite, "since": since})
+
+
+def before_in_session(connection: Connection, trace_ids: Sequence[str]) -> list[str]:
+    """The turns right before some traces, in the same session."""
+    query = f"SELECT {BEFORE} FROM traces t WHERE t.session_id IS NOT NULL AND t.id"
+    return [row[0] for row in rows_among(connection, query, trace_ids) if row[0] is not None]
+
+
+def put_checked(
+    connection: Connection,
+    outcomes: Sequence[Checked],
+    marks: Sequence[tuple[str, ...]],
+    suite: str,
+    unseen: Collection[tuple[str, str]] = (),
+) -> int:
+    """Replace the scores that these checks gave these traces before; returns how many scores are new or changed.
+
+    `marks` has a row for each trace that has been through the whole suite: trace, question, cluster, point. `unseen` are
+    traces and checks that could not see what they look at: an earlier score of theirs stays.
+    """
+    wanted = {(each.trace_id, CHECK_KEY + each.check): each for each in outcomes}
+    held = _held(connection, {trace_id for trace_id, _ in wanted})
+    moment = now()
+    fresh = []
+    for location, each in wanted.items():
+        row = _row(each)
+        if row is not None and row != held.get(location):
+            fresh.append((*location, *row, moment))
+    # A check that failed with an error says nothing new: its earlier score stays.
+    silent = {(trace_id, CHECK_KEY + check) for trace_id, check in unseen}
+    gone = [
+        key
+        for key in held
+        if key in wanted and _row(wanted[key]) != held[key] and wanted[key].error is None and key not in silent
+    ]
+    whole = {mark[0] for mark in marks}
+    stale = [key for key in held if key not in wanted and key[0] in whole]
+    drop_scores(connection, [*gone, *stale])
+    # In the order of their keys: two servers that store the same scores then never wait for each other in turn.
+    insert_scores(connection, SCORE_COLUMNS, sorted(fresh, key=lambda row: (row[0], row[1])))
+    failed: dict[str, list[str]] = {}
+    for each in outcomes:
+        if each.error is not None:
+            failed.setdefault(each.trace_id, []).append(each.check)
+    if marks:
+        _mark(connection, [(mark[0], suite, _names(failed.get(mark[0], [])), *mark[1:], moment) for mark in marks])
+    count(connection, _errors(outcomes))
+    return len(fresh) + len(stale)
+
+
+def _names(failed: Sequence[str]) -> str:
+    # With a blank on both sides, so that SQL finds a whole name by LIKE '% name %'.
+    return f" {' '.join(failed)} " if failed else ""
+
+
+def _errors(outcomes: Sequence[Checked]) -> dict[str, int]:
+    errors: dict[str, int] = {}
+    for each in outcomes:
+        if each.error is not None:
+            errors[f"checks.failed.{each.check}"] = errors.get(f"checks.failed.{each.check}", 0) + 1
+    return errors
+
+
+def _row(each: Checked) -> tuple[Any, ...] | None:
+    if each.result is None:
+        return None
+    comment = f"{each.result.reason}: {each.result.evidence}" if each.result.evidence else each.result.reason
+    return (each.check, each.source.value, each.result.value, storable(comment), each.version)
+
+
+def _held(connection: Connection, trace_ids: set[str]) -> dict[tuple[str, str], tuple[Any, ...]]:
+    query = """SELECT trace_id, key, name, source, value, comment, version FROM trace_scores
+        WHERE substr(key, 1, 6) = 'check:' AND trace_id"""
+    return {(row[0], row[1]): tuple(row[2:]) for row in rows_among(connection, query, trace_ids)}
+
+
+def _mark(connection: Connection, rows: Sequence[tuple[str, ...]]) -> None:
+    delete_among(connection, "trace_checks", "trace_id", [row[0] for row in rows])
+    insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, new_only=True)
+
+
+def drop_checks(connection: Connection, trace_ids: Sequence[str]) -> int:
+    """Take away what checks said of these traces: they were turned off."""
+    scores = text("DELETE FROM trace_scores WHERE substr(key, 1, 6) = 'check:' AND trace_id IN :batch")
+    scores = scores.bindparams(bindparam("batch", expanding=True))
+    seen = text("DELETE FROM trace_checks WHERE trace_id IN :batch").bindparams(bindparam("batch", expanding=True))
+    gone = 0
+    for batch in batches(trace_ids):
+        gone += connection.execute(scores, {"batch": batch}).rowcount
+        connection.execute(seen, {"batch": batch})
+    return gone
+
+
+def drop_scores_of(connection: Connection, trace_ids: Sequence[str], checks: Iterable[str]) -> None:
+    """Take away what some checks said of these traces."""
+    keys = [CHECK_KEY + name for name in checks]
+    statement = text("DELETE FROM trace_scores WHERE key IN :keys AND trace_id IN :batch")
+    statement = statement.bindparams(bindparam("keys", expanding=True), bindparam("batch", expanding=True))
+    for batch in batches(trace_ids) if keys else ():
+        connection.execute(statement, {"keys": keys, "batch": batch})
+
+
+def seen_by_checks(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
+    """Of some traces, those that any suite of checks has seen."""
+    return {row[0] for row in rows_among(connection, "SELECT trace_id FROM trace_checks WHERE trace_id", trace_ids)}
+
+
+def asked_today(connection: Connection) -> dict[str, int]:
+    """How many questions each check has put to a judge since midnight (UTC)."""
+    query = """SELECT name, count(*) FROM trace_scores WHERE source = 'llm_judge' AND substr(key, 1, 6) = 'check:'
+        AND created_at >= :day GROUP BY name"""
+    return {row[0]: int(row[1]) for row in connection.execute(text(query), {"day": now()[:10]})}
+
+
+def count_unchecked(connection: Connection) -> int:
+    """How many traces no suite of checks has seen."""
+    query = "SELECT (SELECT count(*) FROM traces) - (SELECT count(*) FROM trace_checks)"
+    return int(connection.execute(text(query)).scalar_one())
+
+
+def has_spoken(connection: Connection, trace_id: str, required: Sequence[str]) -> bool:
+    """Whether the checks that a policy asks for could be run on a trace; one that is not checked yet will be when curated."""
+    failed = connection.execute(text("SELECT failed FROM trace_checks WHERE trace_id = :id"), {"id": trace_id}).scalar()
+    return not any(f" {name} " in (failed or "") for name in required)

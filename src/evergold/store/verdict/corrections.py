@@ -1,0 +1,396 @@
+"""Corrections as cases, remarks of users on earlier replies, and which verdict stands when people took something back.
+
+A correction is a fact about a trace, kept beside its scores; its case pairs the bad reply with what should have been
+said. The case is named after its text, so the same correction twice is one case, whichever way it came.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, text, update
+
+from evergold.errors import NotFound
+from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance
+from evergold.model.remark import EarlierTurn, Remark, RemarkKind, ShownRemark, UserMessage, asks_back, grants
+from evergold.model.trace import DETECTED_KEY
+from evergold.model.values import content_hash, seconds_between
+from evergold.store.case.cases import entry_id_of, held_cases, touched_cases
+from evergold.store.case.content import Contents
+from evergold.store.case.writes import Author, put_cases, revise_case
+from evergold.store.queues import enqueue
+from evergold.store.rows import rows_among
+from evergold.store.schema import eval_dataset, spans, trace_corrections, trace_scores, traces
+from evergold.store.scores import drop_score
+from evergold.store.values import batches, dumps, loads, now
+
+FIRST_DIGITS = 16
+DETECTED = "detected"  # the author of a correction that was found in the next message
+DATASETS_OF = "SELECT dataset FROM eval_dataset WHERE case_id"
+BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
+
+
+@dataclass(frozen=True)
+class Detected:
+    """A correction that was found before: in the message of which trace, and how that message begins."""
+
+    next_id: str
+    comment: str
+
+
+def correction_case_id(trace_id: str, correction: str) -> str:
+    # By its text: the same correction sent by two people is one case.
+    digest = content_hash(correction.strip()).removeprefix("sha256:")[:FIRST_DIGITS]
+    return f"correction:{trace_id}:{digest}"
+
+
+def put_correction_cases(connection: Connection, trace_ids: Iterable[str], dataset: str) -> int:
+    """Make a case of each correction of these traces that has none yet. A case somebody dismissed stays dismissed."""
+    added = 0
+    corrected = rows_among(connection, "SELECT DISTINCT trace_id FROM trace_corrections WHERE trace_id", trace_ids)
+    for batch in batches([row[0] for row in corrected]):
+        query = (
+            select(
+                traces, trace_corrections.c.text, trace_corrections.c.author, trace_corrections.c.kind.label("said_as")
+            )
+            .join(trace_corrections, trace_corrections.c.trace_id == traces.c.id)
+            .where(traces.c.id.in_(batch))
+            .order_by(trace_corrections.c.id)
+        )
+        tools = _tool_tags(connection, batch)
+        rows = connection.execute(query).mappings().all()
+        cases = [_case(row, dataset, tools.get(row["id"], ()), _revised(connection, row)) for row in rows]
+        if not cases:
+            continue
+        held = {key[1] for key in held_cases(connection, [(case.dataset, case.id) for case in cases])}
+        # A person may have moved or edited the case of a correction; it must not be made a second time.
+        held |= _paired(connection, batch)
+        fresh = [case for case in cases if case.id not in held]
+        author = Author(who="correction", action="added", why="a person corrected the reply")
+        added += put_cases(connection, fresh, author).added
+    return added
+
+
+def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[str]]:
+    """Trace → `tool:NAME` of each tool it used."""
+    query = (
+        select(traces.c.id, spans.c.name)
+        .join(spans, spans.c.trace_seq == traces.c.seq)
+        .where(traces.c.id.in_(list(trace_ids)), spans.c.kind == "tool", spans.c.name != "")
+        .distinct()
+    )
+    detected: dict[str, list[str]] = {}
+    for trace_id, name in connection.execute(query):
+        detected.setdefault(trace_id, []).append(f"tool:{name}")
+    return detected
+
+
+def _revised(connection: Connection, row: Any) -> Answer | None:
+    """The corrected answer: the text itself where it is one, else the assistant's next reply if it admits the mistake or
+    agrees, answers at all instead of asking back, and nobody corrected that one too.
+    Otherwise there is none yet, and the pair waits in review."""
+    if row["said_as"] == "answer":
+        return Answer(text=row["text"])
+    query = text(
+        "SELECT t.id, t.output_text, EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id "
+        "AND s.key = 'check:answered' AND s.value < 1) AS unanswered "
+        "FROM traces t WHERE t.session_id = :session AND t.input_text = :said "
+        "AND t.started_at >= :after AND t.id <> :id "
+        "AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0) "
+        "ORDER BY t.started_at, t.id LIMIT 1"
+    )
+    # The reply to the correcting message is the trace that has this message as its input.
+    wanted = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
+    reply = connection.execute(query, wanted).one_or_none()
+    if reply is None or reply.unanswered or not grants(reply.output_text) or asks_back(reply.output_text):
+        return None
+    return _answer_of(connection, row["id"], reply.id, reply.output_text)
+
+
+def _answer_of(connection: Connection, corrected: str, reply: str, reply_text: str) -> Answer | None:
+    """The reply with the calls it made. None where it called other tools than the corrected turn did: it then undid what
+    that turn had done, which answers another state than the one the question was asked in."""
+    contents = Contents(connection, (corrected, reply))
+    before, calls = contents.calls_of(corrected), contents.calls_of(reply)
+    if calls and before and {call.name for call in calls}.isdisjoint(call.name for call in before):
+        return None
+    return Answer(text=reply_text, tool_calls=calls or None, trace_id=reply)
+
+
+def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
+    named = (row["message_type"], f"model:{row['model']}" if row["model"] else None, *tools)
+    return Case(
+        id=correction_case_id(row["id"], row["text"]),
+        dataset=dataset,
+        entry_type=EntryType.CORRECTION,
+        input=row["input_text"],
+        output=row["output_text"],
+        expected=row["text"],
+        revised=revised,
+        metadata={"author": row["author"]} if row["author"] else {},
+        tags=tuple(tag for tag in named if tag),
+        provenance=Provenance(
+            source="correction", trace_id=row["id"], session_id=row["session_id"], user_id=row["user_id"]
+        ),
+    )
+
+
+def _paired(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
+    """The cases that these traces' corrections have, in whichever dataset and however edited since."""
+    query = "SELECT case_id FROM eval_dataset WHERE entry_type = 'correction' AND trace_id"
+    return {row[0] for row in rows_among(connection, query, trace_ids)}
+
+
+def count_unpaired(connection: Connection) -> int:
+    """Corrections that no case has been made of yet; the text alone does not tell, since a person may have edited it."""
+    query = """SELECT c.trace_id, c.text FROM trace_corrections c WHERE NOT EXISTS (SELECT 1 FROM eval_dataset d
+        WHERE d.trace_id = c.trace_id AND d.entry_type = 'correction' AND d.expected_output = c.text)"""
+    unlike = [tuple(row) for row in connection.execute(text(query))]
+    wanted = {correction_case_id(trace_id, correction) for trace_id, correction in unlike}
+    return len(wanted - _paired(connection, {trace_id for trace_id, _ in unlike}))
+
+
+def detected_among(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Detected]]:
+    """By trace, what was found in messages that are still there; a finding outlives the message it was found in."""
+    query = (
+        "SELECT trace_id, key, comment FROM trace_scores WHERE source = 'user' AND key LIKE 'detected:%%' AND trace_id"
+    )
+    # psycopg takes % for the beginning of a parameter, SQLite's driver does not.
+    if connection.dialect.name == "sqlite":
+        query = query.replace("%%", "%")
+    rows = [
+        (row[0], row[1].removeprefix(DETECTED_KEY), row[2] or "") for row in rows_among(connection, query, trace_ids)
+    ]
+    there = {row[0] for row in rows_among(connection, "SELECT id FROM traces WHERE id", {row[1] for row in rows})}
+    results: dict[str, list[Detected]] = {}
+    for trace_id, next_id, comment in rows:
+        if next_id in there:
+            results.setdefault(trace_id, []).append(Detected(next_id, comment))
+    return results
+
+
+def detected_traces(connection: Connection) -> list[str]:
+    """The traces that have a score derived from what the user wrote next."""
+    query = "SELECT DISTINCT trace_id FROM trace_scores WHERE source = 'user' AND substr(key, 1, 9) = 'detected:'"
+    return list(connection.execute(text(query)).scalars())
+
+
+def take_back(connection: Connection, trace_id: str, comment: str) -> None:
+    """Forget the correction that begins so and was only detected; its case is withdrawn unless somebody has worked on it."""
+    table = trace_corrections.c
+    query = select(table.id, table.text).where(table.trace_id == trace_id, table.author == DETECTED)
+    for row in connection.execute(query).all():
+        if not row.text.startswith(comment):
+            continue
+        connection.execute(delete(trace_corrections).where(table.id == row.id))
+        case_id = correction_case_id(trace_id, row.text)
+        keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
+        # What curation itself did to the case is no work of a person.
+        worked_on = touched_cases(connection, keys, ("added", "refreshed", "grew"))
+        for key, (_, case) in held_cases(connection, keys).items():
+            if key not in worked_on:
+                author = Author(who="correction", action="withdrawn", why=BELONGS_ELSEWHERE)
+                revise_case(connection, case.model_copy(update={"status": CaseStatus.WITHDRAWN}), author)
+
+
+def is_corrected(connection: Connection, trace_id: str) -> bool:
+    table = trace_corrections.c
+    by_person = func.coalesce(table.author, "") != DETECTED
+    query = select(table.id).where(table.trace_id == trace_id, table.dismissed == 0, by_person).limit(1)
+    return connection.execute(query).first() is not None
+
+
+EARLIER = 4  # turns before a message that it can be on
+SHOWN = 200  # characters of a message that an explanation shows
+MOST = 4000  # characters of a message and of an answer that a detector is given
+_EARLIER = """SELECT x.id FROM traces x WHERE x.session_id = t.session_id
+    AND (x.started_at < t.started_at OR (x.started_at = t.started_at AND x.id < t.id))
+    ORDER BY x.started_at DESC, x.id DESC LIMIT 1"""
+_LATER = """SELECT x.id FROM traces x WHERE x.session_id = t.session_id
+    AND (x.started_at > t.started_at OR (x.started_at = t.started_at AND x.id > t.id))
+    ORDER BY x.started_at, x.id LIMIT 1"""
+
+
+def messages_after(connection: Connection, trace_ids: Iterable[str]) -> list[UserMessage]:
+    """Give the messages of these traces and of the next ones of their sessions, each with the turns before it."""
+    start = dict.fromkeys(trace_ids)
+    later = _neighbours(connection, list(start), _LATER, EARLIER)
+    wanted = dict.fromkeys([*start, *(one for chain in later.values() for one in chain)])
+    # A new trace can be the answer that a later message remarks on, so messages after it are looked at again.
+    before = _neighbours(connection, list(wanted), _EARLIER, EARLIER)
+    before = {trace_id: chain for trace_id, chain in before.items() if chain}
+    rows = _rows(connection, {*before, *(one for chain in before.values() for one in chain)})
+    return [_message(trace_id, chain, rows) for trace_id, chain in before.items()]
+
+
+def _neighbours(connection: Connection, ids: Sequence[str], query: str, steps: int) -> dict[str, list[str]]:
+    """By trace, the next `steps` traces of its session in one direction, found for all of them at once, step by step."""
+    links: dict[str, str | None] = {}
+    front = list(ids)
+    for _ in range(steps):
+        # Sessions overlap: a trace whose neighbour is known is not asked again.
+        front = [one for one in dict.fromkeys(front) if one not in links]
+        links |= dict.fromkeys(front)
+        for batch in batches(front):
+            mark = "?" if connection.dialect.name == "sqlite" else "%s"
+            listed = ", ".join([mark] * len(batch))
+            rows = connection.exec_driver_sql(
+                f"SELECT t.id, ({query}) FROM traces t WHERE t.session_id IS NOT NULL AND t.id IN ({listed})",
+                tuple(batch),
+            )
+            links |= {row[0]: row[1] for row in rows}
+        front = [after for one in front if (after := links[one]) is not None]
+    return {one: _chain(one, links, steps) for one in ids}
+
+
+def _chain(first: str, links: dict[str, str | None], steps: int) -> list[str]:
+    chain: list[str] = []
+    at = links.get(first)
+    while at is not None and len(chain) < steps:
+        chain.append(at)
+        at = links.get(at)
+    return chain
+
+
+def _rows(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str | None, str | None]]:
+    query = f"""SELECT id, substr(input_text, 1, {MOST}), substr(output_text, 1, {MOST}), started_at FROM traces
+        WHERE id"""
+    return {row[0]: (row[1], row[2], row[3]) for row in rows_among(connection, query, ids)}
+
+
+def _message(trace_id: str, chain: Sequence[str], rows: dict[str, tuple[str, str | None, str | None]]) -> UserMessage:
+    message, reply, at = rows[trace_id]
+    earlier = tuple(
+        EarlierTurn(one, rows[one][0], rows[one][1], seconds_between(rows[one][2], at)) for one in chain if one in rows
+    )
+    return UserMessage(trace_id, message, earlier, reply)
+
+
+def put_remark(connection: Connection, message_id: str, remark: Remark, detector: str) -> None:
+    """Keep what a message was found to say; one that a person dismissed stays dismissed."""
+    statement = """INSERT INTO remarks (message_id, trace_id, kind, probability, evidence, detector, created_at)
+        VALUES (:message, :trace, :kind, :probability, :evidence, :detector, :now)
+        ON CONFLICT (message_id) DO UPDATE SET trace_id = :trace, kind = :kind, probability = :probability,
+            evidence = :evidence, detector = :detector"""
+    values = {
+        "message": message_id,
+        "trace": remark.trace_id,
+        "kind": remark.kind.value,
+        "probability": remark.probability,
+        "evidence": dumps(list(remark.evidence)),
+        "detector": detector,
+        "now": now(),
+    }
+    connection.execute(text(statement), values)
+
+
+def drop_remarks(connection: Connection, message_ids: Iterable[str]) -> None:
+    """Forget what was found in these messages, unless a person dismissed it."""
+    for message_id in message_ids:
+        connection.execute(text("DELETE FROM remarks WHERE message_id = :id AND dismissed = 0"), {"id": message_id})
+
+
+def forget_remarks(connection: Connection) -> None:
+    """Forget every remark that nobody dismissed."""
+    connection.execute(text("DELETE FROM remarks WHERE dismissed = 0"))
+
+
+def shown_remarks(connection: Connection, trace_id: str) -> list[ShownRemark]:
+    """Give the remarks on a trace's answer and the one that its own message makes, those a person dismissed left out."""
+    query = f"""SELECT r.message_id, r.trace_id, r.kind, r.probability, r.evidence, r.detector,
+            substr(t.input_text, 1, {SHOWN})
+        FROM remarks r JOIN traces t ON t.id = r.message_id
+        WHERE (r.trace_id = :id OR r.message_id = :id) AND r.dismissed = 0 ORDER BY t.started_at, r.message_id"""
+    return [
+        ShownRemark(
+            message_id=row[0],
+            target_id=row[1],
+            kind=RemarkKind(row[2]),
+            probability=float(row[3]),
+            evidence=tuple(loads(row[4])),
+            detector=row[5],
+            message=row[6],
+        )
+        for row in connection.execute(text(query), {"id": trace_id})
+    ]
+
+
+def set_decided(connection: Connection, case: Case, reviewer: str) -> None:
+    """Record that a reviewer's word stands (empty: nobody's); it settles the question that was open."""
+    entry = eval_dataset.c
+    connection.execute(
+        update(eval_dataset)
+        .where(entry.id == entry_id_of(connection, case.dataset, case.id))
+        .values(decided=reviewer, answered=entry.question if reviewer else "", question="")
+    )
+    if not reviewer and case.provenance.trace_id is not None:
+        enqueue_known(connection, case.provenance.trace_id)
+
+
+def enqueue_known(connection: Connection, trace_id: str) -> None:
+    """Queue a trace for curation if it is still there."""
+    if connection.execute(text("SELECT 1 FROM traces WHERE id = :id"), {"id": trace_id}).first() is not None:
+        enqueue(connection, [trace_id])
+
+
+def set_correction_dismissed(connection: Connection, case: Case, dismissed: bool) -> None:
+    """Let a correction count no more, or again: what was derived from it goes with it, and the remark stays dismissed."""
+    trace_id = case.provenance.trace_id
+    if trace_id is None:
+        return
+    table = trace_corrections.c
+    rows = connection.execute(select(table.id, table.text, table.author).where(table.trace_id == trace_id)).all()
+    for row in rows:
+        # The case is named after the text of its correction: a trace may have several.
+        if correction_case_id(trace_id, row.text) != case.id:
+            continue
+        connection.execute(update(trace_corrections).where(table.id == row.id).values(dismissed=int(dismissed)))
+        if row.author == DETECTED:
+            _dismiss_remarks(connection, trace_id, row.text, dismissed)
+        enqueue_known(connection, trace_id)
+
+
+def _dismiss_remarks(connection: Connection, trace_id: str, message: str, dismissed: bool) -> None:
+    query = "SELECT s.key FROM trace_scores s WHERE s.trace_id = :trace AND substr(s.key, 1, 9) = 'detected:'"
+    keys = set(connection.execute(text(query), {"trace": trace_id}).scalars())
+    # The remark is the message of a later trace with this very text: all of them that say it are dismissed.
+    later = "SELECT t.id FROM traces t JOIN traces o ON o.session_id = t.session_id WHERE o.id = :trace AND t.input_text = :said"
+    for message_id in list(connection.execute(text(later), {"trace": trace_id, "said": message}).scalars()):
+        dismiss_remark(connection, trace_id, message_id, dismissed)
+        if dismissed and DETECTED_KEY + message_id in keys:
+            drop_score(connection, trace_id, DETECTED_KEY + message_id)
+        enqueue(connection, [message_id])
+
+
+def dismiss_remark(connection: Connection, trace_id: str, message_id: str, dismissed: bool = True) -> None:
+    """Remember that a person said a message is no remark on an earlier reply, or that it is one after all."""
+    statement = """INSERT INTO remarks (message_id, trace_id, kind, probability, dismissed)
+        SELECT id, :trace, 'correction', 1.0, :dismissed FROM traces WHERE id = :message
+        ON CONFLICT (message_id) DO UPDATE SET dismissed = :dismissed"""
+    connection.execute(text(statement), {"trace": trace_id, "dismissed": int(dismissed), "message": message_id})
+
+
+def is_dismissed(connection: Connection, message_id: str) -> bool:
+    """Whether a person said that a message is no remark on an earlier reply."""
+    query = text("SELECT 1 FROM remarks WHERE message_id = :id AND dismissed = 1")
+    return connection.execute(query, {"id": message_id}).first() is not None
+
+
+def withdraw_score(connection: Connection, score_id: int) -> str:
+    """Take one score back, with what follows from it; returns its trace. A check's score comes back on backfill."""
+    table = trace_scores.c
+    row = connection.execute(select(table.trace_id, table.key).where(table.id == score_id)).first()
+    if row is None:
+        raise NotFound(
+            f"there is no score {score_id}; `evergold traces show TRACE` lists the scores of a trace with their ids"
+        )
+    if row.key.startswith(DETECTED_KEY):
+        message_id = row.key.removeprefix(DETECTED_KEY)
+        dismiss_remark(connection, row.trace_id, message_id)
+        message = connection.execute(text("SELECT input_text FROM traces WHERE id = :id"), {"id": message_id}).scalar()
+        mine = (trace_corrections.c.trace_id == row.trace_id) & (trace_corrections.c.author == DETECTED)
+        connection.execute(
+            update(trace_corrections).where(mine, trace_corrections.c.text == message).values(dismissed=1)
+        )
+    drop_score(connection, row.trace_id, row.key)
+    return str(row.trace_id)
