@@ -111,7 +111,7 @@ def spread_processes(jobs: int, preload: str = "") -> Iterator[Workers]:
     # Imported here: most commands start no process and should begin at once.
     from concurrent.futures import ProcessPoolExecutor
 
-    pool = ProcessPoolExecutor(jobs, mp_context=start_of(preload), initializer=_begin_worker)
+    pool = ProcessPoolExecutor(jobs, mp_context=start_of(preload), initializer=begin_worker)
     try:
         pool.submit(os.getpid)  # forked before there are threads and files of the job that a copy could hold on to
         yield Workers(pool, jobs)
@@ -130,7 +130,7 @@ def start_of(preload: str) -> "BaseContext":
     return context
 
 
-def _begin_worker() -> None:
+def begin_worker() -> None:
     """Leave Ctrl-C to the parent, and end with a parent that was killed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # A parent that is killed with SIGKILL tells nobody: without this its workers would run on.

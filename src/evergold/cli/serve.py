@@ -40,7 +40,10 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], objec
     """Serve until a signal ends it. The workspace is opened first: a database that cannot be used is one line, at once."""
     import uvicorn
 
-    app = import_module("evergold.api.app").create_app(settings, Workspace.open(settings))
+    workspace = Workspace.open(settings)
+    # Here and not in the app: a new process loads the main module again, which only this program is sure to allow.
+    workspace.intake.use_second_process()
+    app = import_module("evergold.api.app").create_app(settings, workspace)
     gc.freeze()  # what is loaded by now stays: no search need look at it
     gc.set_threshold(YOUNG_OBJECTS)
     ready()

@@ -23,9 +23,11 @@ from evergold.errors import BadInput, Unavailable
 from evergold.ingest.batcher import Batcher
 from evergold.ingest.feedback import IngestReport
 from evergold.ingest.files import FileReading, Lines, ReadFile, open_lines, read_files, redaction_of, require_file
-from evergold.ingest.prepare import Request, RequestReader
+from evergold.ingest.prepare import PreparedSpans, Request, RequestReader
 from evergold.ingest.records import redact_record, write_records
+from evergold.ingest.second_reader import SecondReader
 from evergold.ingest.write_spans import SpansWritten
+from evergold.machine import usable_cores
 from evergold.model.faults import Rejected
 from evergold.model.trace import Correction
 from evergold.redact.fields import FieldRedactor
@@ -62,6 +64,9 @@ class Ingest:
         self._reader = RequestReader(settings)
         self._redaction = redaction_of(settings)
         self.is_quick = self._reader.is_quick
+        self._second_reader: SecondReader | None = None
+        self._under_way = 0  # requests that were read or are being read, and are not committed
+        self._settings = settings
         self.on_commit: Callable[[], None] = lambda: None  # called after each commit that stored something
 
     def files(
@@ -107,14 +112,40 @@ class Ingest:
         assert isinstance(clean, Correction)
         return clean
 
+    def use_second_process(self) -> None:
+        """Let a second process read requests while several are under way; on a single core there is nothing to gain."""
+        if usable_cores() > 1 and self._reader.is_quick:
+            self._second_reader = SecondReader(self._settings, self._reader)
+
+    def close(self) -> None:
+        """End the second process, if there is one."""
+        if self._second_reader is not None:
+            self._second_reader.close()
+
     def request(self, request: Request) -> Future[SpansWritten]:
         """Take an OTLP request; the future is done when its spans are committed."""
-        prepared = self._reader.read(request)
         written: Future[SpansWritten] = Future()
-        # Also after a failure: looking for work in vain is cheaper than missing some.
-        written.add_done_callback(lambda _: self.on_commit())
-        self._batcher.put(prepared, written)
+        read = self._second_reader.read(request, self._under_way + 1) if self._second_reader is not None else None
+        prepared = self._reader.read(request) if read is None else None
+        self._under_way += 1
+        written.add_done_callback(self._finish_request)
+        if prepared is not None:
+            self._batcher.put(prepared, written)
+        if read is not None:
+            read.add_done_callback(partial(self._put_read, written))
         return written
+
+    def _put_read(self, written: Future[SpansWritten], read: Future[PreparedSpans]) -> None:
+        problem = read.exception()
+        if problem is None:
+            self._batcher.put(read.result(), written)
+        elif written.set_running_or_notify_cancel():
+            written.set_exception(problem)
+
+    def _finish_request(self, written: Future[SpansWritten]) -> None:
+        self._under_way -= 1
+        # Also after a failure: looking for work in vain is cheaper than missing some.
+        self.on_commit()
 
     def _cleaner(self, batch: _Batch) -> FieldRedactor:
         """Make the redactor of a batch; one that a worker has redacted is left as it is, and only counted."""

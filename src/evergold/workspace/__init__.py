@@ -115,6 +115,8 @@ class Workspace:
         # A facade that was never asked for was never made, and asking for it here would open the database to close it.
         if "live" in vars(self):
             self.live.stop_background()
+        if "intake" in vars(self):
+            self.intake.close()
         if "store" in vars(self):
             self.store.close()
 

@@ -73,6 +73,14 @@ class Intake:
         """Redact a correction as it would be stored."""
         return self._stage.redacted(correction)
 
+    def use_second_process(self) -> None:
+        """Let a second process read OTLP requests while several are under way."""
+        self._stage.use_second_process()
+
+    def close(self) -> None:
+        """End the second process, if there is one."""
+        self._stage.close()
+
     @property
     def is_quick(self) -> bool:
         """Whether reading a small request takes less than a few milliseconds."""

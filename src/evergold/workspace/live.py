@@ -48,6 +48,7 @@ from evergold.workspace.in_force import InForce, read_in_force
 if TYPE_CHECKING:
     from evergold.workspace.kept_out import KeptOut
 
+LEISURE_CASES = 20  # whose contents are written at a time when nothing else waits
 AGE = re.compile(r"^(\d+)\s*([smhdw])$")
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
@@ -92,10 +93,7 @@ class Live:
 
     def step(self, limit: int) -> tuple[int, Changes]:
         """Curate up to `limit` waiting traces under the rules of this moment; how many were taken, and what changed."""
-        done = self.curation.step(limit)
-        # After the commit: whoever waits for an entry does not wait for its content, which the first reader could write too.
-        self.fill_contents(most=limit)
-        return done
+        return self.curation.step(limit)
 
     def fill_contents(
         self, *, until: float = inf, most: float = inf, progress: Callable[[int], None] = lambda _: None
@@ -243,7 +241,10 @@ class Live:
             self,
             lambda trace_ids: self._store.db.write(partial(set_aside, trace_ids=trace_ids, owner=owner)),
             lambda: (
-                bool(self.fill_contents(most=1)) or self._learn_words() or self._learn_parts() or traffic.at_leisure()
+                bool(self.fill_contents(most=LEISURE_CASES))
+                or self._learn_words()
+                or self._learn_parts()
+                or traffic.at_leisure()
             ),
         )
         self._curator.start()

@@ -14,6 +14,7 @@ A difference is smaller by far than the span, and putting it together again give
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from evergold.store.compact.folding import SHORTEST, SPELLINGS, fold, unfolded
 from evergold.store.rows import RAW, SpanRow
@@ -57,8 +58,8 @@ def pack(raw: dict[str, Any], question: str | None, answer: str | None) -> tuple
 
 
 def heads_of(long: Sequence[tuple[str, str]]) -> tuple[int, ...]:
-    """Numbers by which a span whose long texts begin with the same words is found again in this process."""
-    return tuple([hash(value[:HEAD]) for _, value in long[:HEADS] if len(value) >= HEAD])
+    """Numbers by which a span whose long texts begin with the same words is found again."""
+    return tuple([crc32(value[:HEAD].encode(errors="replace")) for _, value in long[:HEADS] if len(value) >= HEAD])
 
 
 def difference(span: Carried, base: Carried) -> dict[str, Any]:

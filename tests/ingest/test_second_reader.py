@@ -1,0 +1,105 @@
+"""Requests read in a second process: as in the server itself, also when that process is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from evergold.errors import BadInput
+from evergold.ingest import second_reader
+from evergold.ingest.prepare import Request, RequestReader
+from evergold.ingest.second_reader import BUSY, SecondReader
+from evergold.settings import Settings
+from evergold.sources.spans import Wire
+from perf.otlp_load import SPANS, bodies, send, wait_until_stored
+from tests.patience import PATIENCE
+
+EVERGOLD = str(Path(sys.executable).parent / "evergold")
+
+
+def wait_until(true: Callable[[], object]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.01)
+
+
+def readers_of(pid: int) -> list[int]:
+    """The processes that a server has started to read requests."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = (folder / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            if int(parent) == pid and b"spawn_main" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    return Path(f"/proc/{pid}").exists()
+
+
+@contextmanager
+def serve(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
+    with subprocess.Popen(
+        [EVERGOLD, "serve", "--port", "0"], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().split()[1], process
+        finally:
+            process.terminate()
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="with one core there is no second process")
+def test_a_killed_reader_loses_no_request(tmp_path: Path) -> None:
+    database, sent = tmp_path / ".evergold/evergold.db", 0
+    with serve(tmp_path) as (url, server):
+        assert readers_of(server.pid) == []
+        for _ in range(2):  # a second one takes the place of the first
+            while not readers_of(server.pid):
+                send(url, bodies(12, 10, seed=sent), 6)
+                sent += 12
+            (reader,) = readers_of(server.pid)
+            under_way = threading.Thread(target=send, args=(url, bodies(30, 10, seed=sent), 6))
+            under_way.start()
+            wait_until_stored(database, (sent + 6) * SPANS)
+            os.kill(reader, signal.SIGKILL)
+            under_way.join()
+            sent += 30
+        send(url, bodies(12, 10, seed=sent), 6)
+        wait_until_stored(database, (sent + 12) * SPANS)
+        readers = readers_of(server.pid)
+    wait_until(lambda: not any(map(is_alive, readers)))
+
+
+def test_both_processes_read_alike_and_the_second_ends_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(second_reader, "IDLE_SECONDS", 1.0)
+    settings = Settings()
+    here = RequestReader(settings)
+    second = SecondReader(settings, here)
+    (body,) = bodies(1, 10, seed=1)
+    request = Request("traces", Wire.PROTOBUF, body)
+    assert second.read(request, BUSY - 1) is None and second.read(request._replace(body=b"small"), BUSY) is None
+    wait_until(lambda: second.read(request, BUSY) is not None)
+    read, bad = second.read(request, 1), second.read(request._replace(body=b"\xff" * 20_000), 1)
+    assert read is not None and read.result(PATIENCE).rows == here.read(request).rows
+    assert bad is not None
+    with pytest.raises(BadInput):
+        bad.result(PATIENCE)
+    pool = second._pool
+    assert pool is not None
+    (pid,) = pool._processes
+    wait_until(lambda: not is_alive(pid))
+    assert second.read(request, BUSY - 1) is None
+    second.close()
