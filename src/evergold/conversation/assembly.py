@@ -182,6 +182,9 @@ def _parameters(trace: Trace, exchange: Exchange | None, source: Span | None) ->
 
 def _make_storable(values: dict[str, Any]) -> dict[str, Any]:
     """The values, unless they are nested deeper or more than can be kept: then as JSON text, so that nothing is lost."""
+    # Most messages are a role and a text, whose size was limited when they came.
+    if len(values) == 2 and isinstance(values.get("content"), str):
+        return values
     try:
         require_storable(values)
     except ValueError:
