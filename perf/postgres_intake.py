@@ -32,7 +32,7 @@ from pathlib import Path
 import psycopg
 
 from evergold.cli.serve import SWITCH_SECONDS, YOUNG_OBJECTS
-from evergold.ingest.write_spans import SpansWritten
+from evergold.ingest.batcher import SpansWritten
 from evergold.machine import share_heaps
 from evergold.settings import Settings
 from evergold.sources.spans import Wire

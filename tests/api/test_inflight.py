@@ -10,7 +10,7 @@ import pytest
 from evergold.api.middleware.body import SMALL, InFlight
 from evergold.errors import BadInput, TooLarge
 from evergold.settings import Settings
-from evergold.sources.otlp import MOST_MEMBERS, unpack_body
+from evergold.sources.spans import MOST_MEMBERS, unpack_body
 
 MB = 1 << 20
 

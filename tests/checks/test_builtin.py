@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson, language_of
-from evergold.checks.calling import CheckFailed, as_result, imported
-from evergold.checks.own import check_schema, read_checks, violations
+from evergold.checks.own import CheckFailed, as_result, check_schema, import_function, read_checks, violations
 from evergold.checks.signals import NotRepeated, same_answer
 from evergold.checks.stage import likeness
 from evergold.checks.suite import Suite
@@ -175,8 +174,8 @@ def test_anything_else_is_an_error_and_never_a_score(returned: Any) -> None:
 )
 def test_a_function_that_is_none_is_named_when_the_file_is_read(name: str, reason: str) -> None:
     with pytest.raises(BadInput, match=reason):
-        imported(name)
-    assert imported("json:dumps") is json.dumps
+        import_function(name)
+    assert import_function("json:dumps") is json.dumps
 
 
 SCHEMA = {

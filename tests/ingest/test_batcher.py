@@ -10,10 +10,8 @@ import pytest
 from sqlalchemy import Connection, Engine, event
 
 from evergold.errors import Unavailable
-from evergold.ingest.batcher import ENOUGH_SPANS, Batcher
-from evergold.ingest.prepare import PreparedSpans
-from evergold.ingest.summarise import summarise_spans
-from evergold.ingest.write_spans import SpansWritten
+from evergold.ingest.batcher import ENOUGH_SPANS, Batcher, SpansWritten
+from evergold.ingest.prepare import PreparedSpans, summarise_spans
 from evergold.settings import Settings
 from evergold.store.rows import SpanRow
 from evergold.store.trace.filter import TraceFilter

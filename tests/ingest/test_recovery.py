@@ -14,8 +14,8 @@ import pytest
 from sqlalchemy import Connection, create_engine, text
 
 from evergold.errors import Unavailable
-from evergold.ingest.ingest import answered
-from evergold.ingest.write_spans import SpansWritten
+from evergold.ingest.batcher import SpansWritten
+from evergold.ingest.ingest import wait_for_commit
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store import db as store_db
@@ -184,7 +184,7 @@ def test_a_request_that_waits_too_long_is_answered_and_not_written(workspace: Wo
 
     async def sent() -> None:
         with pytest.raises(Unavailable, match="send it again later"):
-            await answered(send(workspace, 0), 0.01)
+            await wait_for_commit(send(workspace, 0), 0.01)
 
     asyncio.run(sent())
     go_on.set()

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text
 
-from evergold.ingest.write_spans import SpansWritten
+from evergold.ingest.batcher import SpansWritten
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store import Store
-from evergold.store.compact.recent_spans import RecentSpans
 from evergold.store.schema import spans as spans_table
+from evergold.store.trace.compact import RecentSpans
 from evergold.store.trace.filter import TraceFilter
 from evergold.store.trace.retention import erase_user, prune_batch
 from evergold.workspace import Workspace

@@ -3,7 +3,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.ingest.summarise import SpanFacts, summarise, summarise_many, summarise_one
+from evergold.ingest.prepare import SpanFacts, summarise, summarise_many, summarise_one
 
 
 def facts(number: int, parent: int | None = None, kind: str = "span", **fields: Any) -> SpanFacts:

@@ -11,8 +11,8 @@ import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 from sqlalchemy import Connection, text
 
+from evergold.ingest.batcher import SpansWritten, write_spans
 from evergold.ingest.prepare import Request, RequestReader
-from evergold.ingest.write_spans import SpansWritten, write_spans
 from evergold.model.trace import ScoreLine
 from evergold.settings import Settings
 from evergold.sources.spans import Wire

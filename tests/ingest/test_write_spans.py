@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from evergold.errors import BadInput
-from evergold.ingest.write_spans import SpansWritten
+from evergold.ingest.batcher import SpansWritten
 from evergold.model.trace import Reaction, ScoreLine, Span, SpanLine, Trace
 from evergold.settings import Settings
 from evergold.sources.spans import Wire

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evergold.errors import BadInput, TooLarge, Unsupported
-from evergold.sources.otlp import unpack_body, wire_of
-from evergold.sources.spans import Wire, shorten_texts
+from evergold.sources.spans import Wire, shorten_texts, unpack_body, wire_of
 from tests.otlp import TRACE, a_span, json_body, protobuf_body, read_logs, read_traces, span_id
 
 MB = 1 << 20

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.sources.conventions import names
-from evergold.sources.conventions.names import MOST_PLANS, plan_for
-from evergold.sources.conventions.read_span import ParsedSpan, raw_of, read_span
+from evergold.sources.conventions import read_span as names
+from evergold.sources.conventions.read_span import MOST_PLANS, ParsedSpan, plan_for, raw_of, read_span
 from evergold.sources.spans import Wire, WireEvent, WireSpan
 from tests.otlp import a_span, protobuf_body, read_traces
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.store.compact.differences import Carried, difference, heads_of, restored
+from evergold.store.trace.compact import Carried, difference, heads_of, restored
 from evergold.store.values import dumps, loads
 
 QUESTIONS = [f"Question {number}: where is my parcel and who has it? " * 3 for number in range(6)]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.store.compact.folding import FOLDED, SHORTEST, fold, unfolded
+from evergold.store.trace.compact import FOLDED, SHORTEST, fold, unfolded
 from evergold.store.values import dumps, loads
 
 LONG = 'She said: "über\\all",\nthen 🎉 left.\t' * 5

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from evergold.errors import BadInput
-from evergold.store.compact.differences import HEAD, heads_of
-from evergold.store.compact.sharing import SHARED_INPUT, SHARED_OUTPUT, share_texts, unshared
 from evergold.store.conditions import MANY, Many, Pairs, parse_cutoff
 from evergold.store.rows import MOST, SpanRow, TraceRow, figures_of, summed
+from evergold.store.trace.compact import BASE_HEAD, SHARED_INPUT, SHARED_OUTPUT, heads_of, share_texts, unshared
 from evergold.store.values import batches, dumps, loads, stamp, storable, text_or_none
 
 
@@ -193,6 +192,6 @@ def test_a_text_that_is_shared_with_the_trace_comes_back(
 
 
 def test_texts_that_begin_alike_have_the_same_head_and_short_ones_none() -> None:
-    long = "x" * HEAD
+    long = "x" * BASE_HEAD
     assert heads_of([("a", long + "1")]) == heads_of([("b", long + "2")]) != ()
-    assert heads_of([("a", "x" * (HEAD - 1))]) == ()
+    assert heads_of([("a", "x" * (BASE_HEAD - 1))]) == ()

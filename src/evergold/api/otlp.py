@@ -18,11 +18,10 @@ from starlette.responses import JSONResponse, Response
 
 from evergold.api.access import require_for
 from evergold.api.requests import Opened, Router
-from evergold.ingest.ingest import answered
-from evergold.ingest.write_spans import SpansWritten
+from evergold.ingest.batcher import SpansWritten
+from evergold.ingest.ingest import wait_for_commit
 from evergold.model.access import Role
-from evergold.sources.otlp import unpack_body, wire_of
-from evergold.sources.spans import Wire
+from evergold.sources.spans import Wire, unpack_body, wire_of
 from evergold.workspace import Workspace
 
 LARGE = 16_000  # reading more than this takes milliseconds, which would hold up the other requests
@@ -82,11 +81,11 @@ async def _read_body(request: Request) -> tuple[Wire, bytes]:
 async def _store(receive: Receive, body: bytes, wire: Wire, *, here: bool) -> SpansWritten:
     """Store a request; `here`: on the event loop, as small ones are read in less time than a thread takes to begin."""
     if here:
-        return await answered(receive(body, wire))
+        return await wait_for_commit(receive(body, wire))
     # A single huge body is decoded at a time: ten of 20 MB would take gigabytes together.
     async with ONE_AT_A_TIME if len(body) > HUGE else nullcontext():
         written = await run_in_threadpool(receive, body, wire)
-    return await answered(written)
+    return await wait_for_commit(written)
 
 
 def _workspace(request: Request) -> Workspace:
@@ -141,6 +140,6 @@ class LangfuseBatch(BaseModel):
 
 @router.post("/api/public/ingestion", include_in_schema=False)
 def take_batch(workspace: Opened, sent: LangfuseBatch) -> JSONResponse:
-    """Store what the events hold; each is answered by its id, as Langfuse answers them."""
+    """Store what the events hold; each is wait_for_commit by its id, as Langfuse answers them."""
     # 207: each event has a status of its own, as Langfuse's libraries expect.
     return JSONResponse(workspace.intake.accept_langfuse(sent.batch), status_code=207)

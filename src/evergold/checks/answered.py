@@ -74,10 +74,10 @@ def read(language: str) -> dict[str, list[str]]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise BadInput(f"phrase file {language}.toml cannot be read as UTF-8 TOML: {problem}") from problem
     words: dict[str, str] = table.get("words", {})
-    return {name: [_filled(pattern, words) for pattern in patterns] for name, patterns in table["sets"].items()}
+    return {name: [_fill_words(pattern, words) for pattern in patterns] for name, patterns in table["sets"].items()}
 
 
-def _filled(pattern: str, words: dict[str, str]) -> str:
+def _fill_words(pattern: str, words: dict[str, str]) -> str:
     for name, group in words.items():
         pattern = pattern.replace("{" + name + "}", group)
     return pattern
@@ -159,7 +159,7 @@ class Answered:
         head = folded(reply[: LONGEST * 2])
         if phrase := self._own_text(head):
             return phrase
-        return _raw(reply, head, turn) or _stack_trace(head, turn) or _phrased(reply, head) or FINE
+        return _raw(reply, head, turn) or _stack_trace(head, turn) or _find_phrase(reply, head) or FINE
 
     def _own_text(self, head: str) -> CheckResult | None:
         bare = head.strip().strip(" .!")
@@ -244,7 +244,7 @@ def _stack_trace(head: str, turn: Turn) -> CheckResult | None:
     return None
 
 
-def _phrased(reply: str, head: str) -> CheckResult | None:
+def _find_phrase(reply: str, head: str) -> CheckResult | None:
     """Find a reply that opens with an error, a refusal or an apology and has no content beside it."""
     # A quoted refusal is an example in an answer, not the answer.
     if len(reply) > LONGEST or reply[0] in _QUOTES:
@@ -291,7 +291,7 @@ def _kind(clause: str, *, declined: bool = False, begun: bool = False) -> tuple[
     sets = phrases()
     if sets.apology.fullmatch(clause):
         return "apology", True
-    clause, sorry, as_ai = _bared(clause)
+    clause, sorry, as_ai = _strip_courtesies(clause)
     if not clause:
         return ("apology" if sorry else "filler"), sorry
     if sets.apology.fullmatch(clause):
@@ -306,7 +306,7 @@ def _kind(clause: str, *, declined: bool = False, begun: bool = False) -> tuple[
     return ("filler" if filler else "content"), sorry
 
 
-def _bared(clause: str) -> tuple[str, bool, bool]:
+def _strip_courtesies(clause: str) -> tuple[str, bool, bool]:
     """Take courtesies off the beginning of a clause, and say whether one of them apologised or said "as an AI"."""
     sets = phrases()
     sorry, as_ai, stripped = False, False, True

@@ -12,20 +12,22 @@ The part of JSON Schema that checks need: types, properties, items, enumerations
 the check is read, so that no rule is passed over in silence.
 """
 
+import importlib
 import json
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
-from evergold.checks.calling import called_function, imported
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.faults import refused_settings
 from evergold.model.trace import ScoreSource, UnitValue
 from evergold.model.values import content_hash, seconds_between, unit_interval
+from evergold.overdue import Overdue, call_within
 from evergold.text.markers import compile_pattern
 
 TYPES: dict[str, tuple[type, ...]] = {
@@ -36,6 +38,54 @@ KNOWN = (
     "type", "properties", "required", "additionalProperties", "items", "enum", "const", "minimum", "maximum", "minLength",
     "maxLength", "minItems", "maxItems", "title", "description", "$schema", "$id", "default", "examples",
 )  # fmt: skip
+
+
+class CheckFailed(Exception):
+    """A check could not be run; its words are the reason that is counted and shown."""
+
+
+@cache
+def import_function(name: str) -> Callable[[Turn], Any]:
+    """Import `module:function`."""
+    module, _, function = name.partition(":")
+    try:
+        called = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as problem:
+        raise BadInput(f"python check {name!r} cannot be imported: {problem}; write module:function") from problem
+    if not callable(called):
+        raise BadInput(f"python check {name!r} is not a function")
+    return called  # type: ignore[no-any-return]
+
+
+def called_function(name: str, turn: Turn, timeout: float) -> CheckResult | None:
+    """Call the function, at most so long. One that hung is not called again in this process."""
+    try:
+        value = call_within(timeout, name, lambda: import_function(name)(turn))
+    except Overdue as problem:
+        raise CheckFailed(str(problem)) from problem
+    except Exception as problem:
+        raise CheckFailed(f"{name} raised {type(problem).__name__}: {problem}") from problem
+    return as_result(value, name)
+
+
+def as_result(value: Any, name: str) -> CheckResult | None:
+    """Read what a check returned; anything but a value from 0 to 1 is an error, never a score."""
+    if value is None:
+        return None
+    # bool before int: True is an int in Python and means a pass here.
+    if isinstance(value, bool):
+        value = float(value)
+    result = value if isinstance(value, CheckResult) else None
+    if result is None and isinstance(value, int | float):
+        result = CheckResult(float(value), f"{name} returned {value:g}")
+    if result is None:
+        raise CheckFailed(
+            f"{name} returned {value!r}; allowed are a number from 0 to 1, a truth value, CheckResult, None"
+        )
+    if not 0.0 <= result.value <= 1.0:
+        raise CheckFailed(f"{name} returned {result.value:g}; a value lies from 0 to 1")
+    return result
+
 
 # A value of another shape would raise when the first trace is checked, or hold for every value.
 SHAPES: dict[str, tuple[tuple[type, ...], str]] = {
@@ -162,9 +212,9 @@ class OwnCheck(BaseModel, frozen=True, extra="forbid"):
         # By a hash of check and trace: the same trace is in the sample every time, and two checks sample independently.
         if not self.when.holds(turn) or unit_interval(f"{self.name}:{turn.id}") >= self.sample:
             return None
-        return self.judged(turn)
+        return self.apply(turn)
 
-    def judged(self, turn: Turn) -> CheckResult | None:
+    def apply(self, turn: Turn) -> CheckResult | None:
         raise NotImplementedError
 
     def result(self, good: bool, reason: str, evidence: str = "") -> CheckResult:
@@ -185,7 +235,7 @@ class RegexCheck(OwnCheck, frozen=True):
             raise ValueError(f"pattern: {problem.message}") from problem
         return self
 
-    def judged(self, turn: Turn) -> CheckResult | None:
+    def apply(self, turn: Turn) -> CheckResult | None:
         text = turn.input if self.field == "input" else turn.output
         if text is None:
             return None
@@ -205,7 +255,7 @@ class SchemaCheck(OwnCheck, frozen=True):
         check_schema(self.schema_, "schema")
         return self
 
-    def judged(self, turn: Turn) -> CheckResult | None:
+    def apply(self, turn: Turn) -> CheckResult | None:
         if not turn.output:
             return None
         try:
@@ -222,7 +272,7 @@ class LengthCheck(OwnCheck, frozen=True):
     min_chars: Annotated[int, Field(ge=0)] = 0
     max_chars: Annotated[int, Field(ge=0)] | None = None
 
-    def judged(self, turn: Turn) -> CheckResult | None:
+    def apply(self, turn: Turn) -> CheckResult | None:
         size = len(turn.output or "")
         good = size >= self.min_chars and (self.max_chars is None or size <= self.max_chars)
         return self.result(good, f"the answer has {size} characters")
@@ -232,7 +282,7 @@ class LatencyCheck(OwnCheck, frozen=True):
     kind: Literal["latency"]
     max_seconds: Annotated[float, Field(gt=0)]
 
-    def judged(self, turn: Turn) -> CheckResult | None:
+    def apply(self, turn: Turn) -> CheckResult | None:
         taken = seconds_between(turn.started_at, turn.ended_at)
         return None if taken is None else self.result(taken <= self.max_seconds, f"the turn took {taken:.3g} s")
 
@@ -241,7 +291,7 @@ class CostCheck(OwnCheck, frozen=True):
     kind: Literal["cost"]
     max_cost: Annotated[float, Field(gt=0)]
 
-    def judged(self, turn: Turn) -> CheckResult | None:
+    def apply(self, turn: Turn) -> CheckResult | None:
         cost = turn.metadata.get("cost")
         if not isinstance(cost, int | float) or isinstance(cost, bool):
             return None
@@ -257,7 +307,7 @@ class PythonCheck(OwnCheck, frozen=True):
     timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 5.0
     version_: str = Field("1", alias="version")
 
-    def judged(self, turn: Turn) -> CheckResult | None:
+    def apply(self, turn: Turn) -> CheckResult | None:
         return called_function(self.function, turn, self.timeout_seconds)
 
 
@@ -290,7 +340,7 @@ def read_checks(
     for path in map(Path, paths):
         for number, table in enumerate(_tables(path), 1):
             where = f"{path}, check {number}"
-            check = _parsed(table, where)
+            check = _parse_check(table, where)
             if check.name in checks:
                 raise BadInput(f"{where}: there is another check called {check.name!r}; rename one")
             # Judges and functions are looked up when the file is
@@ -298,7 +348,7 @@ def read_checks(
             if isinstance(check, JudgeCheck):
                 known_judge(check.judge)
             if isinstance(check, PythonCheck):
-                imported(check.function)
+                import_function(check.function)
             checks[check.name] = check
     return tuple(checks.values())
 
@@ -318,7 +368,7 @@ def _tables(path: Path) -> list[Any]:
     return listed
 
 
-def _parsed(table: Any, where: str) -> OwnCheck:
+def _parse_check(table: Any, where: str) -> OwnCheck:
     try:
         return _OWN.validate_python(table)
     except ValidationError as problem:

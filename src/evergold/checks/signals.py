@@ -42,7 +42,7 @@ class NotRepeated:
     version: ClassVar[str] = "2"
 
     def check(self, turn: Turn) -> CheckResult | None:
-        following = _following(turn)
+        following = _next_message(turn)
         if following is None:
             return None
         if same_question(turn.input, following):
@@ -61,7 +61,7 @@ class NotGivenUp:
     def check(self, turn: Turn) -> CheckResult | None:
         if words := gives_up(turn.input):
             return CheckResult(0.5, "the message gives up and asks for nothing", words)
-        following = _following(turn)
+        following = _next_message(turn)
         if following is None:
             return None
         if words := gives_up(following):
@@ -78,7 +78,7 @@ class NotHandedOver:
     def check(self, turn: Turn) -> CheckResult | None:
         if words := hands_over(turn.output or ""):
             return CheckResult(0.5, "the answer hands over to a person", words)
-        following = _following(turn)
+        following = _next_message(turn)
         if following is None:
             return None
         if words := wants_person(following):
@@ -114,7 +114,7 @@ def hands_over(answer: str) -> str:
 
 def same_question(first: str, second: str) -> bool:
     """Whether two messages ask the same: the same words and numbers, whatever the case, accents, marks, openers and closers."""
-    one, two = _asked(first), _asked(second)
+    one, two = _trim_question(first), _trim_question(second)
     # One or two words ("yes", "how much?") are the same question only with a question mark.
     if len(one) < 3 and not (one == two and "?" in first + second):
         return False
@@ -127,7 +127,7 @@ def same_question(first: str, second: str) -> bool:
     return not numbers and len(mine) >= 4 and shared >= 0.85 * max(len(mine), len(theirs))
 
 
-def _asked(message: str) -> list[str]:
+def _trim_question(message: str) -> list[str]:
     """The words of a message without those that only open or close it ("but can I … or not?")."""
     words = _WORDS.findall(folded(message[:1000]))
     first = next((at for at, word in enumerate(words) if word not in _OPENERS), 0)
@@ -142,7 +142,7 @@ def same_answer(first: str | None, second: str | None) -> bool:
     return first.strip() == second.strip()
 
 
-def _following(turn: Turn) -> str | None:
+def _next_message(turn: Turn) -> str | None:
     return None if turn.next_input is None or (turn.next_seconds or 0.0) > WITHIN_SECONDS else turn.next_input
 
 

@@ -180,7 +180,7 @@ class CheckStage:
         """Check these traces and keep the results, in short transactions."""
         for some in portion.of(ids):
             outcomes, changed = self._store.db.write_again(
-                portion.timed(partial(self._checked, ids=some, everything=everything))
+                portion.timed(partial(self._run_suite, ids=some, everything=everything))
             )
             report.add(outcomes)
             report.traces += len(some)
@@ -205,7 +205,7 @@ class CheckStage:
         with self._store.db.read() as connection:
             return list(self.suite.run(turns_of(connection, [trace_id])))
 
-    def _checked(self, connection: Connection, ids: Sequence[str], everything: bool) -> tuple[list[Checked], int]:
+    def _run_suite(self, connection: Connection, ids: Sequence[str], everything: bool) -> tuple[list[Checked], int]:
         if not self.suite:
             # Checks that were turned off leave their scores behind; a backfill takes them away.
             gone = drop_checks(connection, ids)

@@ -1,12 +1,11 @@
-"""The checks in force, run over turns. A check that fails costs its own result and nothing else."""
+"""The checks in force, run over turns. A check that fails, also one of the user's own, costs its own result and nothing else."""
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 
-from evergold.checks.calling import CheckFailed, as_result
-from evergold.checks.own import JudgeCheck
-from evergold.checks.rubric import JudgeRoom
+from evergold.checks.builtin import JudgeRoom
+from evergold.checks.own import CheckFailed, JudgeCheck, as_result
 from evergold.model.checking import Checked, CheckResult, Turn
 from evergold.model.trace import ScoreSource
 from evergold.model.values import content_hash

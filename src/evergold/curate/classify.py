@@ -65,14 +65,14 @@ class Tally:
             human=bool(human),
         )
 
-    def praised(self, low: float, high: float) -> bool:
+    def is_praised(self, low: float, high: float) -> bool:
         """Whether people found it good: then no check speaks against it."""
         values = [score.value for score in self.people]
         return bool(values) and min(values) >= low and max(values) >= high
 
     def system(self, low: float, high: float) -> tuple[Score, ...]:
         """The system scores that count beside what people said, and checks that presume beside what the app said."""
-        if not self.praised(low, high):
+        if not self.is_praised(low, high):
             good = bool(self.app) and min(score.value for score in self.app) >= high
             silent = {score.name for score in self.checks if good and score.presumes and score.value >= low}
             return self.app + tuple(score for score in self.checks if score.name not in silent)
@@ -126,7 +126,7 @@ def by_scores(tally: Tally, policy: Policy) -> Verdict:
         return Verdict(Tier.FAILURE, Reason.FAILED_CHECK, bad)
     if any(score.value < low for score in tally.people):
         return Verdict(Tier.FAILURE, Reason.USER_NEGATIVE, bad)
-    system, praised = tally.system(low, high), tally.praised(low, high)
+    system, praised = tally.system(low, high), tally.is_praised(low, high)
     if not system:
         return Verdict(Tier.NONE, Reason.NO_SYSTEM if tally.people else Reason.NO_SCORES, tally.everybody)
     if any(score.value < low for score in system):
@@ -235,7 +235,7 @@ def _changes(trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Ver
         if tier is not verdict.tier:
             yield Change(when=words, then=tier)
     if verdict.reason in UNCHANGEABLE:
-        for words, mended in _mended(trace, verdict):
+        for words, mended in _mend_trace(trace, verdict):
             tier = classify(mended, scores, policy, facts).tier
             if tier is not verdict.tier:
                 yield Change(when=words, then=tier)
@@ -264,7 +264,7 @@ def _hypotheses(scores: Sequence[Score], policy: Policy, verdict: Verdict) -> It
         yield f"{names} were taken back", [score for score in scores if score not in offending]
 
 
-def _mended(trace: Trace, verdict: Verdict) -> Iterator[tuple[str, Trace]]:
+def _mend_trace(trace: Trace, verdict: Verdict) -> Iterator[tuple[str, Trace]]:
     if verdict.reason is Reason.TRACE_FAILED:
         yield "the trace had completed", trace.model_copy(update={"status": "completed"})
     if verdict.reason in (Reason.NO_OUTPUT, Reason.FALLBACK):

@@ -68,7 +68,9 @@ class PatternDetector:
         last = see(message.text, recent[0].output, recent[0].input)
         # Whoever gives what the last answer asked for speaks of no earlier one.
         replies = asks_for(recent[0].output, last) and not speaks_of_answer(last)
-        turn = recent[0] if replies else _concerned(f"{message.text}\n{granted}" if granted else message.text, recent)
+        turn = (
+            recent[0] if replies else _find_subject(f"{message.text}\n{granted}" if granted else message.text, recent)
+        )
         guess = classify(message.text, turn.output, turn.input, message.reply)
         # Only an alarm may be about an earlier turn; anything else belongs to the last answer.
         if guess.kind not in ALARMS and turn is not recent[0]:
@@ -99,7 +101,7 @@ def recent_turns(message: UserMessage) -> tuple[EarlierTurn, ...]:
     return tuple(turn for turn in message.earlier if turn.seconds is None or turn.seconds <= DAY)
 
 
-def _concerned(message: str, recent: Sequence[EarlierTurn]) -> EarlierTurn:
+def _find_subject(message: str, recent: Sequence[EarlierTurn]) -> EarlierTurn:
     """Choose the turn whose content a message touches; the last one unless an earlier one is touched clearly more.
 
     An answer that admits the mistake names what it mends, so its words count with those of the message.
@@ -270,10 +272,10 @@ class JudgeDetector:
 
 
 def _conversation(message: UserMessage) -> dict[str, Any]:
-    def shown(number: int, turn: EarlierTurn) -> dict[str, Any]:
+    def show_turn(number: int, turn: EarlierTurn) -> dict[str, Any]:
         return {"turn": number, "question": turn.input[:MOST_CHARS], "answer": (turn.output or "")[:MOST_CHARS]}
 
-    earlier = [shown(number, turn) for number, turn in enumerate(recent_turns(message), 1)]
+    earlier = [show_turn(number, turn) for number, turn in enumerate(recent_turns(message), 1)]
     return {"earlier": earlier, "message": message.text, "reply": (message.reply or "")[:MOST_CHARS]}
 
 
@@ -323,7 +325,7 @@ class Called(NamedTuple):
     plugin: object
 
 
-def guarded(connection: Connection, called: Called, call: Callable[[], T], otherwise: T) -> T:
+def call_guarded(connection: Connection, called: Called, call: Callable[[], T], otherwise: T) -> T:
     """Give what `call` returns, or `otherwise` if it raises or hangs; the counter `plugin_failed:WHAT` goes up then."""
     what = called.what
     known = what in hanging()

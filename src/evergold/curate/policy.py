@@ -221,8 +221,8 @@ def agreement_of(cases: Iterable[Decided]) -> ReviewAgreement:
         disagreed=reviewed - agreed,
         golden=_share(classes, "golden"),
         failure=_share(classes, "failure"),
-        rules=_listed(rules),
-        checks=_listed(checks),
+        rules=_list_rules(rules),
+        checks=_list_rules(checks),
     )
 
 
@@ -230,7 +230,7 @@ def _share(classes: Mapping[str, Count], name: str) -> Proportion:
     return proportion(*classes.get(name, [0, 0]))
 
 
-def _listed(counts: Mapping[tuple[str, str], Count]) -> list[RuleAgreement]:
+def _list_rules(counts: Mapping[tuple[str, str], Count]) -> list[RuleAgreement]:
     rows = [
         RuleAgreement(name=name, verdict=verdict, agreed=proportion(agreed, of))
         for (name, verdict), (agreed, of) in counts.items()

@@ -25,7 +25,7 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from evergold import plugins
-from evergold.curate.detectors import Called, JudgeDetector, guarded
+from evergold.curate.detectors import Called, JudgeDetector, call_guarded
 from evergold.curate.findings import findings_in, put_finding
 from evergold.errors import Unavailable
 from evergold.holders import new_owner
@@ -131,7 +131,7 @@ def put_plugin_tags(connection: Connection, policy: Policy) -> None:
         tags: set[str] = set()
         for name, tagger in taggers.items():
             called = Called(f"tagger {name}", tagger)
-            tags |= guarded(connection, called, partial(_tags_of, tagger, trace), set())
+            tags |= call_guarded(connection, called, partial(_tags_of, tagger, trace), set())
         put_tags(connection, entry, tags)
 
 
@@ -334,13 +334,13 @@ class QueuedCuration:
         self._counted |= fresh
         return len(fresh)
 
-    def _required(self, policy: Policy) -> tuple[str, ...]:
+    def _required_checks(self, policy: Policy) -> tuple[str, ...]:
         """The checks that the policy asks for and that are on."""
         return tuple(name for name in policy.checks if self._checks is not None and name in self._checks.names)
 
     def scope_of(self, policy: Policy) -> Scope:
         """What a verdict of the policy takes into account beside scores."""
-        return Scope(self._required(policy), limited=bool(self._checks is not None and self._checks.names))
+        return Scope(self._required_checks(policy), limited=bool(self._checks is not None and self._checks.names))
 
     def _curate(self, connection: Connection, trace_ids: Sequence[str], count: int, choose: bool = True) -> Changes:
         total = Changes(traces=count)

@@ -31,9 +31,9 @@ def cues_in(text: str) -> dict[str, str]:
     """Find the cues of a folded text, each with the words that are it."""
     # A supposition ("if that is wrong") is no statement about the answer.
     certain = _SUPPOSED.sub(" ", text)
-    spoken = _compiled()["harmless"].sub(" ", certain)
+    spoken = _compile_cues()["harmless"].sub(" ", certain)
     cues = {}
-    for name, pattern in _compiled().items():
+    for name, pattern in _compile_cues().items():
         # Cues of whole situations need the text as it is, harmless and supposed parts included.
         match = pattern.search(text if name in ("harmless", "condition", "gives_up") else spoken)
         if match is not None and match[0].strip():
@@ -43,20 +43,20 @@ def cues_in(text: str) -> dict[str, str]:
 
 def cue_names() -> tuple[str, ...]:
     """Name every cue, in the order of the files."""
-    return tuple(_compiled())
+    return tuple(_compile_cues())
 
 
 @cache
-def _compiled() -> dict[str, re.Pattern[str]]:
+def _compile_cues() -> dict[str, re.Pattern[str]]:
     gathered: dict[str, list[str]] = defaultdict(list)
     for language in LANGUAGES:
         table = tomllib.loads(files("evergold.curate").joinpath("phrases", f"{language}.toml").read_text("utf-8"))
         for name, patterns in table["cues"].items():
-            gathered[name] += [_filled(pattern, table["words"]) for pattern in patterns]
+            gathered[name] += [_fill_words(pattern, table["words"]) for pattern in patterns]
     return {name: re.compile("|".join(f"(?:{one})" for one in patterns)) for name, patterns in gathered.items()}
 
 
-def _filled(pattern: str, words: dict[str, str]) -> str:
+def _fill_words(pattern: str, words: dict[str, str]) -> str:
     for name, group in words.items():
         pattern = pattern.replace("{" + name + "}", group)
     return pattern
@@ -186,7 +186,7 @@ def touches(message: str, answer: str | None, question: str) -> int:
         message_words.numbers & (given.numbers | asked.numbers)
     )
     stated = {word[:ROOT] for word in map(_stem, _SUBJECT.findall(text))} & shared
-    return len(shared) + len(stated | set(_denied(message_words.tokens, given.content | given.numbers)))
+    return len(shared) + len(stated | set(_find_denied(message_words.tokens, given.content | given.numbers)))
 
 
 def _roots(words: Iterable[str]) -> set[str]:
@@ -225,8 +225,8 @@ def _against(message_words: Words, given: Words, asked: Words, text: str) -> tup
     # Without a number in the answer there is nothing that another number could replace.
     other = message_words.numbers - given.numbers - asked.numbers if given.numbers else frozenset()
     numbers_again = (message_words.numbers & asked.numbers) - given.numbers
-    denied = _denied(message_words.tokens, given.content | given.numbers)
-    respelled = _respelled(message_words.content - asked.content - given.content, given.content)
+    denied = _find_denied(message_words.tokens, given.content | given.numbers)
+    respelled = _find_respelled(message_words.content - asked.content - given.content, given.content)
     quoted = [part for part in _QUOTED.findall(text) if set(_TOKEN.findall(part)) <= set(given.tokens)]
     known = given.content | asked.content | given.numbers | asked.numbers
     for name, matched in {
@@ -314,7 +314,7 @@ def _stem(word: str) -> str:
     return word[:-1] if len(word) > 4 and word.endswith("s") else word
 
 
-def _denied(tokens: tuple[str, ...], of_answer: frozenset[str]) -> list[str]:
+def _find_denied(tokens: tuple[str, ...], of_answer: frozenset[str]) -> list[str]:
     """Find words of the answer that the message denies: "not Sydney", "Sydney isn't"."""
     plain = [_number(token) if token[0].isdigit() else _stem(token) for token in tokens]
     near_words = []
@@ -327,7 +327,7 @@ def _denied(tokens: tuple[str, ...], of_answer: frozenset[str]) -> list[str]:
     return near_words
 
 
-def _respelled(message_words: frozenset[str], given: frozenset[str]) -> list[str]:
+def _find_respelled(message_words: frozenset[str], given: frozenset[str]) -> list[str]:
     """Find words that differ from a word of the answer by a letter or two."""
     mine, theirs = sorted(message_words)[:MOST_COMPARED], sorted(given)[:MOST_COMPARED]
     return [word for word in mine if len(word) > 3 and any(_near(word, other) for other in theirs)]

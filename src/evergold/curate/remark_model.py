@@ -128,7 +128,7 @@ class Guess:
 
 
 @cache
-def shipped() -> RemarkWeights:
+def load_weights() -> RemarkWeights:
     """Read the weights that come with the package."""
     body = json.loads(files("evergold.curate").joinpath("remark_weights.json").read_text("utf-8"))
     kinds = tuple(RemarkKind(kind) for kind in body["kinds"])
@@ -143,7 +143,7 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     admitted = 1.0 if unremarkable else _admission(seen, cues, reply, asks_for(answer, seen))
     # An admission of the assistant outweighs the situation of the message.
     factor = admitted if admitted > 1.0 else left_of_alarm(message, answer, question, seen)
-    shares = _weighed(_shares(seen), 0.0 if unremarkable else factor)
+    shares = _weigh_alarms(_shares(seen), 0.0 if unremarkable else factor)
     alarm = sum(shares[kind] for kind in ALARMS)
     rest = {kind: share for kind, share in shares.items() if kind not in ALARMS}
     # Alarms are decided on their sum: correction and complaint may share the probability.
@@ -170,7 +170,7 @@ def _admission(seen: MessageFeatures, cues: set[str], reply: str | None, asked: 
     return AGREED if regrets(reply) or granted else 1.0
 
 
-def _weighed(shares: dict[RemarkKind, float], factor: float) -> dict[RemarkKind, float]:
+def _weigh_alarms(shares: dict[RemarkKind, float], factor: float) -> dict[RemarkKind, float]:
     return _normal({kind: share * (factor if kind in ALARMS else 1.0) for kind, share in shares.items()})
 
 
@@ -182,7 +182,7 @@ def _alarm_kind(seen: MessageFeatures, shares: dict[RemarkKind, float]) -> Remar
 
 
 def _shares(seen: MessageFeatures) -> dict[RemarkKind, float]:
-    weights = shipped()
+    weights = load_weights()
     sums = list(weights.features[""])
     for name, value in seen.values.items():
         for at, weight in enumerate(weights.features[name]):
@@ -199,7 +199,7 @@ def _normal(shares: dict[RemarkKind, float]) -> dict[RemarkKind, float]:
 
 def _evidence(seen: MessageFeatures, kind: RemarkKind, admitted: bool) -> tuple[str, ...]:
     """The features that spoke loudest for the kind and against none, with their words."""
-    weights = shipped()
+    weights = load_weights()
     at, none = weights.kinds.index(kind), weights.kinds.index(RemarkKind.NONE)
     gain = {
         name: (weights.features[name][at] - weights.features[name][none]) * value for name, value in seen.values.items()

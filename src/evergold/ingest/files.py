@@ -58,11 +58,11 @@ class Lines:
             yield from self._rows_by(source, sources, progress)
             return
         head = self._text.peek(SNIFF).removeprefix(MARK)
-        if source is None and self._is_cut(head) and not self._claimed(head, sources):
+        if source is None and self._is_cut(head) and not self._is_claimed(head, sources):
             self._ahead = self._text.read(WIDE)
             head = self._ahead.removeprefix(MARK)
         reader = self._source(head, source, sources)
-        yield from reader.read(self._counted(progress), self.name)
+        yield from reader.read(self._count_lines(progress), self.name)
 
     def _is_cut(self, head: bytes) -> bool:
         """Whether the first document of a file of JSON goes on behind its head."""
@@ -74,7 +74,7 @@ class Lines:
             return True
         return False
 
-    def _claimed(self, head: bytes, sources: dict[str, Source]) -> bool:
+    def _is_claimed(self, head: bytes, sources: dict[str, Source]) -> bool:
         others = (name for name in plugins.names("sources") if name != "native")
         return any((sources.get(name) or plugins.load("sources", name)).accepts(head) for name in others)
 
@@ -90,7 +90,7 @@ class Lines:
         yield from reader.read(chain([first], rows), self.name)
         progress(self._text.tell())
 
-    def _counted(self, progress: Callable[[int], None]) -> Iterator[bytes]:
+    def _count_lines(self, progress: Callable[[int], None]) -> Iterator[bytes]:
         lines: Iterable[bytes] = self._lines()
         # Only the first line can begin with a byte order mark.
         first = next(iter(lines), b"")

@@ -20,13 +20,12 @@ from typing import BinaryIO, NamedTuple, TypeVar
 from sqlalchemy import Connection
 
 from evergold.errors import BadInput, Unavailable
-from evergold.ingest.batcher import Batcher
+from evergold.ingest.batcher import Batcher, SpansWritten
 from evergold.ingest.feedback import IngestReport
 from evergold.ingest.files import FileReading, Lines, ReadFile, open_lines, read_files, redaction_of, require_file
 from evergold.ingest.prepare import PreparedSpans, Request, RequestReader
 from evergold.ingest.records import redact_record, write_records
 from evergold.ingest.second_reader import SecondReader
-from evergold.ingest.write_spans import SpansWritten
 from evergold.machine import usable_cores
 from evergold.model.faults import Rejected
 from evergold.model.trace import Correction
@@ -253,7 +252,7 @@ def _unstorable(record: Incoming | Rejected, problem: Exception) -> Rejected:
     return Rejected(where=f"{kind} {name!a}", reason=f"cannot be stored: {reason}")
 
 
-async def answered(written: Future[T], seconds: float = ANSWER_SECONDS) -> T:
+async def wait_for_commit(written: Future[T], seconds: float = ANSWER_SECONDS) -> T:
     """Wait for a commit, but not longer than `seconds`; what the writer has not begun by then is left out.
 
     What it has begun may still be stored. The sender sends it again in either case, and spans that are known count once.

@@ -10,20 +10,19 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from evergold.ingest.batcher import write_spans
 from evergold.ingest.feedback import IngestReport, apply_feedback, apply_pending
 from evergold.ingest.prepare import prepare_lines, redact_parts
-from evergold.ingest.write_spans import write_spans
 from evergold.model.faults import Rejected
 from evergold.model.trace import Correction, Reaction, Score, ScoreLine, Span, SpanLine, Trace, TraceStatus
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming
 from evergold.sources.langfuse import is_mergeable, merge_lines
-from evergold.store.compact.differences import carried_by
-from evergold.store.compact.sharing import unshare_texts
 from evergold.store.facts import count
 from evergold.store.queues import take_pending
 from evergold.store.rows import RAW, SpanKey, SpanRow
 from evergold.store.spans import held_spans, stored_traces
+from evergold.store.trace.compact import carried_by, unshare_texts
 from evergold.store.traces import put_traces
 from evergold.store.values import batches, loads
 

@@ -50,10 +50,10 @@ def parse_record(value: dict[str, Any], where: str) -> Incoming | Rejected:
     try:
         return RECORD.validate_python({"type": "trace"} | value)
     except ValidationError as problem:
-        return Rejected.of(problem, where, Record, _shown(value))
+        return Rejected.of(problem, where, Record, _show_value(value))
 
 
-def _shown(value: dict[str, Any]) -> str | None:
+def _show_value(value: dict[str, Any]) -> str | None:
     """What arrived, where it can be written at all."""
     try:
         return _short(orjson.dumps(value, default=str))

@@ -9,7 +9,7 @@ from evergold.model.faults import Rejected
 from evergold.model.trace import SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions.messages import as_json, input_text, output_text, parse_json
-from evergold.sources.conventions.names import KINDS
+from evergold.sources.conventions.read_span import KINDS
 from evergold.sources.jsonl import columns_of, read_documents
 
 SIGNS = ("run_type", "dotted_order", "parent_run_id")

@@ -182,7 +182,7 @@ spans = Table(
     word("metadata", "{}"),
     word("raw", "{}"),
     count_of("shared"),
-    # No cascade: a base must be released (`compact/chains.py`) before its trace can be deleted.
+    # No cascade: a base must be released (`trace/compact.py`) before its trace can be deleted.
     Column("base_seq", Integer, ForeignKey("traces.seq")),
     Column("base_id", Text),
     Index("spans_by_base", "base_seq", sqlite_where=text(HAS_BASE), postgresql_where=text(HAS_BASE)),

@@ -6,11 +6,10 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from evergold.model.trace import Span, Trace
-from evergold.store.compact.chains import whole_spans
-from evergold.store.compact.sharing import unshared
 from evergold.store.rows import SpanRow
 from evergold.store.schema import spans, traces
 from evergold.store.spans import OWN
+from evergold.store.trace.compact import unshared, whole_spans
 from evergold.store.traces import span_of, trace_of
 from evergold.store.values import batches
 

@@ -12,15 +12,13 @@ from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
 from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus
 from evergold.model.values import content_hash
-from evergold.store.compact.chains import whole_spans
-from evergold.store.compact.folding import unfolded
-from evergold.store.compact.sharing import unshared
 from evergold.store.facts import ARCHIVES, fact
 from evergold.store.queues import enqueue, enqueue_new
 from evergold.store.rows import RAW, SpanRow, TraceRow, figures_of, summed
 from evergold.store.schema import spans, trace_corrections, traces
 from evergold.store.scores import put_scores_of_many, scores_of
 from evergold.store.spans import OWN, insert_spans, insert_traces
+from evergold.store.trace.compact import unfolded, unshared, whole_spans
 from evergold.store.values import batches, dumps, loads, now, stamp, storable, text_or_none
 
 

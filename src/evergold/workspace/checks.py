@@ -6,8 +6,8 @@ from functools import cached_property, partial
 from math import inf
 
 from evergold import plugins
+from evergold.checks.builtin import JudgeRoom
 from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
-from evergold.checks.rubric import JudgeRoom
 from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
 from evergold.errors import BadInput, unknown

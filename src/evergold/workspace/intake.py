@@ -5,10 +5,10 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from evergold.ingest.batcher import SpansWritten
 from evergold.ingest.feedback import IngestReport
 from evergold.ingest.ingest import Ingest
 from evergold.ingest.prepare import Request
-from evergold.ingest.write_spans import SpansWritten
 from evergold.model.faults import Rejected
 from evergold.model.trace import Correction, Trace
 from evergold.seams import Incoming

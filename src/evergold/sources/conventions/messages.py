@@ -52,15 +52,15 @@ def input_text(value: Any) -> str | None:
 
     Empty where the last message of the user has no text.
     """
-    return _meaning(value, INPUT)
+    return _read_meaning(value, INPUT)
 
 
 def output_text(value: Any) -> str | None:
     """The answer in `value`, found the same way."""
-    return _meaning(value, OUTPUT)
+    return _read_meaning(value, OUTPUT)
 
 
-def _meaning(value: Any, side: int) -> str | None:
+def _read_meaning(value: Any, side: int) -> str | None:
     if value is None or value == "":
         return None
     document = parse_json(value)

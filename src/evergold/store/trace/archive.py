@@ -11,12 +11,19 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from evergold.model.values import hash_bytes
-from evergold.store.compact.chains import COLUMNS, whole_spans
-from evergold.store.compact.folding import FOLDED, fold, unfolded
-from evergold.store.compact.sharing import SHARED_INPUT, SHARED_OUTPUT, unshared
 from evergold.store.rows import SpanRow, delete_among, insert_rows, tuples_among
 from evergold.store.schema import metadata, traces
 from evergold.store.spans import insert_spans, insert_traces
+from evergold.store.trace.compact import (
+    COLUMNS,
+    FOLDED,
+    SHARED_INPUT,
+    SHARED_OUTPUT,
+    fold,
+    unfolded,
+    unshared,
+    whole_spans,
+)
 from evergold.store.trace.retention import UNCITED, let_go, lock_traces
 from evergold.store.traces import known_traces
 from evergold.store.values import batches, dumps, loads

@@ -1,0 +1,591 @@
+"""Store repeated texts once. Everything here saves bytes; nothing of it changes what is read back.
+
+Three savings, each undone on reading, to the letter:
+
+- Sharing. A text that is the trace's and one of its spans' stands in the row of the trace alone; `SpanRow.shared` has a bit
+  for each such side.
+- Folding. An attribute that holds the input or output of its span keeps only what surrounds it. The text may be spelled as
+  JSON spells it, with or without escapes for what is not ASCII; which of these it was is kept.
+- Differences. Every turn of a session sends the conversation so far again. Such a span is stored as its difference from an
+  earlier span, its base: attributes that are the same are left out, and a long text is a list of pieces, each of them one of
+
+    "literal text"              as it is
+    [start, length]             that part of the base's value of the same attribute
+    ["output", "json"]          the span's own input or output, in that spelling
+    ["base output", "json"]     the base's input or output
+
+Intake calls four functions: `pack` makes the stored form of what a span carried, `share_texts` leaves a text to the trace,
+`RecentSpans.shortened` describes rows by earlier ones, `unshare_texts` takes shared texts back before a trace grows.
+"""
+
+import json
+import re
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import orjson
+from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, select, update
+
+from evergold.store.rows import RAW, SpanRow, TraceRow, rows_among
+from evergold.store.schema import spans, traces
+from evergold.store.values import batches, dumps, loads
+
+SHORTEST = 64  # a shorter text is not worth the trouble
+HEAD = 32  # characters by which a text is looked for
+FOLDED = "around"
+Around = tuple[str, str, str, str]  # which text, how it is spelled, what stands before it and what after
+
+
+def _as_json(text: str) -> str:
+    return orjson.dumps(text)[1:-1].decode()
+
+
+def _as_ascii_json(text: str) -> str:
+    return json.dumps(text)[1:-1]
+
+
+SPELLINGS: dict[str, Callable[[str], str]] = {"plain": str, "json": _as_json, "ascii": _as_ascii_json}
+
+
+def fold(raw: dict[str, Any], question: str | None, answer: str | None) -> list[tuple[str, str]]:
+    """Take the texts that are stored beside what a span carried out of its attributes; returns its long attributes."""
+    attributes = raw.get("attributes")
+    if not isinstance(attributes, dict):
+        return []
+    long = [(name, value) for name, value in attributes.items() if type(value) is str and len(value) >= SHORTEST]
+    around: dict[str, Around] = {}
+    # The output first: what holds it, as a rule the longest of all, is then not searched for the input.
+    for side, text in (("output", answer), ("input", question)) if long else ():
+        if text is not None and len(text) >= SHORTEST:
+            _find(text, side, long, around)
+    if around:
+        attributes.update(dict.fromkeys(around))
+        raw[FOLDED] = around
+    return long
+
+
+def _find(text: str, side: str, long: list[tuple[str, str]], around: dict[str, Around]) -> None:
+    """The attributes that hold the text, in the first spelling that any of them has: what stands before it and after.
+
+    One of which a text is taken already is left alone.
+    """
+    before = len(around)
+    for spelling, spell in SPELLINGS.items():
+        spelled = spell(text)
+        head, size = spelled[:HEAD], len(spelled)
+        for name, value in long:
+            if len(value) >= size and name not in around:
+                # The head is found quickly; the whole text is compared only there.
+                start = value.find(head)
+                if start >= 0 and value.startswith(spelled, start):
+                    around[name] = (side, spelling, value[:start], value[start + size :])
+        if len(around) > before:
+            return
+
+
+def unfolded(raw: dict[str, Any], question: str | None, answer: str | None) -> dict[str, Any]:
+    """What the span carried, as it came."""
+    around = raw.pop(FOLDED, None)
+    if around:
+        texts = {"input": question or "", "output": answer or ""}
+        for name, (side, spelling, before, after) in around.items():
+            raw["attributes"][name] = f"{before}{SPELLINGS[spelling](texts[side])}{after}"
+    return raw
+
+
+SHARED_INPUT, SHARED_OUTPUT = 1, 2  # bits of `shared`: the text is also the trace's, and stored there
+
+
+def share_texts(row: SpanRow, trace: TraceRow, *, input: bool, output: bool) -> SpanRow:
+    """The row of a span whose input, output or both the trace took for its own: they are left to the trace's row."""
+    # Compared once more: the trace's row may state another text than the span that it names.
+    input = input and bool(row.input_text) and row.input_text == trace.input_text
+    output = output and bool(row.output_text) and row.output_text == trace.output_text
+    if not input and not output:
+        return row
+    return SpanRow(
+        # By position and not `_replace`: this runs for every span, and `_replace` builds a dict.
+        *row[:5],
+        None if input else row.input_text,
+        None if output else row.output_text,
+        *row[7:12],
+        SHARED_INPUT * input | SHARED_OUTPUT * output,
+        *row[13:],
+    )
+
+
+def unshared(row: SpanRow, question: str | None, answer: str | None) -> SpanRow:
+    """The row with its own texts again, given those of its trace."""
+    if not row.shared:
+        return row
+    return row._replace(
+        input_text=question if row.shared & SHARED_INPUT else row.input_text,
+        output_text=answer if row.shared & SHARED_OUTPUT else row.output_text,
+        shared=0,
+    )
+
+
+def unshare_texts(connection: Connection, trace_ids: Iterable[str]) -> None:
+    """Copy shared texts back from stored traces to their spans.
+
+    A trace that gains spans may take its input and output from other spans than before.
+    """
+    for batch in batches(trace_ids):
+        connection.execute(_take_back, {"ids": batch})
+
+
+def _of_trace(bit: int, column: Column[Any], of_trace: Column[Any]) -> ColumnElement[Any]:
+    text = select(of_trace).where(traces.c.seq == spans.c.trace_seq).scalar_subquery()
+    return case((spans.c.shared.op("&")(bit) != 0, text), else_=column)
+
+
+_take_back = (
+    update(spans)
+    .where(
+        spans.c.trace_seq.in_(select(traces.c.seq).where(traces.c.id.in_(bindparam("ids", expanding=True)))),
+        spans.c.shared != 0,
+    )
+    .values(
+        input_text=_of_trace(SHARED_INPUT, spans.c.input_text, traces.c.input_text),
+        output_text=_of_trace(SHARED_OUTPUT, spans.c.output_text, traces.c.output_text),
+        shared=0,
+    )
+)
+
+ENOUGH = 100  # characters that are worth a copy instead of a literal
+FRAME = (
+    24  # characters around a text, such as those that begin a message, that are worth it where the text is taken out
+)
+BASE_HEAD = 100  # characters by which a text that goes on is known again
+HEADS = 4  # long texts of a span that are known again
+STEP = 4096
+MESSAGE_ENDS = re.compile(r"(?<=\}),\s?(?=\{)")  # between two messages of a JSON list
+ALWAYS_WRITTEN = "finish_reason"  # checks look for it in the column itself
+
+Piece = str | list[int] | list[str]
+
+
+class Carried(NamedTuple):
+    """What a span carried, as it came, with its input and output."""
+
+    raw: dict[str, Any]
+    input: str | None
+    output: str | None
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        attributes = self.raw.get("attributes")
+        return attributes if isinstance(attributes, dict) else {}
+
+
+def carried_by(row: SpanRow) -> Carried:
+    """What a span carried whose row holds its own texts and all of its attributes."""
+    return Carried(unfolded(loads(row.raw), row.input_text, row.output_text), row.input_text, row.output_text)
+
+
+def pack(raw: dict[str, Any], question: str | None, answer: str | None) -> tuple[str, tuple[int, ...]]:
+    """Write what a span carried as it is stored; returns it with the numbers by which a span that repeats it finds it."""
+    long = fold(raw, question, answer)
+    return dumps(raw), heads_of(long)
+
+
+def heads_of(long: Sequence[tuple[str, str]]) -> tuple[int, ...]:
+    """Numbers by which a span whose long texts begin with the same words is found again."""
+    return tuple(
+        [crc32(value[:BASE_HEAD].encode(errors="replace")) for _, value in long[:HEADS] if len(value) >= BASE_HEAD]
+    )
+
+
+def difference(span: Carried, base: Carried) -> dict[str, Any]:
+    """Describe a span by another one; `restored` is the way back."""
+    texts = _texts(span, base)
+    before = base.attributes
+    changed: dict[str, Any] = {}
+    pieces: dict[str, list[Piece]] = {}
+    for name, value in span.attributes.items():
+        old = before.get(name)
+        if type(value) is str and len(value) >= SHORTEST:
+            has_finish = _has_finish(value, span.output)
+            # Checks search the stored column for the reason why an answer ended, so it is always written out.
+            if has_finish or value != old:
+                pieces[name] = list(_pieces(value, old if isinstance(old, str) else "", texts, has_finish=has_finish))
+        elif name not in before or not _same(value, old) or ALWAYS_WRITTEN in name:
+            changed[name] = value
+    # A key that the base has and the span has not is stored as null, which `restored` leaves out again.
+    rest = {key: span.raw.get(key) for key in RAW[1:] if not _same(span.raw.get(key), base.raw.get(key))}
+    gone = [name for name in before if name not in span.attributes]
+    parts = {"attributes": changed, "pieces": pieces, "gone": gone}
+    return rest | {key: value for key, value in parts.items() if value}
+
+
+def restored(difference: dict[str, Any], texts: tuple[str | None, str | None], base: Carried) -> dict[str, Any]:
+    """What a span carried, from its difference, its own input and output, and its base."""
+    known = dict(zip(("input", "output", "base input", "base output"), (*texts, base.input, base.output), strict=True))
+    gone = set(difference.get("gone", ()))
+    attributes = {name: value for name, value in base.attributes.items() if name not in gone}
+    attributes |= difference.get("attributes", {})
+    for name, pieces in difference.get("pieces", {}).items():
+        old = base.attributes.get(name)
+        attributes[name] = "".join(_text_of(piece, old if isinstance(old, str) else "", known) for piece in pieces)
+    raw = {"attributes": attributes} | {key: base.raw[key] for key in RAW[1:] if key in base.raw}
+    raw |= {key: difference[key] for key in RAW[1:] if key in difference}
+    return {key: value for key, value in raw.items() if value is not None}
+
+
+def _has_finish(value: str, output: str | None) -> bool:
+    """Whether a value is hardly more than the output and how it ended."""
+    return len(value) <= 2 * len(output or "") + 1000 and ALWAYS_WRITTEN in value
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same in JSON, where 1, 1.0 and true differ."""
+    return bool(one == other) and (type(one) is str or dumps(one) == dumps(other))
+
+
+def _texts(span: Carried, base: Carried) -> list[tuple[str, str, str]]:
+    """The texts that are stored beside the attributes, in each spelling: their name, the spelling, the characters."""
+    named = (("input", span.input), ("output", span.output), ("base output", base.output), ("base input", base.input))
+    texts: dict[str, tuple[str, str, str]] = {}
+    for name, text in named:
+        if text and len(text) >= SHORTEST:
+            for spelling, spell in SPELLINGS.items():
+                texts.setdefault(spelled := spell(text), (name, spelling, spelled))
+    # The longest first: a short text may be part of a long one.
+    return sorted(texts.values(), key=lambda one: -len(one[2]))
+
+
+def _pieces(value: str, old: str, texts: list[tuple[str, str, str]], *, has_finish: bool) -> Iterator[Piece]:
+    """Cut a value into pieces; `has_finish`: how the span finished stays readable in the literals."""
+    for part in [value] if has_finish else _copied(value, old):
+        for piece in _with_texts(part, texts) if isinstance(part, str) else (part,):
+            frame = isinstance(piece, str) and len(piece) >= FRAME and ALWAYS_WRITTEN not in piece
+            at = old.find(piece) if frame and isinstance(piece, str) else -1
+            yield piece if at < 0 else [at, len(piece)]
+
+
+def _copied(value: str, old: str) -> Iterator[str | list[int]]:
+    """The value as literals and copies from another: its beginning, and further messages where the beginning has changed."""
+    same = _common(value, old)
+    if same < ENOUGH:
+        same = 0
+    else:
+        yield [0, same]
+    # What is left is too short for a copy to pay.
+    if len(old) - same < ENOUGH or len(value) - same < ENOUGH:
+        if same < len(value):
+            yield value[same:]
+        return
+    written = same
+    start = end = 0  # the copy that is being made longer
+    for first, last in _messages(value, same):
+        at = old.find(value[first:last]) if last - first >= ENOUGH else -1
+        if at < 0:
+            continue
+        if end > start and value[written + end - start : first] == old[end:at]:
+            end = at + last - first
+            continue
+        if end > start:
+            yield [start, end - start]
+            written += end - start
+        if first > written:
+            yield value[written:first]
+        written, start, end = first, at, at + last - first
+    if end > start:
+        yield [start, end - start]
+        written += end - start
+    if written < len(value):
+        yield value[written:]
+
+
+def _messages(value: str, start: int) -> Iterator[tuple[int, int]]:
+    for match in MESSAGE_ENDS.finditer(value, start):
+        yield start, match.start()
+        start = match.end()
+    yield start, len(value)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    size, start = min(len(one), len(other)), 0
+    # In steps by comparing slices, then by halving: no loop over characters in Python.
+    while start < size and one[start : start + STEP] == other[start : start + STEP]:
+        start += STEP
+    low, high = min(start, size), min(start + STEP, size)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[start:middle] == other[start:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _with_texts(literal: str, texts: list[tuple[str, str, str]]) -> Iterator[Piece]:
+    """A literal, with the texts that are stored elsewhere taken out of it."""
+    for number, (name, spelling, spelled) in enumerate(texts):
+        if len(spelled) <= len(literal) and (at := literal.find(spelled)) >= 0:
+            if at:
+                yield from _with_texts(literal[:at], texts[number + 1 :])
+            yield [name, spelling]
+            if at + len(spelled) < len(literal):
+                yield from _with_texts(literal[at + len(spelled) :], texts[number:])
+            return
+    yield literal
+
+
+def _text_of(piece: Piece, old: str, known: dict[str, str | None]) -> str:
+    if isinstance(piece, str):
+        return piece
+    first, second = piece
+    if isinstance(first, int):
+        return old[first : first + int(second)]
+    return SPELLINGS[str(second)](known[first] or "")
+
+
+Key = tuple[int, str]  # the number of a trace, and a span's id
+COLUMNS = SpanRow._fields[1:-1]
+
+
+def whole_spans(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> list[SpanRow]:
+    """The rows, given with the numbers of their traces and with their own texts, each with everything that it carried."""
+    if all(row.base_id is None for _, row in rows):
+        return [row for _, row in rows]
+    known = {(seq, row.id): row for seq, row in rows}
+    _add_bases(connection, known)
+    read: dict[Key, Carried] = {}
+    return [_whole(row, seq, known, read) for seq, row in rows]
+
+
+def _add_bases(connection: Connection, known: dict[Key, SpanRow]) -> None:
+    """Read the bases of the spans, and those of the bases."""
+    missing = _missing(known.values(), known)
+    while missing:
+        for batch in batches(missing):
+            for seq, row in map(_with_own_texts, _read_chain(connection, batch)):
+                known[seq, row.id] = row
+        left = _missing(known.values(), known)
+        # Nothing new was read in this round.
+        if left == missing:
+            return  # somebody deleted them by hand
+        missing = left
+
+
+def _missing(rows: Iterable[SpanRow], known: dict[Key, SpanRow]) -> set[Key]:
+    wanted = {(row.base_seq, row.base_id) for row in rows if row.base_seq is not None and row.base_id is not None}
+    return wanted - known.keys()
+
+
+def _read_chain(connection: Connection, keys: Sequence[Key]) -> Iterable[Any]:
+    """These spans and all that they build on: trace's number and id, own columns, the trace's texts."""
+    mark = "(?, ?)" if connection.dialect.name == "sqlite" else "(%s, %s)"
+    query = f"""WITH RECURSIVE wanted (seq, id) AS (VALUES {", ".join([mark] * len(keys))}),
+        chain (seq, id, base_seq, base_id) AS (
+            SELECT s.trace_seq, s.id, s.base_seq, s.base_id FROM wanted w JOIN spans s ON s.trace_seq = w.seq AND s.id = w.id
+            UNION SELECT s.trace_seq, s.id, s.base_seq, s.base_id
+                FROM chain c JOIN spans s ON s.trace_seq = c.base_seq AND s.id = c.base_id)
+        SELECT t.seq, t.id, {", ".join(f"s.{name}" for name in COLUMNS)}, t.input_text, t.output_text
+        FROM chain c JOIN spans s ON s.trace_seq = c.seq AND s.id = c.id JOIN traces t ON t.seq = s.trace_seq"""
+    return connection.exec_driver_sql(query, tuple(chain.from_iterable(keys)))
+
+
+def _whole(row: SpanRow, seq: int, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> SpanRow:
+    if row.base_id is None:
+        return row
+    return row._replace(raw=dumps(_carried((seq, row.id), known, read).raw), base_seq=None, base_id=None)
+
+
+def _carried(key: Key, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> Carried:
+    """What a span carried, from the first span of its chain on; a loop, because a chain is as long as its session."""
+    links: list[Key] = []
+    at: Key | None = key
+    while at is not None and at not in read and at in known:
+        links.append(at)
+        row = known[at]
+        at = (row.base_seq, row.base_id) if row.base_seq is not None and row.base_id is not None else None
+    for one in reversed(links):
+        row = known[one]
+        if row.base_seq is None or row.base_id is None:
+            read[one] = carried_by(row)
+        else:
+            # A base that is gone gives what the difference itself holds: part of a span is better than none.
+            base = read.get((row.base_seq, row.base_id), Carried({}, None, None))
+            texts = row.input_text, row.output_text
+            read[one] = Carried(restored(loads(row.raw), texts, base), *texts)
+    return read[key]
+
+
+def release(connection: Connection, trace_ids: Sequence[str]) -> None:
+    """Let nothing build on these traces, which are about to be deleted: what stays is made whole."""
+    # Read from the index of bases, which is empty where no conversation goes on over several traces.
+    if connection.execute(select(spans.c.base_seq).where(spans.c.base_seq.is_not(None)).limit(1)).first() is None:
+        return
+    deleted = set(trace_ids)
+    for batch in batches(trace_ids):
+        # Spans outside of what is deleted; those inside go with it.
+        dependents = connection.execute(_DEPENDENTS, {"ids": batch}).all()
+        _make_whole(connection, [_with_own_texts(row) for row in dependents if row[1] not in deleted])
+    for batch in batches(trace_ids):
+        # Rows to be deleted may name each other as bases, and the foreign key would forbid the first deletion.
+        connection.execute(_LET_GO, {"ids": batch})
+
+
+def make_dependents_whole(connection: Connection, bases: Collection[Key]) -> None:
+    """Let no other span build on these spans, which are about to change."""
+    named = set(bases)
+    for batch in batches({seq for seq, _ in named}):
+        dependents = connection.execute(_ON_TRACES, {"seqs": batch}).all()
+        rows = [_with_own_texts(row) for row in dependents]
+        _make_whole(connection, [(seq, row) for seq, row in rows if (row.base_seq, row.base_id) in named])
+
+
+def _make_whole(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> None:
+    changes = [
+        {"of": seq, "named": row.id, "new_raw": _folded(row)}
+        for (seq, _), row in zip(rows, whole_spans(connection, rows), strict=True)
+    ]
+    if changes:
+        connection.execute(_MAKE_WHOLE, changes)
+
+
+def _with_own_texts(row: Any) -> tuple[int, SpanRow]:
+    """A row of trace's number and id, own columns and the trace's texts."""
+    return row[0], unshared(SpanRow(row[1], *row[2:-2]), row[-2], row[-1])
+
+
+def _folded(row: SpanRow) -> str:
+    raw = loads(row.raw)
+    fold(raw, row.input_text, row.output_text)
+    return dumps(raw)
+
+
+_GIVEN = select(traces.c.seq).where(traces.c.id.in_(bindparam("ids", expanding=True)))
+_WITH_BASE = (
+    select(traces.c.seq, traces.c.id, *(spans.c[name] for name in COLUMNS), traces.c.input_text, traces.c.output_text)
+    .select_from(spans.join(traces, traces.c.seq == spans.c.trace_seq))
+    .where(spans.c.base_seq.is_not(None))
+)
+_DEPENDENTS = _WITH_BASE.where(spans.c.base_seq.in_(_GIVEN))
+_ON_TRACES = _WITH_BASE.where(spans.c.base_seq.in_(bindparam("seqs", expanding=True)))
+_MAKE_WHOLE = (
+    update(spans)
+    .where(spans.c.trace_seq == bindparam("of"), spans.c.id == bindparam("named"))
+    .values(raw=bindparam("new_raw"), base_seq=None, base_id=None)
+)
+_LET_GO = (
+    update(spans)
+    .where(spans.c.trace_seq.in_(_GIVEN), spans.c.base_seq.is_not(None))
+    .values(raw="{}", base_seq=None, base_id=None)
+)
+
+MOST_CHARACTERS = 12_000_000  # the memory of a server has a limit
+OVERHEAD = 1000  # of the objects that hold a span
+WORTH_IT = 0.75  # of its own size that a difference takes at most
+
+
+class _Recent:
+    """A stored span that later ones may be described by. `live`: how many of its keys still lead to it."""
+
+    __slots__ = ("carried", "keys", "live", "row", "seq", "size", "trace")
+
+    def __init__(self, seq: int, row: SpanRow, trace: TraceRow, keys: Sequence[int]) -> None:
+        self.seq = seq
+        self.row = row
+        self.trace = trace
+        self.keys = keys
+        self.live = len(keys)
+        texts = (row.input_text, row.output_text) if not row.shared else (trace.input_text, trace.output_text)
+        self.size = len(row.raw) + len(texts[0] or "") + len(texts[1] or "") + OVERHEAD
+        self.carried: Carried | None = None
+
+    def read(self) -> Carried:
+        if self.carried is None:
+            self.carried = carried_by(unshared(self.row, self.trace.input_text, self.trace.output_text))
+        return self.carried
+
+
+class RecentSpans:
+    def __init__(self) -> None:
+        self._by_key: dict[int, _Recent] = {}
+        self._in_order: deque[_Recent] = deque()
+        self._size = 0
+
+    def clear(self) -> None:
+        """Forget all: what was written last may not have been stored."""
+        self._by_key.clear()
+        self._in_order.clear()
+        self._size = 0
+
+    def shortened(
+        self,
+        connection: Connection,
+        rows: Sequence[SpanRow],
+        seqs: Mapping[str, int],
+        summaries: Mapping[str, TraceRow],
+    ) -> list[SpanRow]:
+        """The rows as they are to be stored, those that repeat a recent one as the difference from it.
+
+        `seqs` are the numbers of their traces, `told` the summaries of these, which hold the texts that rows share with them.
+        """
+        sessions = {trace_id: hash(trace.session_id or trace_id) for trace_id, trace in summaries.items()}
+        # Only spans of the same session can be a base: erasing a session then never touches another one's spans.
+        keys = [[sessions[row.trace_id] ^ head for head in row.heads] for row in rows]
+        self._drop_unstored(connection, keys)
+        return [
+            self._shortened(row, _Recent(seqs[row.trace_id], row, summaries[row.trace_id], its_keys))
+            if its_keys
+            else row
+            for row, its_keys in zip(rows, keys, strict=True)
+        ]
+
+    def _shortened(self, row: SpanRow, recent: _Recent) -> SpanRow:
+        base = self._add(recent)
+        if base is None:
+            return row
+        raw = dumps(difference(recent.read(), base.read()))
+        if len(raw) > WORTH_IT * len(row.raw):
+            return row
+        return row._replace(raw=raw, base_seq=base.seq, base_id=base.row.id)
+
+    def _add(self, recent: _Recent) -> _Recent | None:
+        """Remember a span; returns the one that it repeats."""
+        base: _Recent | None = None
+        by_key = self._by_key
+        for key in recent.keys:
+            before = by_key.get(key)
+            by_key[key] = recent
+            # The newest span of a conversation holds most of it, so it takes the place of the one before.
+            if before is not None and before is not recent:
+                base = base or before
+                before.live -= 1
+                self._size -= 0 if before.live else before.size
+        in_order = self._in_order
+        in_order.append(recent)
+        self._size += recent.size
+        # Spans to which no key leads any more are only let go at the head of the queue; their size was taken off
+        # already.
+        while self._size > MOST_CHARACTERS or not in_order[0].live:
+            self._push_out(in_order.popleft())
+        return base
+
+    def _push_out(self, recent: _Recent) -> None:
+        if recent.live:
+            self._size -= recent.size
+            recent.live = 0
+            for key in recent.keys:
+                if self._by_key.get(key) is recent:
+                    del self._by_key[key]
+
+    def _drop_unstored(self, connection: Connection, keys: Sequence[Sequence[int]]) -> None:
+        """Forget those of the spans found by these keys that are not stored: deleted since, or never committed."""
+        by_key = self._by_key
+        bases = {by_key[key] for some in keys for key in some if key in by_key}
+        if not bases:
+            return
+        query = "SELECT t.id, t.seq, s.id FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE t.id"
+        stored = {tuple(row) for row in rows_among(connection, query, {one.row.trace_id for one in bases})}
+        for recent in bases:
+            if (recent.row.trace_id, recent.seq, recent.row.id) not in stored:
+                self._push_out(recent)
