@@ -1,8 +1,15 @@
-"""A name → a plug-in, through entry points. Built-ins come through the same door as everybody else's."""
+"""Find plug-ins by name through entry points, and call those of other packages with a time limit.
 
+Built-in plug-ins are registered in the same way. A call that does not return is left behind in its thread, and that
+plug-in is not called again until the process is restarted.
+"""
+
+import threading
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
 
 from evergold.errors import BadInput, NotFound, unknown
 
@@ -24,7 +31,7 @@ GROUPS = (
 
 
 @cache
-def _registered(group: str) -> dict[str, EntryPoint]:
+def _entry_points(group: str) -> dict[str, EntryPoint]:
     if group not in GROUPS:
         raise BadInput(unknown("plug-in group", group, GROUPS))
     results: dict[str, EntryPoint] = {}
@@ -41,13 +48,13 @@ def _registered(group: str) -> dict[str, EntryPoint]:
 
 
 def names(group: str) -> tuple[str, ...]:
-    """The names installed here, sorted."""
-    return tuple(sorted(_registered(group)))
+    """List the installed names of a group, sorted."""
+    return tuple(sorted(_entry_points(group)))
 
 
 def factory(group: str, name: str) -> Any:
-    """The class or function a name stands for."""
-    points = _registered(group)
+    """Return the class or function that a name stands for."""
+    points = _entry_points(group)
     if name not in points:
         raise NotFound(unknown(group.replace("_", " ").removesuffix("s"), name, tuple(points)))
     try:
@@ -59,7 +66,7 @@ def factory(group: str, name: str) -> Any:
 
 
 def load(group: str, name: str, **params: Any) -> Any:
-    """The plug-in itself, made with `params`."""
+    """Make the plug-in with `params`."""
     make = factory(group, name)
     try:
         return make(**params)
@@ -70,5 +77,61 @@ def load(group: str, name: str, **params: Any) -> Any:
 
 
 def is_foreign(plugin: object) -> bool:
-    """Whether a plug-in comes from another package: nobody knows how long a call of it takes."""
+    """Whether a plug-in comes from another package, so that its calls need a time limit."""
     return type(plugin).__module__.partition(".")[0] != __name__.partition(".")[0]
+
+
+T = TypeVar("T")
+Job = tuple[Callable[[], Any], SimpleQueue[tuple[Any, BaseException | None]]]
+
+PLUGIN_SECONDS = 5.0  # for one call; half of what a request may wait for the database
+
+
+class PluginTimeout(Exception):
+    """A call did not return in time, or was not made because an earlier one of the same name did not."""
+
+
+_hanging: dict[str, float] = {}  # name: its time limit in seconds
+_idle: list[SimpleQueue[Job]] = []  # threads that wait for a call
+
+
+def hanging_plugins() -> tuple[str, ...]:
+    """List the plug-ins that did not return in this process and are skipped until it is restarted."""
+    return tuple(sorted(_hanging))
+
+
+def call_within(seconds: float, name: str, call: Callable[[], T]) -> T:
+    """Return the result of `call`, or raise `PluginTimeout` after so many seconds and at every later call of that name."""
+    if name in _hanging:
+        raise PluginTimeout(f"{name} did not return within {_hanging[name]:g} s before; fix it and restart")
+    jobs, answers = _idle_thread(), SimpleQueue[tuple[Any, BaseException | None]]()
+    jobs.put((call, answers))
+    try:
+        value, problem = answers.get(timeout=seconds)
+    except Empty as late:  # that thread is lost and gets no other call
+        _hanging[name] = seconds
+        raise PluginTimeout(f"{name} did not return within {seconds:g} s; it is skipped until the next start") from late
+    # Threads are reused: starting one for every call of a plug-in would cost more than most calls.
+    _idle.append(jobs)
+    if problem is not None:
+        raise problem
+    return value  # type: ignore[no-any-return]
+
+
+def _idle_thread() -> SimpleQueue[Job]:
+    """Return the queue of an idle thread; start a thread if there is none."""
+    try:
+        return _idle.pop()
+    except IndexError:
+        jobs: SimpleQueue[Job] = SimpleQueue()
+        threading.Thread(target=_serve, args=(jobs,), name="evergold-plugin", daemon=True).start()
+        return jobs
+
+
+def _serve(jobs: SimpleQueue[Job]) -> None:
+    while True:
+        call, answers = jobs.get()
+        try:
+            answers.put((call(), None))
+        except BaseException as problem:
+            answers.put((None, problem))

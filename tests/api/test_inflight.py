@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evergold.api.middleware.body import SMALL, InFlight
+from evergold.api.middleware import SMALL, InFlight
 from evergold.errors import BadInput, TooLarge
 from evergold.settings import Settings
 from evergold.sources.spans import MOST_MEMBERS, unpack_body

@@ -10,7 +10,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from evergold.api import traces as route
 from evergold.api.app import create_app
-from evergold.api.middleware.body import PIECE, InPieces
+from evergold.api.middleware import PIECE, InPieces
 from evergold.model.trace import Span, Trace
 from evergold.settings import Settings
 from evergold.workspace import Workspace

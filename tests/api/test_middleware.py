@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from evergold.api.access import configured_tokens, given_token, needed_role
 from evergold.api.app import create_app
-from evergold.api.middleware.body import InFlight
-from evergold.api.middleware.guard import HIDDEN, CrossSiteCheck, Guard, NulRefused, SlashesInNames, known_host
-from evergold.api.middleware.meter import Instruments, part_of
+from evergold.api.guard import HIDDEN, CrossSiteCheck, Guard, NulRefused, SlashesInNames, known_host
+from evergold.api.middleware import InFlight, Instruments, part_of
 from evergold.api.pages import write_reference
 from evergold.api.requests import list_records, restore_slashes
 from evergold.errors import BadInput

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from evergold import holders
+from evergold import machine
 from evergold.bench.runner import is_alive, is_dead, new_owner
 from evergold.model.run import RunSpec, RunStatus
 from evergold.settings import Settings
@@ -27,18 +27,18 @@ def test_a_process_that_ended_is_known_to_be_dead() -> None:
 
 
 def test_a_process_elsewhere_is_never_called_dead() -> None:
-    machine, rest = new_owner().split("/", 1)
-    assert not is_dead(f"another-{machine}/{rest}")
+    host, rest = new_owner().split("/", 1)
+    assert not is_dead(f"another-{host}/{rest}")
     assert not is_dead("something odd")
-    assert not is_alive(f"another-{machine}/{rest}")
+    assert not is_alive(f"another-{host}/{rest}")
     assert not is_alive("something odd")
 
 
 def test_without_proc_this_process_alone_is_known_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(holders, "_began", lambda pid: "")
-    machine, pid, began, name = new_owner().rsplit("/", 3)
-    assert is_alive(f"{machine}/{pid}/{began}/{name}")
-    assert not is_alive(f"{machine}/{int(pid) + 1}/{began}/{name}")
+    monkeypatch.setattr(machine, "_began", lambda pid: "")
+    host, pid, began, name = new_owner().rsplit("/", 3)
+    assert is_alive(f"{host}/{pid}/{began}/{name}")
+    assert not is_alive(f"{host}/{int(pid) + 1}/{began}/{name}")
 
 
 def test_a_run_of_a_living_process_is_not_given_up_when_its_lease_ran_out(settings: Settings) -> None:

@@ -1,6 +1,6 @@
 """A case as `evergold cases show` prints it."""
 
-from evergold.cli.cases import case_lines
+from evergold.cli.datasets import case_lines
 from evergold.model.case import Answer, EntryType
 from evergold.model.tool_calls import ToolCall
 from tests.builders import a_case

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from evergold.cli.admin import _status_lines
-from evergold.cli.build import _compact, _note, _one_line, _repeat_notes
-from evergold.cli.cases import _trust, case_lines
+from evergold.cli.build import _compact, _cost_text, _make_absolute, _note, _one_line, _repeat_notes, _skipped_rows
 from evergold.cli.curate import _changes_text, _check_json, _check_reason, _check_value, _counts
-from evergold.cli.generate import _cost_text, _make_absolute, _skipped_rows
+from evergold.cli.datasets import _trust, case_lines
+from evergold.cli.extract import _round_text
 from evergold.cli.judge import _cells
 from evergold.cli.options import parse_filters
 from evergold.cli.output import emit_json, one_line, progress, table
@@ -26,7 +26,6 @@ from evergold.cli.run import (
     summary_line,
 )
 from evergold.cli.runs import _choose_format, _is_failure, _score_texts
-from evergold.cli.score_retrieval import _round_text
 from evergold.cli.traces import _order_spans, _span_line
 from evergold.errors import BadInput
 from evergold.model.case import EntryType, ReviewState

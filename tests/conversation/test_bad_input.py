@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evergold.conversation import conversation_of
-from evergold.model.conversation import Conversation
+from evergold.model.case import Conversation
 from evergold.model.tool_calls import calls_in
 from tests.builders import a_model_call, a_trace
 

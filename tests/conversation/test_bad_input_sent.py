@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from evergold.conversation import conversation_of
-from evergold.model.conversation import Conversation
+from evergold.model.case import Conversation
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.trace.filter import TraceFilter

@@ -9,7 +9,7 @@ import pytest
 from evergold.formats.openai_chat import Preference
 from evergold.formats.training_messages import Unfit
 from evergold.model.case import Case, EntryType
-from evergold.model.remark import admits
+from evergold.model.checking import admits
 from evergold.model.trace import Correction, CorrectionKind, Span, Trace
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, iterate_cases

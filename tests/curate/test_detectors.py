@@ -5,7 +5,7 @@ import pytest
 from evergold.curate.detectors import HIGH, LOW, PatternDetector
 from evergold.curate.remark_features import feature_names
 from evergold.curate.remark_model import ALARMS, PLAIN_WORDS, classify
-from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage
+from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage
 from scripts.remark_data import LISTS, Labelled, remarks
 
 DAY = 24 * 3600.0

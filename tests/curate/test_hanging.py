@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from fastapi.testclient import TestClient
 
-from evergold import overdue, plugins
+from evergold import plugins
 from evergold.api.app import create_app
 from evergold.checks import suite
 from evergold.checks.stage import CheckStage
@@ -48,7 +48,7 @@ class Hanging:
 
 @pytest.fixture(autouse=True)
 def short_patience(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(overdue, "_hanging", {})
+    monkeypatch.setattr(plugins, "_hanging", {})
     for module in (suite, guarded, bounded):
         monkeypatch.setattr(module, "PLUGIN_SECONDS", 0.05)
     yield
@@ -70,7 +70,7 @@ def test_curation_goes_on_without_a_detector_and_a_check_that_hang(settings: Set
         curation = Curation(workspace.store, workspace.live.curation.policies, Hanging(), checks=checks)
         assert curation.drain().traces == 3
         assert workspace.live.stats().total == 3
-        assert overdue.hanging() == ("check hanging", "detector")
+        assert plugins.hanging_plugins() == ("check hanging", "detector")
         assert workspace.intake.accept(turns("b")).traces == 3
         assert curation.drain().traces >= 3
 
@@ -82,7 +82,7 @@ def test_a_tagger_that_hangs_leaves_its_tags_out(settings: Settings, monkeypatch
         workspace.intake.accept(turns("a"))
         policies = [one.model_copy(update={"tags": ("stuck",)}) for one in workspace.live.curation.policies]
         assert Curation(workspace.store, policies, None).drain().traces == 3
-        assert overdue.hanging() == ("tagger stuck",)
+        assert plugins.hanging_plugins() == ("tagger stuck",)
 
 
 def test_a_redactor_that_hangs_lets_nothing_through_and_is_named(

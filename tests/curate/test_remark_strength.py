@@ -3,7 +3,7 @@
 import pytest
 
 from evergold.curate.remark_model import ALARMS, classify
-from evergold.model.remark import RemarkKind, admits, asks_back
+from evergold.model.checking import RemarkKind, admits, asks_back
 from scripts.remark_data import LISTS, Labelled, remarks
 
 SITUATIONS = list(remarks(LISTS / "situations.txt"))

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from evergold.errors import BadInput
-from evergold.model.questions import LONGEST_TEXT, MOST_MARKS, Questionnaire, ReviewQuestion
+from evergold.model.review import LONGEST_TEXT, MOST_MARKS, Questionnaire, ReviewQuestion
 
 
 def question(kind: str, **more: Any) -> ReviewQuestion:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from evergold.model.conversation import plain_messages
+from evergold.model.case import plain_messages
 from evergold.model.faults import Rejected
 from evergold.model.flow import Action, BaseCheck, Flow
 from evergold.model.review import QueueQuery

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evergold import overdue
+from evergold import plugins
 from evergold.errors import Unavailable
 from evergold.redact import fields as bounded
 from evergold.redact.fields import BoundedRedactor
@@ -53,7 +53,7 @@ def test_its_own_error_is_not_hidden() -> None:
 
 def test_one_that_hangs_refuses_this_text_and_every_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded, "PLUGIN_SECONDS", 0.01)
-    monkeypatch.setattr(overdue, "_hanging", {})
+    monkeypatch.setattr(plugins, "_hanging", {})
     hanging = Hanging()
     redactor = BoundedRedactor(hanging, "hanging")
     with pytest.raises(
@@ -61,6 +61,6 @@ def test_one_that_hangs_refuses_this_text_and_every_later_one(monkeypatch: pytes
     ):
         redactor.redact("hi")
     hanging.free.set()
-    with pytest.raises(Unavailable, match="before; mend it and start again"):
+    with pytest.raises(Unavailable, match="before; fix it and restart"):
         redactor.redact("hi")
-    assert overdue.hanging() == ("redactor hanging",)
+    assert plugins.hanging_plugins() == ("redactor hanging",)

@@ -9,8 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.errors import BadInput, Incomplete, NotFound
-from evergold.model.questions import QuestionKind, Questionnaire, ReviewQuestion
-from evergold.model.review import CaseKey, Decision, QueuePart, QueueQuery, ReviewVerdict
+from evergold.model.review import (
+    CaseKey,
+    Decision,
+    QuestionKind,
+    Questionnaire,
+    QueuePart,
+    QueueQuery,
+    ReviewQuestion,
+    ReviewVerdict,
+)
 from evergold.review.agreement import overlap
 from evergold.review.questions import read_questionnaire
 from evergold.settings import Settings

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from evergold.errors import Conflict
-from evergold.holders import new_owner
+from evergold.machine import new_owner
 from evergold.model.review import QueueQuery
 from evergold.model.run import Run, RunSpec
 from evergold.settings import Settings

@@ -8,8 +8,7 @@ from sqlalchemy import Connection, text
 from evergold.errors import NotFound
 from evergold.model.access import Holder, Role
 from evergold.model.case_actions import ListPage, ListView
-from evergold.model.questions import Questionnaire, ReviewAnswer, ReviewQuestion
-from evergold.model.review import AssignmentState, CaseKey, SavedView
+from evergold.model.review import AssignmentState, CaseKey, Questionnaire, ReviewAnswer, ReviewQuestion, SavedView
 from evergold.model.trace import Correction, Score
 from evergold.store import Store
 from evergold.store.case.questions import (

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.errors import BadInput
-from evergold.model.case import CaseKind, EntryType, ReviewState
+from evergold.model.case import CaseKind, Conversation, EntryType, ReviewState
 from evergold.model.case_actions import Picking
-from evergold.model.conversation import Conversation
 from evergold.model.run import Measurement, MetricSpec, StepSpent
 from evergold.model.trace import Trace
 from evergold.review.agreement import overlap

@@ -1,12 +1,8 @@
-"""The door: look at the rules, keep what fires or is over, log it, and send what is due.
+"""Evaluate the alert rules, store alerts that fire or are over, log them, and send the notifications that are due.
 
-An alert is kept in the transaction that notices it, together with its notification, so that a crash loses neither. Which of
-several servers looks is decided by a fact in the store, and which sends by a lease on the notification. Nothing here holds a
-transaction open while the webhook is asked.
-
-Rules → readings: what each rule finds now, in one look at the store.
-
-Alerts of a server: one thread that looks and sends, so that neither intake nor curation ever waits for a webhook.
+An alert is stored in the transaction that notices it, together with its notification, so that a crash loses neither. A fact in
+the store decides which of several servers evaluates, a lease on the notification which one sends. No transaction is open while
+the webhook is called, and all of it runs in one thread of a server, so that neither intake nor curation waits for a webhook.
 """
 
 import logging

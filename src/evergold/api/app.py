@@ -15,14 +15,12 @@ from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
 ROUTERS = (
-    "health",
-    "tokens",
+    "operations",
     "cases",
     "otlp",
     "curation",  # before traces, whose ids may hold slashes
     "traces",
     "review",
-    "overview",
     "replay",
     "runs",
     "datasets",

@@ -1,4 +1,4 @@
-"""/corrections, /reactions, /curation and its rules, /policies, /stats, and why a trace is (not) golden."""
+"""/corrections, /reactions, /curation and its rules, /policies, and /stats: what the Overview and the filters show."""
 
 from typing import Annotated, Any
 
@@ -9,11 +9,16 @@ from evergold.api.requests import Opened, Router, Sent, Who, list_records
 from evergold.api.traces import Accepted
 from evergold.curate.background import CuratorState
 from evergold.curate.classify import Explanation
+from evergold.model.operations import Grouping
 from evergold.model.policy import CurationRules, NewRules, ReviewAgreement, RulesPreview, RulesView
 from evergold.model.trace import Correction, Reaction
-from evergold.store.trace.overview import DatasetStats
+from evergold.store.trace.overview import DatasetStats, Facets, Overview
+from evergold.workspace.kept_out import KeptOut
+from evergold.workspace.overview import Period
+from evergold.workspace.traffic import Traffic
 
 router = Router(prefix="/api/v1", tags=["curation"])
+stats_router = Router(prefix="/api/v1/stats", tags=["stats"])
 
 
 # A request must not run into the timeout of a proxy; what is left goes on waiting in the queue.
@@ -122,3 +127,30 @@ def preview_rules(workspace: Opened, rules: CurationRules) -> RulesPreview:
 def save_rules(workspace: Opened, chosen: NewRules, who: Who) -> RulesView:
     """Put rules in force and judge every trace again; earlier rules sent again take the change back."""
     return workspace.rules.save(chosen, who)
+
+
+@stats_router.get("/overview")
+def overview(workspace: Opened, period: Period = Period.MONTH) -> Overview:
+    """Intake over time, tier mix, failing checks and coverage of what began within the period."""
+    return workspace.overviews.over(period)
+
+
+@stats_router.get("/traffic")
+def traffic(workspace: Opened, period: Period = Period.MONTH, by: Grouping = Grouping.MODEL) -> Traffic:
+    """Cost, tokens, latency percentiles, failures and checks over time, by model or by name."""
+    return workspace.overviews.traffic(period, by)
+
+
+@stats_router.get("/kept-out")
+def kept_out(workspace: Opened, period: Period = Period.MONTH) -> KeptOut:
+    """What keeps the newest traces of the period out of the golden set, by reason, and what to change."""
+    return workspace.overviews.kept_out(period)
+
+
+@stats_router.get("/facets")
+def facets(workspace: Opened) -> Facets:
+    """Datasets and tags that cases can be filtered by, with their numbers."""
+    return workspace.overviews.facets()
+
+
+router.routes += stats_router.routes

@@ -16,7 +16,7 @@ from evergold.model.build import BuildDiff, BuildView, DatasetSummary
 from evergold.model.case_actions import Repeats
 from evergold.workspace.builds import Lineage
 
-builds_router = Router(prefix="/api/v1/builds", tags=["builds"])
+router = Router(prefix="/api/v1/builds", tags=["builds"])
 datasets_router = Router(prefix="/api/v1/datasets", tags=["datasets"])
 BUILD_SECONDS = 8.0  # then a caller is answered
 UNDER_WAY = "still being built; send the same request with this version again to wait for it, or look at"
@@ -44,13 +44,13 @@ class BuildUnderWay(BaseModel):
     message: str
 
 
-@builds_router.get("")
+@router.get("")
 def list_builds(workspace: Opened, dataset: str | None = None) -> list[BuildView]:
     """Every build, oldest first, by dataset."""
     return [BuildView.of(build) for build in workspace.builds.versions(dataset)]
 
 
-@builds_router.post(
+@router.post(
     "",
     status_code=201,
     response_model=BuildView,
@@ -64,18 +64,18 @@ def freeze_dataset(workspace: Opened, wanted: NewBuild) -> BuildView | JSONRespo
     if build is not None:
         return BuildView.of(build)
     # The name may hold a slash, which stays part of the name when it is encoded.
-    where = f"{builds_router.prefix}/{quote(spec.dataset, safe='')}/{spec.version}"
+    where = f"{router.prefix}/{quote(spec.dataset, safe='')}/{spec.version}"
     under_way = BuildUnderWay(dataset=spec.dataset, version=spec.version, message=f"{UNDER_WAY} {where}")
     return JSONResponse(under_way.model_dump(), status_code=202, headers={"Location": where})
 
 
-@builds_router.get("/{dataset:path}/lineage/{case_id:path}")
+@router.get("/{dataset:path}/lineage/{case_id:path}")
 def case_lineage(workspace: Opened, dataset: str, case_id: str) -> Lineage:
     """One case from its trace and policy to the builds that hold it and the runs that tried it."""
     return workspace.builds.lineage(dataset, case_id)
 
 
-@builds_router.get("/{dataset:path}/diff")
+@router.get("/{dataset:path}/diff")
 def diff_builds(
     workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
 ) -> BuildDiff:
@@ -83,7 +83,7 @@ def diff_builds(
     return BuildDiff.model_validate(workspace.builds.diff(before, after, dataset).to_json())
 
 
-@builds_router.get("/{dataset:path}/compare")
+@router.get("/{dataset:path}/compare")
 def compare_builds(
     workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
 ) -> Comparison:
@@ -91,7 +91,7 @@ def compare_builds(
     return workspace.builds.compare(dataset, before, after)
 
 
-@builds_router.get("/{dataset:path}/{version}/sample")
+@router.get("/{dataset:path}/{version}/sample")
 def sample_build(
     workspace: Opened,
     dataset: str,
@@ -104,13 +104,13 @@ def sample_build(
     return workspace.builds.sample(dataset, version, count=count, seed=seed, split=split)
 
 
-@builds_router.get("/{dataset:path}/{version}/files")
+@router.get("/{dataset:path}/{version}/files")
 def build_files(workspace: Opened, dataset: str, version: str) -> list[str]:
     """The names of a build's files."""
     return list(workspace.builds.files(dataset, version))
 
 
-@builds_router.get("/{dataset:path}/{version}/files/{name}", response_class=FileResponse)
+@router.get("/{dataset:path}/{version}/files/{name}", response_class=FileResponse)
 def download_file(workspace: Opened, dataset: str, version: str, name: str) -> FileResponse:
     """One file of a build, byte for byte. Only a name that the build's manifest lists is a file."""
     path = workspace.builds.file(dataset, version, name)
@@ -118,7 +118,7 @@ def download_file(workspace: Opened, dataset: str, version: str, name: str) -> F
     return FileResponse(path, media_type="application/octet-stream", filename=f"{dataset}-{version}-{name}")
 
 
-@builds_router.get("/{dataset:path}/{version}")
+@router.get("/{dataset:path}/{version}")
 def get_build(workspace: Opened, dataset: str, version: str) -> BuildView:
     """One build with its manifest; of one that failed after its request was answered, why."""
     return BuildView.of(workspace.served_builds.get(dataset, version))
@@ -141,5 +141,4 @@ def dataset_repeats(
     return workspace.repeats.of(dataset, case)
 
 
-router = Router()
-router.routes += [*builds_router.routes, *datasets_router.routes]
+router.routes += datasets_router.routes

@@ -27,7 +27,7 @@ from pydantic_core import CoreSchema, core_schema
 from starlette.concurrency import run_in_threadpool
 
 from evergold.api.access import require_role
-from evergold.api.middleware.guard import HIDDEN
+from evergold.api.guard import HIDDEN
 from evergold.errors import BadInput
 from evergold.model.faults import Rejected
 from evergold.model.nesting import require_shallow

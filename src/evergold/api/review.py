@@ -11,16 +11,18 @@ from evergold.model.build import ValueChange
 from evergold.model.case import Case, CaseId
 from evergold.model.flow import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
 from evergold.model.nesting import UtcTime
-from evergold.model.questions import MOST_QUESTIONS, Questionnaire, ReviewAnswer
 from evergold.model.review import (
+    MOST_QUESTIONS,
     Agreement,
     Assignment,
     CaseFile,
     CaseKey,
     Decision,
     Edit,
+    Questionnaire,
     QueuePage,
     QueueQuery,
+    ReviewAnswer,
     ReviewerName,
     ReviewProgress,
     ReviewVerdict,

@@ -9,13 +9,13 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
 from evergold.api.requests import Opened, Router, Sent, Who, list_records, read_page
+from evergold.model.case import Conversation
 from evergold.model.case_actions import ListPage, ListView, Picked, Picking, Upload, Uploaded
-from evergold.model.conversation import Conversation
 from evergold.model.trace import Retagged, Retagging, ScoreLine, Trace, TraceComment
 from evergold.store.trace.filter import TraceFilter, TraceOrder
 from evergold.store.trace.pages import TraceFacets
 
-traces_router = Router(prefix="/api/v1", tags=["traces"])
+router = Router(prefix="/api/v1", tags=["traces"])
 views_router = Router(prefix="/api/v1", tags=["views"])
 uploads_router = Router(prefix="/api/v1", tags=["uploads"])
 LARGE = 4_000_000  # characters as they are stored
@@ -28,25 +28,25 @@ class NewComment(BaseModel, extra="forbid"):
     text: Annotated[str, Field(min_length=1, max_length=100_000)]
 
 
-@traces_router.post("/traces/tags")
+@router.post("/traces/tags")
 def retag_traces(workspace: Opened, wanted: Retagging, who: Who) -> list[Retagged]:
     """Tag many traces, or take people's tags off; the answer says what changed on each."""
     return workspace.trace_notes.retag(wanted, who)
 
 
-@traces_router.get("/traces/{trace_id:path}/comments")
+@router.get("/traces/{trace_id:path}/comments")
 def list_comments(workspace: Opened, trace_id: str) -> list[TraceComment]:
     """The comments on a trace, the oldest first."""
     return workspace.trace_notes.comments(trace_id)
 
 
-@traces_router.post("/traces/{trace_id:path}/comments", status_code=201)
+@router.post("/traces/{trace_id:path}/comments", status_code=201)
 def write_comment(workspace: Opened, trace_id: str, comment: NewComment, who: Who) -> TraceComment:
     """Write a comment on a trace."""
     return workspace.trace_notes.comment(trace_id, comment.text, who)
 
 
-@traces_router.delete("/comments/{comment_id}", status_code=204)
+@router.delete("/comments/{comment_id}", status_code=204)
 def delete_comment(workspace: Opened, comment_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> None:
     """Delete a comment."""
     workspace.trace_notes.uncomment(comment_id)
@@ -83,7 +83,7 @@ class Accepted(BaseModel):
     problems: list[str]
 
 
-@traces_router.get("/traces")
+@router.get("/traces")
 def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> TracePage:
     """Traces that pass every filter given."""
     wanted = TraceFilter(**query.model_dump(include=set(TraceFilter.model_fields)))
@@ -96,25 +96,25 @@ def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> Tra
     return TracePage(traces=result, next=cursor)
 
 
-@traces_router.get("/traces/facets")
+@router.get("/traces/facets")
 def facets(workspace: Opened, wanted: Annotated[TraceFilter, Query()]) -> TraceFacets:
     """What the list can be narrowed by, with counts; exact for lists of up to 10,000 traces."""
     return workspace.intake.facets(wanted)
 
 
-@traces_router.get("/traces/{trace_id:path}/conversation")
+@router.get("/traces/{trace_id:path}/conversation")
 def get_conversation(workspace: Opened, trace_id: str) -> Conversation:
     """The messages, calls, tools and contexts of a trace in one shape, whatever it was recorded with."""
     return workspace.picking.conversation(trace_id)
 
 
-@traces_router.post("/traces/cases", status_code=201)
+@router.post("/traces/cases", status_code=201)
 def make_cases(workspace: Opened, picking: Picking, who: Who) -> list[Picked]:
     """Make cases of traces; with an answer they are validated, without one they wait for review."""
     return workspace.picking.make(picking, who)
 
 
-@traces_router.get("/traces/{trace_id:path}", response_model=Trace)
+@router.get("/traces/{trace_id:path}", response_model=Trace)
 async def get_trace(workspace: Opened, trace_id: str) -> Response:
     """One trace with its spans and scores; of large ones one is read at a time."""
 
@@ -126,13 +126,13 @@ async def get_trace(workspace: Opened, trace_id: str) -> Response:
         return Response(await run_in_threadpool(written), media_type="application/json")
 
 
-@traces_router.post("/traces", status_code=201)
+@router.post("/traces", status_code=201)
 def post_traces(workspace: Opened, traces: Sent[Trace]) -> Accepted:
     """Store a trace, or several. The same trace again changes nothing."""
     return Accepted(**vars(workspace.intake.accept(list_records(traces))))
 
 
-@traces_router.post("/scores", status_code=201)
+@router.post("/scores", status_code=201)
 def post_scores(workspace: Opened, scores: Sent[ScoreLine]) -> Accepted:
     """Score a trace; one that has not come yet is waited for."""
     return Accepted(**vars(workspace.intake.accept(list_records(scores))))
@@ -145,7 +145,7 @@ class Unscored(BaseModel):
     trace_id: str
 
 
-@traces_router.delete("/scores/{score_id}")
+@router.delete("/scores/{score_id}")
 def delete_score(workspace: Opened, score_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> Unscored:
     """Take a score back; the entry of its trace follows."""
     return Unscored(id=score_id, trace_id=workspace.live.unscore(score_id))
@@ -181,5 +181,4 @@ def add_samples(workspace: Opened) -> Uploaded:
     return workspace.uploads.sample()
 
 
-router = Router()
-router.routes += [*traces_router.routes, *views_router.routes, *uploads_router.routes]
+router.routes += [*views_router.routes, *uploads_router.routes]

@@ -31,7 +31,7 @@ from evergold.bench.replay.record import conversation_id
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, together
 from evergold.errors import EvergoldError
-from evergold.holders import is_alive, is_dead, new_owner
+from evergold.machine import is_alive, is_dead, new_owner
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
 from evergold.model.values import content_hash

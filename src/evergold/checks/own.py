@@ -27,7 +27,7 @@ from evergold.model.checking import CheckResult, Turn
 from evergold.model.faults import refused_settings
 from evergold.model.trace import ScoreSource, UnitValue
 from evergold.model.values import content_hash, seconds_between, unit_interval
-from evergold.overdue import Overdue, call_within
+from evergold.plugins import PluginTimeout, call_within
 from evergold.text.markers import compile_pattern
 
 TYPES: dict[str, tuple[type, ...]] = {
@@ -61,7 +61,7 @@ def called_function(name: str, turn: Turn, timeout: float) -> CheckResult | None
     """Call the function, at most so long. One that hung is not called again in this process."""
     try:
         value = call_within(timeout, name, lambda: import_function(name)(turn))
-    except Overdue as problem:
+    except PluginTimeout as problem:
         raise CheckFailed(str(problem)) from problem
     except Exception as problem:
         raise CheckFailed(f"{name} raised {type(problem).__name__}: {problem}") from problem

@@ -9,8 +9,7 @@ from evergold.checks.own import CheckFailed, JudgeCheck, as_result
 from evergold.model.checking import Checked, CheckResult, Turn
 from evergold.model.trace import ScoreSource
 from evergold.model.values import content_hash
-from evergold.overdue import PLUGIN_SECONDS, Overdue, call_within
-from evergold.plugins import is_foreign
+from evergold.plugins import PLUGIN_SECONDS, PluginTimeout, call_within, is_foreign
 from evergold.seams import Check
 
 FOLLOW_UP = frozenset(
@@ -72,7 +71,7 @@ class Suite:
                 return outcome
         try:
             result = self._judges.ask(check, turn) if isinstance(check, JudgeCheck) else _plain(check, turn)
-        except (CheckFailed, Overdue) as problem:
+        except (CheckFailed, PluginTimeout) as problem:
             return Checked(turn.id, check.name, check.version, error=str(problem), source=source)
         except Exception as problem:  # a plug-in may raise anything
             reason = f"{check.name} raised {type(problem).__name__}: {problem}".splitlines()[0]

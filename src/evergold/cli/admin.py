@@ -1,13 +1,16 @@
-"""Verbs for whoever runs a workspace: `evergold tokens`, `alerts`, `stats`, `db`, `backup` and `restore`."""
+"""Commands for operators: `tokens`, `alerts`, `stats`, `db`, `backup`, `restore`, `settings`, `plugins` and `openapi`."""
 
+from importlib import import_module
 from pathlib import Path
 
 import click
 
-from evergold.cli.options import PathOrUrl, json_flag, open_without_database, open_workspace
+from evergold import plugins
+from evergold.cli.options import PathOrUrl, json_flag, open_without_database, open_workspace, settings_of
 from evergold.cli.output import echo, emit_json, print_result, progress, table
 from evergold.model.access import Role
 from evergold.model.operations import Alert, DatabaseStatus, DeliveryStatus
+from evergold.settings import describe
 from evergold.workspace.backups import STEPS, BackupReport
 
 
@@ -295,3 +298,33 @@ def restore_command(ctx: click.Context, file: Path, replace: bool, check: bool, 
         else:
             report = workspace.backups.restore(file, replace=replace, progress=advance)
     _print_backup(report, "whole" if check else "restored", as_json)
+
+
+@click.command()
+@json_flag
+@click.pass_context
+def settings_command(ctx: click.Context, as_json: bool) -> None:
+    """Print every setting, its value, where the value comes from, and what it does."""
+    rows = describe(settings_of(ctx))
+    if as_json:
+        emit_json(rows)
+    else:
+        columns = ("name", "value", "origin", "env", "doc")
+        table("settings", columns, [[row[name] for name in columns] for row in rows])
+
+
+@click.command()
+@json_flag
+def plugins_command(as_json: bool) -> None:
+    """List the plug-ins of every seam, the built-in ones included."""
+    results = {group: plugins.names(group) for group in plugins.GROUPS}
+    if as_json:
+        emit_json(results)
+    else:
+        table("plug-ins", ("seam", "names"), [(group, ", ".join(names) or "none") for group, names in results.items()])
+
+
+@click.command()
+def openapi_command() -> None:
+    """Print the REST interface as OpenAPI JSON."""
+    emit_json(import_module("evergold.api.app").interface())

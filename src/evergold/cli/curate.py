@@ -10,8 +10,7 @@ from evergold.cli.options import A_PATH, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, print_result, progress, table
 from evergold.curate.classify import Explanation
 from evergold.errors import BadInput
-from evergold.model.checking import Checked
-from evergold.model.remark import ShownRemark
+from evergold.model.checking import Checked, ShownRemark
 from evergold.store.verdict.curation import Changes
 from evergold.workspace import Workspace
 

@@ -1,12 +1,21 @@
-"""`evergold datasets`: what a run can be made of, whether its files are right, and how two versions differ."""
+"""`evergold datasets`, `cases`, `import` and `export`: what the datasets hold, how versions differ, files in and out."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import click
+import orjson
 
 from evergold.build.diff import Diff
-from evergold.cli.options import PathOrUrl, json_flag, open_without_database, open_workspace
+from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, json_flag, open_without_database, open_workspace
 from evergold.cli.output import echo, emit_json, table
+from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.faults import Rejected
+from evergold.storage import matching
+from evergold.store.case.cases import CaseFilter
+from evergold.workspace.naming import file_name
 
 
 @click.group()
@@ -112,3 +121,208 @@ def _print_diff(result: Diff) -> None:
     table(f"{result.before} → {result.after}: {title}", ("", "case", "field", "before", "after"), rows)
     if not rows:
         echo(f"no difference between {result.before} and {result.after}", err=True)
+
+
+AS_CONVERSATION = ("messages", "turn")
+IN_CONVERSATION = frozenset({"messages", "turn", "tool_calls", "approved", "revised"})
+INDENT = "  "
+
+
+@click.group()
+def cases_command() -> None:
+    """List, show and tag cases."""
+
+
+@cases_command.command("list")
+@click.option("--dataset", help="Only this dataset.")
+@click.option("--kind", type=click.Choice([kind.value for kind in CaseKind]))
+@click.option("--type", "entry_type", type=click.Choice([kind.value for kind in EntryType]))
+@click.option(
+    "--confirmed/--candidate", "confirmed", default=None, help="Golden cases with, or without, a person's word."
+)
+@click.option("--review", type=click.Choice([state.value for state in ReviewState]))
+@click.option("--status", type=click.Choice([state.value for state in CaseStatus]), default="active", show_default=True)
+@click.option("--tag", help="Only cases with this tag.")
+@click.option("--trace", "trace_id", help="Only cases of this trace.")
+@click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
+@click.option("--search", help="Only cases whose texts contain this.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@json_flag
+@click.pass_context
+def list_cases(ctx: click.Context, /, limit: int, as_json: bool, **filters: object) -> None:
+    """List cases, newest first."""
+    wanted = CaseFilter.model_validate(filters)
+    with open_workspace(ctx) as workspace:
+        result, _ = workspace.cases.page(wanted, limit=limit)
+        total = workspace.cases.count(wanted)
+    if as_json:
+        emit_json({"total": total, "cases": [case.model_dump(mode="json") for case in result]})
+        return
+    rows = [(case.dataset, case.id, case.kind, case.entry_type, _trust(case), case.input) for case in result]
+    table(f"{total} cases", ("dataset", "id", "kind", "type", "state", "input"), rows)
+
+
+@cases_command.command("show")
+@click.argument("dataset")
+@click.argument("case_id")
+@click.option("--history", is_flag=True, help="Also every revision: who, when, why.")
+@json_flag
+@click.pass_context
+def show_case(ctx: click.Context, dataset: str, case_id: str, history: bool, as_json: bool) -> None:
+    """Show one case whole."""
+    with open_workspace(ctx) as workspace:
+        case = workspace.cases.get(dataset, case_id)
+        revisions = workspace.cases.history(dataset, case_id) if history else []
+    if as_json:
+        emit_json(case.model_dump(mode="json") | ({"history": revisions} if history else {}))
+        return
+    for line in case_lines(case):
+        echo(line)
+    for revision in revisions:
+        echo(f"v{revision.version} {revision.created_at} {revision.who}: {revision.action} {revision.why}".rstrip())
+
+
+@cases_command.command("tag")
+@click.argument("dataset")
+@click.argument("case_id")
+@click.option("--add", multiple=True)
+@click.option("--remove", multiple=True)
+@click.option("--who", default="cli", show_default=True)
+@click.pass_context
+def tag_case(
+    ctx: click.Context, dataset: str, case_id: str, add: tuple[str, ...], remove: tuple[str, ...], who: str
+) -> None:
+    """Add or remove tags of a case."""
+    with open_workspace(ctx) as workspace:
+        case = workspace.cases.tag(dataset, case_id, add=add, remove=remove, who=who)
+    echo(f"{case.dataset}/{case.id}: {', '.join(case.tags) or 'no tags'}")
+
+
+@click.command()
+@click.argument("file", type=A_PATH)
+@click.option("--format", "format_name", help="Format of the file (default: recognised).")
+@click.option("--dataset", help="Put the cases into this dataset (default: what the file says).")
+@click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
+@json_flag
+@click.pass_context
+def import_command(
+    ctx: click.Context, file: Path, format_name: str | None, dataset: str | None, who: str, as_json: bool
+) -> int:
+    """Read cases from FILE into the store. The same file twice changes nothing; a changed case becomes a revision.
+
+    FILE may be a URL (s3://…) and a glob in quotes; each file that matches is stored in a transaction of its own.
+    """
+    counts: Counter[str] = Counter()
+    rejected: list[Rejected] = []
+    with open_workspace(ctx) as workspace:
+        for one in matching(file):
+            result, bad = workspace.cases.import_file(one, format_name=format_name, dataset=dataset, who=who)
+            counts.update(vars(result))
+            rejected += bad
+    for item in rejected:
+        echo(str(item), err=True)
+    if as_json:
+        emit_json({**counts, "rejected": len(rejected)})
+    else:
+        counts_text = ", ".join(f"{count} {name}" for name, count in counts.items())
+        echo(f"imported {file}: {counts_text}, {len(rejected)} rejected")
+    return int(bool(rejected))
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--format", "format_name", default="live-jsonl", show_default=True, help="`evergold plugins` lists them.")
+@click.option("--out", type=A_PATH, help="File or folder (default: DATASET with the usual ending).")
+@click.option("--type", "entry_type", type=click.Choice([kind.value for kind in EntryType]))
+@click.option(
+    "--confirmed/--candidate", "confirmed", default=None, help="Golden cases with, or without, a person's word."
+)
+@click.option("--review", type=click.Choice([state.value for state in ReviewState]))
+@click.option("--tag", help="Only cases with this tag.")
+@click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
+@click.option("--limit", type=click.IntRange(1), help="At most this many, after the filters, newest first.")
+@cluster_option
+@json_flag
+@click.pass_context
+def export_command(
+    ctx: click.Context,
+    /,
+    dataset: str,
+    format_name: str,
+    out: Path | None,
+    limit: int | None,
+    cluster: str | None,
+    as_json: bool,
+    **filters: object,
+) -> None:
+    """Write the cases of DATASET, newest first. The file appears whole or not at all."""
+    wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
+    with open_workspace(ctx) as workspace:
+        workspace.cases.require_dataset(dataset)
+        # A name may hold a slash; the file stays in this folder.
+        path = out or Path(file_name(dataset) + workspace.cases.suffix_of(format_name))
+        unfit: list[Rejected] = []
+        unheld: Counter[str] = Counter()
+        count = workspace.cases.export(
+            wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld
+        )
+    for item in unfit:
+        echo(f"left out: {item}", err=True)
+    if as_json:
+        emit_json(
+            {"path": str(path), "format": format_name, "cases": count, "left_out": len(unfit), "unheld": dict(unheld)}
+        )
+        return
+    echo(f"exported {count} cases to {path}" + (f"; {len(unfit)} left out" if unfit else ""))
+    if unheld:
+        fields = ", ".join(f"{name}: {number}" for name, number in unheld.most_common())
+        echo(f"{format_name} has no place for {fields}; they travel with the file and are read back", err=True)
+
+
+def _trust(case: Case) -> str:
+    """Name how far a case can be trusted; only golden cases are candidates."""
+    if case.review is ReviewState.VALIDATED:
+        return "validated"
+    if case.entry_type is not EntryType.GOLDEN:
+        return "unvalidated"
+    return "confirmed" if case.confirmed else "candidate"
+
+
+def case_lines(case: Case) -> Iterator[str]:
+    """Yield the lines that show a case: one for each plain field, and a block for conversation and reference."""
+    stored = case.model_dump(mode="json", exclude_defaults=True)
+    for name, value in stored.items():
+        if name not in IN_CONVERSATION:
+            yield f"{name}: {_as_text(value)}"
+    for name in AS_CONVERSATION:
+        if messages := getattr(case, name):
+            yield f"{name}:"
+            yield from _conversation_lines(messages)
+    reference = case.reference()
+    if reference is None:
+        yield "reference: none yet"
+        return
+    yield f"reference ({reference.origin.value}):"
+    for call in reference.tool_calls or ():
+        yield f"{INDENT}calls {call.name}({_as_text(call.args)})"
+    yield from _indent(reference.text or "")
+
+
+def _conversation_lines(messages: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for message in messages:
+        role = message.get("role", "unknown")
+        for call in message.get("tool_calls") or ():
+            function = call.get("function") or {}
+            yield f"{INDENT}{role} calls {function.get('name', 'unknown')}({function.get('arguments', '')})"
+        if content := message.get("content"):
+            first, *rest = _as_text(content).splitlines() or [""]
+            yield f"{INDENT}{role}: {first}"
+            yield from _indent("\n".join(rest), INDENT * 2)
+
+
+def _indent(text: str, indent: str = INDENT) -> Iterator[str]:
+    yield from (f"{indent}{line}" for line in text.splitlines())
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -16,8 +16,7 @@ from evergold.conversation.message import INSTRUCTING, Message, as_json, decode_
 from evergold.conversation.pairs import ids_of_lost_calls, is_cut, pair_results, restore_calls
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs
-from evergold.model.case import Context
-from evergold.model.conversation import Conversation
+from evergold.model.case import Context, Conversation
 from evergold.model.nesting import Values, require_storable
 from evergold.model.trace import Span, Trace, TraceStatus
 

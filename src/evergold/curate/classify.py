@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
+from evergold.model.checking import ShownRemark
 from evergold.model.policy import BLANKS, JudgeRole, Policy, Reason, Tier
-from evergold.model.remark import ShownRemark
 from evergold.model.trace import Score, ScoreSource, Trace, TraceStatus
 
 

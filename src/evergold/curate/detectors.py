@@ -30,11 +30,10 @@ from evergold.curate.remark_features import see, touches
 from evergold.curate.remark_model import ALARMS, THRESHOLD, classify
 from evergold.curate.remark_rules import asks_for, speaks_of_answer
 from evergold.judge.daily import DailyBudget, ask_now, today
+from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage, grants
 from evergold.model.judging import Answer, Question
-from evergold.model.remark import EarlierTurn, Remark, RemarkKind, UserMessage, grants
 from evergold.model.values import unit_interval
-from evergold.overdue import PLUGIN_SECONDS, call_within, hanging
-from evergold.plugins import is_foreign
+from evergold.plugins import PLUGIN_SECONDS, call_within, hanging_plugins, is_foreign
 from evergold.seams import Detector, Judge
 from evergold.store import Store
 from evergold.store.facts import count
@@ -328,7 +327,7 @@ class Called(NamedTuple):
 def call_guarded(connection: Connection, called: Called, call: Callable[[], T], otherwise: T) -> T:
     """Give what `call` returns, or `otherwise` if it raises or hangs; the counter `plugin_failed:WHAT` goes up then."""
     what = called.what
-    known = what in hanging()
+    known = what in hanging_plugins()
     try:
         return call_within(PLUGIN_SECONDS, what, call) if is_foreign(called.plugin) else call()
     except Exception as problem:

@@ -28,8 +28,7 @@ from evergold import plugins
 from evergold.curate.detectors import Called, JudgeDetector, call_guarded
 from evergold.curate.findings import findings_in, put_finding
 from evergold.errors import Unavailable
-from evergold.holders import new_owner
-from evergold.machine import give_back_memory
+from evergold.machine import give_back_memory, new_owner
 from evergold.model.policy import TAG_KINDS, Policy
 from evergold.model.trace import Trace
 from evergold.seams import Detector, Tagger

@@ -23,7 +23,7 @@ from evergold.curate.remark_rules import (
     rests_on_words,
     speaks_of_answer,
 )
-from evergold.model.remark import RemarkKind, admits, agrees, regrets
+from evergold.model.checking import RemarkKind, admits, agrees, regrets
 
 PLAIN_WORDS = {
     "cue:thanks": "thanks",

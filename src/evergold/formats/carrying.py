@@ -14,8 +14,7 @@ from typing import Any
 
 import orjson
 
-from evergold.model.case import Answer, Case, EntryType
-from evergold.model.conversation import plain_messages
+from evergold.model.case import Answer, Case, EntryType, plain_messages
 from evergold.model.faults import Rejected
 from evergold.model.values import content_hash
 from evergold.seams import Format

@@ -24,8 +24,7 @@ from evergold.formats.carrying import (
 )
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.parts import JoinedLines, Joining
-from evergold.model.case import Case
-from evergold.model.conversation import plain_messages
+from evergold.model.case import Case, plain_messages
 from evergold.model.faults import Rejected
 
 Message = dict[str, Any]

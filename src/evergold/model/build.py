@@ -1,9 +1,7 @@
-"""A build: a dataset frozen into split files and a manifest that can prove them.
+"""A build: a dataset frozen into split files and a manifest that can prove them; builds and datasets as lists show them.
 
-Builds and datasets as lists and pages show them.
-
-A manifest is kept as it was written, and a build of another origin may lack any field; `ManifestView` names the fields that
-a page shows and keeps the others.
+A manifest is kept as it was written, and one of another origin may lack any field: `ManifestView` names the fields that a page
+shows and keeps the others.
 """
 
 from collections.abc import Collection, Mapping

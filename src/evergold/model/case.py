@@ -1,11 +1,12 @@
-"""A case: one unit of evaluation data, of any of the five kinds. Rules about a case live on the case.
+"""A case: one unit of evaluation data, of any of the five kinds, with its reference answer and the conversation behind it.
 
-The reference of a case: the answer that others are measured by, and who stands behind it.
-
-Tests that an answer with code must pass.
+A message of a conversation has the shape of OpenAI chat, whatever convention it arrived in: `role` (system, user, assistant,
+tool, or an unknown one as it came), `content` (text, parts, or null), and where they apply `tool_calls` (`id`,
+`type: function`, `function: {name, arguments}` with arguments as JSON text), `tool_call_id`, `name`. What that shape has no
+key for is kept under `extra` of its message: `reasoning`, `finish_reason`, `failed` (of a tool's result), unknown keys.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
@@ -366,3 +367,26 @@ def written_case(record: Any) -> Case:
 
 def is_blank(value: object) -> bool:
     return not value.strip() if isinstance(value, str) else not value
+
+
+class Conversation(BaseModel, frozen=True, extra="forbid"):
+    """Everything a trace says about one exchange with a model.
+
+    `messages` ends with the last user message; `turn` is what the assistant did after it: calls, results, texts, the
+    answer last; `after` is what follows the turn where the messages go on (a closing thanks that nobody answered).
+    `parameters` has the model and what it was called with, prompt name and version. `problems` names what keeps the
+    conversation from being replayed (a text that was cut, a lost result).
+    """
+
+    messages: tuple[Values, ...] = ()
+    turn: tuple[Values, ...] = ()
+    after: tuple[Values, ...] = ()
+    tools: tuple[Values, ...] = ()
+    contexts: tuple[Context, ...] = ()
+    parameters: Values = Field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+
+def plain_messages(messages: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages as other programs read them: without `extra`, which is ours."""
+    return [{key: value for key, value in message.items() if key != "extra"} for message in messages]

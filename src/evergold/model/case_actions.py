@@ -1,13 +1,4 @@
-"""What people do to cases in a list: write a new one, change many, and the way back.
-
-Picking: a person makes cases of traces.
-
-Repeats of one question among the cases of a dataset, as lists and pages show them.
-
-A file that somebody drops into a page, and what became of it.
-
-A list as somebody wants to see it again: filters, columns and order under a name.
-"""
+"""Actions on cases and lists: write or change cases, make them from traces, upload files, keep views; repeats of questions."""
 
 from enum import StrEnum
 from typing import Annotated

@@ -1,10 +1,8 @@
-"""Translate the errors of pydantic for whoever wrote the value: which field, what it is, what it may be.
+"""Translate the errors of pydantic for the person who wrote the value: which field, what it is, what is allowed.
 
-The only translator: records, files, settings and requests use it, so that a person who never heard of pydantic can mend what
-is wrong. A name that is no field is answered with those that are; pydantic does not give them, so they are read off the type
-that the value was held against. A format whose values need other words (YAML takes `no` for false) passes them in.
-
-A record that could not be used. It is counted, named and kept; it never sinks the rest.
+The only translator: records, files, settings and requests use it. An unknown name is answered with the known ones, which are
+read from the type that the value was validated against. A format whose values need other descriptions (YAML reads `no` as
+false) passes them in. `Rejected` is a record that could not be used: it is counted and reported, and the others are stored.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

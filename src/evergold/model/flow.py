@@ -1,7 +1,4 @@
-"""A flow: one coding-agent task in a repository, as the ordered actions that were taken.
-
-Evidence: what a reviewer looks at to judge a case. Read, never edited.
-"""
+"""A flow: one coding-agent task in a repository as an ordered list of actions; and the evidence that a reviewer sees of it."""
 
 from typing import Any
 

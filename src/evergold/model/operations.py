@@ -1,9 +1,4 @@
-"""Figures for operators of a workspace: queues, and the size of the database.
-
-Figures of the traffic over time: how much, how dear, how slow, how faulty; by model or by name.
-
-An alert: something that a person should look at, from when it began until it was over, and who was notified of it.
-"""
+"""Figures for operators: queues and the size of the database, traffic over time, alerts and their notifications."""
 
 from enum import StrEnum
 from typing import Any

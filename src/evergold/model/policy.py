@@ -1,12 +1,8 @@
-"""A curation policy: which traces become which dataset entries. Pure values, so that a verdict computed trace by
-trace in Python and one computed over a million traces in SQL read the same numbers and the same sentences.
+"""A curation policy: which traces become which dataset entries; its agreement with people; the rules as the browser shows them.
 
-The revision of a policy is the hash of everything that can change a verdict. Two files that say the same thing are
-the same revision; a changed threshold is a new one, and what the old one did can be taken back by naming it.
-
-Agreement of a policy with people: shares with their intervals, by rule and by check.
-
-Rules of curation as people change them in the browser: the policy `default`, and which built-in checks are on.
+Pure values, so that a verdict computed trace by trace in Python and one computed over a million traces in SQL use the same
+numbers and the same sentences. The revision of a policy is the hash of everything that can change a verdict: two files with the
+same content are the same revision, a changed threshold is a new one, and what a revision did can be undone by its name.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""A run: a dataset × a target × metrics → attempts → measurements.
-
-Settings and results of a replay: how a recorded conversation is played again, and who plays its user.
-
-The steps of a replay, one after another. Pure values.
-"""
+"""A run: a dataset × a target × metrics → attempts → measurements; and replays of recorded conversations, step by step."""
 
 from collections.abc import Mapping
 from enum import StrEnum

@@ -1,7 +1,4 @@
-"""Tool calls: those a model made, and those a task expects. Pure values; `model/tool_calls.py` compares them.
-
-Decide whether a call is the expected one: one rule for scoring calls and for replaying recorded ones.
-"""
+"""Tool calls that a model made and that a task expects, and the rule that compares them, for scoring and for replay."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping

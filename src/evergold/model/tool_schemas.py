@@ -1,10 +1,8 @@
-"""Function schemas for tasks that expect calls and offer no tools: derived from what the dataset expects.
+"""Function schemas for tasks that expect calls and offer no tools, derived from the calls that the dataset expects.
 
-A model that is offered no tools cannot call any, so such a task would measure nothing. The derived schemas say what the
-expectations show: names, arguments, their types. They are marked in plan, run and report, because a real schema with its
-descriptions is another question.
-
-A list of cases that takes little memory: each is compressed JSON, and read when it is used.
+A model that is offered no tools cannot call any, so such a task would measure nothing. The derived schemas have the names,
+arguments and types of the expected calls. They are marked in plan, run and report, because a real schema with its
+descriptions is another question. `PackedCases` is a list of cases that takes little memory.
 """
 
 import zlib

@@ -1,11 +1,7 @@
-"""A trace: one interaction of an app with a model, its spans, and what was thought of it.
+"""A trace: one interaction of an app with a model, its spans, scores, corrections, reactions, tags and comments.
 
-Reactions: an emoji on a reply is a user's score of it.
-
-One emoji has many spellings: with a skin tone, with a variation selector that asks for the coloured form, or with
-both. They are folded to one before the table is asked, so that 👍🏽 and 👍 say the same.
-
-Tags and comments that people put on traces.
+One emoji has many spellings: with a skin tone, with a variation selector that asks for the coloured form, or with both.
+They are folded to one before the table of values is read, so that 👍🏽 and 👍 have the same value.
 """
 
 from __future__ import annotations

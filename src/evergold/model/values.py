@@ -1,12 +1,7 @@
-"""Identity by content: one canonical JSON, one tagged hash.
+"""Values: canonical JSON and its hash, times in UTC, a JSON parser that repairs cut characters, likeness of two JSON values.
 
-When something was: a moment in UTC, the same whichever zone it was written in.
-
-Parse a JSON body. What only a strict parser refuses is repaired: senders cut texts in the middle of a character.
-
-JavaScript writes such a half as `\ud83d` alone, which is no Unicode text. One of them in one record must not sink a batch.
-
-Likeness of two JSON values: 1 for equal, the share of equal parts for objects and lists, 0 for the rest.
+JavaScript writes half of a cut character as a lone surrogate, which is no Unicode text. One of them in one record must not
+reject a batch.
 """
 
 import hashlib

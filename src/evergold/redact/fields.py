@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from evergold.errors import BadInput, Unavailable, unknown
-from evergold.overdue import PLUGIN_SECONDS, Overdue, call_within
+from evergold.plugins import PLUGIN_SECONDS, PluginTimeout, call_within
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -238,5 +238,5 @@ class BoundedRedactor:
     def _within(self, call: Callable[[], T]) -> T:
         try:
             return call_within(PLUGIN_SECONDS, self._name, call)
-        except Overdue as problem:
+        except PluginTimeout as problem:
             raise Unavailable(f"nothing was stored, because it cannot be redacted: {problem}") from problem

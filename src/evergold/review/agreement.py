@@ -1,11 +1,7 @@
-"""Measure the agreement of reviewers: kappa over the first independent opinions, pair by pair and all together.
+"""Measure the agreement of reviewers on verdicts and questions, and the pace of each reviewer.
 
-An opinion given after a dispute was shown, or as a ruling, is no longer independent; only each reviewer's first word on
-a content counts here.
-
-Measure the agreement of reviewers on each question, by the kind of its answers.
-
-Progress of one reviewer: cases decided today, time from case to case, agreement with colleagues.
+Only each reviewer's first verdict on a content counts: one given after a dispute was shown, or as a ruling, is no longer
+independent.
 """
 
 from collections import defaultdict
@@ -15,15 +11,18 @@ from itertools import combinations, pairwise
 from statistics import median
 from typing import Any
 
-from evergold.model.questions import AnswerOn, QuestionKind, Questionnaire, ReviewQuestion
 from evergold.model.review import (
     OPINIONS,
     Agreement,
     AgreementFigure,
+    AnswerOn,
     Opinion,
     PairAgreement,
     QuestionAgreement,
+    QuestionKind,
+    Questionnaire,
     ReviewerPace,
+    ReviewQuestion,
 )
 from evergold.stats.agreement import cohen_kappa, fleiss_kappa, interval_alpha, mean_of_cases, raw_agreement
 from evergold.stats.intervals import Interval, proportion_interval

@@ -1,12 +1,8 @@
-"""From opinions to a verdict.
+"""Derive the verdict on a case from opinions, and apply edits and approvals to it.
 
-An opinion is one reviewer's latest word on the case's present content. A case is decided when as many reviewers as it
-needs say the same and nobody says otherwise; when they differ it is disputed, and one adjudicated opinion settles it.
+An opinion is one reviewer's latest verdict on the case's present content. A case is decided when as many reviewers as it
+needs give the same verdict and nobody another; when they differ it is disputed, and one adjudicated opinion settles it.
 Nothing here overwrites a colleague: a second verdict is a second opinion, not a replacement.
-
-The answer that a reviewer stands behind: by approving a case as it is, by writing it, by saying what the case is.
-
-Edits of a case: which fields a reviewer may change, what a change makes untrue, and how two revisions differ.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Questions of a dataset's own: what is asked, what was answered, what is still missing.
-
-Questions of a dataset as a file: TOML or YAML, with a list `questions`.
-"""
+"""Questions of a dataset: read them from a TOML or YAML file, store answers, and require those that are mandatory."""
 
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,8 +12,7 @@ from evergold.errors import BadInput, Incomplete, NotFound, unknown
 from evergold.formats.yaml_reading import Unreadable, read
 from evergold.model.case import Case
 from evergold.model.faults import refused_settings
-from evergold.model.questions import Questionnaire, ReviewAnswer, ReviewQuestion
-from evergold.model.review import CaseKey
+from evergold.model.review import CaseKey, Questionnaire, ReviewAnswer, ReviewQuestion
 from evergold.review.decide import check_reviewable, judged
 from evergold.store.case.cases import get_case
 from evergold.store.case.questions import answers_on, put_answers, questionnaire_of

@@ -1,11 +1,7 @@
-"""Check validated rows of dataset A and B by the rules of the validator's export.
+"""Check rows of dataset A and B by the rules of the validator's export, and store those that a browser session sends.
 
-Rows from a browser session into the store, as its reviewer left them and never over a colleague's work.
-
-A row's content is an edit on the version the session last saw; its mark "validated" is that reviewer's approval, so a
-workspace that asks for two opinions still asks for the second. What moved on meanwhile is kept as it is, and named.
-
-Evidence that travelled with a case, under the `evidence` key of its row.
+A row's content is an edit of the version the session last saw; its mark "validated" is that reviewer's approval, so a
+workspace that asks for two opinions still asks for the second. A case that others changed meanwhile is kept and named.
 """
 
 import re

@@ -17,7 +17,7 @@ class Store:
     @cached_property
     def holder(self) -> str:
         """The name under which this store holds work that others must not do at the same time."""
-        from evergold.holders import new_owner
+        from evergold.machine import new_owner
 
         return new_owner()
 

@@ -19,7 +19,7 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.errors import Conflict, EvergoldError
-from evergold.holders import is_dead, new_owner
+from evergold.machine import is_dead, new_owner
 from evergold.store.rows import insert_rows
 from evergold.store.schema import counters, utc_now
 from evergold.store.values import dumps, loads, stamp

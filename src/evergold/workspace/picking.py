@@ -2,9 +2,8 @@
 
 from evergold.conversation import conversation_of
 from evergold.errors import NotFound
-from evergold.model.case import Answer, Case, CaseKind, EntryType, Provenance, ReviewState
+from evergold.model.case import Answer, Case, CaseKind, Conversation, EntryType, Provenance, ReviewState
 from evergold.model.case_actions import Picked, Picking
-from evergold.model.conversation import Conversation
 from evergold.model.trace import Trace
 from evergold.store import Store
 from evergold.store.case.cases import get_case

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.model.case import Case, CaseKind
-from evergold.model.questions import Questionnaire, ReviewAnswer
 from evergold.model.review import (
     Agreement,
     Assignment,
@@ -17,8 +16,10 @@ from evergold.model.review import (
     CaseKey,
     Decision,
     Edit,
+    Questionnaire,
     QueuePage,
     QueueQuery,
+    ReviewAnswer,
     ReviewerProgress,
     ReviewProgress,
     ReviewVerdict,

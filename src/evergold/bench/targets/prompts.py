@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from evergold import replay
-from evergold.model.case import Case, CaseKind
-from evergold.model.conversation import plain_messages
+from evergold.model.case import Case, CaseKind, plain_messages
 
 OWN_PARAMS = frozenset({"system", "send_context", "timeout"})
 """Parameters of a run that are ours; all others go to the model's API as they are."""

@@ -25,8 +25,7 @@ from sqlalchemy.engine import RowMapping
 from evergold.conversation import conversation_of, text_of
 from evergold.conversation.message import prints
 from evergold.errors import Unavailable
-from evergold.model.case import BOOKKEEPING, Case, Context
-from evergold.model.conversation import Conversation
+from evergold.model.case import BOOKKEEPING, Case, Context, Conversation
 from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
 from evergold.store.db import SUBMIT, Database

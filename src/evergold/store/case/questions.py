@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Select, delete, insert, select, text
 
-from evergold.model.questions import AnswerOn, Questionnaire, ReviewAnswer
-from evergold.model.review import CaseKey
+from evergold.model.review import AnswerOn, CaseKey, Questionnaire, ReviewAnswer
 from evergold.store.case.cases import entry_id_of, entry_ids
 from evergold.store.schema import eval_dataset, review_answers, review_questions
 from evergold.store.values import batches, dumps, loads, now

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, func, select, text, update
 
 from evergold.errors import NotFound
 from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance
-from evergold.model.remark import EarlierTurn, Remark, RemarkKind, ShownRemark, UserMessage, asks_back, grants
+from evergold.model.checking import EarlierTurn, Remark, RemarkKind, ShownRemark, UserMessage, asks_back, grants
 from evergold.model.trace import DETECTED_KEY
 from evergold.model.values import content_hash, seconds_between
 from evergold.store.case.cases import entry_id_of, held_cases, touched_cases

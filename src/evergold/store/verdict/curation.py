@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, TextClause, bindparam, func, insert, select, text
 
 from evergold.errors import Conflict
-from evergold.holders import is_dead
+from evergold.machine import is_dead
 from evergold.model.policy import NewRules, Policy, Reason, RulesChange, Sampling, Tier
 from evergold.store.facts import count, fact_to_change, now_and_later
 from evergold.store.rows import insert_rows

@@ -1,22 +1,26 @@
-"""Health, readiness and metrics: what load balancers, supervisors and Prometheus ask."""
+"""/health, /ready and /metrics for load balancers and Prometheus; /me and /tokens; /alerts."""
 
 from importlib.metadata import version
+from typing import Annotated
 
-from fastapi import APIRouter
+from fastapi import Query
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evergold.api.access import require_for
-from evergold.api.middleware.meter import Instruments
-from evergold.api.requests import Opened
-from evergold.model.access import Role
-from evergold.overdue import hanging
+from evergold.api.access import LOCAL, require_for
+from evergold.api.middleware import Instruments
+from evergold.api.requests import Opened, Router
+from evergold.model.access import INCLUDES, AccessToken, Holder, NewToken, Role, TokenName
+from evergold.plugins import hanging_plugins
 from evergold.workspace import Workspace
+from evergold.workspace.alerts import AlertsState, AlertTest
 
-router = APIRouter(tags=["health"])
+router = Router(tags=["health"])
+tokens_router = Router(prefix="/api/v1", tags=["access"])
+alerts_router = Router(prefix="/api/v1/alerts", tags=["alerts"])
 
 
 class Health(BaseModel):
@@ -54,7 +58,7 @@ def _waiting(workspace: Workspace) -> CollectorRegistry:
     # A registry of this moment, so that gauges of a status that no longer exists do not linger.
     registry = CollectorRegistry()
     stuck = Gauge("evergold_plugins_hanging", "Plug-ins left out because a call hung.", ["plugin"], registry=registry)
-    for name in hanging():
+    for name in hanging_plugins():
         stuck.labels(name).set(1)
     backlog = workspace.operations.backlog()
     Gauge("evergold_database_up", "1 while the database answers.", registry=registry).set(backlog is not None)
@@ -68,3 +72,58 @@ def _waiting(workspace: Workspace) -> CollectorRegistry:
     for status, count in backlog.runs.items():
         runs.labels(status).set(count)
     return registry
+
+
+class WhoAmI(BaseModel):
+    """Who calls, and the roles that theirs includes."""
+
+    name: str
+    role: Role
+    may: list[Role]
+
+
+class TokenWanted(BaseModel, extra="forbid"):
+    name: TokenName
+    role: Role
+
+
+@tokens_router.get("/me")
+def who_am_i(request: Request) -> WhoAmI:
+    """The name and role behind the token of this request; without tokens everybody is the owner."""
+    holder: Holder = request.scope.get("evergold.holder", LOCAL)
+    return WhoAmI(name=holder.name, role=holder.role, may=[role for role in Role if role in INCLUDES[holder.role]])
+
+
+@tokens_router.get("/tokens")
+def list_tokens(workspace: Opened) -> list[AccessToken]:
+    """Tokens that were made, revoked ones too. Those of the settings are not among them."""
+    return workspace.access.list()
+
+
+@tokens_router.post("/tokens", status_code=201)
+def add_token(workspace: Opened, wanted: TokenWanted) -> NewToken:
+    """Make a token. It is in this answer and nowhere else."""
+    return workspace.access.add(wanted.name, wanted.role)
+
+
+@tokens_router.delete("/tokens/{token_id}")
+def revoke_token(workspace: Opened, token_id: str) -> AccessToken:
+    """Make a token invalid; it stays in the list."""
+    return workspace.access.revoke(token_id)
+
+
+@alerts_router.get("")
+def list_alerts(
+    workspace: Opened, firing: bool = False, limit: Annotated[int, Query(ge=1, le=500)] = 100
+) -> AlertsState:
+    """Alerts with their notifications, those that fire first; the rules, and where alerts are sent."""
+    return workspace.alerts.state(firing_only=firing, limit=limit)
+
+
+@alerts_router.post("/test")
+def test_alerts(workspace: Opened) -> AlertTest:
+    """Read every rule and send one test message to the webhook of the settings."""
+    return workspace.alerts.test()
+
+
+router.routes += [*tokens_router.routes, *alerts_router.routes]
