@@ -50,7 +50,7 @@ def main() -> None:
 
 def _on_a_document(claim: str, model: ClaimModel) -> float:
     """Milliseconds of CPU time for one claim at a time, the choice of evidence included; the best of three."""
-    evidence = EvidenceSearch(DOCUMENT, None)
+    evidence = EvidenceSearch(DOCUMENT)
     spent = []
     for _ in range(3):
         started = time.process_time()

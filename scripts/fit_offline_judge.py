@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from evergold.judge import support as model
-from evergold.judge.support import EMBEDDED, LEXICAL, RISING, EvidenceSearch, Floats, claim_features
-from evergold.text.embed import Embedder, embedder
+from evergold.judge.support import LEXICAL, RISING, EvidenceSearch, Floats, claim_features
 from evergold.text.words import Text
 from scripts.judge_data import Document, training_data
 
@@ -32,24 +31,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("data", type=Path)
     options = parser.parse_args()
-    fitted = {"lexical": fit(options.data, None), "embedded": fit(options.data, embedder())}
-    _write(PACKAGE / "regression.json", fitted)
+    _write(PACKAGE / "regression.json", {"lexical": fit(options.data)})
 
 
-def fit(data: Path, vectors: Embedder | None) -> dict[str, Any]:
+def fit(data: Path) -> dict[str, Any]:
     """A ridge logistic regression in which no feature may speak against its own direction."""
-    names = LEXICAL if vectors is None else LEXICAL + EMBEDDED
-    parts = {name: _rows(_both_cases(found), vectors, names) for name, found in training_data(data).items()}
+    parts = {name: _rows(_both_cases(found)) for name, found in training_data(data).items()}
     rows = np.concatenate([found for found, _ in parts.values()])
     labels = np.concatenate([found for _, found in parts.values()])
     weight = np.concatenate([SHARES[name] * _balanced(found) for name, (_, found) in parts.items()])
     means, scales = rows.mean(axis=0), rows.std(axis=0) + 1e-9
-    directions = np.array([1.0 if name in RISING else -1.0 for name in names])
+    directions = np.array([1.0 if name in RISING else -1.0 for name in LEXICAL])
     found = _directed((rows - means) / scales, labels, weight * SAMPLE_WEIGHT / weight.sum(), directions)
     return {
-        "means": named(names, means),
-        "scales": named(names, scales),
-        "weights": named(names, found[:-1]),
+        "means": named(LEXICAL, means),
+        "scales": named(LEXICAL, scales),
+        "weights": named(LEXICAL, found[:-1]),
         "bias": round(float(found[-1]), 6),
     }
 
@@ -65,13 +62,13 @@ def _both_cases(documents: Sequence[Document]) -> list[Document]:
     return [*documents, *plain]
 
 
-def _rows(documents: Sequence[Document], vectors: Embedder | None, names: Sequence[str]) -> tuple[Floats, Floats]:
+def _rows(documents: Sequence[Document]) -> tuple[Floats, Floats]:
     """One row per document: the mean over its claims."""
     rows, labels = [], []
     for document in documents:
-        evidence = EvidenceSearch(document.evidence, vectors)
+        evidence = EvidenceSearch(document.evidence)
         claims = [claim_features(Text(claim), evidence) for claim in document.claims]
-        rows.append([float(np.mean([claim[name] for claim in claims])) for name in names])
+        rows.append([float(np.mean([claim[name] for claim in claims])) for name in LEXICAL])
         labels.append(document.label)
     return np.array(rows), np.array(labels)
 

@@ -96,7 +96,7 @@ def _made(long: dict[str, dict[str, tuple[str, ...]]], table: dict[str, Any]) ->
 
 def rows_of(example: Example, model: ClaimModel) -> list[dict[str, float]]:
     """The features of an example; of a claim on a document once more without capitals."""
-    text, evidence = Text(example.claim), EvidenceSearch(example.document, None)
+    text, evidence = Text(example.claim), EvidenceSearch(example.document)
     if not text.stems or not evidence.sentences or text.stems in {one.stems for one in evidence.sentences}:
         return []
     answer = example.answer
@@ -104,7 +104,7 @@ def rows_of(example: Example, model: ClaimModel) -> list[dict[str, float]]:
         answer = tuple(read([text], evidence, model)[0].tolist())
     made = [claim_features(text, evidence)]
     if example.answer is None:
-        plain = EvidenceSearch(map(str.lower, example.document), None)
+        plain = EvidenceSearch(map(str.lower, example.document))
         made.append(claim_features(Text(example.claim.lower()), plain))
     together = [row | combined_features(row, answer, len(evidence.sentences)) for row in made]
     return [row | {"refuted": float(answer[REFUTED])} for row in together]

@@ -54,7 +54,7 @@ def windows(claim: str, document: list[str], ranks: int = 1) -> list[str]:
     found = []
     left = document
     for _ in range(ranks):
-        evidence = EvidenceSearch(left, None)
+        evidence = EvidenceSearch(left)
         if not evidence.sentences or not Text(claim).stems:
             break
         text = window(Text(claim), evidence)

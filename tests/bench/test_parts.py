@@ -31,7 +31,7 @@ from evergold.bench.overrun import MOST_OVERRUNS, Limit, Overrun, Slot, Task
 from evergold.bench.plan import _members
 from evergold.bench.replay.helpers import draft_by_rule
 from evergold.bench.replay.play import obstacles, requests_of
-from evergold.bench.replay.record import conversation_id, each_turn, loose_key, next_user_message, opening
+from evergold.bench.replay.record import conversation_id, each_turn, loose_key, next_user_message, opening_messages
 from evergold.bench.retrieval import files_band, gold_of_row, language_of
 from evergold.bench.retrieval_figures import line_symbols
 from evergold.bench.retrievers import _around, words_of
@@ -404,8 +404,8 @@ def test_each_turn_is_a_case_with_the_true_history_before_it() -> None:
 
 
 def test_where_a_replay_begins_and_what_the_user_says_next() -> None:
-    assert len(opening(CASE, Turns.LAST)) == 4 and len(opening(CASE, Turns.ALL)) == 2
-    alone = opening(a_case(messages=({"role": "system", "content": "s"},)), Turns.ALL)
+    assert len(opening_messages(CASE, Turns.LAST)) == 4 and len(opening_messages(CASE, Turns.ALL)) == 2
+    alone = opening_messages(a_case(messages=({"role": "system", "content": "s"},)), Turns.ALL)
     assert alone[-1] == {"role": "user", "content": "What is the capital of Peru?"}
     script = [*MESSAGES[2:], *TURN]
     assert next_user_message(script, [], Turns.ALL) == MESSAGES[3]

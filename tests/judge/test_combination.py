@@ -16,14 +16,14 @@ JUDGE = OfflineJudge()
 
 @pytest.mark.parametrize("claim", ["The budget rises by ten percent.", "Parks get more money next year."])
 def test_a_surer_model_never_lowers_the_probability(claim: str) -> None:
-    evidence = EvidenceSearch(["The budget for parks rises by ten percent.", "It was agreed on Monday."], None)
+    evidence = EvidenceSearch(["The budget for parks rises by ten percent.", "It was agreed on Monday."])
     row = claim_features(Text(claim), evidence)
     given = [shipped_combination().probability(row, (p, 1 - p, 0.0), 2) for p in (0.01, 0.2, 0.5, 0.8, 0.99)]
     assert given == sorted(given) and given[0] < 0.5 < given[-1]
 
 
 def test_missing_words_count_more_the_longer_the_evidence_is_and_not_at_all_in_a_few_sentences() -> None:
-    row = claim_features(Text("Parks got 12 new benches from Mary Smith."), EvidenceSearch(["The budget rises."], None))
+    row = claim_features(Text("Parks got 12 new benches from Mary Smith."), EvidenceSearch(["The budget rises."]))
     given = [shipped_combination().probability(row, (0.7, 0.3, 0.0), count) for count in (1, 3, 8, 20, 60, 600)]
     assert given[0] == given[1] > given[2] > given[3] > given[4] == given[5]
 

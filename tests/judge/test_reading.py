@@ -28,20 +28,20 @@ class PairReader:
 
 
 def test_a_passage_is_the_best_sentence_and_its_neighbours_in_order() -> None:
-    evidence = EvidenceSearch([*FILLER[:20], *STORY, *FILLER[20:]], None)
+    evidence = EvidenceSearch([*FILLER[:20], *STORY, *FILLER[20:]])
     text = passage(CLAIM, evidence)
     assert " ".join(STORY) in text
     assert len(text.split()) <= WINDOW_WORDS
 
 
 def test_a_passage_ends_where_the_evidence_ends() -> None:
-    assert passage(CLAIM, EvidenceSearch(STORY, None)) == " ".join(STORY)
+    assert passage(CLAIM, EvidenceSearch(STORY)) == " ".join(STORY)
 
 
 @pytest.mark.parametrize(("first", "second", "support"), [(0.1, 0.8, 0.8), (0.3, 0.2, 0.3)])
 def test_the_larger_support_counts_and_the_first_refutation(first: float, second: float, support: float) -> None:
     model = PairReader(first, second)
-    answer = read([CLAIM], EvidenceSearch([*FILLER, *STORY], None), model)[0]  # type: ignore[arg-type]
+    answer = read([CLAIM], EvidenceSearch([*FILLER, *STORY]), model)[0]  # type: ignore[arg-type]
     assert answer[SUPPORTED] == pytest.approx(support)
     assert answer[2] == pytest.approx(0.4 - first / 2)
     assert len(model.pairs) == 2 and model.pairs[0] != model.pairs[1]
@@ -49,10 +49,10 @@ def test_the_larger_support_counts_and_the_first_refutation(first: float, second
 
 def test_a_supported_claim_and_short_evidence_are_read_once() -> None:
     sure, short = PairReader(0.9), PairReader(0.1)
-    read([CLAIM], EvidenceSearch([*FILLER, *STORY], None), sure)  # type: ignore[arg-type]
-    read([CLAIM], EvidenceSearch(STORY, None), short)  # type: ignore[arg-type]
+    read([CLAIM], EvidenceSearch([*FILLER, *STORY]), sure)  # type: ignore[arg-type]
+    read([CLAIM], EvidenceSearch(STORY), short)  # type: ignore[arg-type]
     assert len(sure.pairs) == len(short.pairs) == 1
 
 
 def test_no_claims_are_no_readings() -> None:
-    assert len(read([], EvidenceSearch([*FILLER, *STORY], None), PairReader())) == 0  # type: ignore[arg-type]
+    assert len(read([], EvidenceSearch([*FILLER, *STORY]), PairReader())) == 0  # type: ignore[arg-type]

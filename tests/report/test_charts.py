@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.report.charts import BUDGET_CHART_WIDTH, HEIGHT, LEFT, TOP, budget_chart, histogram_chart, interval_chart
-from evergold.report.documents import as_html, as_rows, compare_rows
+from evergold.report.documents import as_rows, compare_rows
+from evergold.report.html import BUDGET_WIDTH, HEIGHT, LEFT, TOP, as_html, budget_chart, histogram_chart, interval_chart
 from evergold.report.scores import Mean
 
 NAME = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), max_size=40)
@@ -67,17 +67,17 @@ def test_an_empty_histogram_has_flat_bars() -> None:
 
 def test_the_curve_of_a_budget_begins_at_nothing_and_ends_at_its_last_limit() -> None:
     page = budget_chart({"50": bounds(0.4, 0.3, 0.5), "100": bounds(0.8, 0.7, 0.9), "area": bounds(0.6)})
-    curve = re.search(r"class='curve' points='([^']+)'", page)
+    curve = re.search(r'class="curve" points="([^"]+)"', page)
     assert curve is not None
     points = [tuple(map(float, point.split(","))) for point in curve[1].split()]
     assert points[0] == (LEFT, TOP + HEIGHT)
-    assert points[-1] == pytest.approx((LEFT + BUDGET_CHART_WIDTH, TOP + 0.2 * HEIGHT))
+    assert points[-1] == pytest.approx((LEFT + BUDGET_WIDTH, TOP + 0.2 * HEIGHT))
     assert "100 lines: 0.800 (0.700 to 0.900)" in page
 
 
 def test_a_budget_without_bounds_has_no_band() -> None:
     page = budget_chart({"50": bounds(0.4), "100": bounds(0.8)})
-    assert "class='band'" not in page and "100 lines: 0.800</title>" in page
+    assert 'class="band"' not in page and "100 lines: 0.800</title>" in page
 
 
 FIGURES: dict[str, Any] = {
@@ -128,7 +128,7 @@ def test_the_page_shows_counts_slices_and_problems_as_text() -> None:
         "a &lt;note&gt;",
         "row 3: &lt;broken&gt;",
         "<h2>By repository</h2>",
-        "<td>x</td><td class='number'>3</td><td class='number'>0.500</td>",
+        "<td>x</td><td class=number>3</td><td class=number>0.500</td>",
     ):
         assert part in page
     assert "Second minus first" not in page

@@ -2,28 +2,20 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
 from evergold.errors import BadInput
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
-from evergold.report.compare import Ranked, RunValues, board_of, by_version, compare, newest_per_model
-from evergold.report.scores import Groups, by_case, means, outside
+from evergold.report.compare import RunValues, board_of, by_version, compare, newest_per_model
+from evergold.report.scores import Groups, by_case, outside
 from evergold.stats.paired import PairedVerdict
-
-
-class Row(NamedTuple):
-    case_id: str
-    trial: int
-    metric: str
-    value: float | None
-    applies: bool = True
-    own: bool = False
+from evergold.store.run.attempts import Value
 
 
 def a_run(id: str, values: Mapping[str, Any], metric: str = "correctness", **more: Any) -> RunValues:
-    rows = [Row(case, trial, metric, v) for case, given in values.items() for trial, v in enumerate(_listed(given))]
+    rows = [Value(case, trial, metric, v) for case, given in values.items() for trial, v in enumerate(_listed(given))]
     trials = max(row.trial for row in rows) + 1
     run = Run(
         id=id,
@@ -115,13 +107,13 @@ def test_nothing_scored_in_both_is_no_pass() -> None:
 
 
 def test_a_mean_counts_zeros_leaves_nulls_out_and_says_so() -> None:
-    values = by_case([Row("a", 0, "m", 0.0), Row("b", 0, "m", 1.0), Row("c", 0, "m", None)])
-    mean = means(values, ["m"], 3, {})[0]
+    values = by_case([Value("a", 0, "m", 0.0), Value("b", 0, "m", 1.0), Value("c", 0, "m", None)])
+    mean = next(Groups().means(values, {}, ["m"], 3))
     assert (mean.value, mean.n, mean.of) == (0.5, 2, 3)
     assert str(mean) == "0.500 ±0.405 (n=2/3, 1 unscored)"
-    lopsided = means({"m": {str(i): float(i == 0) for i in range(8)}}, ["m"], 8, {})[0]
+    lopsided = next(Groups().means({"m": {str(i): float(i == 0) for i in range(8)}}, {}, ["m"], 8))
     assert (str(lopsided), lopsided.interval) == ("0.125 [0.022, 0.471] (n=8/8)", "Wilson")
-    assert str(means({}, ["m"], 3, {})[0]) == "– (n=0/3)"
+    assert str(next(Groups().means({}, {}, ["m"], 3))) == "– (n=0/3)"
 
 
 def test_a_leaderboard_never_mixes_versions_and_takes_the_newest_run() -> None:
@@ -131,7 +123,9 @@ def test_a_leaderboard_never_mixes_versions_and_takes_the_newest_run() -> None:
     elsewhere = a_run("r0", passes(10, 10), model="m1", hash="sha256:old")
     all_of_them = {values.run.id: values for values in (newest, older, better, elsewhere)}
     kept = newest_per_model(values.run for values in all_of_them.values())
-    boards = [board_of([Ranked(run, all_of_them[run.id].rows, Groups()) for run in runs]) for runs in by_version(kept)]
+    boards = [
+        board_of([RunValues(run, all_of_them[run.id].rows, Groups()) for run in runs]) for runs in by_version(kept)
+    ]
     assert [[entry.run_id for entry in board.entries] for board in boards] == [["r1", "r3"], ["r0"]]
 
 
@@ -140,7 +134,7 @@ def test_a_leaderboard_ranks_by_the_metric_that_most_cases_were_scored_by() -> N
     spec = thin.run.spec.model_copy(update={"metrics": ("token_f1", "correctness")})
     partly = RunValues(thin.run.model_copy(update={"spec": spec}), [*thin.rows, *a_run("r2", passes(1, 10)).rows])
     wholly = a_run("r1", passes(9, 10), model="wholly")
-    board = board_of([Ranked(values.run, values.rows, Groups()) for values in (partly, wholly)])
+    board = board_of([RunValues(values.run, values.rows, Groups()) for values in (partly, wholly)])
     assert board.metrics == ("correctness", "token_f1")
     assert [entry.model for entry in board.entries] == ["wholly", "partly"]
 
@@ -151,7 +145,7 @@ def test_a_leaderboard_ranks_by_questions_where_each_counts_once() -> None:
     asked = {"a": "greeting", "b": "greeting", "c": "greeting", "d": "price", "e": "opening hours"}
 
     def ranks(groups: Groups) -> tuple[bool, list[str], list[int]]:
-        board = board_of([Ranked(values.run, values.rows, groups) for values in (often, seldom)])
+        board = board_of([RunValues(values.run, values.rows, groups) for values in (often, seldom)])
         return board.weighted, [entry.model for entry in board.entries], [entry.means[0].of for entry in board.entries]
 
     assert ranks(Groups()) == (False, ["repeats", "others"], [5, 5])
@@ -159,24 +153,24 @@ def test_a_leaderboard_ranks_by_questions_where_each_counts_once() -> None:
 
 
 def test_a_case_a_metric_does_not_apply_to_is_outside_mean_and_coverage() -> None:
-    rows = [Row("a", 0, "m", 0.5), Row("b", 0, "m", None, applies=False), Row("c", 0, "m", None)]
-    mean = means(by_case(rows), ["m"], 3, {}, outside(rows))[0]
+    rows = [Value("a", 0, "m", 0.5), Value("b", 0, "m", None, applies=False), Value("c", 0, "m", None)]
+    mean = next(Groups().means(by_case(rows), outside(rows), ["m"], 3))
     assert (mean.value, mean.n, mean.of, mean.not_applicable) == (0.5, 1, 2, 1)
     assert str(mean).endswith("(n=1/2, 1 unscored, 1 not applicable)")
 
 
 def test_an_answer_compared_with_itself_is_outside_a_mean_that_has_other_cases() -> None:
-    rows = [Row("a", 0, "m", 0.5), Row("b", 0, "m", 1.0, own=True)]
-    mean = means(by_case(rows), ["m"], 2, {}, outside(rows))[0]
+    rows = [Value("a", 0, "m", 0.5), Value("b", 0, "m", 1.0, own=True)]
+    mean = next(Groups().means(by_case(rows), outside(rows), ["m"], 2))
     assert (mean.value, mean.n, mean.of, mean.self_compared) == (0.5, 1, 1, 1)
-    alone = means(by_case(rows[1:]), ["m"], 1, {}, outside(rows[1:]))[0]
+    alone = next(Groups().means(by_case(rows[1:]), outside(rows[1:]), ["m"], 1))
     assert (alone.value, alone.n, alone.of, alone.self_compared) == (1.0, 1, 1, 1)
 
 
 def test_cases_a_metric_does_not_apply_to_are_not_unpaired() -> None:
     def run(name: str) -> RunValues:
         found = a_run(name, passes(5, 10))
-        extra = [Row(f"x{number}", 0, "correctness", None, applies=False) for number in range(5)]
+        extra = [Value(f"x{number}", 0, "correctness", None, applies=False) for number in range(5)]
         total = found.run.model_copy(update={"total": found.run.total + 5})
         return RunValues(total, [*found.rows, *extra])
 

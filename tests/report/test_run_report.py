@@ -10,7 +10,8 @@ import pytest
 from evergold.errors import BadInput
 from evergold.model.case import Case, Difficulty
 from evergold.model.run import Attempt, Measurement, MetricSpec, Run, RunSpec, RunStatus, Usage
-from evergold.report.documents import to_html, to_junit, to_markdown
+from evergold.report.documents import to_junit, to_markdown
+from evergold.report.html import to_html
 from evergold.report.scores import Groups
 from evergold.report.summary import Options, RunReport, summarise
 from tests.builders import a_case, an_attempt

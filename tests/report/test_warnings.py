@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus, Usage
 from evergold.report.documents import provenance_rows, spending_rows
 from evergold.report.scores import Mean, candidate_warnings, origin_of
-from evergold.report.summary import Options, shortened, summarise, warnings_of
+from evergold.report.summary import Options, shorten, summarise, warnings_of
 from tests.builders import a_case
 
 
@@ -115,7 +115,7 @@ def test_a_mean_is_written_with_what_it_rests_on(mean: Mean, expected: str) -> N
 
 @given(st.text(max_size=60), st.integers(1, 40))
 def test_a_shortened_text_keeps_its_beginning_and_says_what_is_missing(text: str, longest: int) -> None:
-    cut = shortened(text, longest)
+    cut = shorten(text, longest)
     assert cut == text if len(text) <= longest else cut.startswith(text[:longest])
     assert len(text) <= longest or cut.endswith(f"({len(text) - longest:,} characters more)")
 

@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 from evergold.stats.intervals import (
     bootstrap,
-    clustered_interval,
     mean_bootstrap,
     proportion_interval,
-    ratio_bootstrap,
     score_interval,
     t_cdf,
     t_interval,
@@ -56,18 +54,17 @@ def test_the_t_interval_is_that_of_scipy(values: list[float]) -> None:
 
 def test_nothing_has_no_mean_and_one_value_has_no_width() -> None:
     assert t_interval([]) is None
-    assert clustered_interval([], []) is None
+    assert t_interval([], []) is None
     assert mean_bootstrap([]) is None
-    assert ratio_bootstrap([0.0, 0.0], [0.0, 0.0]) is None
     assert proportion_interval(0, 0) is None
-    for one in (t_interval([0.7]), mean_bootstrap([0.7]), clustered_interval([0.7], ["a"])):
+    for one in (t_interval([0.7]), mean_bootstrap([0.7]), t_interval([0.7], ["a"])):
         assert one is not None
         assert (one.value, one.low, one.high) == (0.7, None, None)
 
 
 def test_clusters_of_one_give_the_plain_interval() -> None:
     values = np.random.default_rng(1).random(30)
-    plain, clustered = t_interval(values), clustered_interval(values, list(range(30)))
+    plain, clustered = t_interval(values), t_interval(values, list(range(30)))
     assert plain is not None and clustered is not None
     assert clustered.low == pytest.approx(plain.low)
 
@@ -75,7 +72,7 @@ def test_clusters_of_one_give_the_plain_interval() -> None:
 def test_copies_of_a_case_add_no_certainty_when_clustered() -> None:
     values = np.random.default_rng(1).random(20)
     once = t_interval(values)
-    copied = clustered_interval(np.repeat(values, 5), [index for index in range(20) for _ in range(5)])
+    copied = t_interval(np.repeat(values, 5), [index for index in range(20) for _ in range(5)])
     assert once is not None and copied is not None
     assert copied.low == pytest.approx(once.low)
     naive = t_interval(np.repeat(values, 5))
@@ -85,13 +82,13 @@ def test_copies_of_a_case_add_no_certainty_when_clustered() -> None:
 
 
 def test_a_single_cluster_says_nothing_about_others() -> None:
-    interval = clustered_interval([0.1, 0.9], ["s", "s"])
+    interval = t_interval([0.1, 0.9], ["s", "s"])
     assert interval is not None and interval.low is None
 
 
 def test_cluster_names_must_match_the_values() -> None:
     with pytest.raises(ValueError, match="2 values but 1 cluster names"):
-        clustered_interval([0.1, 0.2], ["a"])
+        t_interval([0.1, 0.2], ["a"])
 
 
 @pytest.mark.parametrize("make", [t_interval, mean_bootstrap])
@@ -114,15 +111,7 @@ def test_a_bootstrap_gives_the_same_bounds_for_the_same_seed_and_however_it_is_s
     assert mean_bootstrap(values, seed=6) != first
 
 
-def test_a_micro_average_weighs_cases_by_their_size() -> None:
-    interval = ratio_bootstrap([1, 9], [1, 99])
-    assert interval is not None and interval.value == pytest.approx(0.1)
-
-
 def test_draws_without_a_figure_are_left_out() -> None:
-    interval = ratio_bootstrap([1.0, 0.0], [2.0, 0.0])
-    assert interval is not None
-    assert (interval.value, interval.low, interval.high) == (0.5, 0.5, 0.5)
     nothing = bootstrap(lambda rows: np.where(rows.shape[0] == 1, 1.0, np.nan) * np.ones(rows.shape[0]), 3)
     assert nothing is not None and nothing.low is None
 

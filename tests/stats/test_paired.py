@@ -95,5 +95,5 @@ def test_verdicts(found: Effect, p: float, verdict: PairedVerdict) -> None:
 def test_no_pairs_and_uneven_clusters_are_refused() -> None:
     with pytest.raises(ValueError, match="no pairs"):
         paired_effect([])
-    with pytest.raises(ValueError, match="1 clusters for 2"):
+    with pytest.raises(ValueError, match="2 values but 1 cluster names"):
         paired_effect([0.1, 0.2], ["a"])

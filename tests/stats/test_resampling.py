@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from evergold.stats.intervals import Figures, intervals_of, ratio_bootstrap
+from evergold.stats.intervals import Figures, bootstrap, intervals_of
 
 
 def test_a_ratio_agrees_with_the_general_bootstrap() -> None:
     random = np.random.default_rng(1)
     top, bottom = random.random(80), random.random(80) + 0.5
     found = intervals_of(Figures({"r": (list(top), list(bottom))}, {"twice": lambda known: known["r"] * 2}))
-    expected = ratio_bootstrap(top, bottom, seed=5)
+    expected = bootstrap(lambda rows: top[rows].sum(axis=-1) / bottom[rows].sum(axis=-1), 80, seed=5)
     one, twice = found["r"], found["twice"]
     assert one is not None and twice is not None and expected is not None
     assert one.value == pytest.approx(expected.value)

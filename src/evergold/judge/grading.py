@@ -11,11 +11,9 @@ The model reads sentences one by one; words, and words that are near in meaning,
 fit weighs both; its weights are in `long_answers.json`, made by `scripts/judge_grades/fit.py`.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
@@ -24,7 +22,7 @@ from evergold.judge.grading_rules import RULES, Grade
 from evergold.judge.polarity import opposed, turned
 from evergold.judge.quantities import plain, quantities
 from evergold.judge.small_model import REFUTED, SUPPORTED, Array, ClaimModel
-from evergold.model.values import hash_bytes
+from evergold.judge.support import read_fit
 from evergold.text.words import sentences, stem
 
 MOST_WANTED, MOST_GIVEN = 12, 6  # sentences of the expected answer and of the answer that the model is asked about
@@ -135,9 +133,8 @@ def _words(text: str) -> list[str]:
 
 @cache
 def shipped_long_grading() -> LongGrading:
-    raw = files("evergold.judge").joinpath("long_answers.json").read_bytes()
-    data = json.loads(raw)
-    return LongGrading(data["weights"], data["bias"], hash_bytes(raw))
+    data, digest = read_fit("long_answers.json")
+    return LongGrading(data["weights"], data["bias"], digest)
 
 
 # Weights of entailment there and back, of shared words, and of both directions agreeing.

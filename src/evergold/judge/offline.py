@@ -30,7 +30,6 @@ from evergold.judge.support import (
 from evergold.model.judging import Answer, Question
 from evergold.model.values import hash_bytes
 from evergold.settings import Settings
-from evergold.text.embed import Embedder, embedder
 from evergold.text.markers import without_markers
 from evergold.text.words import Text, sentences
 
@@ -67,12 +66,11 @@ class Support:
 
 
 class OfflineJudge:
-    """`lexical` leaves the small model and word vectors out even where they are installed."""
+    """`lexical` leaves the small model out."""
 
     def __init__(self, lexical: bool = False) -> None:
         self.lexical = lexical
         self.problem: str | None = None
-        self._weights = shipped_weights()
         self._tasks: dict[str, Callable[[Data], Data]] = {
             "correctness": self._correctness,
             "claims": self._claims,
@@ -82,11 +80,6 @@ class OfflineJudge:
             "context_verdicts": self._context_verdicts,
             "argument_verdicts": self._argument_verdicts,
         }
-
-    @cached_property
-    def embedder(self) -> Embedder | None:
-        """Word vectors, loaded when first asked for: their package takes longer to import than the rest of a command."""
-        return None if self.lexical else embedder()
 
     @cached_property
     def model(self) -> ClaimModel | None:
@@ -106,9 +99,8 @@ class OfflineJudge:
             fitted = f"{' '.join(digests)} {shipped_thresholds()}"
             weights = f"{self.model.digest[7:15]}+{hash_bytes(fitted.encode())[7:11]}"
             return f"offline/{VERSION} (claim model {weights})"
-        basis = "lexical" if self.embedder is None else self.embedder.name
         note = f"; no claim model: {self.problem}" if self.problem else ""
-        return f"offline/{VERSION} ({basis}, weights {self._weights.digest[7:15]}{note})"
+        return f"offline/{VERSION} (lexical, weights {shipped_weights()[1][7:15]}{note})"
 
     async def ask(self, question: Question) -> Answer:
         work = self._tasks.get(question.task)
@@ -118,18 +110,12 @@ class OfflineJudge:
         data = work(question.inputs)
         return Answer(data=data, details=details | ({"judge_problem": self.problem} if self.problem else {}))
 
-    def support(self, claim: str, evidence: EvidenceSearch) -> tuple[float, dict[str, float]]:
-        """The probability that the evidence supports a claim, and the features of its words."""
-        support = self.supports([claim], evidence)[0]
-        return support.supported, support.row
-
     def supports(self, claims: Sequence[str], evidence: EvidenceSearch) -> list[Support]:
         """The verdicts of many claims on one body of evidence; the model answers them in batches."""
         texts = [Text(claim[:LONGEST_CLAIM]) for claim in claims]
         empty = [not text.stems or not evidence.sentences for text in texts]
         rows = [{} if none else claim_features(text, evidence) for text, none in zip(texts, empty, strict=True)]
-        # The weights differ with and without word vectors: a missing feature is not a zero.
-        words = self._weights.lexical if evidence.embedder is None else self._weights.embedded
+        words, _ = shipped_weights()
         by_words = [Support(_shared(row) * words.probability(row) if row else 0.0, _guessed(row), row) for row in rows]
         if self.model is None:
             return by_words
@@ -151,26 +137,16 @@ class OfflineJudge:
         return support
 
     def evidence(self, passages: list[str]) -> EvidenceSearch:
-        # The model reads meaning itself; word vectors serve the judge without it.
-        return EvidenceSearch.of_passages(passages, self.embedder if self.model is None else None)
-
-    def correctness(self, question: str, expected: str, output: str) -> float:
-        """How right an answer is, from 0 to 1."""
-        graded = self._correctness({"input": question, "expected": expected, "output": output})
-        return float(graded["score"]) / 10
+        return EvidenceSearch(sentence for passage in passages for sentence in sentences(passage))
 
     def _correctness(self, inputs: Data) -> Data:
         asked, expected, output = str(inputs.get("input", "")), inputs["expected"], inputs["output"]
         graded = None if self.lexical else grade(asked, expected, output, self.model)
         if graded is not None:
             return {"reason": f"offline: {graded.reason}", "score": 10 * graded.value}
-        alike = compare_answers(expected, output, self.embedder)
-        parts = [f"shared words {alike.shared_words:.2f}"]
-        if alike.near_words is not None:
-            parts.append(f"near words {alike.near_words:.2f}")
-        if alike.numbers is not None:
-            parts.append(f"numbers {alike.numbers:.2f}")
-        return {"reason": f"offline: {', '.join(parts)}", "score": 10 * alike.value}
+        alike = compare_answers(expected, output)
+        numbers = "" if alike.numbers is None else f", numbers {alike.numbers:.2f}"
+        return {"reason": f"offline: shared words {alike.shared_words:.2f}{numbers}", "score": 10 * alike.value}
 
     def _claims(self, inputs: Data) -> Data:
         result = sentences(without_markers(inputs["output"]))
@@ -222,7 +198,7 @@ class OfflineJudge:
             if graded is not None:
                 same, value = graded.value >= shipped_thresholds()["same"], graded.value
             else:
-                alike = compare_answers(expected, actual, self.embedder)
+                alike = compare_answers(expected, actual)
                 same, value = alike.value >= ALIKE_FROM and alike.numbers in (None, 1.0), alike.value
             verdict = "same" if same else "different"
             verdicts.append({"id": pair["id"], "verdict": verdict, "reason": f"offline: likeness {value:.2f}"})

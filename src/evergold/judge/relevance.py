@@ -5,22 +5,19 @@ number, a time, a person, a reason or a yes is answered by a statement that has 
 weights and thresholds are in `relevance.json`, made by `scripts/judge_relevance/fit.py`.
 """
 
-import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
 import numpy as np
 
 from evergold.judge.answer_words import ALL_STOPWORDS, SPANISHWORDS
 from evergold.judge.polarity import refuses, yes_or_no
 from evergold.judge.quantities import dates, plain, quantities, times
-from evergold.judge.small_model import CLAIM_MODEL_UNKNOWN, Array, ClaimModel
-from evergold.judge.support import SupportModel
-from evergold.model.values import hash_bytes
+from evergold.judge.small_model import UNKNOWN, Array, ClaimModel
+from evergold.judge.support import SupportModel, read_fit
 from evergold.text.words import Text, stem
 
 LONGEST = 2_000
@@ -100,7 +97,7 @@ def relevance_features(pairs: Sequence[tuple[str, str]], model: ClaimModel | Non
         return rows
     there = [(question[:LONGEST], statement[:LONGEST]) for question, statement in pairs]
     answers = model.probabilities([*there, *((statement, question) for question, statement in there)])
-    unknown = answers[:, CLAIM_MODEL_UNKNOWN].reshape(2, -1).mean(axis=0)
+    unknown = answers[:, UNKNOWN].reshape(2, -1).mean(axis=0)
     return [
         row | _nearness(_meaning(_subject(pair[0])), _meaning(pair[1]), model) | {"bearing": _log_odds(1 - share)}
         for row, pair, share in zip(rows, there, unknown.tolist(), strict=True)
@@ -165,10 +162,9 @@ class RelevanceWeights:
 
 @cache
 def shipped_relevance() -> RelevanceWeights:
-    raw = files("evergold.judge").joinpath("relevance.json").read_bytes()
-    data = json.loads(raw)
+    data, digest = read_fit("relevance.json")
     models = {name: SupportModel(**data[name]) for name in ("vectors", "words")}
-    return RelevanceWeights(models, data["thresholds"], hash_bytes(raw))
+    return RelevanceWeights(models, data["thresholds"], digest)
 
 
 def _fits(question: str, statement: str) -> bool:

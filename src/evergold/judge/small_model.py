@@ -1,6 +1,4 @@
-"""Split text into the word pieces of the small model: the uncased WordPiece rules of BERT, in plain Python.
-
-The small model: evidence and a claim → how likely the claim is supported, unknown, refuted. numpy alone.
+"""The small model: evidence and a claim → how likely the claim is supported, unknown, refuted. numpy alone.
 
 A transformer of MiniLM's depth with inner layers cut in half, distilled from larger teachers; its weights are int8 rows
 with a scale each (`claim_model.npz`). After the second layer only the half of the evidence is kept that the claim attends
@@ -10,28 +8,28 @@ to most; the answer is read from the first token, so the last layer is computed 
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from io import BytesIO
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evergold.model.values import hash_bytes
 
-UNKNOWN, FIRST, BETWEEN = "[UNK]", "[CLS]", "[SEP]"
 LONGEST_WORD = 100
 
 
 class WordPieces:
-    """A vocabulary and the rules that cut text into its pieces."""
+    """A vocabulary and the rules that cut text into its pieces: the uncased WordPiece rules of BERT, in plain Python."""
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
-        self._unknown = vocabulary[UNKNOWN]
-        self.first, self.between = vocabulary[FIRST], vocabulary[BETWEEN]
-        self._known: dict[str, list[int]] = {}
+        self._unknown, self.first, self.between = (vocabulary[name] for name in ("[UNK]", "[CLS]", "[SEP]"))
+        # A bound on memory: texts of strangers may hold any number of different words.
+        self._pieces = lru_cache(100_000)(self._cut)
 
     def ids(self, text: str, limit: int) -> list[int]:
         """The ids of a text's pieces, at most `limit` of them; text that cannot matter any more is not looked at."""
@@ -42,14 +40,6 @@ class WordPieces:
             if len(ids) >= limit:
                 break
         return ids[:limit]
-
-    def _pieces(self, word: str) -> list[int]:
-        if word not in self._known:
-            # A bound on memory: texts of strangers may hold any number of different words.
-            if len(self._known) > 100_000:
-                self._known.clear()
-            self._known[word] = self._cut(word)
-        return self._known[word]
 
     def _cut(self, word: str) -> list[int]:
         if len(word) > LONGEST_WORD:
@@ -96,7 +86,7 @@ HEADS = 12
 # Tokens in one batch: enough for a fast matrix product, small enough for the processor's cache.
 BATCH_TOKENS = 1024
 PRUNED_AFTER, KEPT = 2, 0.5
-SUPPORTED, CLAIM_MODEL_UNKNOWN, REFUTED = 0, 1, 2
+SUPPORTED, UNKNOWN, REFUTED = 0, 1, 2
 # sqrt(2 / pi), of the tanh form of GELU that the model was trained with.
 GELU = np.float32(0.7978845608)
 UNSEEN, HIGHEST = np.float32(-1e4), np.float32(80)
@@ -120,13 +110,8 @@ class ClaimModel:
             self._weights = {name: _plain(stored, name) for name in stored if name not in NOT_PLAIN}
             self._layers = sum(name.endswith(".up.weight") for name in self._weights)
             self._join_attention()
-        except (ValueError, KeyError, OSError, EOFError, NotImplementedError) as error:
+        except (ValueError, KeyError, OSError, EOFError, NotImplementedError, BadZipFile) as error:
             raise ModelDamaged(f"the weights cannot be read: {type(error).__name__}") from error
-        # zipfile is not imported for its exception alone; a cut-off file raises it from inside numpy.
-        except Exception as error:
-            if type(error).__name__ != "BadZipFile":
-                raise
-            raise ModelDamaged("the weights are cut off or not a weight file") from error
         words = vocabulary.decode().splitlines()
         self._pieces = WordPieces({word: number for number, word in enumerate(words)})
         self.digest = hash_bytes(raw)

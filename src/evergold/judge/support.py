@@ -1,29 +1,18 @@
-"""Evidence: sentences indexed once, asked about many claims.
+"""The support of claims by evidence: features of words, the answer of the small model, one calibrated probability.
 
-A claim against evidence → a row of numbers, each of which a person can check.
-
-Text that is copied and text that is rephrased fail in different ways. For copied text what counts is how much of it
-stands together in the evidence: long n-grams, long runs, words in one order in one sentence. For rephrased text what
-counts is what is missing: words, numbers, names, pairs of words that never meet. So the second kind is weighed by the
-share of trigrams that are not copied. A name or a number from nowhere counts in full in either. The last four need word
-vectors and are left out of the lexical model.
-
-Each feature has a direction known beforehand; the fit may not turn it around (`RISING`).
-
-The calibrated regression: features → the probability that a claim is supported.
-
-The weights are data (`regression.json`), made by `scripts/fit_offline_judge.py`. There are two sets: with word vectors,
-and lexical for an installation without them.
-
-The small model's answer and the features of the words → one calibrated probability that a claim is supported.
+The features are a row of numbers, each of which a person can check. Text that is copied and text that is rephrased fail
+in different ways. For copied text what counts is how much of it stands together in the evidence: long n-grams, long
+runs, words in one order in one sentence. For rephrased text what counts is what is missing: words, numbers, names,
+pairs of words that never meet. So the second kind is weighed by the share of trigrams that are not copied. A name or a
+number from nowhere counts in full in either. Each feature has a direction known beforehand; the fit may not turn it
+around (`RISING`). Its weights are data (`regression.json`), made by `scripts/fit_offline_judge.py`.
 
 The model sees refutation and paraphrase; the words see what long evidence lacks. One regression weighs the two; its weights
 and the thresholds of verdicts are in `combination.json`, made by `scripts/judge_model/combine.py`.
 
-Ask the small model about claims on a body of evidence: by the window chosen for each claim, and by a second one.
-
-The first window is put together of the sentences with most of a claim's words. Where it does not support the claim, the
-consecutive sentences around the best one are read as well: what a passage says together is lost in single sentences of it.
+The small model reads a window of the evidence for each claim, and perhaps a second one. The first window is put
+together of the sentences with most of a claim's words. Where it does not support the claim, the consecutive sentences
+around the best one are read as well: what a passage says together is lost in single sentences of it.
 """
 
 import json
@@ -32,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,8 +29,7 @@ from rapidfuzz.distance import LCSseq
 
 from evergold.judge.small_model import SUPPORTED, Array, ClaimModel
 from evergold.model.values import hash_bytes
-from evergold.text.embed import Embedder, Vectors
-from evergold.text.words import STOPWORDS, Text, ngrams, sentences, stem
+from evergold.text.words import Text, ngrams
 
 Floats = NDArray[np.float64]
 
@@ -48,8 +37,7 @@ Floats = NDArray[np.float64]
 class EvidenceSearch:
     """What the contexts say, with what is needed to find the sentences that bear on a claim."""
 
-    def __init__(self, texts: Iterable[str], embedder: Embedder | None) -> None:
-        self.embedder = embedder
+    def __init__(self, texts: Iterable[str]) -> None:
         self.sentences = [text for text in map(Text, texts) if text.tokens]
         self.size = sum(len(text.raw.split()) for text in self.sentences)
         self.stems = [frozenset(text.stems) for text in self.sentences]
@@ -60,17 +48,6 @@ class EvidenceSearch:
                 self.where.setdefault(word, []).append(index)
         self.grams = {n: {gram for text in self.sentences for gram in ngrams(text.stems, n)} for n in (2, 3, 4)}
         self.numbers: frozenset[float] = frozenset().union(*(text.numbers for text in self.sentences))
-        words = list(dict.fromkeys(word for text in self.sentences for word in text.words))
-        self.words = [word for word in words if word not in STOPWORDS] or words
-        self.vectors: Vectors | None = None
-        self.word_vectors: Vectors | None = None
-        if embedder is not None and self.words:
-            self.vectors = embedder.vectors([text.raw for text in self.sentences])
-            self.word_vectors = embedder.word_vectors(self.words)
-
-    @classmethod
-    def of_passages(cls, passages: Sequence[str], embedder: Embedder | None) -> "EvidenceSearch":
-        return cls([sentence for passage in passages for sentence in sentences(passage)], embedder)
 
     def weight(self, word: str) -> float:
         """A word in few sentences tells more than one in all of them."""
@@ -90,11 +67,8 @@ class Match:
         self.coverage: Floats = self.presence @ self.weights / self.weights.sum()
         bigrams = frozenset(ngrams(claim.stems, 2))
         shared = np.array([len(bigrams & theirs) for theirs in evidence.bigrams]) / max(1, len(bigrams))
-        self.cosine: Floats = np.zeros(len(evidence.sentences))
-        if evidence.vectors is not None and evidence.embedder is not None:
-            self.cosine = evidence.vectors @ evidence.embedder.vectors([claim.raw])[0]
-        # Coverage weighs rare words, the mean all words alike; pairs of words and meaning add what single words miss.
-        self.bearing: Floats = self.coverage + 0.5 * self.presence.mean(axis=1) + 0.5 * shared + self.cosine
+        # Coverage weighs rare words, the mean all words alike; pairs of words add what single words miss.
+        self.bearing: Floats = self.coverage + 0.5 * self.presence.mean(axis=1) + 0.5 * shared
         self.order = np.argsort(-self.bearing, kind="stable")
 
 
@@ -165,10 +139,10 @@ def _excerpt(sentence: Text, claim: Text) -> str:
     return " ".join(words[best : best + LONG_SENTENCE])
 
 
-RISING = ("copied_trigrams", "copied_fourgrams", "copied_runs", "in_order", "best_sentence", "unigrams", "best_cosine")
+RISING = ("copied_trigrams", "copied_fourgrams", "copied_runs", "in_order", "best_sentence", "unigrams")
 """More of these speaks for a claim; more of any other feature speaks against it."""
 LEXICAL = (
-    *RISING[:-1],
+    *RISING,
     "missing_words",
     "missing_numbers",
     "far_numbers",
@@ -179,11 +153,9 @@ LEXICAL = (
     "new_names",
     "new_numbers",
 )
-EMBEDDED = ("strangest_word", "far_words", "unlike_words", "best_cosine")
 NEAR = 3
 # Shares below these are chance in any two texts on one subject.
 FEW_TRIGRAMS, FEW_FOURGRAMS = 0.3, 0.2
-ALIKE = 0.7
 
 
 def claim_features(claim: Text, evidence: EvidenceSearch) -> dict[str, float]:
@@ -192,7 +164,7 @@ def claim_features(claim: Text, evidence: EvidenceSearch) -> dict[str, float]:
     near = [int(index) for index in match.order[:NEAR]]
     near_stems: frozenset[str] = frozenset().union(*(evidence.stems[i] for i in near))
     trigrams = _precision(claim, evidence, 3)
-    missing = _missing(claim, evidence, match, near, near_stems) | _embedded(claim, evidence, near_stems)
+    missing = _missing(claim, evidence, match, near, near_stems)
     rephrased = 1 - trigrams
     return {
         "copied_trigrams": max(0.0, trigrams - FEW_TRIGRAMS),
@@ -201,7 +173,6 @@ def claim_features(claim: Text, evidence: EvidenceSearch) -> dict[str, float]:
         "in_order": max(LCSseq.similarity(claim.stems, evidence.sentences[i].stems) for i in near) / len(claim.stems),
         "best_sentence": float(match.coverage.max()),
         "unigrams": sum(word in evidence.where for word in claim.stems) / len(claim.stems),
-        "best_cosine": float(match.cosine.max()),
         "new_names": float(bool(claim.names - evidence.where.keys())),
         "new_numbers": math.log1p(len(claim.numbers - evidence.numbers)),
     } | {name: rephrased * value for name, value in missing.items()}
@@ -263,19 +234,6 @@ def _unpaired(claim: Text, match: Match) -> float:
     return sum(not (column[a] * column[b]).any() for a, b in pairs) / len(pairs)
 
 
-def _embedded(claim: Text, evidence: EvidenceSearch, near_stems: frozenset[str]) -> dict[str, float]:
-    """How far each word of the claim is from any word of the evidence: a synonym is not a missing word."""
-    if evidence.embedder is None or evidence.word_vectors is None:
-        return {}
-    words = list(dict.fromkeys(word for word in claim.words if word not in STOPWORDS)) or list(claim.words)
-    similar = evidence.embedder.word_vectors(words) @ evidence.word_vectors.T
-    is_near = np.array([stem(word) in near_stems for word in evidence.words])
-    near = float(similar[:, is_near].max(axis=1).mean()) if is_near.any() else 0.0
-    nearest = similar.max(axis=1)
-    unlike = float(np.maximum(0.0, ALIKE - nearest).sum())
-    return {"strangest_word": 1 - float(nearest.min()), "far_words": 1 - near, "unlike_words": unlike}
-
-
 @dataclass(frozen=True)
 class SupportModel:
     """A logistic regression on standardised features. Half is the verdict's border."""
@@ -296,20 +254,17 @@ class SupportModel:
         return 1 / (1 + math.exp(-self.log_odds(row)))
 
 
-@dataclass(frozen=True)
-class Weights:
-    """The shipped file: both models, and the hash that goes into the judge's identity."""
-
-    lexical: SupportModel
-    embedded: SupportModel
-    digest: str
+def read_fit(name: str) -> tuple[Any, str]:
+    """The content of a shipped file of weights, and its hash, which goes into the judge's identity."""
+    raw = files("evergold.judge").joinpath(name).read_bytes()
+    return json.loads(raw), hash_bytes(raw)
 
 
 @cache
-def shipped_weights() -> Weights:
-    raw = files("evergold.judge").joinpath("regression.json").read_bytes()
-    data = json.loads(raw)
-    return Weights(SupportModel(**data["lexical"]), SupportModel(**data["embedded"]), hash_bytes(raw))
+def shipped_weights() -> tuple[SupportModel, str]:
+    """The model of the words alone, and the hash of its file."""
+    data, digest = read_fit("regression.json")
+    return SupportModel(**data["lexical"]), digest
 
 
 # Log-odds beyond this are as sure as the data can show; a larger one would drown the other feature.
@@ -337,14 +292,10 @@ def combined_features(row: Mapping[str, float], answer: Sequence[float], sentenc
     most words of what it supports, one sentence may support a claim in other words: so they count more the more sentences
     the evidence has.
     """
-    missing = min(0.0, shipped_weights().lexical.log_odds(row))
-    return {"words": _trusted(sentences) * missing, "model": _log_odds(answer[0])}
-
-
-def _trusted(sentences: int) -> float:
-    """How much words count in evidence of so many sentences: from 0 to 1, evenly in their logarithm."""
-    share = math.log(max(1, sentences) / FEW_SENTENCES) / math.log(MANY_SENTENCES / FEW_SENTENCES)
-    return max(0.0, min(1.0, share))
+    missing = min(0.0, shipped_weights()[0].log_odds(row))
+    # From 0 to 1, evenly in the logarithm of the sentences.
+    trust = math.log(max(1, sentences) / FEW_SENTENCES) / math.log(MANY_SENTENCES / FEW_SENTENCES)
+    return {"words": max(0.0, min(1.0, trust)) * missing, "model": _log_odds(answer[0])}
 
 
 def _log_odds(share: float) -> float:
@@ -354,15 +305,14 @@ def _log_odds(share: float) -> float:
 
 @cache
 def shipped_combination() -> Combination:
-    raw = files("evergold.judge").joinpath("combination.json").read_bytes()
-    data = json.loads(raw)
-    return Combination(SupportModel(**data["regression"]), data["thresholds"], hash_bytes(raw))
+    data, digest = read_fit("combination.json")
+    return Combination(SupportModel(**data["regression"]), data["thresholds"], digest)
 
 
 @cache
 def shipped_thresholds() -> dict[str, float]:
     """From where a context is useful and tool arguments are the same; `scripts/judge_thresholds.py` calibrates them."""
-    thresholds: dict[str, float] = json.loads(files("evergold.judge").joinpath("thresholds.json").read_bytes())
+    thresholds: dict[str, float] = read_fit("thresholds.json")[0]
     return thresholds
 
 

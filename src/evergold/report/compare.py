@@ -7,7 +7,7 @@ A board ranks models on one version of one dataset. Versions are never mixed: ot
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from statistics import fmean
 
@@ -16,8 +16,9 @@ from pydantic import BaseModel
 from evergold.errors import BadInput
 from evergold.model.notebook import html_of_rows
 from evergold.model.run import Run, Usage
-from evergold.report.scores import Groups, Mean, Outside, ValueRow, by_case, outside, run_means
+from evergold.report.scores import Groups, Mean, Outside, by_case, outside, run_means
 from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect
+from evergold.store.run.attempts import Value
 
 # The mark at which a case counts as passed for the lists of gained and lost cases; the test uses the values themselves.
 PASS_MARK = 0.5
@@ -78,10 +79,11 @@ class Comparison(BaseModel, frozen=True):
 
 @dataclass(frozen=True)
 class RunValues:
-    """A run and its measurements."""
+    """A run, its measurements, and for a board which of its cases belong together."""
 
     run: Run
-    rows: Sequence[ValueRow]
+    rows: Sequence[Value]
+    groups: Groups = field(default_factory=Groups)
 
 
 def compare(first: RunValues, second: RunValues, groups: Groups | None = None, *, margin: float = 0.02) -> Comparison:
@@ -94,10 +96,11 @@ def compare(first: RunValues, second: RunValues, groups: Groups | None = None, *
             f"nothing to compare: {first.run.id} has {', '.join(first.run.spec.metrics)}, "
             f"{second.run.id} has {', '.join(second.run.spec.metrics)}; re-score one of them"
         )
-    total = max(_cases(first.run), _cases(second.run))
+    # Attempts are planned for every case and trial, so a cancelled run still gives the number of its cases.
+    total = max(run.total // run.spec.trials for run in (first.run, second.run))
     if grouped.questions is not None:
         total = len(set(grouped.questions.values()))
-    apart = [grouped.weighed(by_case(values.rows), outside(values.rows))[1] for values in (first, second)]
+    apart = [grouped.weigh(by_case(values.rows), outside(values.rows))[1] for values in (first, second)]
     effects = [_effect(before.get(name, {}), after.get(name, {}), grouped) for name in names]
     measured = [(name, result) for name, result in zip(names, effects, strict=True) if result is not None]
     # Each metric is one more chance of a false alarm; Holm keeps the chance of any at 5 %.
@@ -107,7 +110,7 @@ def compare(first: RunValues, second: RunValues, groups: Groups | None = None, *
         f"{n}: no case was scored in both runs" for n, result in zip(names, effects, strict=True) if not result
     ]
     compared = tuple(
-        _described(name, result, p, total - _not_applicable(name, apart), margin)
+        _describe(name, result, p, total - _not_applicable(name, apart), margin)
         for (name, result), p in zip(measured, adjusted, strict=True)
     )
     ids = {"first": first.run.id, "second": second.run.id, "weighted": grouped.questions is not None}
@@ -127,7 +130,7 @@ def _effect(before: Mapping[str, float], after: Mapping[str, float], groups: Gro
     both = before.keys() & after.keys()
     if not both:
         return None
-    before, after = (groups.reduced({case: values[case] for case in both}) for values in (before, after))
+    before, after = (groups.reduce({case: values[case] for case in both}) for values in (before, after))
     shared = sorted(before)
     differences = [after[case] - before[case] for case in shared]
     # A case outside every cluster is a cluster of its own; the prefix keeps it apart from a cluster of the same name.
@@ -141,7 +144,7 @@ def _effect(before: Mapping[str, float], after: Mapping[str, float], groups: Gro
     return _Paired({c: before[c] for c in shared}, {c: after[c] for c in shared}, effect, p, test)
 
 
-def _described(name: str, paired: _Paired, adjusted_p: float, total: int, margin: float) -> MetricComparison:
+def _describe(name: str, paired: _Paired, adjusted_p: float, total: int, margin: float) -> MetricComparison:
     effect = paired.effect
     passed = {case: (paired.before[case] >= PASS_MARK, paired.after[case] >= PASS_MARK) for case in paired.before}
     return MetricComparison(
@@ -167,16 +170,11 @@ def _not_applicable(name: str, apart: Sequence[Mapping[str, Outside]]) -> int:
     return len(set().union(*(result[name].not_applicable for result in apart if name in result)))
 
 
-# Attempts are planned for every case and trial, so a cancelled run still gives the number of its cases.
-def _cases(run: Run) -> int:
-    return run.total // run.spec.trials
-
-
 def _warnings(first: Run, second: Run) -> list[str]:
     results = []
     one, other = (run.provenance.get("dataset", {}) for run in (first, second))
     if one.get("content_hash") != other.get("content_hash"):
-        results.append(f"the datasets differ: {_spelled(one)} and {_spelled(other)}; only shared cases are compared")
+        results.append(f"the datasets differ: {_name_of(one)} and {_name_of(other)}; only shared cases are compared")
     specs = {spec.name: spec for spec in second.metrics}
     for spec in first.metrics:
         twin = specs.get(spec.name)
@@ -194,7 +192,7 @@ def _warnings(first: Run, second: Run) -> list[str]:
     return results
 
 
-def _spelled(dataset: Mapping[str, str]) -> str:
+def _name_of(dataset: Mapping[str, str]) -> str:
     return f"{dataset.get('name')} {dataset.get('version')}"
 
 
@@ -225,15 +223,6 @@ class Board(BaseModel, frozen=True):
     weighted: bool = False
 
 
-@dataclass(frozen=True)
-class Ranked:
-    """What a board is made of: a completed run, its values, and which of its cases belong together."""
-
-    run: Run
-    rows: Sequence[ValueRow]
-    groups: Groups
-
-
 def newest_per_model(runs: Iterable[Run]) -> list[Run]:
     """Of runs given newest first, the first of each model on each dataset version."""
     kept: dict[tuple[str, str], Run] = {}
@@ -256,7 +245,7 @@ def _version_of(run: Run) -> tuple[str, str, str]:
     return run.spec.dataset, dataset.get("version", ""), dataset.get("content_hash", "")
 
 
-def board_of(group: Sequence[Ranked]) -> Board:
+def board_of(group: Sequence[RunValues]) -> Board:
     """Rank runs of one dataset version."""
     dataset, version, content_hash = _version_of(group[0].run)
     seen = dict.fromkeys(name for item in group for name in item.run.spec.metrics)
@@ -273,7 +262,7 @@ def board_of(group: Sequence[Ranked]) -> Board:
     )
 
 
-def _entry(item: Ranked, metrics: Sequence[str]) -> Entry:
+def _entry(item: RunValues, metrics: Sequence[str]) -> Entry:
     run = item.run
     return Entry(
         model=run.spec.model,

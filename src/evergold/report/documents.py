@@ -1,25 +1,19 @@
-"""The block that makes a report worth keeping: enough to know whether another number means the same.
-
-The report as Markdown: for a pull request, an issue, a CI summary.
-
-The report as one HTML file: styles and charts inside, no script, no request to anywhere.
-
-The report as JUnit XML: every CI knows how to show it. One test per case, trial and metric.
-
-A retrieval score as rows of a table and as one HTML page that needs nothing else: no script, no font, no network.
+"""The report of a run as tables, as Markdown (for a pull request, an issue, a CI summary) and as JUnit XML, and the figures
+of a retrieval score as rows. `html.py` makes pages of both.
 """
 
 import re
-from collections.abc import Iterable, Sequence
-from html import escape
-from importlib.resources import files
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 from xml.etree import ElementTree
 
 from evergold.model.run import Attempt, Measurement, Run
-from evergold.report.charts import budget_chart, histogram_chart, interval_chart
-from evergold.report.summary import PASSING, Failure, RunReport, beginning, shortened
+from evergold.report.summary import PASSING, Failure, RunReport, shorten
 from evergold.text.words import xml_text
+
+Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
+"""A heading, the columns and the rows."""
 
 
 def provenance_rows(report: RunReport) -> list[tuple[str, str]]:
@@ -54,15 +48,22 @@ def spending_rows(report: RunReport) -> list[tuple[str, ...]]:
         # No price and no tokens means that no call was made; "unknown" would suggest a bill that nobody can read.
         if spent.usage.cost is None and not spent.usage.input_tokens:
             cost = "–"
-        times = (_milliseconds(spent.median_ms), _milliseconds(spent.p95_ms))
+        times = ("–" if value is None else f"{value:,.0f} ms" for value in (spent.median_ms, spent.p95_ms))
         rows.append(
             (side, f"{spent.calls:,}", f"{spent.usage.input_tokens:,}", f"{spent.usage.output_tokens:,}", cost, *times)
         )
     return rows
 
 
-def _milliseconds(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.0f} ms"
+def tables_of(report: RunReport) -> Iterator[Table]:
+    """The tables that follow the failures: slices, cost and time, provenance."""
+    for by, group in groupby(report.slices, key=lambda part: part.by):
+        parts = list(group)
+        columns = (by, "cases", *(mean.metric for mean in parts[0].means))
+        yield f"By {by}", columns, [(part.name, part.cases, *part.means) for part in parts]
+    sides = ("side", "calls", "tokens in", "tokens out", "cost", "median", "p95")
+    yield "Cost and time", sides, spending_rows(report)
+    yield "Provenance", ("what", "value"), provenance_rows(report)
 
 
 LONGEST_TEXT = 600
@@ -76,16 +77,11 @@ def to_markdown(report: RunReport) -> str:
     parts += [f"> ⚠ {_cell(warning)}" for warning in report.warnings] + ([""] if report.warnings else [])
     parts += _table(
         ("metric", "mean, 95 % interval", "unscored", "errors", "not applicable", "why"),
-        (
-            (m.spec.name, str(m.mean), m.unscored, m.errors, m.not_applicable, "; ".join(m.reasons))
-            for m in report.metrics
-        ),
+        [(m.spec.name, m.mean, m.unscored, m.errors, m.not_applicable, "; ".join(m.reasons)) for m in report.metrics],
     )
     parts += _failures(report)
-    parts += _slices(report)
-    parts += ["## Cost and time", ""]
-    parts += _table(("side", "calls", "tokens in", "tokens out", "cost", "median", "p95"), spending_rows(report))
-    parts += ["## Provenance", "", *_table(("what", "value"), provenance_rows(report))]
+    for heading, columns, rows in tables_of(report):
+        parts += [f"## {_cell(heading)}", "", *_table(columns, rows)]
     return "\n".join(parts) + "\n"
 
 
@@ -98,7 +94,7 @@ def _failures(report: RunReport) -> list[str]:
         lines += [f"### {_cell(failure.case_id)}, trial {failure.trial}: {_headline(failure)}", ""]
         for name, text in (("input", failure.input), ("expected", failure.expected), ("output", failure.output)):
             if text:
-                lines += [f"**{name}**", "", *_quoted(text), ""]
+                lines += [f"**{name}**", "", *_quoted_lines(text), ""]
     return lines
 
 
@@ -109,131 +105,27 @@ def _headline(failure: Failure) -> str:
     return f"{_cell(failure.metric)} {value}" + (f": {_cell(failure.reason)}" if failure.reason else "")
 
 
-def _slices(report: RunReport) -> list[str]:
-    lines = []
-    for by in dict.fromkeys(part.by for part in report.slices):
-        parts = [part for part in report.slices if part.by == by]
-        names = [mean.metric for mean in parts[0].means]
-        rows = ((part.name, part.cases, *map(str, part.means)) for part in parts)
-        lines += [f"## By {_cell(by)}", "", *_table((by, "cases", *names), rows)]
-    return lines
-
-
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:
     lines = [f"| {' | '.join(map(_cell, columns))} |", f"|{'---|' * len(columns)}"]
     lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
     return [*lines, ""]
 
 
-def _quoted(text: str) -> list[str]:
-    lines = shortened(text, LONGEST_TEXT).splitlines()
-    return [f"> {_BLOCK_MARKS.sub(_behind_space, _escaped(line))}" for line in lines]
-
-
-def _behind_space(match: re.Match[str]) -> str:
-    return f"{match[1]}\\{match[2]}"
+def _quoted_lines(text: str) -> list[str]:
+    lines = shorten(text, LONGEST_TEXT).splitlines()
+    return ["> " + _BLOCK_MARKS.sub(r"\1\\\2", _escape(line)) for line in lines]
 
 
 def _cell(value: object) -> str:
     """One line that cannot break a table, open a tag or start markup."""
-    return _escaped(" ".join(str(value).split())).replace("|", "\\|")
+    return _escape(" ".join(str(value).split())).replace("|", "\\|")
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """A text that is no tag, code, link or picture; a picture of another host would be loaded by every reader."""
     # A backslash of the text would take the one before a mark away. `>` is left: alone it opens no tag.
     marked = _MARKS.sub(lambda match: "\\" + match[0], text)
     return marked.replace("&", "&amp;").replace("<", "&lt;")
-
-
-def to_html(report: RunReport) -> str:
-    run = report.run
-    title = f"{escape(run.spec.model)} on {escape(run.spec.dataset)}"
-    style = files("evergold.report").joinpath("report.css").read_text(encoding="utf-8")
-    # The report shows text that models wrote. The policy lets
-    # no script and no request run even if escaping missed some.
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    head = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>{title} · Evergold</title><style>{style}</style></head>"
-    )
-    body = [
-        f"<header><p class=brand>Evergold report</p><h1>{title}</h1>",
-        f"<p class=sub>{report.cases} cases, {run.spec.trials} trial{'s' if run.spec.trials != 1 else ''} each · "
-        f"{escape(run.id)} · {escape(str(run.status))}</p></header><main>",
-        *(f"<p class=warning>{escape(warning)}</p>" for warning in report.warnings),
-        "<section><h2>Metrics</h2>",
-        interval_chart([summary.mean for summary in report.metrics]),
-        _metrics(report),
-        "</section>",
-        _html_failures(report),
-        _html_slices(report),
-        "<section><h2>Cost and time</h2>",
-        _html_table(("side", "calls", "tokens in", "tokens out", "cost", "median", "p95"), spending_rows(report)),
-        "</section><section><h2>Provenance</h2>",
-        _html_table(("what", "value"), provenance_rows(report)),
-        "</section></main>",
-    ]
-    return f"{head}<body>{''.join(body)}</body></html>\n"
-
-
-def _metrics(report: RunReport) -> str:
-    rows = []
-    for summary in report.metrics:
-        reasons = "".join(f"<li>{count} × {escape(reason)}</li>" for reason, count in summary.reasons.items())
-        why = f"<ul>{reasons}</ul>" if reasons else ""
-        cells = (
-            f"<td>{escape(summary.spec.name)}</td><td class=number>{escape(str(summary.mean))}</td>"
-            f"<td>{histogram_chart(summary.histogram, summary.spec.name)}</td>"
-            f"<td class=number>{summary.unscored}</td><td class=number>{summary.errors}</td>"
-            f"<td class=number>{summary.not_applicable}</td><td>{why}</td>"
-        )
-        rows.append(f"<tr>{cells}</tr>")
-    names = ("metric", "mean, 95 % interval", "values", "unscored", "errors", "not applicable", "why")
-    head = "".join(f"<th>{name}</th>" for name in names)
-    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
-
-
-def _html_failures(report: RunReport) -> str:
-    if not report.failures:
-        return "<section><h2>Failures</h2><p>No attempt failed or scored below the mark.</p></section>"
-    shown = f", the {len(report.failures)} worst shown" if len(report.failures) < report.failing else ""
-    blocks = "".join(map(_failure, report.failures))
-    return f"<section><h2>Failures <small>{report.failing}{shown}</small></h2>{blocks}</section>"
-
-
-def _failure(failure: Failure) -> str:
-    value = "failed" if failure.value is None else f"{escape(failure.metric or '')} {failure.value:.2f}"
-    trial = f" #{failure.trial}" if failure.trial else ""
-    texts = "".join(
-        f"<h4>{name}</h4><pre>{escape(text)}</pre>"
-        for name, text in (("input", failure.input), ("expected", failure.expected), ("output", failure.output))
-        if text
-    )
-    asked = escape(beginning(failure.input))
-    summary = (
-        f"<b>{asked or escape(failure.case_id)}</b> <span class=score>{value}</span> {escape(failure.reason or '')}"
-    )
-    named = f" <small>{escape(failure.case_id)}{trial}</small>"
-    return f"<details><summary>{summary}{named}</summary>{texts}</details>"
-
-
-def _html_slices(report: RunReport) -> str:
-    sections = []
-    for by in dict.fromkeys(part.by for part in report.slices):
-        parts = [part for part in report.slices if part.by == by]
-        columns = (by, "cases", *(mean.metric for mean in parts[0].means))
-        rows = [(part.name, part.cases, *map(str, part.means)) for part in parts]
-        sections.append(f"<section><h2>By {escape(by)}</h2>{_html_table(columns, rows)}</section>")
-    return "".join(sections)
-
-
-def _html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    lines = "".join(f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
-    return f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
 
 
 def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) -> str:
@@ -257,7 +149,7 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
                 tally[{"failure": "failures", "error": "errors", "skipped": "skipped"}[kind]] += 1
                 failure = ElementTree.SubElement(test, kind, message=xml_text(message))
                 if kind == "failure":
-                    failure.text = xml_text(shortened(attempt.output))
+                    failure.text = xml_text(shorten(attempt.output))
     for name, number in tally.items():
         suite.set(name, str(number))
     root = ElementTree.Element("testsuites")
@@ -280,25 +172,11 @@ def _outcome(attempt: Attempt, made: Measurement | None, passing: float) -> tupl
 Json = dict[str, Any]
 Rows = list[tuple[str, str, str, str]]
 
-_LEVELS = ("line", "file")
-
-_STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-body { color: #1c2024; background: #fff; }
-table { border-collapse: collapse; margin: 1rem 0; } td, th { padding: .25rem .9rem .25rem 0; text-align: left; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; } tr + tr td { border-top: 1px solid #e4e7ea; }
-svg text { font-size: 12px; fill: currentColor; } .note { color: #5a6470; } .axis { stroke: #9aa4ae; stroke-width: .5; }
-.band { fill: #1f6feb; opacity: .18; } .dot { fill: #1f6feb; } .curve { fill: none; stroke: #1f6feb; stroke-width: 2; }
-@media (prefers-color-scheme: dark) {
-  body { color: #e6e8ea; background: #15181b; } tr + tr td { border-color: #2c3238; } .note { color: #9aa4ae; }
-}
-"""
-
 
 def as_rows(figures: Json) -> Rows:
     """(level, figure, value, interval) of everything that has a value."""
     rows: Rows = []
-    for level in _LEVELS:
+    for level in ("line", "file"):
         held = figures.get(level) or {}
         for average in ("macro", "micro"):
             rows += [_row(level, f"{average} {name}", bounds) for name, bounds in (held.get(average) or {}).items()]
@@ -317,60 +195,17 @@ def as_rows(figures: Json) -> Rows:
 
 def compare_rows(figures: Json) -> Rows:
     return [
-        (name, _number(bounds["value"], signed=True), _interval(bounds), str(bounds["n"]))
+        (name, write_number(bounds["value"], signed=True), _write_interval(bounds), str(bounds["n"]))
         for name, bounds in figures["compare"].items()
         if bounds["value"] is not None
     ]
 
 
-def as_html(figures: Json, golden: str, predictions: str) -> str:
-    counts = ", ".join(
-        f"{figures[name]} {name.replace('_', ' ')}" for name in ("abstained", "missing", "not_applicable", "extra")
-    )
-    parts = [
-        f"<h1>Retrieval: {escape(predictions)}</h1>",
-        f"<p>{figures['n']} cases of {escape(golden)} scored; {counts}, {len(figures['duplicates'])} duplicate.</p>",
-        f"<p class='note'>{escape(figures['note'])}</p>",
-        budget_chart(figures["budget"]) if figures.get("budget") else "",
-        _retrieval_table(("level", "figure", "value", "95 % interval"), as_rows(figures)),
-        *(_slice(name, slices) for name, slices in figures["slices"].items() if len(slices) > 1),
-    ]
-    if "compare" in figures:
-        parts += [
-            "<h2>Second minus first</h2>",
-            _retrieval_table(("figure", "difference", "95 % interval", "n"), compare_rows(figures)),
-        ]
-    if figures["problems"]:
-        parts += ["<h2>Problems</h2><ul>", *(f"<li>{escape(problem)}</li>" for problem in figures["problems"]), "</ul>"]
-    return (
-        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
-        f"<title>Retrieval: {escape(predictions)}</title><style>{_STYLE}</style><body>{''.join(parts)}</body></html>\n"
-    )
-
-
-def _slice(name: str, slices: Json) -> str:
-    rows = [(key, *(_number(value) for value in row.values())) for key, row in slices.items()]
-    return f"<h2>By {escape(name.replace('_', ' '))}</h2>" + _retrieval_table(
-        (name.replace("_", " "), "n", "line recall", "line precision", "file recall"), rows
-    )
-
-
-def _retrieval_table(columns: tuple[str, ...], rows: Any) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "".join("<tr>" + "".join(_retrieval_cell(cell) for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{head}</tr>{body}</table>"
-
-
-def _retrieval_cell(text: str) -> str:
-    numeric = text[:1].isdigit() or text[:1] in "+-−"
-    return f"<td class='number'>{escape(text)}</td>" if numeric else f"<td>{escape(text)}</td>"
-
-
 def _row(level: str, figure: str, bounds: Json) -> tuple[str, str, str, str]:
-    return level, figure, _number(bounds["value"]), _interval(bounds)
+    return level, figure, write_number(bounds["value"]), _write_interval(bounds)
 
 
-def _number(value: Any, signed: bool = False) -> str:
+def write_number(value: Any, signed: bool = False) -> str:
     if value is None:
         return ""
     if isinstance(value, int):
@@ -378,5 +213,5 @@ def _number(value: Any, signed: bool = False) -> str:
     return f"{value:+.3f}" if signed else f"{value:.3f}"
 
 
-def _interval(bounds: Json) -> str:
+def _write_interval(bounds: Json) -> str:
     return "" if bounds["low"] is None else f"{bounds['low']:.3f} to {bounds['high']:.3f}"

@@ -1,36 +1,22 @@
 """Scores per case: the trials of a case reduced to one value, and a metric's mean with its interval and coverage.
 
-Means in which each question counts once, however many cases ask it.
-
-Count the origins of the references behind a mean: a person, the source, or nobody yet.
+A mean may also be one in which each question counts once, however many cases ask it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Protocol
 
 from pydantic import BaseModel
 
 from evergold.model.case import Case, Origin
 from evergold.model.run import Run
-from evergold.stats.intervals import Interval, score_interval
+from evergold.stats.intervals import Reducer, score_interval
+from evergold.store.run.attempts import Value
 
 # The tolerance for "the same width on both sides": both halves come from floating-point sums.
 EVEN = 1e-9
-
-
-class ValueRow(Protocol):
-    @property
-    def case_id(self) -> str: ...
-    @property
-    def metric(self) -> str: ...
-    @property
-    def value(self) -> float | None: ...
-    @property
-    def applies(self) -> bool: ...
-    @property
-    def own(self) -> bool: ...
 
 
 class Mean(BaseModel, frozen=True):
@@ -66,8 +52,8 @@ class Mean(BaseModel, frozen=True):
         return f" [{self.low:.3f}, {self.high:.3f}]"
 
 
-def by_case(rows: Iterable[ValueRow]) -> dict[str, dict[str, float]]:
-    """Metric → case → mean over its scored trials; cases without any are left out (and counted by their absence).
+def by_case(rows: Iterable[Value], reduce: Reducer = fmean) -> dict[str, dict[str, float]]:
+    """Metric → case → its scored trials reduced to one value; cases without any are left out (and counted by their absence).
 
     An answer that is its own reference says nothing about a model: it is left out where the metric has other cases.
     """
@@ -76,9 +62,15 @@ def by_case(rows: Iterable[ValueRow]) -> dict[str, dict[str, float]]:
     for row in rows:
         if row.value is not None:
             (own if row.own else trials).setdefault(row.metric, {}).setdefault(row.case_id, []).append(row.value)
+    results: dict[str, dict[str, float]] = {}
     # Cases with a reference of another origin replace those that are their own reference, metric by metric.
-    kept = {**own, **trials}
-    return {metric: {case: fmean(values) for case, values in cases.items()} for metric, cases in kept.items()}
+    for metric, cases in {**own, **trials}.items():
+        scores = results.setdefault(metric, {})
+        for case, values in cases.items():
+            # A case with too few scored trials for the reducer has no value.
+            with suppress(ValueError):
+                scores[case] = reduce(values)
+    return results
 
 
 @dataclass
@@ -92,7 +84,7 @@ class Outside:
         return Outside(self.not_applicable & cases, self.own & cases)
 
 
-def outside(rows: Iterable[ValueRow]) -> dict[str, Outside]:
+def outside(rows: Iterable[Value]) -> dict[str, Outside]:
     """Metric → the cases it does not apply to, and those whose answer is their own reference."""
     results: dict[str, Outside] = {}
     for row in rows:
@@ -101,34 +93,6 @@ def outside(rows: Iterable[ValueRow]) -> dict[str, Outside]:
         elif row.own:
             results.setdefault(row.metric, Outside()).own.add(row.case_id)
     return results
-
-
-def means(
-    scores: Mapping[str, Mapping[str, float]],
-    metrics: Sequence[str],
-    cases: int,
-    clusters: Mapping[str, str],
-    left_out: Mapping[str, Outside] | None = None,
-) -> list[Mean]:
-    """Each metric's mean over cases with its 95 % interval; cases that share a cluster are not taken as independent."""
-    results = []
-    for metric in metrics:
-        values = scores.get(metric, {})
-        numbers = list(values.values())
-        names = [clusters.get(case, f"case {case}") for case in values]
-        apart = (left_out or {}).get(metric, Outside())
-        # Self-compared cases are outside the denominator only where `by_case` left them outside the mean.
-        results.append(_mean(metric, score_interval(numbers, names), cases, apart, apart.own.isdisjoint(values)))
-    return results
-
-
-def _mean(metric: str, over: Interval | None, cases: int, apart: Outside, own_left_out: bool) -> Mean:
-    of = cases - len(apart.not_applicable) - (len(apart.own) if own_left_out else 0)
-    counts = {"of": of, "not_applicable": len(apart.not_applicable), "self_compared": len(apart.own)}
-    if over is None:
-        return Mean(metric=metric, value=None, low=None, high=None, n=0, **counts)
-    method = over.method if over.low is not None else None
-    return Mean(metric=metric, value=over.value, low=over.low, high=over.high, n=over.n, interval=method, **counts)
 
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -144,28 +108,45 @@ class Groups:
     clusters: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, str] | None = None
 
-    def counted(self, cases: set[str]) -> int:
+    def count(self, cases: set[str]) -> int:
         """How many values a mean over these cases can rest on: their questions, or the cases themselves."""
-        return len(cases) if self.questions is None else len(_named(cases, self.questions))
+        return len(cases) if self.questions is None else len(_names_of(cases, self.questions))
 
-    def reduced(self, values: Mapping[str, float]) -> Mapping[str, float]:
+    def reduce(self, values: Mapping[str, float]) -> Mapping[str, float]:
         """The value of each question, or of each case where every case counts by itself."""
-        return values if self.questions is None else _asked(values, self.questions)
+        return values if self.questions is None else _by_question(values, self.questions)
 
-    def weighed(
-        self, scores: Scores, outside: Mapping[str, Outside]
-    ) -> tuple[Mapping[str, Mapping[str, float]], Mapping[str, Outside]]:
+    def weigh(self, scores: Scores, outside: Mapping[str, Outside]) -> tuple[Scores, Mapping[str, Outside]]:
         """Scores and what they leave out, by question where each counts once, else as they are."""
         return (scores, outside) if self.questions is None else by_question(scores, outside, self.questions)
 
+    def means(
+        self, scores: Scores, outside: Mapping[str, Outside], metrics: Sequence[str], count: int
+    ) -> Iterator[Mean]:
+        """Each metric's mean over `count` cases or questions with its 95 % interval."""
+        weighed, left_out = self.weigh(scores, outside)
+        for metric in metrics:
+            values, apart = weighed.get(metric, {}), left_out.get(metric, Outside())
+            over = score_interval([*values.values()], [self.clusters.get(case, f"case {case}") for case in values])
+            # Self-compared cases are outside the denominator only where `by_case` left them outside the mean.
+            own_left_out = len(apart.own) if apart.own.isdisjoint(values) else 0
+            yield Mean(
+                metric=metric,
+                value=over and over.value,
+                low=over and over.low,
+                high=over and over.high,
+                n=over.n if over else 0,
+                of=count - len(apart.not_applicable) - own_left_out,
+                interval=over.method if over and over.low is not None else None,
+                not_applicable=len(apart.not_applicable),
+                self_compared=len(apart.own),
+            )
 
-def run_means(run: Run, rows: Sequence[ValueRow], metrics: Sequence[str], groups: Groups) -> list[Mean]:
+
+def run_means(run: Run, rows: Sequence[Value], metrics: Sequence[str], groups: Groups) -> list[Mean]:
     """The mean of each metric over the cases of a run, or over their questions where each counts once."""
-    scores, left_out = groups.weighed(by_case(rows), outside(rows))
-    count = run.total // run.spec.trials
-    if groups.questions is not None:
-        count = len(set(groups.questions.values()))
-    return means(scores, metrics, count, groups.clusters, left_out)
+    count = run.total // run.spec.trials if groups.questions is None else len(set(groups.questions.values()))
+    return list(groups.means(by_case(rows), outside(rows), metrics, count))
 
 
 def by_question(
@@ -175,27 +156,27 @@ def by_question(
 
     `question_of`: case → the name of its question; a case that is not there is a question of its own.
     """
-    asked = {metric: _asked(values, question_of) for metric, values in scores.items()}
+    asked = {metric: _by_question(values, question_of) for metric, values in scores.items()}
     left_out: dict[str, Outside] = {}
     for metric, cut in outside.items():
         scored = asked.get(metric, {}).keys()
-        own = _named(cut.own, question_of)
+        own = _names_of(cut.own, question_of)
         # As for single cases: self-compared answers count in the mean only where the metric has no other.
         if cut.own.isdisjoint(scores.get(metric, {})):
             # A question that has a scored case is inside the mean, whatever its other cases are.
             own -= scored
-        left_out[metric] = Outside(_named(cut.not_applicable, question_of) - scored - own, own)
+        left_out[metric] = Outside(_names_of(cut.not_applicable, question_of) - scored - own, own)
     return asked, left_out
 
 
-def _asked(values: Mapping[str, float], question_of: Mapping[str, str]) -> dict[str, float]:
+def _by_question(values: Mapping[str, float], question_of: Mapping[str, str]) -> dict[str, float]:
     by_name: dict[str, list[float]] = {}
     for case, value in values.items():
         by_name.setdefault(question_of.get(case, case), []).append(value)
     return {question: fmean(some) for question, some in by_name.items()}
 
 
-def _named(cases: set[str], question_of: Mapping[str, str]) -> set[str]:
+def _names_of(cases: set[str], question_of: Mapping[str, str]) -> set[str]:
     return {question_of.get(case, case) for case in cases}
 
 

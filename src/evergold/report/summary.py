@@ -3,13 +3,11 @@
 One pass over the attempts; only what the report shows is kept, so that ten thousand attempts take a second and not a
 gigabyte. A figure is never given without the number of cases it rests on, and what could not be scored is counted by
 its reason.
-
-Warnings that a reader of a run's numbers needs.
 """
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count
 
 from pydantic import BaseModel
@@ -17,9 +15,10 @@ from pydantic import BaseModel
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.run import Attempt, MeasurementState, MetricSpec, Run, RunStatus, Usage
-from evergold.report.scores import Groups, Mean, Outside, candidate_warnings, means, origin_of
+from evergold.report.scores import Groups, Mean, Outside, Scores, by_case, candidate_warnings, origin_of, outside
 from evergold.stats.intervals import reducer as reducer_named
 from evergold.stats.paired import FEWEST_GROUPS
+from evergold.store.run.attempts import Value
 
 THIN_COVERAGE = 0.9
 CALIBRATED = "calibrated"
@@ -42,10 +41,10 @@ def warnings_of(run: Run, results: Sequence[Mean], attempts: int, calibrations: 
         # Unscored answers are seldom a random sample: long or refused ones fail to be judged more often.
         if mean.n < THIN_COVERAGE * mean.of:
             yield f"{mean.metric} rests on {mean.n} of {mean.of} cases; the rest may be the harder ones"
-    yield from uncalibrated(run, calibrations)
+    yield from warn_uncalibrated(run, calibrations)
 
 
-def uncalibrated(run: Run, calibrations: Mapping[str, str]) -> Iterator[str]:
+def warn_uncalibrated(run: Run, calibrations: Mapping[str, str]) -> Iterator[str]:
     """Name the metrics whose judge nobody measured against people; those of one judge in one state share a warning."""
     doubts: dict[tuple[str, str], list[str]] = {}
     for spec in run.metrics:
@@ -62,7 +61,6 @@ MOST_TAGS = 20
 PASSING = 0.5
 LONGEST_BEGINNING = 100
 LONGEST_TEXT = 4000
-_Apart = tuple[Groups, Mapping[str, Outside]]  # cases that belong together, and those that a metric leaves out
 
 
 class MetricSummary(BaseModel, frozen=True):
@@ -136,13 +134,11 @@ class Options(BaseModel, frozen=True):
     weighted: bool | None = None
 
 
-class _Gathered:
+class _Tally:
     """What one pass over the attempts leaves behind."""
 
     def __init__(self, most_failures: int, passing: float) -> None:
-        self.values: dict[str, dict[str, list[float]]] = {}
-        self.own: dict[str, dict[str, list[float]]] = {}
-        self.outside: dict[str, Outside] = {}
+        self.rows: list[Value] = []
         self.unscored: dict[str, Counter[str]] = {}
         self.errors: Counter[str] = Counter()
         self.bins: dict[str, list[int]] = {}
@@ -168,17 +164,14 @@ class _Gathered:
             if "judge_ms" in made.details:
                 # Judging time is counted for unscored and not applicable results as well: the judge was asked.
                 self.judge_latencies.append(made.details["judge_ms"])
-            if made.state is MeasurementState.NOT_APPLICABLE:
-                self.outside.setdefault(name, Outside()).not_applicable.add(attempt.case_id)
+            applies, own = made.state is not MeasurementState.NOT_APPLICABLE, bool(made.details.get("self"))
+            self.rows.append(Value(attempt.case_id, attempt.trial, name, made.value, applies, own))
+            if not applies:
                 continue
             if made.value is None:
                 self.unscored.setdefault(name, Counter())[made.reason or "no reason given"] += 1
                 self.errors[name] += made.state is MeasurementState.ERROR
                 continue
-            if own := bool(made.details.get("self")):
-                self.outside.setdefault(name, Outside()).own.add(attempt.case_id)
-            values = self.own if own else self.values
-            values.setdefault(name, {}).setdefault(attempt.case_id, []).append(made.value)
             bins = self.bins.setdefault(name, [0] * BINS)
             # A value of 1.0 belongs to the last bin, and a metric of a plug-in may leave the scale.
             bins[min(BINS - 1, max(0, int(made.value * BINS)))] += 1
@@ -198,9 +191,9 @@ class _Gathered:
             metric=metric,
             value=value,
             reason=why,
-            input=shortened(case.input) if case else "",
+            input=shorten(case.input) if case else "",
             expected=_reference_of(case),
-            output=shortened(attempt.output),
+            output=shorten(attempt.output),
         )
         # The heap keeps the worst: a failed call above any value, then low values; of equals, the earlier attempt.
         entry = (1.0 if value is None else -value, -next(self._order), failure)
@@ -210,12 +203,12 @@ class _Gathered:
             heapq.heappushpop(self.worst, entry)
 
 
-def shortened(text: str, longest: int = LONGEST_TEXT) -> str:
+def shorten(text: str, longest: int = LONGEST_TEXT) -> str:
     """A text one can read in a report; how much was left out is said."""
     return text if len(text) <= longest else f"{text[:longest]}… ({len(text) - longest:,} characters more)"
 
 
-def beginning(question: str, longest: int = LONGEST_BEGINNING) -> str:
+def shorten_question(question: str, longest: int = LONGEST_BEGINNING) -> str:
     """The first words of a question on one line, by which people know it."""
     line = " ".join(question.split())
     return line if len(line) <= longest else f"{line[:longest].rstrip()}…"
@@ -233,59 +226,43 @@ def summarise(
     """The report of a run. `calibrations` says per metric what is known of its judge (see `warnings`)."""
     chosen = options or Options()
     known = {case.id: case for case in cases}
-    gathered = _Gathered(chosen.failures, chosen.passing)
+    tally = _Tally(chosen.failures, chosen.passing)
     for attempt in attempts:
-        gathered.add(known.get(attempt.case_id), attempt)
-    reduce = _reducing(chosen.reducer)
-    # Cases with a reference of another origin replace those that are their own reference, as `scores.by_case` does.
-    scores = {name: _reduced(trials, reduce) for name, trials in {**gathered.own, **gathered.values}.items()}
+        tally.add(known.get(attempt.case_id), attempt)
+    try:
+        scores = by_case(tally.rows, reducer_named(chosen.reducer))
+    except ValueError as problem:
+        raise BadInput(str(problem)) from problem
+    left_out = outside(tally.rows)
     grouped = groups or Groups()
     origins = {case.id: origin_of(case) for case in known.values()}
     # A run that has not begun has no specs yet, only the names of the metrics it was asked for.
     names = [spec.name for spec in run.metrics] or list(run.spec.metrics)
-    whole = {mean.metric: mean for mean in _means(scores, names, set(known), (grouped, gathered.outside))}
-    summaries = tuple(_summary(spec, whole[spec.name], gathered) for spec in run.metrics)
+    whole = {mean.metric: mean for mean in grouped.means(scores, left_out, names, grouped.count(set(known)))}
+    summaries = tuple(_summary(spec, whole[spec.name], tally) for spec in run.metrics)
     report = RunReport(
         run=run,
         reducer=chosen.reducer,
         cases=len(known),
-        questions=None if grouped.questions is None else grouped.counted(set(known)),
+        questions=None if grouped.questions is None else grouped.count(set(known)),
         metrics=summaries,
-        slices=tuple(_slices(_parts(known, origins), scores, names, (grouped, gathered.outside))),
-        failures=tuple(failure for _, _, failure in sorted(gathered.worst, key=lambda entry: entry[:2], reverse=True)),
-        failing=gathered.failing,
-        target=_spending(run.usage, gathered.attempts, gathered.latencies),
-        judge=_spending(run.judge_usage, len(gathered.judge_latencies), gathered.judge_latencies),
+        slices=tuple(_slices(_parts(known, origins), scores, left_out, names, grouped)),
+        failures=tuple(failure for _, _, failure in sorted(tally.worst, key=lambda entry: entry[:2], reverse=True)),
+        failing=tally.failing,
+        target=_spend(run.usage, tally.attempts, tally.latencies),
+        judge=_spend(run.judge_usage, len(tally.judge_latencies), tally.judge_latencies),
         warnings=(),
     )
-    result = warnings_of(run, [summary.mean for summary in summaries], gathered.attempts, calibrations or {})
+    result = warnings_of(run, [summary.mean for summary in summaries], tally.attempts, calibrations or {})
     if report.questions is not None:
         result = chain([f"each question counts once: {report.questions} questions, {len(known)} cases"], result)
     result = chain(result, candidate_warnings(origins, {name: scores.get(name, {}) for name in names}))
     return report.model_copy(update={"warnings": tuple(result)})
 
 
-def _reducing(name: str) -> Callable[[Sequence[float]], float]:
-    try:
-        return reducer_named(name)
-    except ValueError as problem:
-        raise BadInput(str(problem)) from problem
-
-
-def _reduced(trials: Mapping[str, list[float]], reduce: Callable[[Sequence[float]], float]) -> dict[str, float]:
-    """Per case; a case with too few scored trials for the reducer has no value, and coverage shows it."""
-    results = {}
-    for case, values in trials.items():
-        try:
-            results[case] = reduce(values)
-        except ValueError:
-            continue
-    return results
-
-
-def _summary(spec: MetricSpec, mean: Mean, gathered: _Gathered) -> MetricSummary:
-    reasons = gathered.unscored.get(spec.name, Counter())
-    errors = gathered.errors[spec.name]
+def _summary(spec: MetricSpec, mean: Mean, tally: _Tally) -> MetricSummary:
+    reasons = tally.unscored.get(spec.name, Counter())
+    errors = tally.errors[spec.name]
     return MetricSummary(
         spec=spec,
         mean=mean,
@@ -293,7 +270,7 @@ def _summary(spec: MetricSpec, mean: Mean, gathered: _Gathered) -> MetricSummary
         errors=errors,
         not_applicable=mean.not_applicable,
         reasons=dict(reasons.most_common(5)),
-        histogram=tuple(gathered.bins.get(spec.name, [0] * BINS)),
+        histogram=tuple(tally.bins.get(spec.name, [0] * BINS)),
     )
 
 
@@ -312,9 +289,10 @@ def _parts(cases: Mapping[str, Case], origins: Mapping[str, str]) -> dict[str, d
 
 def _slices(
     groups: Mapping[str, Mapping[str, Sequence[str]]],
-    scores: Mapping[str, Mapping[str, float]],
+    scores: Scores,
+    left_out: Mapping[str, Outside],
     names: Sequence[str],
-    apart: _Apart,
+    grouped: Groups,
 ) -> Iterable[Slice]:
     """Parts of the run, where there is more than one part."""
     for by, parts in groups.items():
@@ -324,25 +302,17 @@ def _slices(
         for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
             inside = set(ids)
             part = {metric: {id: values[id] for id in ids if id in values} for metric, values in scores.items()}
-            left_out = {metric: cut.within(inside) for metric, cut in apart[1].items()}
-            result = _means(part, names, inside, (apart[0], left_out))
+            apart = {metric: cut.within(inside) for metric, cut in left_out.items()}
+            result = grouped.means(part, apart, names, grouped.count(inside))
             yield Slice(by=by, name=name, cases=len(ids), means=tuple(result))
-
-
-def _means(
-    scores: Mapping[str, Mapping[str, float]], names: Sequence[str], cases: set[str], apart: _Apart
-) -> list[Mean]:
-    groups, outside = apart
-    weighed, left_out = groups.weighed(scores, outside)
-    return means(weighed, names, groups.counted(cases), groups.clusters, left_out)
 
 
 def _reference_of(case: Case | None) -> str | None:
     reference = case.reference() if case else None
-    return shortened(reference.text) if reference and reference.text else None
+    return shorten(reference.text) if reference and reference.text else None
 
 
-def _spending(usage: Usage, calls: int, latencies: list[float]) -> Spending:
+def _spend(usage: Usage, calls: int, latencies: list[float]) -> Spending:
     ordered = sorted(latencies)
     # The upper median and the nearest-rank percentile: both are latencies that occurred.
     middle, high = (ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]) if ordered else (None, None)

@@ -24,8 +24,8 @@ from evergold.model.review import (
     ReviewerPace,
     ReviewQuestion,
 )
-from evergold.stats.agreement import cohen_kappa, fleiss_kappa, interval_alpha, mean_of_cases, raw_agreement
-from evergold.stats.intervals import Interval, proportion_interval
+from evergold.stats.agreement import cohen_kappa, fleiss_kappa, interval_alpha, raw_agreement
+from evergold.stats.intervals import Interval, mean_bootstrap, proportion_interval
 
 Shared = dict[tuple[str, str, str], dict[str, str]]
 
@@ -121,7 +121,7 @@ def _measured(
     if question.kind is QuestionKind.SPAN:
         # Every pair of a case, then the mean: a case with five reviewers counts once.
         overlaps = [_mean([overlap(one, other) for one, other in combinations(case, 2)]) for case in shared]
-        return NONE, mean_of_cases(overlaps), None, "" if not shared else "passages have no table of chance"
+        return NONE, mean_bootstrap(overlaps), None, "" if not shared else "passages have no table of chance"
     labels = [[_label(value) for value in case] for case in shared]
     if question.kind is QuestionKind.SCALE:
         return ALPHA, raw_agreement(labels), interval_alpha(shared), ""

@@ -7,11 +7,12 @@ are undefined, not 0 or 1, when every verdict is the same: then accident explain
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap, normal_quantile
+from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap, mean_bootstrap
 
 
 def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95) -> Interval | None:
@@ -27,7 +28,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95)
     value = (observed - expected) / (1 - expected)
     if len(pairs) == 1:
         return Interval(value, None, None, 1)
-    half = normal_quantile((1 + level) / 2) * _cohen_error(table, value, len(pairs))
+    half = NormalDist().inv_cdf((1 + level) / 2) * _cohen_error(table, value, len(pairs))
     return Interval(value, max(-1.0, value - half), min(1.0, value + half), len(pairs))
 
 
@@ -49,8 +50,7 @@ def raw_agreement(verdicts: Sequence[Sequence[Hashable]]) -> Interval | None:
     shared = [case for case in verdicts if len(case) > 1]
     if not shared:
         return None
-    per_case = _pairwise(_counts(shared))
-    return bootstrap(lambda rows: per_case[rows].mean(axis=-1), len(shared))
+    return mean_bootstrap(_pairwise(_counts(shared)))
 
 
 def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
@@ -78,12 +78,6 @@ def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
     if np.isnan(alpha(np.arange(len(shared))[None, :])[0]):
         return None
     return bootstrap(alpha, len(shared))
-
-
-def mean_of_cases(values: Sequence[float]) -> Interval | None:
-    """The mean of one figure per case, with a bootstrap interval over cases; None for no case."""
-    figures = np.asarray(values, dtype=np.float64)
-    return bootstrap(lambda rows: figures[rows].mean(axis=-1), len(values)) if len(values) else None
 
 
 def _confusion(pairs: Sequence[tuple[Hashable, Hashable]]) -> Floats:

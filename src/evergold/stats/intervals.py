@@ -1,40 +1,22 @@
 """Intervals: how far a figure over these cases may lie from the figure over all such cases.
 
-`t_interval` is the default for a mean. `clustered_interval` is for cases that share a session, document or
-repository: such cases agree with each other, and an interval that takes them for independent is too narrow.
-`score_interval` keeps either inside the range of a score, where a few cases would carry it past 0 or 1.
-The bootstrap is for what has no formula: ratios of sums, medians, correlations.
+`t_interval` is the default for a mean. Cases that share a session, document or repository agree with each other, and an
+interval that takes them for independent is too narrow: their clusters are given to it. `score_interval` keeps it inside
+the range of a score, where a few cases would carry it past 0 or 1. The bootstrap is for what has no formula: ratios of
+sums, medians, correlations. Repeating a case does not make it more cases, so trials are reduced first (`reducer`) and
+intervals are taken over cases.
 
-Student's t without scipy: its quantile from the regularised incomplete beta function.
-
-scipy would cost more than the rest of the core together, and one function of it is needed. Tests hold this page
-against scipy.
-
-The bootstrap: draw cases with replacement, compute a statistic on each draw, take percentiles.
-
-The only file of the statistics that draws at random: intervals, paired comparisons and benchmark figures use it. Draws come in
-slices of bounded size, so that memory does not grow with cases × draws. The same seed gives the same draws.
-
-Compute many figures over the same cases, with bootstrap intervals, from one set of draws.
-
-Each figure is Σ numerator / Σ denominator over cases: a mean has ones below (zeros where a case has no value), a micro
-average has sizes. A draw is a vector of how often each case was drawn, so all figures of all draws are two matrix
-products, and figures derived from others (an F1 of micro averages) are derived draw by draw.
-
-Correlation with bootstrap intervals over cases: Pearson for values, Spearman for ranks.
-
-Reducers: the trials of one case → one value for the case.
-
-Repeating a case does not make it more cases, so trials are reduced first and intervals are taken over cases.
+Student's t is computed here: scipy would cost more than the rest of the core together. Tests hold this page against it.
+This is the only file of the statistics that draws at random, and the same seed gives the same draws. They come in slices
+of bounded size, so that memory does not grow with cases × draws.
 """
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist, fmean, median
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -101,11 +83,6 @@ def _away_from_zero(value: float, tiny: float) -> float:
     return value if abs(value) > tiny else tiny
 
 
-def normal_quantile(p: float) -> float:
-    """The standard normal quantile."""
-    return NormalDist().inv_cdf(p)
-
-
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
@@ -139,7 +116,7 @@ def resample_ratio(tops: Floats, bottoms: Floats, *, seed: int = 0, draws: int =
     )
 
 
-def weights_of(rows: Rows) -> Floats:
+def _weights_of(rows: Rows) -> Floats:
     """Count how often each case was drawn, per draw."""
     n = rows.shape[1]
     return np.stack([np.bincount(drawn, minlength=n) for drawn in rows]).astype(np.float64)
@@ -168,29 +145,41 @@ class Interval:
         return {"value": self.value, "low": self.low, "high": self.high, "n": self.n}
 
 
-def t_interval(values: ArrayLike, level: float = 0.95) -> Interval | None:
-    """The mean with its t interval; None for no values, because the mean of nothing is not 0."""
-    data = _floats(values)
+def t_interval(values: ArrayLike, clusters: Sequence[Hashable] | None = None, level: float = 0.95) -> Interval | None:
+    """The mean with its t interval; None for no values, because the mean of nothing is not 0.
+
+    With clusters, residuals are summed inside each before they are squared, and df = clusters - 1.
+    """
+    data = np.asarray(values, dtype=np.float64)
+    sums, sizes = sum_clusters(data, clusters)
     if data.size == 0:
         return None
-    error = float(data.std(ddof=1) / np.sqrt(data.size)) if data.size > 1 else None
-    return _around(float(data.mean()), error, df=data.size - 1, n=data.size, level=level, method="t")
+    mean, method = float(data.mean()), "t" if sums.size == data.size else "clustered t"
+    error = standard_error(sums, sizes, mean)
+    if error is None:
+        return Interval(mean, None, None, data.size, method)
+    half = t_quantile((1 + level) / 2, sums.size - 1) * error
+    return Interval(mean, mean - half, mean + half, data.size, method)
 
 
-def clustered_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float = 0.95) -> Interval | None:
-    """The mean with an error that sums residuals inside each cluster before squaring; df = clusters - 1."""
-    data = _floats(values)
-    if data.size != len(clusters):
-        raise ValueError(f"{data.size} values but {len(clusters)} cluster names")
-    if data.size == 0:
+def sum_clusters(values: Floats, clusters: Sequence[Hashable] | None) -> tuple[Floats, Floats]:
+    """The sum of the values in each cluster, and its size; without clusters every value is one."""
+    if clusters is None:
+        return values, np.ones_like(values)
+    if len(clusters) != values.size:
+        raise ValueError(f"{values.size} values but {len(clusters)} cluster names")
+    codes = np.unique(np.array([*map(str, clusters)], dtype=str), return_inverse=True)[1]
+    return np.bincount(codes, weights=values).astype(np.float64), np.bincount(codes).astype(np.float64)
+
+
+def standard_error(sums: Floats, sizes: Floats, mean: float) -> float | None:
+    """Cluster-robust error of the mean; with clusters of one this is the textbook s/√n. None for fewer than two clusters."""
+    clusters = sums.size
+    if clusters < 2:
         return None
-    index: dict[Hashable, int] = {}
-    codes = np.array([index.setdefault(name, len(index)) for name in clusters])
-    groups = len(index)
     # Residuals that agree within a cluster add up here, and those that differ cancel out: that is the correction.
-    sums = np.bincount(codes, weights=data - data.mean(), minlength=groups)
-    error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / data.size) if groups > 1 else None
-    return _around(float(data.mean()), error, df=groups - 1, n=data.size, level=level, method="clustered t")
+    residuals = sums - sizes * mean
+    return float(np.sqrt((residuals**2).sum() * clusters / (clusters - 1)) / sizes.sum())
 
 
 def score_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float = 0.95) -> Interval | None:
@@ -200,47 +189,31 @@ def score_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float
     because all cases agree, pass/fail scores get Wilson's interval over the independent groups; other scores are cut at
     0 and 1. Values outside 0 to 1 are of another scale, and keep t.
     """
-    data = _floats(values)
-    groups = len(set(clusters))
-    result = t_interval(data, level) if groups == data.size else clustered_interval(data, clusters, level)
+    data = np.asarray(values, dtype=np.float64)
+    result = t_interval(data, clusters, level)
     if result is None or result.low is None or result.high is None or data.min() < 0 or data.max() > 1:
         return result
     if 0 <= result.low < result.high <= 1:
         return result
     # Wilson's interval is for shares: it needs scores that are pass or fail.
     if np.isin(data, (0.0, 1.0)).all():
-        low, high = _wilson(result.value, groups, level)
+        low, high = _wilson(result.value, len(set(clusters)), level)
         return Interval(result.value, low, high, data.size, "Wilson")
     return replace(
         result, low=max(0.0, result.low), high=min(1.0, result.high), method=f"{result.method}, cut at 0 and 1"
     )
 
 
-def mean_bootstrap(values: ArrayLike, seed: int = 0, level: float = 0.95, draws: int = DRAWS) -> Interval | None:
-    """The mean with a percentile bootstrap over the values."""
-    return ratio_bootstrap(values, np.ones_like(_floats(values)), seed=seed, level=level, draws=draws)
-
-
-def ratio_bootstrap(
-    numerators: ArrayLike, denominators: ArrayLike, seed: int = 0, level: float = 0.95, draws: int = DRAWS
-) -> Interval | None:
-    """Σ numerator / Σ denominator over cases (a micro average), resampling whole cases; None when Σ denominator is 0."""
-    top, bottom = _floats(numerators), _floats(denominators)
-    if bottom.sum() == 0:
-        return None
-
-    def ratio(rows: Rows) -> Floats:
-        below = bottom[rows].sum(axis=-1)
-        figures: Floats = np.divide(top[rows].sum(axis=-1), below, out=np.full(below.shape, np.nan), where=below != 0)
-        return figures
-
-    return bootstrap(ratio, top.size, seed=seed, level=level, draws=draws)
+def mean_bootstrap(values: ArrayLike, seed: int = 0) -> Interval | None:
+    """The mean with a percentile bootstrap over the values; None for no values."""
+    data = np.asarray(values, dtype=np.float64)
+    return bootstrap(lambda rows: data[rows].mean(axis=-1), data.size, seed=seed)
 
 
 def bootstrap(
     statistic: Callable[[Rows], Floats], n: int, seed: int = 0, level: float = 0.95, draws: int = DRAWS
 ) -> Interval | None:
-    """A percentile interval of any statistic of n cases; `statistic` as `stats.bootstrap.resample` calls it."""
+    """A percentile interval of any statistic of n cases; `statistic` as `resample` calls it."""
     if n == 0:
         return None
     # The figure itself is that of all cases, each once: a draw like any other.
@@ -260,23 +233,12 @@ def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval
 
 
 def _wilson(share: float, n: int, level: float) -> tuple[float, float]:
-    z = normal_quantile((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))
     low = 0.0 if share == 0 else max(0.0, centre - half)  # exactly: rounding would leave a last digit
     high = 1.0 if share == 1 else min(1.0, centre + half)
     return low, high
-
-
-def _around(mean: float, error: float | None, df: int, n: int, level: float, method: str) -> Interval:
-    if error is None:
-        return Interval(mean, None, None, n, method)
-    half = t_quantile((1 + level) / 2, df) * error
-    return Interval(mean, mean - half, mean + half, n, method)
-
-
-def _floats(values: ArrayLike) -> Floats:
-    return np.asarray(values, dtype=np.float64)
 
 
 Column = tuple[list[float], list[float]]
@@ -285,65 +247,43 @@ Derived = Callable[[Mapping[str, Floats]], Floats]
 
 @dataclass(frozen=True)
 class Figures:
-    """Named columns of (numerators, denominators), and figures worked out from them."""
+    """Named columns of (numerators, denominators), and figures worked out from them, such as an F1 of micro averages.
+
+    A column is Σ numerator / Σ denominator: a mean has ones below (zeros where a case has no value), a micro average sizes.
+    """
 
     columns: dict[str, Column]
     derived: dict[str, Derived]
 
 
-class _Sums(NamedTuple):
-    """The distinct columns side by side (figures share most of theirs), and where those of each figure stand."""
-
-    matrix: Floats
-    above: list[int]
-    below: list[int]
-
-    @classmethod
-    def of(cls, columns: Iterable[Column]) -> "_Sums":
-        columns_seen: dict[bytes, int] = {}
-        kept: list[Floats] = []
-
-        def column_index(values: list[float]) -> int:
-            column = np.array(values, dtype=np.float64)
-            # Denominators of ones and case sizes repeat among figures; each is multiplied once.
-            at = columns_seen.setdefault(column.tobytes(), len(kept))
-            if at == len(kept):
-                kept.append(column)
-            return at
-
-        above, below = zip(*((column_index(top), column_index(bottom)) for top, bottom in columns), strict=True)
-        return cls(np.column_stack(kept), list(above), list(below))
-
-
 def intervals_of(
     figures: Figures, seed: int = 0, level: float = 0.95, draws: int = DRAWS
 ) -> dict[str, Interval | None]:
-    """An interval per figure; None where the figure is undefined on the cases themselves."""
+    """An interval per figure, all from one set of draws; None where the figure is undefined on the cases themselves.
+
+    A draw is a vector of how often each case was drawn, so all figures of all draws are two matrix products.
+    """
+    names = [*figures.columns, *figures.derived]
     n = len(next(iter(figures.columns.values()), ([], []))[0])
     if n == 0:
-        return dict.fromkeys([*figures.columns, *figures.derived])
-    sums = _Sums.of(figures.columns.values())
-    names = [*figures.columns, *figures.derived]
-    values = _evaluate(figures, np.ones((1, n)), sums)[0]
+        return dict.fromkeys(names)
+    tops, bottoms = (np.array(side, dtype=np.float64).T for side in zip(*figures.columns.values(), strict=True))
+    values = _evaluate(figures, np.ones((1, n)), tops, bottoms)[0]
     drawn = np.empty((0, len(names)))
     if n > 1:
-        drawn = resample(lambda rows: _evaluate(figures, weights_of(rows), sums), n, seed=seed, draws=draws)
+        drawn = resample(lambda rows: _evaluate(figures, _weights_of(rows), tops, bottoms), n, seed=seed, draws=draws)
     # Cases that take part in a figure: those with anything below the line.
-    counted = dict(zip(figures.columns, np.count_nonzero(sums.matrix[:, sums.below], axis=0).tolist(), strict=True))
-    return {
-        name: _interval(float(values[at]), drawn[:, at], counted.get(name, n), level) for at, name in enumerate(names)
-    }
+    counted = dict(zip(figures.columns, np.count_nonzero(bottoms, axis=0).tolist(), strict=True))
+    results: dict[str, Interval | None] = {}
+    for at, name in enumerate(names):
+        low, high = percentile_bounds(drawn[:, at], level)
+        results[name] = None if np.isnan(values[at]) else Interval(float(values[at]), low, high, counted.get(name, n))
+    return results
 
 
-def _interval(value: float, drawn: Floats, n: int, level: float) -> Interval | None:
-    low, high = percentile_bounds(drawn, level)
-    return None if np.isnan(value) else Interval(value, low, high, n)
-
-
-def _evaluate(figures: Figures, weights: Floats, sums: _Sums) -> Floats:
+def _evaluate(figures: Figures, weights: Floats, tops: Floats, bottoms: Floats) -> Floats:
     """Compute every figure, in columns, for each row of weights."""
-    summed = weights @ sums.matrix
-    above, below = summed[:, sums.above], summed[:, sums.below]
+    above, below = weights @ tops, weights @ bottoms
     ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
     by_name: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(figures.columns)}
     return np.column_stack([*by_name.values(), *(derive(by_name) for derive in figures.derived.values())])
@@ -395,14 +335,14 @@ def mode(values: Sequence[float]) -> float:
 
 def pass_at(values: Sequence[float], k: int, passing: float = PASSING) -> float:
     """pass@k: the chance that at least one of k trials drawn from these passes (unbiased estimate)."""
-    n, passed = _passed(values, k, passing)
+    n, passed = _count_passes(values, k, passing)
     # One minus the share of subsets of size k in which nothing passed.
     return 1 - math.comb(n - passed, k) / math.comb(n, k)
 
 
 def pass_all(values: Sequence[float], k: int, passing: float = PASSING) -> float:
     """pass^k: the chance that all of k trials drawn from these pass (unbiased estimate)."""
-    n, passed = _passed(values, k, passing)
+    n, passed = _count_passes(values, k, passing)
     return math.comb(passed, k) / math.comb(n, k)
 
 
@@ -421,7 +361,7 @@ def reducer(name: str) -> Reducer:
     raise ValueError(f"unknown reducer {name!r}; valid are {', '.join(plain)}, pass@K and pass^K, such as pass@3")
 
 
-def _passed(values: Sequence[float], k: int, passing: float) -> tuple[int, int]:
+def _count_passes(values: Sequence[float], k: int, passing: float) -> tuple[int, int]:
     if k > len(values):
         raise ValueError(f"pass over {k} trials needs {k} scored trials, there are {len(values)}")
     return len(values), sum(value >= passing for value in values)

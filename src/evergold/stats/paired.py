@@ -16,7 +16,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from evergold.stats.intervals import DRAWS, Floats, percentile_bounds, resample_ratio
+from evergold.stats.intervals import DRAWS, percentile_bounds, resample_ratio, standard_error, sum_clusters
 
 MANY_DRAWS, FEW_GROUPS = 10_000, 2_000  # more draws where they are cheap
 FEWEST_GROUPS = 6
@@ -50,7 +50,7 @@ def paired_effect(
     values = np.asarray(differences, dtype=np.float64)
     if values.size == 0:
         raise ValueError("no pairs to compare")
-    sums, sizes = _by_cluster(values, clusters)
+    sums, sizes = sum_clusters(values, clusters)
     mean = float(values.mean())
     means = resample_ratio(sums, sizes, seed=seed, draws=MANY_DRAWS if sums.size <= FEW_GROUPS else DRAWS)
     low, high = percentile_bounds(means, confidence)
@@ -65,7 +65,7 @@ def paired_effect(
         high=high,
         # The observed result counts as one of the draws, so p is never 0.
         p=min(1.0, (extreme + 1) / (means.size + 1)),
-        smallest_visible=smallest_visible_effect(_standard_error(sums, sizes, mean), alpha=1 - confidence),
+        smallest_visible=smallest_visible_effect(standard_error(sums, sizes, mean), alpha=1 - confidence),
     )
 
 
@@ -118,21 +118,3 @@ def judge(effect: Effect, adjusted_p: float, *, margin: float, alpha: float = 0.
     if -margin <= effect.low and effect.high <= margin:
         return PairedVerdict.TIED
     return PairedVerdict.INCONCLUSIVE
-
-
-def _by_cluster(values: Floats, clusters: Sequence[str] | None) -> tuple[Floats, Floats]:
-    if clusters is None:
-        return values, np.ones_like(values)
-    if len(clusters) != values.size:
-        raise ValueError(f"{len(clusters)} clusters for {values.size} differences")
-    _names, index = np.unique(np.asarray(clusters, dtype=object).astype(str), return_inverse=True)
-    return np.bincount(index, weights=values).astype(np.float64), np.bincount(index).astype(np.float64)
-
-
-def _standard_error(sums: Floats, sizes: Floats, mean: float) -> float | None:
-    """Cluster-robust error of the mean; with clusters of one this is the textbook s/√n."""
-    clusters = sums.size
-    if clusters < 2:
-        return None
-    residuals = sums - sizes * mean
-    return float(np.sqrt((residuals**2).sum() * clusters / (clusters - 1)) / sizes.sum())

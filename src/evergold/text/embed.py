@@ -1,7 +1,4 @@
-"""Static word vectors from the extra `embeddings`: weights inside the wheel, nothing downloaded, ever.
-
-Without the extra there is no embedder, the offline judge works on words alone and says so.
-"""
+"""Static word vectors from the extra `embeddings`: weights inside the wheel, nothing downloaded, ever."""
 
 import logging
 from collections.abc import Sequence
@@ -17,14 +14,12 @@ Vectors = NDArray[np.float32]
 
 
 class Embedder:
-    """Texts → unit vectors. Word vectors are kept, because the same words come again and again."""
+    """Texts → unit vectors."""
 
     name = "wordllama l2_supercat 256"
-    most_words_kept = 100_000
 
     def __init__(self, model: Any) -> None:
         self._model = model
-        self._words: dict[str, Vectors] = {}
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         made = np.asarray(self._model.embed(list(texts)), dtype=np.float32)
@@ -32,14 +27,6 @@ class Embedder:
         lengths = np.linalg.norm(made, axis=1, keepdims=True)
         unit: Vectors = made / np.maximum(lengths, 1e-9)
         return unit
-
-    def word_vectors(self, words: Sequence[str]) -> Vectors:
-        if len(self._words) > self.most_words_kept:
-            self._words.clear()
-        new = [word for word in dict.fromkeys(words) if word not in self._words]
-        if new:
-            self._words.update(zip(new, self.vectors(new), strict=True))
-        return np.stack([self._words[word] for word in words])
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from evergold.bench.replay import Helpers, ReplayTarget, replayable_cases
-from evergold.bench.replay.play import StoredLog
+from evergold.bench.replay.play import StepLog
 from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.errors import BadInput
 from evergold.model.case import Case
@@ -45,4 +45,4 @@ def replaying(target: Target, run: Run, store: Store, settings: Settings) -> Tar
     user, tools = (
         None if model is None else make_target(model, {}, settings) for model in (replay.user_model, replay.tool_model)
     )
-    return ReplayTarget(target, replay, StoredLog(StepStore(store.db), run.id), Helpers(user, tools))
+    return ReplayTarget(target, replay, StepLog(StepStore(store.db), run.id), Helpers(user, tools))

@@ -13,7 +13,6 @@ from evergold.model.run import Asked, Attempt, Run, RunStatus
 from evergold.report.compare import (
     Board,
     Comparison,
-    Ranked,
     RunValues,
     board_of,
     by_version,
@@ -21,7 +20,7 @@ from evergold.report.compare import (
     newest_per_model,
 )
 from evergold.report.scores import Groups, Mean, run_means
-from evergold.report.summary import uncalibrated
+from evergold.report.summary import warn_uncalibrated
 from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.case.writes import Author, put_cases
@@ -70,7 +69,7 @@ class BenchResults:
         doubts = (
             warning
             for run in (one.run, other.run)
-            for warning in uncalibrated(run, calibration_states(self._calibrations, run))
+            for warning in warn_uncalibrated(run, calibration_states(self._calibrations, run))
         )
         return result.model_copy(update={"warnings": tuple(dict.fromkeys((*result.warnings, *doubts)))})
 
@@ -85,7 +84,7 @@ class BenchResults:
     def _board(self, runs: Sequence[Run], weighted: bool | None) -> Board:
         once = all(run.spec.weighted for run in runs) if weighted is None else weighted
         return board_of(
-            [Ranked(run, self._attempts.values(run.id), groups_of(self._attempts, [run], once)) for run in runs]
+            [RunValues(run, self._attempts.values(run.id), groups_of(self._attempts, [run], once)) for run in runs]
         )
 
     def append_log(self, run_id: str, path: Path) -> int:

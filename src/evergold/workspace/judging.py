@@ -12,7 +12,8 @@ from evergold.formats.rows import open_rows
 from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
 from evergold.model.judging import CalibrationInfo, JudgeInfo
 from evergold.model.run import Run
-from evergold.report.documents import to_html, to_junit, to_markdown
+from evergold.report.documents import to_junit, to_markdown
+from evergold.report.html import to_html
 from evergold.report.summary import CALIBRATED, Options, RunReport, summarise
 from evergold.settings import Settings
 from evergold.store import Store

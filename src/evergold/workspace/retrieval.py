@@ -27,7 +27,8 @@ from evergold.extract.ranges import split_lines
 from evergold.formats.atomic import write_bytes, write_chunks
 from evergold.formats.retrieval_files import Predictions, golden_rows, read_predictions
 from evergold.repo.git import Repo
-from evergold.report.documents import as_html, as_rows, compare_rows
+from evergold.report.documents import as_rows, compare_rows
+from evergold.report.html import as_html
 from evergold.spread import Spread, spread_over
 from evergold.store.values import batches
 

@@ -1,8 +1,7 @@
 """Models that stand in for what a replay lacks: the user of a conversation, and tools that were not recorded.
 
-Draft who the user of a recorded conversation is and what they want, for a person to review.
-
-Without a model a rule does it: the first message is the goal; language, length of messages and the sentences that state
+Who the user of a recorded conversation is and what they want is drafted for a person to review. Without a model a rule does
+it: the first message is the goal; language, length of messages and the sentences that state
 facts are the persona. A model writes a better text; where its reply is no draft, the rule stands in and the reason is kept.
 """
 
@@ -18,7 +17,7 @@ from evergold.bench.replay.play import json_text
 from evergold.calls.caller import Caller
 from evergold.conversation import text_of
 from evergold.model.case import Case
-from evergold.model.run import ReplayEnd, SimulatedUser, Usage
+from evergold.model.run import Attempt, ReplayEnd, SimulatedUser, Usage
 from evergold.model.tool_calls import ToolCall
 from evergold.seams import Target
 from evergold.text.markers import code_of
@@ -42,14 +41,6 @@ INVENT = (
 EARLIER_CALLS, EARLIER_CHARACTERS = 5, 2000
 
 
-class Invented(NamedTuple):
-    """A result that a model made up, or the reason why it could not."""
-
-    text: str
-    failed: bool
-    usage: Usage
-
-
 class UserTurn(NamedTuple):
     """What the simulated user said, or how the conversation ended."""
 
@@ -59,7 +50,7 @@ class UserTurn(NamedTuple):
     usage: Usage
 
 
-async def invent(caller: Caller, target: Target, case: Case, call: ToolCall, earlier: Sequence[ToolCall]) -> Invented:
+async def invent(caller: Caller, target: Target, case: Case, call: ToolCall, earlier: Sequence[ToolCall]) -> Attempt:
     """Ask a model for the result of a call that was not recorded."""
     # The latest results only: an invented one must agree with what the model has just seen.
     results = "\n".join(str(one.result)[:EARLIER_CHARACTERS] for one in earlier[-EARLIER_CALLS:])
@@ -67,10 +58,7 @@ async def invent(caller: Caller, target: Target, case: Case, call: ToolCall, ear
     described = f"Its schema: {json_text(schema)}\n" if schema else ""
     text = INVENT.format(name=call.name, args=json_text(call.args), schema=described, earlier=results)
     asked = Case(id=case.id, input=text, messages=({"role": "user", "content": text},))
-    made = await caller.call(target, asked)
-    if made.error is not None:
-        return Invented(f"error: {made.error}", True, made.usage)
-    return Invented(made.output, False, made.usage)
+    return await caller.call(target, asked)
 
 
 async def next_turn(

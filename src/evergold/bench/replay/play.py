@@ -6,12 +6,12 @@ Before a replay: whether a case can be replayed, and about how many requests and
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import orjson
 
-from evergold.bench.replay.record import Record, RecordedReply, each_turn, next_user_message, opening
+from evergold.bench.replay.record import Record, RecordedReply, each_turn, next_user_message, opening_messages
 from evergold.calls.caller import Journal
 from evergold.conversation import text_of
 from evergold.conversation.pairs import is_cut
@@ -88,7 +88,7 @@ class Play:
     def __init__(self, case: Case, replay: Replay) -> None:
         self.case = case
         self.replay = replay
-        self.messages: list[Message] = opening(case, replay.turns)
+        self.messages: list[Message] = opening_messages(case, replay.turns)
         self.begun = len(self.messages)
         whole = [*case.messages, *case.turn]
         self._script = whole[self.begun :]
@@ -113,7 +113,15 @@ class Play:
         self.usage = self.usage.plus(step.usage)
         self.helper_usage = self.helper_usage.plus(step.helper_usage)
         self.seconds += (step.latency_ms or 0.0) / 1000
-        self.spent.append(_spent(step, len(self.messages) - len(step.messages) - self.begun))
+        spent = {
+            # Where the first message of the step stands in the trajectory.
+            "message": len(self.messages) - len(step.messages) - self.begun,
+            "input_tokens": step.usage.input_tokens,
+            "output_tokens": step.usage.output_tokens,
+            "cost": step.usage.cost,
+            "latency_ms": step.latency_ms,
+        }
+        self.spent.append(spent)
         self.output = step.output or self.output
         # The end of the last step holds; a step without one lets the trajectory go on.
         self.end, self.reason = step.end, step.reason
@@ -194,18 +202,6 @@ class Play:
         return {"trajectory": self.messages[self.begun :], "replay": replay}
 
 
-def _spent(step: ReplayStep, at: int) -> dict[str, Any]:
-    """Tokens, money and time of a step; `message` is where its first message stands in the trajectory."""
-    spent: dict[str, Any] = {
-        "message": at,
-        "input_tokens": step.usage.input_tokens,
-        "output_tokens": step.usage.output_tokens,
-        "cost": step.usage.cost,
-        "latency_ms": step.latency_ms,
-    }
-    return spent
-
-
 def json_text(value: Any) -> str:
     """A value as JSON that can be stored: half a surrogate pair becomes a question mark."""
     try:
@@ -214,49 +210,25 @@ def json_text(value: Any) -> str:
         return json.dumps(value, default=str, ensure_ascii=False).encode("utf-8", "replace").decode()
 
 
-class StepLog(Protocol):
-    """Where a replay keeps its steps."""
-
-    def kept(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
-        """Read the steps of a trajectory that was interrupted, in order."""
-
-    async def keep(self, case_id: str, trial: int, number: int, step: ReplayStep) -> None:
-        """Store a step; return when it is on disk."""
-
-
-class NoLog:
-    """Keeps nothing: for a trajectory that is played for itself."""
-
-    def kept(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
-        return ()
-
-    async def keep(self, case_id: str, trial: int, number: int, step: ReplayStep) -> None:
-        return None
-
-
-class _Key(NamedTuple):
-    case_id: str
-    trial: int
-
-
-class StoredLog:
+class StepLog:
     """Keeps the steps of one run in the store; steps that end together share one commit."""
 
     def __init__(self, store: StepStore, run_id: str) -> None:
         self._store = store
         self._run_id = run_id
-        self._begun = {_Key(*key) for key in store.begun(run_id)}
+        self._begun = set(store.begun(run_id))
         self._journal: Journal[StepRow] = Journal(self._write)
 
-    def kept(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
-        key = _Key(case_id, trial)
+    def read(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
+        """The steps of a trajectory that was interrupted, in order."""
         # The set spares a query for each of the many trajectories that begin from nothing.
-        if key not in self._begun:
+        if (case_id, trial) not in self._begun:
             return ()
-        self._begun.discard(key)
+        self._begun.discard((case_id, trial))
         return self._store.steps(self._run_id, case_id, trial)
 
     async def keep(self, case_id: str, trial: int, number: int, step: ReplayStep) -> None:
+        """Store a step; return when it is on disk."""
         await self._journal.add(StepRow(case_id, trial, number, step))
 
     async def close(self) -> None:
@@ -290,7 +262,12 @@ def obstacles(case: Case) -> Iterator[str]:
         yield NO_TURN
     lost = {call.name or "a tool without a name": None for call in calls_in(whole) if call.result is None}
     yield from (f"a call of {name} has no result" for name in lost)
-    if any(is_cut(message.get("content")) or _is_cut_call(message) for message in whole):
+    sent = [
+        (call.get("function") or {}).get("arguments") for message in whole for call in message.get("tool_calls") or ()
+    ]
+    if any(
+        is_cut(text) for text in (*(message.get("content") for message in whole), *(str(args or "") for args in sent))
+    ):
         yield CUT
 
 
@@ -300,7 +277,7 @@ def requests_of(case: Case, replay: Replay) -> Requests:
         parts = [requests_of(part, Replay()) for part in each_turn(case)]
         return Requests(*(sum(part[n] for part in parts) for n in range(3)))
     whole = [*case.messages, *case.turn]
-    begun = len(opening(case, replay.turns)) if case.messages else 0
+    begun = len(opening_messages(case, replay.turns)) if case.messages else 0
     before = size_of_tools(case) + sum(size_of(message) for message in whole[:begun])
     calls = sent = answered = 0
     for message in whole[begun:]:
@@ -319,9 +296,3 @@ def size_of(message: Mapping[str, Any]) -> int:
     """Count the characters of a message, its tool calls with it."""
     calls: Sequence[Any] = message.get("tool_calls") or ()
     return len(str(message.get("content") or "")) + sum(len(str(call.get("function", call))) for call in calls)
-
-
-def _is_cut_call(message: Mapping[str, Any]) -> bool:
-    return any(
-        is_cut(str((call.get("function") or {}).get("arguments") or "")) for call in message.get("tool_calls") or ()
-    )

@@ -88,10 +88,10 @@ class Record:
 
 def loose_key(args: Mapping[str, Any]) -> str:
     """Arguments without what does not change their meaning: two calls with one key are near."""
-    return json.dumps(_folded(dict(args)), sort_keys=True)
+    return json.dumps(_fold(dict(args)), sort_keys=True)
 
 
-def _folded(value: Any) -> Any:
+def _fold(value: Any) -> Any:
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):
@@ -102,8 +102,8 @@ def _folded(value: Any) -> Any:
         text = " ".join(unicodedata.normalize("NFC", value).split()).casefold()
         return _number(text)
     if isinstance(value, Mapping):
-        return {str(key): _folded(item) for key, item in value.items()}
-    return [_folded(item) for item in value] if isinstance(value, list | tuple) else str(value)
+        return {str(key): _fold(item) for key, item in value.items()}
+    return [_fold(item) for item in value] if isinstance(value, list | tuple) else str(value)
 
 
 def _number(text: str) -> str:
@@ -120,7 +120,7 @@ Message = dict[str, Any]
 TURN = "#turn-"
 
 
-def opening(case: Case, turns: Turns) -> list[Message]:
+def opening_messages(case: Case, turns: Turns) -> list[Message]:
     """The messages that stand before the first step."""
     if turns in (Turns.LAST, Turns.EACH):
         return [dict(message) for message in case.messages]

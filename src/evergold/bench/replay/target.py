@@ -16,13 +16,13 @@ from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from evergold import replay as app_side
 from evergold.bench.replay.helpers import invent, next_turn
-from evergold.bench.replay.play import NoLog, Play, StepDraft, StepLog
+from evergold.bench.replay.play import Play, StepDraft, StepLog
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, RetryPolicy, failed
 from evergold.errors import BadInput
@@ -37,19 +37,10 @@ MAX_BODY = 16_000_000
 _ARGS: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 
 
-class AppTurn(Protocol):
-    """The turn of an app: its trajectory so far, what this turn adds, and how an unrecorded call is settled."""
-
-    play: Play
-    draft: StepDraft
-
-    def settle(self, call: ToolCall) -> Coroutine[Any, Any, ToolCall | None]: ...
-
-
 class AppTools:
     """Answers the tool calls of one turn of an app, from whichever thread they come."""
 
-    def __init__(self, server: "ToolServer", turn: AppTurn) -> None:
+    def __init__(self, server: "ToolServer", turn: "_Turn") -> None:
         self._server = server
         self._turn = turn
         self._loop = asyncio.get_running_loop()
@@ -81,7 +72,7 @@ class AppTools:
         if self._must_wait(name, args):
             reason = "a plain function called from async code cannot wait for an invented result; make the tool async"
             return _reply(self._turn.draft.make_up(self._begin(name, args), reason, True, ResultOrigin.ERROR))
-        return _finished(self._settle(name, args))
+        return _run_now(self._settle(name, args))
 
     async def ask_async(self, name: str, args: dict[str, Any]) -> app_side.ToolReply:
         if self._on_loop():
@@ -155,7 +146,7 @@ def _handler(sessions: dict[str, AppTools]) -> type[BaseHTTPRequestHandler]:
         """POST of `{"name", "args"}`; 410 where the replay has ended, 404 for an address of no replay."""
 
         def do_POST(self) -> None:
-            status, body = self._answered()
+            status, body = self._answer()
             data = json.dumps(body, default=str).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
@@ -163,7 +154,7 @@ def _handler(sessions: dict[str, AppTools]) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(data)
 
-        def _answered(self) -> tuple[int, dict[str, Any]]:
+        def _answer(self) -> tuple[int, dict[str, Any]]:
             session = sessions.get(self.path)
             length = int(self.headers.get("Content-Length") or 0)
             if session is None or not 0 < length <= MAX_BODY:
@@ -188,7 +179,7 @@ def _reply(call: ToolCall) -> app_side.ToolReply:
     return app_side.ToolReply(call.result, call.failed)
 
 
-def _finished(work: Coroutine[Any, Any, app_side.ToolReply]) -> app_side.ToolReply:
+def _run_now(work: Coroutine[Any, Any, app_side.ToolReply]) -> app_side.ToolReply:
     """Run a coroutine that does not wait for anything."""
     try:
         work.send(None)
@@ -221,7 +212,7 @@ class ReplayTarget:
     ) -> None:
         self._inner = inner
         self._replay = replay
-        self._log: StepLog = log or NoLog()
+        self._log = log
         self._helpers = helpers or Helpers()
         self._server = ToolServer()
 
@@ -258,7 +249,7 @@ class ReplayTarget:
             return failed(case, trial, "not_replayable", NO_GOAL)
         play = Play(case, self._replay)
         # Steps that are on disk are taken as they are: the model is not asked again for them.
-        for step in self._log.kept(case.id, trial):
+        for step in self._log.read(case.id, trial) if self._log else ():
             play.add(step)
         while play.end is None:
             if (limit := play.over_limit()) is not None:
@@ -270,7 +261,8 @@ class ReplayTarget:
                 return made.model_copy(update={"metadata": play.metadata(), "usage": play.total.plus(made.usage)})
             step = await self._step(turn, made, user)
             # On disk before the next request: a crash costs at most the request under way.
-            await self._log.keep(case.id, trial, play.requests, step)
+            if self._log is not None:
+                await self._log.keep(case.id, trial, play.requests, step)
             play.add(step)
         return play.attempt(trial)
 
@@ -333,7 +325,8 @@ class ReplayTarget:
         earlier = [one.call for one in (*play.calls, *draft.calls)]
         made = await invent(turn.caller, self._helpers.tools or self._inner, play.case, call, earlier)
         draft.helper_usage = draft.helper_usage.plus(made.usage)
-        return draft.make_up(call, made.text, made.failed, ResultOrigin.INVENTED)
+        text = made.output if made.error is None else f"error: {made.error}"
+        return draft.make_up(call, text, made.error is not None, ResultOrigin.INVENTED)
 
 
 class _Turn:
