@@ -1,4 +1,4 @@
-"""Coding-agent sessions as cases: how much of what was edited the agent had read, with line numbers mapped to base and without.
+"""Coding-agent sessions as cases: how much of what was edited the agent had read.
 
 Needs a repository whose sessions were archived beside it by the Entire CLI: a branch (`entire/checkpoints/v1`) with
 `…/full.jsonl` transcripts and `metadata.json`, and commits with the trailer `Entire-Checkpoint`; github.com/entireio/cli is
@@ -6,8 +6,7 @@ one. `python -m perf.extract_agents --repo DIR`. The transcripts are written to 
 and reuses it).
 
 Prints the sessions, the cases, why others were dropped, the share of edited files and of edited lines (base side) that
-the looks cover, first with the log's own line numbers taken for those of base, then mapped; and whether every range lies
-inside its file at base. Whole files count only where whole files were shown.
+the looks cover, and whether every range lies inside its file at base. Whole files count only where whole files were shown.
 """
 
 import argparse
@@ -19,7 +18,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from evergold.extract.agents.extraction import AgentExtraction, AgentRules
+from evergold.extract.agents.extraction import AgentExtraction
 from evergold.extract.golden import Extracted
 from evergold.extract.ranges import PathSource, RangeSource, prove
 from evergold.model.case import Case, LineRange
@@ -99,41 +98,29 @@ def coverage(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def measure(repo: Repo, folder: Path, mapped: bool) -> tuple[list[Case], Counter[str]]:
+def measure(repo: Repo, folder: Path) -> tuple[list[Case], Counter[str]]:
     source = ClaudeCodeSource(folder)
-    extraction = AgentExtraction(repo, AgentRules(mapped=mapped))
+    extraction = AgentExtraction(repo)
     dropped: Counter[str] = Counter()
     for flow in source.flows():
         dropped["sessions"] += 1
-        for item in extraction.take(flow):
+        for item in extraction.absorb(extraction.read(flow)):
             dropped[item if isinstance(item, str) else "unreadable lines or files"] += 1
     cases = [item.case for item in extraction.cases() if isinstance(item, Extracted)]
     dropped.update({f"unknown tool {name}": count for name, count in extraction.unknown_tools.items()})
     return cases, dropped
 
 
-def claimed(naive: Sequence[Case], mapped: Sequence[Case]) -> str:
-    """How many of the edited lines that the log's own numbers claim were really shown: the text of base was there."""
-    proved = {case.id: lines_of(case.ranges, SHOWN) for case in mapped}
-    claims = [(case.id, lines_of(case.ranges, GOLDEN) & lines_of(case.ranges, SHOWN)) for case in naive]
-    return share(sum(len(lines & proved[id]) for id, lines in claims), sum(len(lines) for _, lines in claims))
-
-
 def report(repo: Repo, folder: Path) -> None:
-    runs: list[list[Case]] = []
     lacking = incomplete(repo)
-    for mapped in (False, True):
-        began = time.perf_counter()
-        cases, dropped = measure(repo, folder, mapped)
-        seconds = time.perf_counter() - began
-        runs.append(cases)
-        print(f"\n{'mapped to base' if mapped else 'numbers of the log'}: {len(cases)} cases in {seconds:.1f} s")
-        whole = [case for case in cases if case.id not in lacking]
-        for told, chosen in (("all", cases), (f"the {len(whole)} whose transcripts are all in this clone", whole)):
-            print(f" {told}")
-            for name, value in coverage(chosen).items():
-                print(f"  {name:<32} {value}")
-    print(f"\nedited lines the log's numbers claim, of which base's text was really shown: {claimed(*runs)}")
+    began = time.perf_counter()
+    cases, dropped = measure(repo, folder)
+    print(f"\n{len(cases)} cases in {time.perf_counter() - began:.1f} s")
+    whole = [case for case in cases if case.id not in lacking]
+    for heading, chosen in (("all", cases), (f"the {len(whole)} whose transcripts are all in this clone", whole)):
+        print(f" {heading}")
+        for name, value in coverage(chosen).items():
+            print(f"  {name:<32} {value}")
     for how in ("commit", "history", "trailer", "merge", "pull request"):
         of_kind = [case for case in cases if case.metadata["boundary"] == how]
         print(f"found by {how}: {len(of_kind)} cases, edited lines shown {coverage(of_kind)['edited lines shown']}")

@@ -348,3 +348,9 @@ REPLIES: dict[str, Any] = {
 def test_the_answer_in_every_reply(name: str) -> None:
     for value in (REPLIES[name], json.dumps(REPLIES[name])):
         assert [(m["role"], m["content"]) for m in messages_in(value, "output")] == [("assistant", ANSWER)]
+
+
+def test_anthropics_thinking_is_kept_as_reasoning() -> None:
+    thought = [{"type": "thinking", "thinking": "Look it up."}, {"type": "text", "text": ANSWER}]
+    (message,) = messages_in([{"role": "assistant", "content": thought}], "output")
+    assert message == {"role": "assistant", "content": ANSWER, "extra": {"reasoning": "Look it up."}}

@@ -35,7 +35,9 @@ def extracted(log: ClaudeLog, rules: AgentRules | None = None) -> tuple[list[Cas
     with Repo.open(log.repo.path) as repo:
         extraction = AgentExtraction(repo, rules)
         said = Counter(
-            str(item) for flow in ClaudeCodeSource(log.path.parent).flows() for item in extraction.take(flow)
+            str(item)
+            for flow in ClaudeCodeSource(log.path.parent).flows()
+            for item in extraction.absorb(extraction.read(flow))
         )
         cases = [item.case for item in extraction.cases() if isinstance(item, Extracted)]
         proofs = list(prove(cases, repo))

@@ -81,7 +81,7 @@ class Rollout:
 def cases_of(source: FlowSource, repo: GitRepo) -> list[Case]:
     with Repo.open(repo.path) as opened:
         extraction = AgentExtraction(opened)
-        assert [item for flow in source.flows() for item in extraction.take(flow)] == []
+        assert [item for flow in source.flows() for item in extraction.absorb(extraction.read(flow))] == []
         cases = [item.case for item in extraction.cases() if isinstance(item, Extracted)]
         assert not [proof for proof in prove(cases, opened) if proof.stale or proof.not_at_base]
     return cases
@@ -298,5 +298,6 @@ def test_what_is_no_trajectory_is_named(text: str, reason: str, repo: GitRepo, t
     path = tmp_path / "bad.json"
     path.write_text(text)
     with Repo.open(repo.path) as opened:
-        said = [str(item) for flow in AtifSource([path]).flows() for item in AgentExtraction(opened).take(flow)]
+        extraction = AgentExtraction(opened)
+        said = [str(item) for flow in AtifSource([path]).flows() for item in extraction.absorb(extraction.read(flow))]
     assert str(path) in said[0] and reason in said[0]

@@ -7,7 +7,7 @@ import pytest
 from evergold.extract.flow_cases import Rules, inside
 from evergold.extract.golden import Extracted
 from evergold.extract.ranges import HunkContext, Side
-from evergold.extract.run import extract
+from evergold.extract.run import extract_cases
 from evergold.model.faults import Rejected
 from evergold.sources.sidekick import SidekickSource
 from tests.repos import GitRepo, numbered
@@ -25,7 +25,7 @@ def db(tmp_path: Path) -> SidekickDb:
 
 
 def cases(db: SidekickDb, **rules: object) -> list[Extracted]:
-    found = list(extract(SidekickSource("ws", db.path).flows(), rules=Rules(**rules)))  # type: ignore[arg-type]
+    found = list(extract_cases(SidekickSource("ws", db.path), rules=Rules(**rules)))  # type: ignore[arg-type]
     assert not [item for item in found if isinstance(item, Rejected)]
     return [item for item in found if isinstance(item, Extracted)]
 
@@ -145,7 +145,7 @@ def test_an_unreadable_diff_rejects_its_case_by_name_and_no_other(db: SidekickDb
     db.flow("next")
     bad = db.approval(DIFF.format("a.go")[:-6])
     db.approval(DIFF.format("b.go"), flow_id="next")
-    found = list(extract(SidekickSource("ws", db.path).flows()))
+    found = list(extract_cases(SidekickSource("ws", db.path)))
     assert isinstance(found[0], Rejected) and bad in found[0].where and "cut off" in found[0].reason
     assert isinstance(found[1], Extracted) and paths(found[1])[0][0] == "b.go"
 
@@ -155,7 +155,7 @@ def test_broken_rows_and_odd_diffs_are_reported(db: SidekickDb) -> None:
     db.action("x", result="text\ndiff --git a/f b/f\n--- a/f\n")
     db.action("tool_call.read_file_lines", {"file_lines": [{"file_path": "/etc/passwd", "line_number": 1}]})
     db.approval(DIFF.format("a.go"))
-    rejected, item = extract(SidekickSource("ws", db.path).flows())
+    rejected, item = extract_cases(SidekickSource("ws", db.path))
     assert isinstance(rejected, Rejected) and "action_params" in rejected.reason
     assert isinstance(item, Extracted)
     assert any("cannot be read" in remark for remark in item.remarks)

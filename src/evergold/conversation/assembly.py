@@ -15,7 +15,7 @@ from evergold.conversation.exchanges import CALLERS, choose_exchange, exchange_o
 from evergold.conversation.message import INSTRUCTING, Message, as_json, decode_json, text_of, unflatten
 from evergold.conversation.pairs import ids_of_lost_calls, is_cut, pair_results, restore_calls
 from evergold.conversation.reader import messages_in
-from evergold.conversation.tools import is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs
+from evergold.conversation.tools import attributes_of, is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs
 from evergold.model.case import Context, Conversation
 from evergold.model.nesting import Values, require_storable
 from evergold.model.trace import Span, Trace, TraceStatus
@@ -68,6 +68,8 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
     tools = tools or tools_in(trace.metadata.get("tools")) or _find_tools(spans, source) or tools_of_runs(runs)
     if source is not None and any(is_cut(text) for text in (source.input, source.output)):
         problems.append("a text was cut on arrival; raise server.max_text_kb to keep such texts whole")
+    facts = source.metadata if source is not None else trace.metadata
+    known = {key: facts[key] for key in FACTS if facts.get(key)}
     # Checked item by item already; what was read is not checked a second time.
     return Conversation.model_construct(
         messages=tuple(map(_make_storable, messages)),
@@ -75,7 +77,7 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
         after=tuple(map(_make_storable, after)),
         tools=tuple(map(_make_storable, tools)),
         contexts=tuple(contexts_of(spans, trace.metadata)),
-        parameters=_make_storable(_parameters(trace, exchange, source)),
+        parameters=_make_storable((exchange.parameters if exchange else {}) | known),
         problems=tuple(dict.fromkeys(problems)),
     )
 
@@ -173,12 +175,6 @@ def _find_tools(spans: Sequence[Span], source: Span | None) -> list[dict[str, An
     return []
 
 
-def _parameters(trace: Trace, exchange: Exchange | None, source: Span | None) -> dict[str, Any]:
-    facts = source.metadata if source is not None else trace.metadata
-    known = {key: facts[key] for key in FACTS if facts.get(key)}
-    return (dict(exchange.parameters) if exchange else {}) | known
-
-
 def _make_storable(values: dict[str, Any]) -> dict[str, Any]:
     """The values, unless they are nested deeper or more than can be kept: then as JSON text, so that nothing is lost."""
     # Most messages are a role and a text, whose size was limited when they came.
@@ -241,8 +237,7 @@ def contexts_of(spans: Iterable[Span], metadata: dict[str, Any]) -> list[Context
 def _documents_of(span: Span) -> list[Any]:
     if listed := span.metadata.get("contexts"):
         return documents_in(listed)
-    attributes = span.metadata.get("attributes")
-    attributes = attributes if isinstance(attributes, dict) else {}
+    attributes = attributes_of(span)
     for prefix in FLATTENED_DOCUMENTS:
         if listed := unflatten(attributes, prefix):
             return [item.get("document", item) if isinstance(item, dict) else item for item in listed]
@@ -300,6 +295,8 @@ def _context(document: Any) -> Context:
     ident = next(
         (where[key] for where in fields for key in ("id", "doc_id", "id_") if where.get(key) is not None), None
     )
+    if source is None and isinstance(ident, str | int):
+        source = str(ident)
     score = next(
         (
             where[key]
@@ -311,13 +308,7 @@ def _context(document: Any) -> Context:
     )
     rest = {"id": ident, "score": score, "metadata": metadata}
     retrieved = {key: value for key, value in rest.items() if value not in (None, {})}
-    return Context(
-        text=text, source=source if source is not None else _source_name(ident), retrieved=_shallow(retrieved)
-    )
-
-
-def _source_name(ident: Any) -> str | None:
-    return str(ident) if isinstance(ident, str | int) else None
+    return Context(text=text, source=source, retrieved=_shallow(retrieved))
 
 
 def _shallow(values: dict[str, Any]) -> dict[str, Any] | None:

@@ -9,11 +9,17 @@ from collections.abc import Callable, Sequence
 from itertools import chain, groupby
 from typing import Any
 
-from evergold.conversation.conventions import Exchange, OtelGenAISpans, SpanView, exchange_of
+from evergold.conversation.conventions import (
+    CHOICE,
+    MESSAGE_EVENTS,
+    Exchange,
+    event_messages,
+    exchange_of,
+)
 from evergold.conversation.message import INSTRUCTING, Message, decode_json, prints, text_of
 from evergold.conversation.pairs import holds_question, ids_of_lost_calls, restore_calls
 from evergold.conversation.reader import ANSWER_KEYS, messages_in
-from evergold.conversation.tools import tools_in
+from evergold.conversation.tools import attributes_of, tools_in
 from evergold.model.trace import Span, Trace
 
 OWN = "evergold."  # attributes that intake adds
@@ -53,28 +59,24 @@ def _split_requests(events: list[Span]) -> list[list[Span]]:
     requests: list[list[Span]] = []
     answered = True
     for span in events:
-        message = span.name in OtelGenAISpans.MESSAGE_EVENTS or span.name == OtelGenAISpans.CHOICE
-        if not message or (answered and span.name != OtelGenAISpans.CHOICE) or not requests:
+        message = span.name in MESSAGE_EVENTS or span.name == CHOICE
+        if not message or (answered and span.name != CHOICE) or not requests:
             requests.append([])
         requests[-1].append(span)
-        answered = not message or span.name == OtelGenAISpans.CHOICE
+        answered = not message or span.name == CHOICE
     return requests
 
 
 def _detail_events(events: Sequence[Span]) -> list[Span]:
-    return [
-        span for span in events if span.name not in OtelGenAISpans.MESSAGE_EVENTS and span.name != OtelGenAISpans.CHOICE
-    ]
+    return [span for span in events if span.name not in MESSAGE_EVENTS and span.name != CHOICE]
 
 
 def _fill_from_events(exchange: Exchange, events: Sequence[Span]) -> Exchange:
     """An exchange with what its events say and it does not; messages of its own stand."""
     own = exchange if exchange.input and exchange.output else Exchange()
-    asked = [one for span in events if span.name in OtelGenAISpans.MESSAGE_EVENTS for one in _messages_of_event(span)]
+    asked = [one for span in events if span.name in MESSAGE_EVENTS for one in _messages_of_event(span)]
     # With n > 1 each choice is an event; the first is what the app used.
-    answered = next(
-        (made for span in events if span.name == OtelGenAISpans.CHOICE if (made := _messages_of_event(span))), []
-    )
+    answered = next((made for span in events if span.name == CHOICE if (made := _messages_of_event(span))), [])
     own = own or Exchange(asked, answered)
     for span in _detail_events(events):
         logged = exchange_of(span)
@@ -87,10 +89,9 @@ def _fill_from_events(exchange: Exchange, events: Sequence[Span]) -> Exchange:
 
 
 def _messages_of_event(span: Span) -> list[dict[str, object]]:
-    attributes = SpanView.of(span).attributes
     added = ("input.value", "input.mime_type", "output.value", "output.mime_type")
-    fields = {key: value for key, value in attributes.items() if not key.startswith(OWN) and key not in added}
-    return OtelGenAISpans.event_messages(span.name, fields)
+    fields = {key: value for key, value in attributes_of(span).items() if not key.startswith(OWN) and key not in added}
+    return event_messages(span.name, fields)
 
 
 def choose_exchange(trace: Trace, spans: Sequence[Span]) -> tuple[Exchange | None, Span | None]:
@@ -161,7 +162,8 @@ def _find_answering(spans: Sequence[Span], answer: str, exchange: ExchangeReader
     first = None
     for span in chain(to_the_letter, in_other_words, inside):
         first = first or span
-        if _has_question(exchange(span)):
+        held = exchange(span)
+        if held.input or any(message["role"] == "user" for message in held.output):
             return span
     return first
 
@@ -179,10 +181,6 @@ def _find_innermost(chosen: Span, calls: Sequence[Span], exchange: ExchangeReade
 def _reply_text(span: Span, exchange: ExchangeReader) -> str:
     output = exchange(span).output
     return (text_of(output[-1]) if output else span.output or "").strip()
-
-
-def _has_question(exchange: Exchange) -> bool:
-    return bool(exchange.input) or any(message["role"] == "user" for message in exchange.output)
 
 
 def _is_stated(exchange: Exchange, given: Any) -> bool:
@@ -253,14 +251,11 @@ def _prepend_earlier(known: Exchange, span: Span, calls: Sequence[Span], exchang
             whole = restore_calls(known.input, earlier.output)
         else:
             # The results answer calls of that earlier request, so its messages come before these.
-            whole = join_sides(earlier) + _without_instructions(known.input, earlier.input)
+            stated = [message.get("content") for message in earlier.input if message["role"] in INSTRUCTING]
+            own = [m for m in known.input if m["role"] not in INSTRUCTING or m.get("content") not in stated]
+            whole = join_sides(earlier) + own
         known = Exchange(whole, known.output, known.tools or earlier.tools, earlier.parameters | known.parameters)
     return known
-
-
-def _without_instructions(messages: Sequence[Message], earlier: Sequence[Message]) -> list[Message]:
-    known = [message.get("content") for message in earlier if message["role"] in INSTRUCTING]
-    return [m for m in messages if m["role"] not in INSTRUCTING or m.get("content") not in known]
 
 
 def _longer_conversation(root: Exchange, call: Exchange) -> Exchange | None:
@@ -289,11 +284,8 @@ def join_sides(exchange: Exchange) -> list[Message]:
     if spoken and any(message["role"] == "user" for message in answered):
         # A state may begin with a message of its own (the system prompt), or with the turns before this one.
         for skip in range(len(answered) - len(spoken) + 1):
-            if all(_is_same(one, other) for one, other in zip(spoken, answered[skip:], strict=False)):
+            pairs = zip(spoken, answered[skip:], strict=False)
+            if all(one["role"] == other["role"] and text_of(one) == text_of(other) for one, other in pairs):
                 head = [message for message in asked if message["role"] in INSTRUCTING]
                 return (head if answered[0]["role"] not in INSTRUCTING else []) + answered
     return asked + answered
-
-
-def _is_same(one: Message, other: Message) -> bool:
-    return one["role"] == other["role"] and text_of(one) == text_of(other)

@@ -250,15 +250,13 @@ def restore_calls(messages: Sequence[Message], made: Iterable[Message]) -> list[
             caller = callers[ident]
             known |= {call["id"] for call in caller["tool_calls"]}
             # What the assistant said beside its calls may still be there, as a message without them.
-            if whole and whole[-1]["role"] == "assistant" and _is_rest(whole[-1], caller):
+            last = whole[-1] if whole else {}
+            alone = last.get("role") == "assistant" and not last.get("tool_calls")
+            if alone and text_of(last).strip() == text_of(caller).strip():
                 whole.pop()
             whole.append({key: value for key, value in caller.items() if key != "extra"})
         whole.append(message)
     return whole
-
-
-def _is_rest(message: Message, caller: Message) -> bool:
-    return not message.get("tool_calls") and text_of(message).strip() == text_of(caller).strip()
 
 
 def holds_question(messages: Sequence[Message], earlier: Sequence[Message]) -> bool:

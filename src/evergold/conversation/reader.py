@@ -7,8 +7,7 @@ one that brings the results of tools becomes several.
 from collections.abc import Iterable
 from typing import Any, Literal
 
-from evergold.conversation.dialects import MESSAGE_READERS, PART_READERS
-from evergold.conversation.dialects.providers import Google, OpenAIResponses
+from evergold.conversation.dialects import either_case, is_item_list, read_item, read_message, read_part
 from evergold.conversation.message import (
     INSTRUCTING,
     KNOWN_ROLES,
@@ -19,6 +18,7 @@ from evergold.conversation.message import (
     call_of,
     calls_in,
     decode_json,
+    decode_object,
     first_of,
     messages_of_pieces,
     parse_printed,
@@ -70,10 +70,8 @@ def messages_of(item: Any, depth: int = 0) -> list[Message] | None:
     if len(item) == 1 and isinstance(item.get("message"), dict):
         return messages_of(item["message"], depth + 1)
     # Dialects first: what looks like a plain message may be a class of a framework that means more by its keys.
-    for read in MESSAGE_READERS:
-        parsed = read(item)
-        if parsed is not None:
-            return [message for one in parsed for message in _plain_messages(one, depth + 1)]
+    if (parsed := read_message(item)) is not None:
+        return [message for one in parsed for message in _plain_messages(one, depth + 1)]
     inner = _inner(item)
     if inner is not item:
         return messages_of(inner, depth + 1)
@@ -184,7 +182,7 @@ def decode_parts(content: Any) -> Any:
     # Only where every item is a part that a dialect knows: an answer that is a JSON list of objects stays a text.
     if isinstance(content, str) and content[:2] == "[{":
         parts = decode_json(content)
-        if isinstance(parts, list) and parts and all(isinstance(one, dict) and _pieces_of_part(one) for one in parts):
+        if isinstance(parts, list) and parts and all(isinstance(one, dict) and read_part(one) for one in parts):
             return parts
     return content
 
@@ -197,7 +195,7 @@ def pieces_of(content: Any) -> list[Piece]:
     if isinstance(content, str):
         return [text_piece(content)]
     if isinstance(content, dict):
-        return _pieces_of_part(content) or _pieces_of_unknown_part(content)
+        return read_part(content) or _pieces_of_unknown_part(content)
     return (
         [piece for part in content for piece in _pieces_of_item(part)]
         if isinstance(content, list)
@@ -215,16 +213,8 @@ def _pieces_of_item(part: Any) -> Iterable[Piece]:
         return [text_piece(part)]
     if not isinstance(part, dict):
         return [] if part is None else [Piece("content", {"type": "unknown", "value": part})]
-    pieces = _pieces_of_part(part)
+    pieces = read_part(part)
     return _pieces_of_unknown_part(part) if pieces is None else pieces
-
-
-def _pieces_of_part(part: dict[str, Any]) -> list[Piece] | None:
-    for read in PART_READERS:
-        pieces = read(part)
-        if pieces is not None:
-            return pieces
-    return None
 
 
 def _pieces_of_unknown_part(part: dict[str, Any]) -> list[Piece]:
@@ -294,7 +284,7 @@ def _from_list(items: list[Any], side: Side, depth: int) -> list[Message]:
         items = [{"role": role, "content": text} for role, text in items]
     if isinstance(items[0], list):
         return _from_list(items[0], side, depth + 1)  # a batch: the first is the one that was asked
-    if OpenAIResponses.is_item_list(items):
+    if is_item_list(items):
         return _from_items(items)
     messages: list[Message] = []
     for item in items:
@@ -326,7 +316,7 @@ def _from_items(items: Iterable[Any]) -> list[Message]:
         pieces.clear()
 
     for item in items:
-        made = OpenAIResponses.read_part(item) if isinstance(item, dict) and "role" not in item else None
+        made = read_item(item) if isinstance(item, dict) and "role" not in item else None
         if made is not None:
             answered = any(piece.kind == "result" for piece in pieces)
             if answered and any(piece.kind in ("call", "reasoning") for piece in made):
@@ -392,7 +382,7 @@ def _question_messages(document: dict[str, Any], listed: list[Message], side: Si
 
 
 def _reply_messages(document: dict[str, Any], depth: int) -> list[Message]:
-    if isinstance(history := Google.either_case(document, AUTOMATIC), list) and history:
+    if isinstance(history := either_case(document, AUTOMATIC), list) and history:
         before = {key: value for key, value in document.items() if value is not history}
         return _from_list(history, "input", depth + 1) + _reply_messages(before, depth)
     for key in ANSWER_KEYS:
@@ -400,24 +390,19 @@ def _reply_messages(document: dict[str, Any], depth: int) -> list[Message]:
         # Alternatives of one reply: the first is the answer.
         if key in FINAL and isinstance(value, list) and value:
             first = value[0]
-            return _messages(first if isinstance(first, list) else [first], "output", depth + 1) or _first_text(value)
+            text = [text_message(first, "output")] if isinstance(first, str) else []
+            return _messages(first if isinstance(first, list) else [first], "output", depth + 1) or text
         if isinstance(value, dict | list) and value and (messages := _messages(value, "output", depth + 1)):
             return messages
     return []
 
 
-def _first_text(value: list[Any]) -> list[Message]:
-    return [text_message(value[0], "output")] if isinstance(value[0], str) else []
-
-
 def _config_instructions(document: dict[str, Any]) -> list[Message]:
     """Instructions in the configuration of a request, where Google's SDK and ADK put them."""
     for key in ("config", "generation_config", "params", "options"):
-        inner = decode_json(document.get(key))
-        if isinstance(inner, dict):
-            for name in SYSTEM_KEYS:
-                if inner.get(name):
-                    return instructions_in(inner[name])
+        inner = decode_object(document.get(key))
+        if stated := next((inner[name] for name in SYSTEM_KEYS if inner.get(name)), None):
+            return instructions_in(stated)
     return []
 
 

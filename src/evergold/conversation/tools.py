@@ -36,6 +36,11 @@ DESCRIPTION_ATTRIBUTES = ("gen_ai.tool.description", "tool.description")
 ARGUMENT_WRAPPERS = ("input_str", "inputs", "kwargs", "input", "args", "arguments")
 
 
+def attributes_of(span: Span) -> dict[str, Any]:
+    attributes = span.metadata.get("attributes")
+    return attributes if isinstance(attributes, dict) else {}
+
+
 def tools_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
     """The tools of a list of them, or of a request that has one."""
     document = decode_json(value)
@@ -49,7 +54,9 @@ def tools_in(value: Any, depth: int = 0) -> list[dict[str, Any]]:
         inner = decode_json(document.get(key))
         if not inner:
             continue
-        tools = _tools_by_name(inner) if key == "tools" and isinstance(inner, dict) else tools_in(inner, depth + 1)
+        if key == "tools" and isinstance(inner, dict):
+            inner = [{"name": name, **fields} for name, fields in inner.items() if isinstance(fields, dict)]
+        tools = tools_in(inner, depth + 1)
         if key == "function_tools":
             tools += tools_in(document.get("output_tools") or [], depth + 1)
         if tools:
@@ -64,16 +71,6 @@ def is_offer(item: Any) -> bool:
     offered = item.get("content")
     function = offered.get("function") if isinstance(offered, dict) and offered.get("type") == "function" else None
     return isinstance(function, dict) and "name" in function and any(key in function for key in SCHEMAS)
-
-
-def _tools_by_name(tools: dict[str, Any]) -> list[dict[str, Any]]:
-    """Tools in an object, each under its name."""
-    return [
-        tool
-        for name, fields in tools.items()
-        if isinstance(fields, dict)
-        for tool in _tools_of({"name": name, **fields})
-    ]
 
 
 def _tools_of(item: Any) -> list[dict[str, Any]]:
@@ -157,8 +154,7 @@ def tool_runs(spans: Iterable[Span]) -> list[ToolRun]:
 
 
 def _run(span: Span) -> ToolRun:
-    attributes = span.metadata.get("attributes")
-    attributes = attributes if isinstance(attributes, dict) else {}
+    attributes = attributes_of(span)
     ident = next(
         (where[key] for where in (attributes, span.metadata) for key in IDENT_ATTRIBUTES if where.get(key)), None
     )
@@ -177,8 +173,7 @@ def tools_of_runs(runs: Iterable[ToolRun]) -> list[dict[str, Any]]:
     """The tools whose spans hold their schema: all that is known of the offer where no model call names it."""
     offered: dict[str, dict[str, Any]] = {}
     for run in runs:
-        attributes = run.span.metadata.get("attributes")
-        attributes = attributes if isinstance(attributes, dict) else {}
+        attributes = attributes_of(run.span)
         schema = next(
             (given for key in SCHEMA_ATTRIBUTES if _is_schema(given := decode_json(attributes.get(key)))), None
         )

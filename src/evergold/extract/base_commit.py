@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from evergold.extract.diff import ChangeType, FileDiff, parse_diff
 from evergold.extract.golden import Approval, FileStep, Golden, same_blob, steps_of
 from evergold.extract.ranges import PathSource, RangeSource, why_range_is_wrong, with_proof
-from evergold.model.case import Case, LineRange, RankedPath
+from evergold.model.case import Case, RankedPath
 from evergold.repo import patch, refs
-from evergold.repo.changes import ChangeIndex, PathChange
+from evergold.repo.changes import ChangeIndex
 from evergold.repo.git import Repo
 from evergold.repo.patch import applies
 
@@ -108,9 +108,10 @@ def candidates(index: ChangeIndex, steps: Sequence[FileStep]) -> list[Candidate]
     only_added = all(step.old_blob is None for step in steps)
     results: dict[str, Candidate] = {}
     for step in steps:
-        for change in _matching(index, step, only_added):
+        for change in index.of_path(step.path):
+            matches = step.made_by(change) if only_added else step.replaced_by(change)
             # A root commit has no state before it.
-            if change.parent is None:
+            if not matches or change.parent is None:
                 continue
             candidate = results.setdefault(change.commit, Candidate(change.parent, change.commit, steps=len(steps)))
             candidate.replaced += 1
@@ -119,14 +120,7 @@ def candidates(index: ChangeIndex, steps: Sequence[FileStep]) -> list[Candidate]
         # Files that the commit touched and this change did not: a squash of several changes has many.
         candidate.other_files = index.files_of[candidate.changed_by] - candidate.replaced
         candidate.evidence = candidate.describe()
-    ranked = sorted(results.values(), key=_rank)
-    return ranked[:MOST_CANDIDATES]
-
-
-def _matching(index: ChangeIndex, step: FileStep, only_added: bool) -> Iterator[PathChange]:
-    for change in index.of_path(step.path):
-        if step.made_by(change) if only_added else step.replaced_by(change):
-            yield change
+    return sorted(results.values(), key=_rank)[:MOST_CANDIDATES]
 
 
 def _rank(candidate: Candidate) -> tuple[int, int, int, int]:
@@ -190,7 +184,8 @@ def proves(repo: Repo, commit: str, golden: Golden) -> bool:
     """Old blobs where the diff names them; `git apply --check` for the rest. A diff of nothing proves nothing."""
     if not golden.proof or not all(_was_there(repo, commit, file) for file in golden.proof):
         return False
-    if all(_names_its_blob(file) for file in golden.proof):
+    # Content was compared where the diff names blobs; an addition, a rename or a mode change has none to compare.
+    if all(file.old_blob is not None or file.type is ChangeType.ADDED or not file.hunks for file in golden.proof):
         return True
     text = golden.proof_text if golden.proof_text.endswith("\n") else golden.proof_text + "\n"
     return patch.applies(repo, commit, text.encode("utf-8", "surrogatepass"))
@@ -228,27 +223,16 @@ def _why_not(repo: Repo, approval: Approval, tried: set[str]) -> str:
 
 def _was_there(repo: Repo, commit: str, file: FileDiff) -> bool:
     """Whether the old side of a file is what the commit holds; a file the diff adds must not be there."""
-    if file.submodule:
-        return _had_submodule(repo, commit, file)
     if file.old_path is None:
-        return file.new_path is None or repo.objects.at(commit, file.new_path) is None
+        return file.submodule or file.new_path is None or repo.objects.at(commit, file.new_path) is None
+    if file.submodule:
+        # A submodule's commit is no object here, so it is asked for by name.
+        answer = repo.ask("rev-parse", "--verify", "--quiet", f"{commit}:{file.old_path}")
+        return answer.returncode == 0 and answer.stdout.decode().startswith(file.old_blob or "")
     result = repo.objects.at(commit, file.old_path)
     if result is None or result.kind != "blob":
         return False
     return file.old_blob is None or result.id.startswith(file.old_blob)
-
-
-def _had_submodule(repo: Repo, commit: str, file: FileDiff) -> bool:
-    """A submodule's commit is no object here, so it is asked for by name."""
-    if file.old_path is None:
-        return True
-    answer = repo.ask("rev-parse", "--verify", "--quiet", f"{commit}:{file.old_path}")
-    return answer.returncode == 0 and answer.stdout.decode().startswith(file.old_blob or "")
-
-
-def _names_its_blob(file: FileDiff) -> bool:
-    """Whether `_was_there` has compared content; a rename, a mode change or an addition has none to compare."""
-    return file.old_blob is not None or file.type is ChangeType.ADDED or not file.hunks
 
 
 OVERRIDE = "baseOverride"
@@ -274,7 +258,8 @@ def settle(case: Case, repo: Repo, diff: str | None) -> Settled:
     ranges = case.ranges
     for source in GOLDEN:
         ranges = with_proof(ranges, repo, commit, source)
-    problems += [problem for item in ranges if (problem := _wrong_with(item, repo, commit))]
+    golden = (item for item in ranges if GOLDEN & set(item.sources))
+    problems += [problem for item in golden if (problem := why_range_is_wrong(item, repo, commit))]
     # An earlier verdict is dropped: it was made about another state of the case.
     metadata = {key: value for key, value in case.metadata.items() if key != "baseVerified"}
     # Without a diff only the ranges were proved, which is less than the flag promises.
@@ -296,10 +281,6 @@ def override_of(case: Case) -> Mapping[str, Any] | None:
     """The override a row brought along or a reviewer gave."""
     note = case.metadata.get(OVERRIDE) or case.extra.get(OVERRIDE)
     return note if isinstance(note, Mapping) else None
-
-
-def _wrong_with(item: LineRange, repo: Repo, commit: str) -> str | None:
-    return why_range_is_wrong(item, repo, commit) if GOLDEN & set(item.sources) else None
 
 
 def _with_blob(item: RankedPath, repo: Repo, commit: str) -> RankedPath:

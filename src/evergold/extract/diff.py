@@ -16,7 +16,6 @@ an error, so that a hunk never lands on a wrong file.
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
-from operator import itemgetter
 from typing import NamedTuple
 
 from evergold.errors import BadInput
@@ -24,9 +23,6 @@ from evergold.repo.quoting import path_text, quoted_prefix, unquote
 
 _PREFIX_PAIRS = frozenset((b"%c/" % old, b"%c/" % new) for old in b"abciow12" for new in b"abciow12" if old != new)
 _NOWHERE = b"/dev/null"
-
-Index = tuple[str | None, str | None, str | None]
-"""The blobs, None where a row of zeros stands for no file, and the mode where both sides have the same."""
 
 
 class Header:
@@ -51,10 +47,6 @@ class Header:
         """For messages only."""
         raw = self.destination or self.plus or self.minus or self.names
         return raw.decode("utf-8", "backslashreplace")
-
-    @property
-    def needs_hunks(self) -> bool:
-        return self.minus is not None or self.plus is not None
 
     def paths(self) -> tuple[str | None, str | None]:
         """(old, new); None on the side where the file does not exist."""
@@ -83,19 +75,6 @@ class Header:
     def _agrees(self, path: bytes) -> bool:
         """Whether the `---` and `+++` lines mean this file too."""
         return all(name is None or name == _NOWHERE or unquote(name).endswith(path) for name in (self.minus, self.plus))
-
-
-def read_usual(lines: list[bytes]) -> tuple[str, Index] | None:
-    """The path and the index of four lines that are the header of a plain change, its name spelled the same four times.
-
-    Nearly every file has one of these, and it raises none of the questions that the others do.
-    """
-    names, index, minus, plus = lines
-    name = plus[6:]
-    # The name is taken from the last line and put back into the others: equality proves all four without parsing.
-    if names != b"diff --git a/%b b/%b" % (name, name) or minus != b"--- a/" + name or not plus.startswith(b"+++ b/"):
-        return None
-    return (path_text(name), _index(_line(index))) if index.startswith(b"index ") else None
 
 
 def read_header(lines: list[bytes], at: int) -> tuple[Header, int]:
@@ -141,7 +120,10 @@ def bad_diff(at: int, reason: str) -> BadInput:
 def _take(header: Header, line: bytes) -> bool:
     """Take one header line in; False where the header has ended."""
     if line.startswith(b"index "):
-        header.old_blob, header.new_blob, mode = _index(line)
+        blobs, _, mode = line[len(b"index ") :].decode("ascii", "replace").partition(" ")
+        old, _, new = blobs.partition("..")
+        # A row of zeros stands for no file; the mode stands here where both sides have the same.
+        header.old_blob, header.new_blob = (blob if blob.strip("0") else None for blob in (old, new))
         if mode:
             header.old_mode = header.new_mode = mode
     elif line.startswith(b"--- "):
@@ -149,7 +131,12 @@ def _take(header: Header, line: bytes) -> bool:
     elif line.startswith((b"similarity index ", b"dissimilarity index ")):
         pass
     elif line.startswith((b"rename ", b"copy ")):
-        _take_move(header, line)
+        verb, side, name = line.split(b" ", 2)
+        header.renamed, header.copied = verb == b"rename", verb == b"copy"
+        if side in (b"from", b"old"):
+            header.source = name
+        else:
+            header.destination = name
     elif line.startswith(b"new file mode "):
         header.added, header.new_mode = True, _mode(line)
     elif line.startswith(b"deleted file mode "):
@@ -163,21 +150,6 @@ def _take(header: Header, line: bytes) -> bool:
     else:
         return False
     return True
-
-
-def _index(line: bytes) -> Index:
-    blobs, _, mode = line[len(b"index ") :].decode("ascii", "replace").partition(" ")
-    old, _, new = blobs.partition("..")
-    return old if old.strip("0") else None, new if new.strip("0") else None, mode or None
-
-
-def _take_move(header: Header, line: bytes) -> None:
-    verb, side, name = line.split(b" ", 2)
-    header.renamed, header.copied = verb == b"rename", verb == b"copy"
-    if side in (b"from", b"old"):
-        header.source = name
-    else:
-        header.destination = name
 
 
 def _mode(line: bytes) -> str:
@@ -236,9 +208,6 @@ _COMBINED = (b"diff --cc ", b"diff --combined ", b"@@@ ")
 _SUBMODULE = re.compile(rb"Submodule (.+?) (?:[0-9a-f]+\.{2,3}[0-9a-f]+|contains )")
 _SIGNS = (b" ", b"+", b"-", b"\\")
 _BODY = re.compile(rb"[ +\-\\]*")
-_SPACE = 32
-_first_byte = itemgetter(0)
-_made = tuple.__new__  # a named tuple without the detour over its keyword arguments
 SUBMODULE_MODE = "160000"
 
 
@@ -249,9 +218,6 @@ class ChangeType(StrEnum):
     RENAMED = "renamed"
     COPIED = "copied"
     MODE = "mode"
-
-
-_MODIFIED = ChangeType.MODIFIED  # looked up once: a member of an enumeration is slow to come by
 
 
 class FileChange(NamedTuple):
@@ -328,9 +294,6 @@ class Hunk(NamedTuple):
         return self._side(b"+")
 
     def _side(self, sign: bytes) -> list[bytes]:
-        # The short way for -U0 diffs, which are nearly all: every line begins with a sign that is known.
-        if not self.has_context and len(self.body) == self.old_count + self.new_count:  # no remarks either
-            return [line[1:] + b"\n" for line in self.body if line.startswith(sign)]
         kept: list[bytes] = []
         ours = False
         for line in self.body:
@@ -395,10 +358,8 @@ class _Text(NamedTuple):
         lines = data.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        try:
-            signs = bytes(map(_first_byte, lines))
-        except IndexError:  # an empty line: an unchanged one that lost its space, or one between files
-            signs = bytes([line[0] if line else _SPACE for line in lines])
+        # An empty line is an unchanged one that lost its space, or one between files.
+        signs = b"".join([line[:1] or b" " for line in lines])
         # A context line whose space was stripped may begin with the carriage return of its line end.
         return cls(lines, signs.replace(b"\r", b" "))
 
@@ -412,7 +373,7 @@ def parse_diff(diff: bytes | str) -> list[FileDiff]:
     while at < end:
         line = lines[at]
         if line.startswith(b"diff --git "):
-            at = _add_usual_file(files, text, at) or _add_file(files, *read_header(lines, at), text)
+            at = _add_file(files, *read_header(lines, at), text)
         elif line.startswith(b"--- ") and begins_plain_file(lines, at):
             at = _add_file(files, read_plain_header(lines, at), at + 2, text)
         else:
@@ -436,24 +397,10 @@ def _look_between_files(files: list[FileDiff], line: bytes, at: int) -> None:
         files.append(FileDiff(path, path, ChangeType.MODIFIED, new_mode=SUBMODULE_MODE))
 
 
-def _add_usual_file(files: list[FileDiff], text: _Text, at: int) -> int | None:
-    """Take in a file that was changed and nothing else; None where the header says more than that."""
-    header = text.lines[at : at + 4]
-    usual = read_usual(header) if len(header) == 4 else None
-    if usual is None:
-        return None
-    path, (old_blob, new_blob, mode) = usual
-    hunks, after = _read_hunks(text, at + 4, path)
-    if not hunks:
-        return None
-    files.append(FileDiff(path, path, _MODIFIED, old_blob, new_blob, mode, mode, False, hunks))
-    return after
-
-
 def _add_file(files: list[FileDiff], header: Header, at: int, text: _Text) -> int:
     """Read the hunks that follow a header; returns the line after them."""
     hunks, after = _read_hunks(text, at, header.name)
-    if header.needs_hunks and not hunks:
+    if (header.minus is not None or header.plus is not None) and not hunks:
         raise bad_diff(at - 1, f"{header.name} has file names but no hunk; the diff is cut off")
     old_path, new_path = header.paths()
     files.append(
@@ -488,22 +435,16 @@ def _read_hunks(text: _Text, at: int, name: str) -> tuple[list[Hunk], int]:
         shown = signs[begin:at].replace(b"\\", b"")  # a remark is no line of either side
         # Both sums agree in all but a few hunks; only then is the body read sign by sign.
         if len(shown) - shown.count(b"+") != old_count or len(shown) - shown.count(b"-") != new_count:
-            at, shown = _cut_hunk(signs, begin, old_count, new_count, name)
-        hunks.append(_made(Hunk, (old_start, old_count, new_start, new_count, shown, lines[begin:at])))
+            at = _end_of_hunk(signs, begin, old_count, new_count)
+            shown = signs[begin:at].replace(b"\\", b"")
+            if len(shown) - shown.count(b"+") != old_count or len(shown) - shown.count(b"-") != new_count:
+                raise bad_diff(at - 1, f"the lines of {name} do not add up to its hunk header; is the diff cut off?")
+        hunks.append(Hunk(old_start, old_count, new_start, new_count, shown, lines[begin:at]))
     if at < end and lines[at].startswith(b"@@ -"):
         raise bad_diff(at, f"the hunk header of {name} is not of the form '@@ -a,b +c,d @@'")
     if hunks and at < end and signs[at] in b"+- \\" and _is_stray(lines, at):
         raise bad_diff(at, f"{name} has more lines than its hunk header says")
     return hunks, at
-
-
-def _cut_hunk(signs: bytes, begin: int, old_count: int, new_count: int, name: str) -> tuple[int, bytes]:
-    """The line after the hunk that begins here, and its signs without remarks."""
-    end = _end_of_hunk(signs, begin, old_count, new_count)
-    shown = signs[begin:end].replace(b"\\", b"")
-    if len(shown) - shown.count(b"+") != old_count or len(shown) - shown.count(b"-") != new_count:
-        raise bad_diff(end - 1, f"the lines of {name} do not add up to its hunk header; is the diff cut off?")
-    return end, shown
 
 
 def _end_of_hunk(signs: bytes, at: int, old_left: int, new_left: int) -> int:

@@ -42,7 +42,7 @@ from evergold.extract.ranges import (
     spans_of,
     with_proof,
 )
-from evergold.model.case import Case, CaseKind, LineRange, Provenance
+from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.faults import Rejected
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import Repo
@@ -251,6 +251,13 @@ def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> E
     ranked = ranges.ranked()
     if repo and base.commit and rules.side is Side.BASE:
         ranked = with_proof(ranked, repo, base.commit, RangeSource.GOLDEN_DIFF)
+    metadata: dict[str, Any] = {}
+    if base.commit:
+        # The diff applies to the base commit and every golden line exists there; ranges of the new side are not at base.
+        golden_ranges = [item for item in ranked if RangeSource.GOLDEN_DIFF in item.sources]
+        metadata["baseVerified"] = rules.side is not Side.BASE or all(item.text_hash for item in golden_ranges)
+    if not query and flow.description and flow.description.strip():
+        metadata["suggestedQuery"] = flow.description
     case = Case(
         id=segment.case_id,
         dataset=DATASET,
@@ -259,7 +266,7 @@ def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> E
         paths=paths.ranked(),
         ranges=ranked,
         base_commit=base.commit,
-        metadata=_metadata(flow, base, query, _golden_lines_exist(ranked, rules)),
+        metadata=metadata,
         provenance=Provenance(
             source=rules.source,
             workspace_id=flow.workspace_id,
@@ -279,23 +286,6 @@ def _query(actions: Iterable[Action]) -> str | None:
         if isinstance(text, str) and text.strip():
             return text
     return None
-
-
-def _golden_lines_exist(ranges: Iterable[LineRange], rules: Rules) -> bool:
-    """Whether every golden range carries the proof of its text at base; ranges of the new side are not at base."""
-    return rules.side is not Side.BASE or all(
-        item.text_hash for item in ranges if RangeSource.GOLDEN_DIFF in item.sources
-    )
-
-
-def _metadata(flow: Flow, base: Base, query: str | None, golden_lines_exist: bool) -> dict[str, Any]:
-    """`baseVerified`: the diff applies to the base commit and every golden line exists there."""
-    metadata: dict[str, Any] = {}
-    if base.commit:
-        metadata["baseVerified"] = golden_lines_exist
-    if not query and flow.description and flow.description.strip():
-        metadata["suggestedQuery"] = flow.description
-    return metadata
 
 
 def _ranked(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[PathRanking, RangeRanking, list[str]]:

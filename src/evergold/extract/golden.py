@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from evergold.extract.diff import ChangeType, FileChange, FileDiff, Hunk, parse_diff
+from evergold.extract.diff import ChangeType, FileDiff, Hunk, parse_diff
 from evergold.formats.dataset_pair import PairLines
 from evergold.model.case import Case
 from evergold.model.flow import Action, Flow
@@ -244,13 +244,13 @@ def _identities(hunk: Hunk) -> list[tuple[int, bytes, bytes]]:
     """What makes a change the same in two diffs against one base: its place at base, and both its texts."""
     old, new = hunk.old_lines(), hunk.new_lines()
     return [
-        (change.old_line, _slice(old, hunk.old_start, change.old_line, change.removed), _added(new, hunk, change))
+        (
+            change.old_line,
+            _slice(old, hunk.old_start, change.old_line, change.removed),
+            _slice(new, hunk.new_start, change.new_line, change.added),
+        )
         for change in hunk.changes
     ]
-
-
-def _added(new: list[bytes], hunk: Hunk, change: FileChange) -> bytes:
-    return _slice(new, hunk.new_start, change.new_line, change.added)
 
 
 def _slice(lines: list[bytes], first: int, line: int, count: int) -> bytes:

@@ -23,7 +23,7 @@ from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.golden import DATASET, Extracted, SkippedItem, Wanted
 from evergold.extract.ranges import Head, PathRanking, RangeSource, base_texts, spans_of
 from evergold.formats.dataset_pair import lines_of
-from evergold.model.case import Case, CaseKind, Provenance, RankedPath
+from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.faults import Rejected
 from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
@@ -141,10 +141,6 @@ REVERT = "revert"
 EMPTY = "touches no file that counts"
 BULK = "bulk change"
 NO_BASE_LINES = "changes no line that its base has"
-
-
-BaseFiles = dict[str, bytes]
-"""The content of a blob, by its id."""
 
 
 class Parsed(NamedTuple):
@@ -289,12 +285,14 @@ def _parsed(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Reject
     return Parsed(commit, counted, len(files) - len(counted))
 
 
-def _case(parsed: Parsed, base_files: BaseFiles, rules: HistoryRules) -> Extracted | SkippedItem:
+def _case(parsed: Parsed, base_files: dict[str, bytes], rules: HistoryRules) -> Extracted | SkippedItem:
     commit = parsed.commit
     ranges = [item for file in parsed.files for item in _ranges(file, base_files)]
     if not ranges:
         return SkippedItem(NO_BASE_LINES)
     message = read_message(commit.message)
+    ranking = PathRanking()
+    ranking.add_golden(parsed.files)
     enough = len(message.query.split()) >= rules.min_words
     case = Case.model_validate(
         {
@@ -302,7 +300,7 @@ def _case(parsed: Parsed, base_files: BaseFiles, rules: HistoryRules) -> Extract
             "dataset": DATASET,
             "kind": CaseKind.CONTEXT,
             "input": message.query if enough else "",
-            "paths": _paths(parsed.files),
+            "paths": ranking.ranked(),
             "ranges": ranges,
             "base_commit": commit.parents[0],
             "metadata": _metadata(commit, message, parsed.left_out),
@@ -312,13 +310,7 @@ def _case(parsed: Parsed, base_files: BaseFiles, rules: HistoryRules) -> Extract
     return Extracted(case, why_no_query="" if enough else NO_WORDS)
 
 
-def _paths(files: list[FileDiff]) -> tuple[RankedPath, ...]:
-    ranking = PathRanking()
-    ranking.add_golden(files)
-    return ranking.ranked()
-
-
-def _ranges(file: FileDiff, base_files: BaseFiles) -> list[dict[str, Any]]:
+def _ranges(file: FileDiff, base_files: dict[str, bytes]) -> list[dict[str, Any]]:
     """The base lines the diff touches, each proved by its text; as fields of a range, which the case makes of them.
 
     Changed lines stand in the diff; an insertion counts lines that do not, and those come from the base file.

@@ -55,30 +55,17 @@ def spans_of(
     """
     of_base = side is Side.BASE
     path, blob = (file.old_path, file.old_blob) if of_base else (file.new_path, file.new_blob)
-    if path is None or file.submodule or _is_empty(blob):
+    # The id of the empty file may be shortened. Four digits first: the whole comparison runs once in 65,536 files.
+    empty = blob is not None and blob[:4] in _EMPTY_STARTS and any(whole.startswith(blob) for whole in _EMPTY_BLOBS)
+    if path is None or file.submodule or empty:
         return []
     hunk_spans = _changed_spans if context is HunkContext.TRIM else _whole_spans
-    results: list[Span] = []
-    for hunk in file.hunks:
-        results += hunk_spans(hunk, of_base, line_count)
-    return merge(results)
+    return merge(span for hunk in file.hunks for span in hunk_spans(hunk, of_base, line_count))
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
     """Sorted, with overlapping and adjacent spans made one."""
-    ordered = sorted(spans)
-    if len(ordered) < 2:
-        return ordered
-    merged: list[Span] = []
-    first, last = ordered[0]
-    for start, end in ordered:
-        if start > last + 1:
-            merged.append((first, last))
-            first, last = start, end
-        elif end > last:
-            last = end
-    merged.append((first, last))
-    return merged
+    return [(start, end) for start, end, _ in _merge((start, end, 0) for start, end in spans)]
 
 
 def base_texts(file: FileDiff) -> dict[int, bytes]:
@@ -89,12 +76,6 @@ def base_texts(file: FileDiff) -> dict[int, bytes]:
 def text_hash(lines: Iterable[bytes]) -> str:
     """The hash that proves a range: of its lines as they stand in the file, line ends included."""
     return hash_bytes(b"".join(lines))
-
-
-def _is_empty(blob: str | None) -> bool:
-    """Whether a blob id, whole or shortened, is that of the empty file."""
-    # Four digits first: the whole comparison runs once in 65,536 files.
-    return blob is not None and blob[:4] in _EMPTY_STARTS and any(empty.startswith(blob) for empty in _EMPTY_BLOBS)
 
 
 def _changed_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
@@ -185,19 +166,18 @@ class RangeRanking:
         self._count += 1
 
     def ranked(self) -> tuple[LineRange, ...]:
-        by_range: dict[tuple[str, int, int], tuple[int, list[str]]] = {}
+        by_range: dict[tuple[str, int, int], list[str]] = {}
         merged = [
             (rank, path, start, end, source)
             for (path, source), result in self._ranges_of.items()
             for start, end, rank in _merge(result)
         ]
         # Sorted by rank: the first source that reached a range decides where it stands.
-        for rank, path, start, end, source in sorted(merged):
-            _, sources = by_range.setdefault((path, start, end), (rank, []))
-            sources.append(source)
+        for _, path, start, end, source in sorted(merged):
+            by_range.setdefault((path, start, end), []).append(source)
         return tuple(
             LineRange(path=path, start=start, end=end, sources=tuple(sources))
-            for (path, start, end), (_, sources) in by_range.items()
+            for (path, start, end), sources in by_range.items()
         )
 
 
@@ -206,10 +186,10 @@ def paths_of(file: FileDiff) -> list[str]:
     return list(dict.fromkeys(path for path in (file.old_path, file.new_path) if path is not None))
 
 
-def _merge(results: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+def _merge(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """Overlapping and adjacent (start, end, rank) made one, with the best rank."""
     merged: list[tuple[int, int, int]] = []
-    for start, end, rank in sorted(results):
+    for start, end, rank in sorted(ranges):
         # Adjacent counts as overlapping: 1-3 and 4-6 were read as one passage.
         if merged and start <= merged[-1][1] + 1:
             last = merged[-1]

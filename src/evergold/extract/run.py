@@ -6,7 +6,8 @@ time; sessions of coding agents give theirs at the end, because several may shar
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -144,16 +145,6 @@ def extract_sidekick(
             repo.close()
     summary.remarks[:0] = [remark] if remark else []
     return summary
-
-
-def extract_flows(flows: Iterable[Flow], into: Extraction, repo: Repo | None, rules: Rules | None = None) -> Summary:
-    """Cases of any source of flows."""
-
-    def produce(wanted: Wanted) -> Iterator[Item]:
-        for flow in flows:
-            yield from extract_flow(flow, repo, rules, wanted)
-
-    return run_extraction(produce, into)
 
 
 @dataclass(frozen=True)
@@ -301,26 +292,17 @@ def read_sessions(
         return [sessions.read(reader()) for reader in readers]
 
 
-def extract(
-    flows: Iterable[Flow], repo: Repo | None = None, rules: Rules | None = None
+def extract_cases(
+    source: FlowSource, repo_dir: Path | str | None = None, rules: Rules | None = None
 ) -> Iterator[Extracted | Rejected]:
-    """The cases of many flows."""
-    with SessionCases(repo.path if repo else None) as sessions:
-        for flow in flows:
-            for item in sessions.take(flow) if flow.agent else extract_flow(flow, repo, rules):
+    """The cases of a source, one at a time; with a repository their base commits are derived and proved."""
+    opened = nullcontext() if repo_dir is None else Repo.open(repo_dir)
+    with opened as repo, SessionCases(repo_dir) as sessions:
+        for flow in source.flows():
+            items = sessions.absorb(sessions.read(flow)) if flow.agent else extract_flow(flow, repo, rules)
+            for item in items:
                 if isinstance(item, Extracted | Rejected):
                     yield item
                 elif flow.agent:
                     yield Rejected(where=f"session {flow.id}", reason=item)
         yield from (item for item in sessions.cases() if isinstance(item, Extracted))
-
-
-def extract_cases(
-    source: FlowSource, repo_dir: Path | str | None = None, rules: Rules | None = None
-) -> Iterator[Extracted | Rejected]:
-    """The cases of a source, one at a time; with a repository their base commits are derived and proved."""
-    if repo_dir is None:
-        yield from extract(source.flows(), None, rules)
-        return
-    with Repo.open(repo_dir) as repo:
-        yield from extract(source.flows(), repo, rules)

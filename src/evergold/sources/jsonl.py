@@ -62,7 +62,7 @@ def _show_value(value: dict[str, Any]) -> str | None:
 
 
 def _short(line: bytes) -> str:
-    return line[:2000].decode("utf-8", "replace").strip()
+    return line[:SHOWN].decode("utf-8", "replace").strip()
 
 
 def read_documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
@@ -78,7 +78,8 @@ def read_documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any
     try:
         orjson.loads(first)
     except orjson.JSONDecodeError:
-        yield from _whole(b"".join(_limit_length(chain([first], source), name)), name)
+        text = b"".join(_limit_length(chain([first], source), name))
+        yield from _parts(text, name) if text.strip() else ()
         return
     for number, line in enumerate(chain([first], source), 1):
         if line.strip():
@@ -121,16 +122,11 @@ def _rows(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejec
             yield where, {key: cell for key, cell in row.items() if cell}
 
 
-def _whole(text: bytes, name: str) -> Iterator[tuple[str, Any] | Rejected]:
-    if text.strip():
-        yield from _parts(text, name)
-
-
 def _parts(text: bytes, where: str) -> Iterator[tuple[str, Any] | Rejected]:
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as problem:
-        yield Rejected(where=where, reason=f"not JSON: {problem}", record=text[:SHOWN].decode("utf-8", "replace"))
+        yield Rejected(where=where, reason=f"not JSON: {problem}", record=_short(text))
         return
     # Langfuse's interface wraps a page as `{"data": […], "meta": …}`.
     listed = value.get("data") if isinstance(value, dict) and isinstance(value.get("data"), list) else value

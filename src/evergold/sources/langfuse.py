@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from evergold.conversation.message import decode_object, first_of
 from evergold.model.faults import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
@@ -77,12 +78,9 @@ class LangfuseExport:
 
 def records_of(document: dict[str, Any], where: str) -> Iterator[Incoming | Rejected]:
     """The records of an exported object: a trace, an observation, a score, or a page's download of a whole trace."""
-    trace = document.get("trace")
-    if isinstance(trace, dict):
-        whole = {**trace, **{key: document[key] for key in ("observations", "scores") if key in document}}
-        yield from _record(Exported(whole), where)
-    else:
-        yield from _record(Exported(document), where)
+    if isinstance(trace := document.get("trace"), dict):
+        document = {**trace, **{key: document[key] for key in ("observations", "scores") if key in document}}
+    yield from _record(Exported(document), where)
 
 
 class Exported:
@@ -127,7 +125,7 @@ def _root(trace: Exported) -> SpanLine:
         "session_id": trace.get("session_id"),
         "user_id": trace.get("user_id"),
         "tags": parse_json(trace.get("tags")),
-        "metadata": _object(trace.get("metadata")),
+        "metadata": decode_object(trace.get("metadata")),
     }
     return SpanLine(
         trace_id=trace.get("id"),
@@ -143,22 +141,21 @@ def _root(trace: Exported) -> SpanLine:
 
 
 def _observation(observation: Exported) -> SpanLine:
-    usage = _object(observation.get("usage_details", "usage"))
-    costs = _object(observation.get("cost_details"))
+    usage = decode_object(observation.get("usage_details", "usage"))
+    costs = decode_object(observation.get("cost_details"))
     facts = {
         "session_id": observation.get("session_id"),
         "user_id": observation.get("user_id"),
         "trace_name": observation.get("trace_name"),
         "tags": parse_json(observation.get("tags")),
         "model": observation.get("provided_model_name", "model"),
-        "input_tokens": _first(usage, INPUT_TOKENS),
-        "output_tokens": _first(usage, OUTPUT_TOKENS),
+        "input_tokens": first_of(usage, INPUT_TOKENS),
+        "output_tokens": first_of(usage, OUTPUT_TOKENS),
         "cost": _number(observation.get("calculated_total_cost", "total_cost") or costs.get("total")),
         "tool": observation.get("name") if observation.get("type") == "TOOL" else None,
-        "metadata": _object(observation.get("metadata")),
+        "metadata": decode_object(observation.get("metadata")),
         "error": observation.get("status_message"),
     }
-    failed = observation.get("level") == "ERROR"
     # No file of traces will bring the root then, so an observation without a parent is it.
     enriched = "trace_name" in observation or "user_id" in observation
     return SpanLine(
@@ -170,7 +167,7 @@ def _observation(observation: Exported) -> SpanLine:
         kind=KINDS.get(str(observation.get("type")).lower(), "span"),
         input=input_text(observation.get("input")),
         output=output_text(observation.get("output")),
-        status=TraceStatus.FAILED if failed else TraceStatus.COMPLETED,
+        status=TraceStatus.FAILED if observation.get("level") == "ERROR" else TraceStatus.COMPLETED,
         started_at=observation.get("start_time"),
         ended_at=observation.get("end_time"),
         metadata={key: value for key, value in facts.items() if value not in (None, {}, [], "")}
@@ -188,7 +185,7 @@ def _exported_attributes(exported: Exported, level: str) -> dict[str, Any]:
         value = parse_json(exported.get(side))
         if isinstance(value, dict | list) and value:
             attributes[f"langfuse.{level}.{side}"] = as_json(value)
-    if parameters := _object(exported.get("model_parameters")):
+    if parameters := decode_object(exported.get("model_parameters")):
         attributes["langfuse.observation.model.parameters"] = as_json(parameters)
     for key in ("prompt_name", "prompt_version"):
         if (value := exported.get(key)) is not None:
@@ -219,15 +216,6 @@ def _score(score: Exported, where: str) -> ScoreLine | Rejected:
         key=score.get("id"),
         created_at=score.get("timestamp", "created_at"),
     )
-
-
-def _object(value: Any) -> dict[str, Any]:
-    parsed = parse_json(value)
-    return parsed if isinstance(parsed, dict) else {}
-
-
-def _first(values: dict[str, Any], names: tuple[str, ...]) -> Any:
-    return next((values[name] for name in names if values.get(name) is not None), None)
 
 
 def _number(value: Any) -> Any:
@@ -271,7 +259,8 @@ def merge_lines(first: SpanLine, later: SpanLine) -> SpanLine:
         moment = new.get(name, "")
         known = name in old
         if known and isinstance(before.get(name), dict) and isinstance(after[name], dict):
-            fields[name] = _unite_fields(before[name], after[name], newer=moment >= old[name])
+            # The keys of the first part keep their order, whichever part has the later values.
+            fields[name] = before[name] | (after[name] if moment >= old[name] else after[name] | before[name])
         elif known and name == "tags":
             fields[name] = _unite_tags(before[name], after[name])
         # The earliest event states the start; every other field is that of the latest, and of the later arrival at
@@ -282,10 +271,6 @@ def merge_lines(first: SpanLine, later: SpanLine) -> SpanLine:
             of_both = min if name == "started_at" else max
             times[name] = of_both(old.get(name, moment), moment)
     return _line_of(first, fields, times)
-
-
-def _unite_fields(before: Fields, after: Fields, *, newer: bool) -> Fields:
-    return before | after if newer else before | {key: value for key, value in after.items() if key not in before}
 
 
 def _unite_tags(before: Any, after: Any) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from evergold.conversation.message import decode_object
 from evergold.model.faults import Rejected
 from evergold.model.trace import SpanLine, TraceStatus
 from evergold.seams import Incoming
@@ -55,8 +56,8 @@ def _lines(run: dict[str, Any], where: str, trace_id: str | None) -> Iterator[In
 
 
 def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
-    extra = _object(run.get("extra"))
-    details, called = _object(extra.get("metadata")), _object(extra.get("invocation_params"))
+    extra = decode_object(run.get("extra"))
+    details, called = decode_object(extra.get("metadata")), decode_object(extra.get("invocation_params"))
     asked, answered = parse_json(run.get("inputs")), parse_json(run.get("outputs"))
     kind = KINDS.get(str(run.get("run_type")).lower(), "span")
     attributes = {
@@ -98,8 +99,3 @@ def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
 
 def _first(fields: dict[str, Any], keys: Iterable[str]) -> str | None:
     return next((str(fields[key]) for key in keys if fields.get(key)), None)
-
-
-def _object(value: Any) -> dict[str, Any]:
-    parsed = parse_json(value)
-    return parsed if isinstance(parsed, dict) else {}

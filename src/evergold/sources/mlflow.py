@@ -5,6 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from evergold.conversation.message import decode_json, decode_list, decode_object
 from evergold.model.faults import Rejected
 from evergold.model.trace import ScoreLine, ScoreSource
 from evergold.seams import Incoming
@@ -27,34 +28,33 @@ class MlflowTraces:
         for item in read_documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
-            elif isinstance(item[1], dict) and isinstance(parse_json(item[1].get("data")), dict):
+            elif isinstance(item[1], dict) and isinstance(decode_json(item[1].get("data")), dict):
                 yield from _records(item[1], item[0])
             else:
                 yield Rejected(where=item[0], reason="not a trace of MLflow: it has no `data` with spans")
 
 
 def _records(document: dict[str, Any], where: str) -> Iterator[Incoming | Rejected]:
-    info, data = parse_json(document.get("info")), parse_json(document["data"])
-    info = info if isinstance(info, dict) else {}
+    info, data = decode_object(document.get("info")), decode_object(document["data"])
     # Version 2 calls it request_id; without either, the place in the file names the trace.
     trace_id = str(info.get("trace_id") or info.get("request_id") or where)
-    known = {**_object(info.get("request_metadata")), **_object(info.get("trace_metadata"))}
-    for span in _list(data.get("spans")):
+    known = {**decode_object(info.get("request_metadata")), **decode_object(info.get("trace_metadata"))}
+    for span in decode_list(data.get("spans")):
         if isinstance(span, dict):
             try:
-                yield line_of(_wire_span(span, trace_id, known, _object(info.get("tags"))))
+                yield line_of(_wire_span(span, trace_id, known, decode_object(info.get("tags"))))
             except (ValidationError, ValueError, TypeError) as problem:
                 yield Rejected(where=where, reason=f"span {span.get('name')!r}: {problem}")
-    for assessment in _list(info.get("assessments")):
+    for assessment in decode_list(info.get("assessments")):
         if isinstance(assessment, dict):
             yield _score(assessment, trace_id, where)
 
 
 def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags: dict[str, Any]) -> WireSpan:
-    context, status = _object(span.get("context")), span.get("status")
+    context, status = decode_object(span.get("context")), span.get("status")
     code = status.get("code", status.get("status_code")) if isinstance(status, dict) else span.get("status_code")
     # MLflow writes every attribute as JSON, texts included.
-    attributes = {key: _plain(value) for key, value in _object(span.get("attributes")).items()}
+    attributes = {key: _plain(value) for key, value in decode_object(span.get("attributes")).items()}
     parent = span.get("parent_span_id") or span.get("parent_id")
     # Session, user and tags are the trace's, so only the root carries them.
     if parent is None:
@@ -73,8 +73,8 @@ def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags:
         status_message=status.get("message") or None if isinstance(status, dict) else span.get("status_message"),
         attributes=attributes,
         events=[
-            WireEvent(str(event.get("name")), 0, _object(event.get("attributes")))
-            for event in _list(span.get("events"))
+            WireEvent(str(event.get("name")), 0, decode_object(event.get("attributes")))
+            for event in decode_list(span.get("events"))
             if isinstance(event, dict)
         ],
     )
@@ -88,8 +88,8 @@ def _plain(value: Any) -> Any:
 
 def _score(assessment: dict[str, Any], trace_id: str, where: str) -> ScoreLine | Rejected:
     name = assessment.get("assessment_name") or assessment.get("name")
-    value = _object(assessment.get("feedback")).get("value", assessment.get("value"))
-    source = _object(assessment.get("source"))
+    value = decode_object(assessment.get("feedback")).get("value", assessment.get("value"))
+    source = decode_object(assessment.get("source"))
     kind = str(source.get("source_type")).upper()
     if not isinstance(value, bool | int | float) or not 0 <= value <= 1:
         return Rejected(where=where, field="value", reason=f"assessment {name!r} has {value!r}, no number from 0 to 1")
@@ -104,12 +104,3 @@ def _score(assessment: dict[str, Any], trace_id: str, where: str) -> ScoreLine |
         )
     except ValidationError as problem:
         return Rejected.of(problem, where, ScoreLine)
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _object(value: Any) -> dict[str, Any]:
-    parsed = parse_json(value)
-    return parsed if isinstance(parsed, dict) else {}

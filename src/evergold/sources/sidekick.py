@@ -14,7 +14,6 @@ import os
 import re
 import sqlite3
 import sys
-from array import array
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -49,7 +48,7 @@ _NEEDED = {
     ),
     "worktrees": ("id", "flow_id", "name", "workspace_id"),
 }
-_ACTIONS_OF_FLOW = "SELECT {columns} FROM flow_actions WHERE workspace_id = ? AND flow_id = ?"
+_OF_FLOW = "workspace_id = ? AND flow_id = ?"
 
 
 def column_text(value: object) -> str | None:
@@ -62,19 +61,14 @@ def column_text(value: object) -> str | None:
 def read_params(value: object, where: str, problems: list[str]) -> dict[str, Any]:
     """The arguments of an action; what cannot be read is named in `problems` and empty."""
     text = column_text(value)
-    if not text or not text.strip():
-        return {}
     try:
-        params = orjson.loads(text)
+        params = orjson.loads(text) if text and text.strip() else None
     except orjson.JSONDecodeError as problem:
         problems.append(f"{where}: column action_params is not JSON: {problem}")
         return {}
-    if params is None:
-        return {}
-    if not isinstance(params, dict):
+    if params is not None and not isinstance(params, dict):
         problems.append(f"{where}: column action_params is a JSON {type(params).__name__}, not an object")
-        return {}
-    return params
+    return params if isinstance(params, dict) else {}
 
 
 def read_result(value: object, status: str, where: str, problems: list[str]) -> tuple[str | None, bool]:
@@ -122,20 +116,12 @@ def parse_time(text: str) -> GoTime:
     if match is None:
         raise ValueError(f"{text!r} is not a time (expected RFC 3339 or Go's time.String())")
     try:
-        whole = datetime.fromisoformat(f"{match['day']}T{match['clock']}").replace(tzinfo=UTC) - _offset(match["zone"])
+        whole = datetime.fromisoformat(f"{match['day']}T{match['clock']}{match['zone'] or 'Z'}").astimezone(UTC)
     except OverflowError:
         raise ValueError(f"{text!r} lies outside the years 1 to 9999 in UTC") from None
     fraction = int((match["fraction"] or "").ljust(9, "0"))
     seconds = (whole - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1)
     return GoTime(seconds * 10**9 + fraction, whole + timedelta(microseconds=fraction // 1000))
-
-
-def _offset(zone: str | None) -> timedelta:
-    if zone in (None, "Z"):
-        return timedelta()
-    digits = zone[1:].replace(":", "")
-    offset = timedelta(hours=int(digits[:2]), minutes=int(digits[2:]))
-    return -offset if zone.startswith("-") else offset
 
 
 def default_database() -> Path:
@@ -252,7 +238,7 @@ class SidekickSource:
 
 
 class _ActionReader:
-    """Reads the actions of a flow. Without an index on the flow, one pass notes where each flow's rows are."""
+    """Reads the actions of a flow. Without an index on the flow, one pass notes in a temporary table where its rows are."""
 
     def __init__(self, connection: sqlite3.Connection, workspace_id: str) -> None:
         self._connection = connection
@@ -260,47 +246,26 @@ class _ActionReader:
         human = (
             "is_human_action" if "is_human_action" in _columns(connection, "flow_actions") else "0 AS is_human_action"
         )
-        self._fields = f"id, action_type, action_status, action_params, action_result, created, {human}"
-        self._rows_of = None if self._is_indexed() else self._note_rows()
+        fields = f"id, action_type, action_status, action_params, action_result, created, {human}"
+        plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT * FROM flow_actions WHERE {_OF_FLOW}", ("", ""))
+        where = _OF_FLOW
+        # SQLite's own words for a lookup by that column.
+        if not any("flow_id=?" in row["detail"] for row in plan):
+            connection.execute(
+                "CREATE TEMP TABLE rows_of AS SELECT workspace_id, flow_id, rowid AS number FROM flow_actions"
+            )
+            connection.execute("CREATE INDEX temp.by_flow ON rows_of (workspace_id, flow_id)")
+            where = f"rowid IN (SELECT number FROM rows_of WHERE {_OF_FLOW})"
+        self._query = f"SELECT {fields} FROM flow_actions WHERE {where}"
 
     def read(self, flow_id: str) -> tuple[list[Action], list[str]]:
         """The actions in the order of (created, id), and what was wrong with their rows."""
-        timed: list[tuple[GoTime, str, Action]] = []
         problems: list[str] = []
-        for row in self._select(flow_id):
-            action, moment = _action(row, problems)
-            timed.append((moment, action.id, action))
+        rows = self._connection.execute(self._query, (self._workspace_id, flow_id))
+        timed = [_action(row, problems) for row in rows]
         # In Python and not in SQL: times are texts of two forms, which do not sort.
-        timed.sort(key=lambda item: (item[0].nanoseconds, item[1]))
-        return [action for _, _, action in timed], problems
-
-    def _select(self, flow_id: str) -> Iterator[sqlite3.Row]:
-        if self._rows_of is None:
-            query = _ACTIONS_OF_FLOW.format(columns=self._fields)
-            yield from self._connection.execute(query, (self._workspace_id, flow_id))
-            return
-        numbers = self._rows_of.get(flow_id, array("q"))
-        # SQLite takes at most 999 parameters in older builds.
-        for at in range(0, len(numbers), 500):
-            part = numbers[at : at + 500].tolist()
-            marks = ", ".join("?" * len(part))
-            yield from self._connection.execute(
-                f"SELECT {self._fields} FROM flow_actions WHERE rowid IN ({marks})", part
-            )
-
-    def _is_indexed(self) -> bool:
-        query = "EXPLAIN QUERY PLAN " + _ACTIONS_OF_FLOW.format(columns="*")
-        plan = " ".join(str(row["detail"]) for row in self._connection.execute(query, ("", "")))
-        # SQLite's own words for a lookup by that column.
-        return "flow_id=?" in plan
-
-    def _note_rows(self) -> dict[str, "array[int]"]:
-        """Eight bytes per action: two million of them are no trouble."""
-        rows: dict[str, array[int]] = {}
-        query = "SELECT flow_id, rowid AS number FROM flow_actions WHERE workspace_id = ?"
-        for row in self._connection.execute(query, (self._workspace_id,)):
-            rows.setdefault(row["flow_id"], array("q")).append(row["number"])
-        return rows
+        timed.sort(key=lambda item: (item[1].nanoseconds, item[0].id))
+        return [action for action, _ in timed], problems
 
 
 def _action(row: sqlite3.Row, problems: list[str]) -> tuple[Action, GoTime]:

@@ -5,6 +5,7 @@ caller counts it.
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -102,16 +103,11 @@ def _grep(action: Action) -> Iterator[Event]:
     yield from results or shown_by_path(output, action.cwd)
 
 
-def _search_text(action: Action) -> Iterator[Event]:
-    """A search tool of another agent: whatever shape its output has."""
-    output = text_lines(action.result or "")
+def _search(action: Action) -> Iterator[Event]:
+    """Numbered lines, or names of files; relative ones start where the session works, whatever folder was searched."""
+    output = text_lines(_without_reminders(action.result or ""))
     results: list[Looked] = list(numbered_by_path(output, action.cwd))
     yield from results or bare_paths(output, action.cwd)
-
-
-def _glob(action: Action) -> Iterator[Event]:
-    """Names of files; relative ones start where the session works, whatever folder was searched."""
-    yield from bare_paths(text_lines(_without_reminders(action.result or "")), action.cwd)
 
 
 def _edit(action: Action) -> Iterator[Event]:
@@ -162,7 +158,7 @@ def _runs(lines: list[str], at: int) -> Iterator[Patch]:
             removed, added = 0, []
 
 
-def _asked(action: Action) -> Iterator[Event]:
+def _ask(action: Action) -> Iterator[Event]:
     """A question about a file whose answer shows none of its lines."""
     if ref := _ref(action):
         yield Looked(ref, asked=True)
@@ -202,7 +198,7 @@ def _shell(action: Action) -> Iterator[Event]:
     if isinstance(script, list):
         words = [str(word) for word in script]
         # ["bash", "-lc", SCRIPT]: the third word is the script. Any other list is a command with its words.
-        script = words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else _spelled(words)
+        script = words[2] if len(words) == 3 and words[1].startswith("-") and "c" in words[1] else shlex.join(words)
     if not isinstance(script, str):
         return
     workdir = action.params.get("workdir", action.params.get("working_directory"))
@@ -210,14 +206,9 @@ def _shell(action: Action) -> Iterator[Event]:
     yield from shell_events(script, action.result or "", folder)
 
 
-def _spelled(words: list[str]) -> str:
-    return " ".join("'" + word.replace("'", "'\\''") + "'" for word in words)
-
-
 def _apply_patch(action: Action) -> Iterator[Event]:
     texts = [action.params[key] for key in ("input", "patch") if isinstance(action.params.get(key), str)]
-    envelope = envelope_in(texts[0]) if texts else None
-    if envelope:
+    if texts and (envelope := envelope_in(texts[0])):
         yield from read_envelope(envelope, action.cwd)
 
 
@@ -252,12 +243,12 @@ def _number(params: dict[str, Any], *keys: str) -> int | None:
 _Handler = Callable[[Action], Iterator[Event]]
 _TOOLS: dict[str, _Handler] = {
     **dict.fromkeys(("read", "read_file", "view", "view_file", "open_file", "notebookread", "cat"), _read),
-    "lsp": _asked,
+    "lsp": _ask,
     "grep": _grep,
     **dict.fromkeys(
-        ("grep_search", "search_file_content", "search_files", "codebase_search", "find_references"), _search_text
+        ("grep_search", "search_file_content", "search_files", "codebase_search", "find_references"), _search
     ),
-    **dict.fromkeys(("glob", "ls", "list_dir", "list_directory", "list_files", "find_files"), _glob),
+    **dict.fromkeys(("glob", "ls", "list_dir", "list_directory", "list_files", "find_files"), _search),
     **dict.fromkeys(("edit", "multiedit", "replace", "edit_file", "notebookedit"), _edit),
     **dict.fromkeys(("write", "write_file", "create_file"), _write),
     **dict.fromkeys(("str_replace_editor", "str_replace_based_edit_tool"), _editor),

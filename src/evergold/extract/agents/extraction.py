@@ -18,7 +18,7 @@ from evergold.extract.agents.session import TRAILERS, Boundary, History, Session
 from evergold.extract.diff import FileDiff
 from evergold.extract.flow_cases import call_of
 from evergold.extract.golden import DATASET, Extracted, SkippedItem, Wanted
-from evergold.extract.history import HistoryRules, counted_files
+from evergold.extract.history import EMPTY, ROOT, SHALLOW, HistoryRules, counted_files
 from evergold.extract.ranges import (
     PathRanking,
     PathSource,
@@ -39,21 +39,17 @@ from evergold.repo.worktrees import common_folder
 
 NO_STEPS = "session without a step"
 NO_COMMIT = "session that led to no commit"
-ROOT = "root commit: nothing to retrieve from"
-SHALLOW = "edge of a shallow clone: its parent is missing"
-NO_FILES = "touches no file that counts"
 UNREADABLE = "its diff cannot be read (objects missing in this clone?)"
 NO_REQUEST = "no request of a user in this part of the session"
 
 
 @dataclass(frozen=True)
 class AgentRules:
-    """`trailers` tie commits to sessions; `mapped` False takes line numbers of the log for those of base."""
+    """`trailers` tie commits to sessions; `files` says which files of a commit count."""
 
     trailers: tuple[str, ...] = TRAILERS
     files: HistoryRules = field(default_factory=HistoryRules)
     evidence: bool = False
-    mapped: bool = True
     repository: str = ""
 
 
@@ -102,10 +98,6 @@ class AgentExtraction:
         self._tracked: dict[str, frozenset[str]] = {}
         self._files: dict[str, tuple[list[FileDiff], str]] = {}
         self.unknown_tools: Counter[str] = Counter()
-
-    def take(self, flow: Flow) -> Iterator[Rejected | SkippedItem]:
-        """Read one session; what it cannot give is said at once."""
-        yield from self.absorb(self.read(flow))
 
     def read(self, flow: Flow) -> SessionRead:
         """What a session says about commits; nothing is kept of it here, so that a worker may read it."""
@@ -163,20 +155,16 @@ class AgentExtraction:
 
     def _counted_files(self, moment: Moment) -> tuple[list[FileDiff], str]:
         """The files of a commit that count, or why it makes no case; sessions share commits, so it is read once."""
-        if moment.id not in self._files:
-            self._files[moment.id] = self._read_files(moment)
-        return self._files[moment.id]
-
-    def _read_files(self, moment: Moment) -> tuple[list[FileDiff], str]:
         if moment.id in self._repo.shallow_commits:
             return [], SHALLOW
         if not moment.parents:
             return [], ROOT
-        # A merge is compared with its first parent, as everywhere.
-        files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
-        if not files:
-            return [], UNREADABLE if moment.id in self._history.unreadable else NO_FILES
-        return files, ""
+        if moment.id not in self._files:
+            # A merge is compared with its first parent, as everywhere.
+            files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
+            lacking = UNREADABLE if moment.id in self._history.unreadable else EMPTY
+            self._files[moment.id] = files, "" if files else lacking
+        return self._files[moment.id]
 
     def _part(self, session: Session, boundary: Boundary, before: int, files: list[FileDiff]) -> DraftPart:
         moment = boundary.commit
@@ -186,7 +174,7 @@ class AgentExtraction:
         edited = {file.old_path for file in files if file.old_path}
         # A commit at the very step of the one before still has that step as its part.
         first, last = before + 1, max(boundary.index, before + 1)
-        part = PartReader(checkouts, tree, self._rules.mapped).read(session, first, last, edited)
+        part = PartReader(checkouts, tree).read(session, first, last, edited)
         if self._rules.evidence:
             part.calls = [call_of(step.action) for step in session.steps[first : last + 1] if step.events]
         return part
@@ -290,9 +278,6 @@ class SessionCases:
         self._by_store: dict[Path, AgentExtraction] = {}
         self._stores: dict[str, Path | None] = {}
         self._only = self._opened(Path(repo_dir)) if repo_dir is not None else None
-
-    def take(self, flow: Flow) -> Iterator[Rejected | SkippedItem]:
-        yield from self.absorb(self.read(flow))
 
     def read(self, flow: Flow) -> SessionRead | SkippedItem:
         """What a session says about commits of its repository; nothing is kept of it, so that a worker may read it."""

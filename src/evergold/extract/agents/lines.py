@@ -216,10 +216,8 @@ class WorkFile:
         begin = text.rfind("\n", 0, at) + 1
         finish = text.find("\n", at + len(old))
         finish = len(text) if finish < 0 else finish
-        before, after = (
-            text_lines(text[begin:finish] + "\n"),
-            text_lines(text[begin:at] + new + text[at + len(old) : finish] + "\n"),
-        )
+        before = text_lines(text[begin:finish] + "\n")
+        after = text_lines(text[begin:at] + new + text[at + len(old) : finish] + "\n")
         # Whole lines that vanish leave no empty line behind.
         if old.endswith("\n") and not new and at == begin:
             finish = at + len(old)
@@ -393,17 +391,15 @@ class BaseTree:
 # Files are read once for many cases: successive commits share nearly all of their blobs.
 @lru_cache(maxsize=512)
 def _blob_lines(repo: Repo, blob: str) -> Lines:
-    text = repo.objects.read(blob).decode("utf-8", "replace")
-    return [line.rstrip("\r") for line in text_lines(text)] if text else []
+    return _clean(repo.objects.read(blob).decode("utf-8", "replace"))
 
 
 class PartReader:
     """Walks the steps of a segment, keeping each file as its edits leave it."""
 
-    def __init__(self, checkouts: Checkouts, tree: BaseTree, mapped: bool = True) -> None:
+    def __init__(self, checkouts: Checkouts, tree: BaseTree) -> None:
         self._checkouts = checkouts
         self._tree = tree
-        self._mapped = mapped
         self._files: dict[tuple[str, str], tuple[str | None, WorkFile]] = {}
 
     def read(self, session: Session, first: int, last: int, remembered: set[str]) -> DraftPart:
@@ -412,7 +408,7 @@ class PartReader:
         part = DraftPart(session.flow.id, session.steps[max(first, 0)].action.created, asked)
         if first > 0 and remembered:
             # A reader of its own: what the agent knew before must not move the line numbers of this part.
-            earlier = PartReader(self._checkouts, self._tree, self._mapped)
+            earlier = PartReader(self._checkouts, self._tree)
             known = earlier._walk(session, range(first), Counter(), remembered)
             part.shown += [shown for shown in known if shown.lines]
         part.shown += self._walk(session, range(first, last + 1), part.counts)
@@ -430,7 +426,8 @@ class PartReader:
                 elif isinstance(event, Looked):
                     yield from self._look(event, counts)
                 elif isinstance(event, Changed):
-                    self._change(event, counts)
+                    if (opened := self._open(event.ref)) and not opened[1].change(event):
+                        counts[LOOSE] += 1
                 elif isinstance(event, Moved):
                     self._move(event)
 
@@ -443,7 +440,7 @@ class PartReader:
             return
         if isinstance(event, Looked):
             yield from self._look(event, Counter())
-        elif self._mapped and (written := event.written()):
+        elif written := event.written():
             for shown in self._look(Looked(event.ref, shown=written), Counter()):
                 yield replace(shown, asked=True, result=False, written=True)
 
@@ -456,7 +453,7 @@ class PartReader:
         if name is None:
             counts[NOT_AT_BASE] += 1
             return
-        seen = seen_of(look, file) if self._mapped else _as_numbered(look, file)
+        seen = seen_of(look, file)
         counts[NEW_LINES] += seen.new
         counts[UNPROVED] += seen.unproved
         result = bool(seen.at_base)
@@ -464,11 +461,6 @@ class PartReader:
         lookup = look.shown is not None and look.span is None and not look.asked
         if result or not lookup:
             yield Shown(name, seen.at_base, look.asked, result=result or not look.asked)
-
-    def _change(self, change: Changed, counts: Counter[str]) -> None:
-        opened = self._open(change.ref)
-        if opened is not None and not opened[1].change(change):
-            counts[LOOSE] += 1
 
     def _move(self, move: Moved) -> None:
         old, new = self._checkouts.locate(*move.old), self._checkouts.locate(*move.new)
@@ -485,14 +477,3 @@ class PartReader:
             name = self._tree.name(located[1])
             self._files[located] = (name, WorkFile(self._tree.lines(name) if name else ()))
         return self._files[located]
-
-
-def _as_numbered(look: Looked, file: WorkFile) -> Seen:
-    """The numbers of the log taken for numbers at base, as long as the file is: what a mapping is measured against."""
-    count = len(file.base)
-    if look.numbered:
-        return Seen([number for number in sorted(look.numbered) if number <= count])
-    if look.span is None or not look.shown:
-        return Seen([])
-    first = look.span.first if look.span.first > 0 else max(1, count + look.span.first + 1)
-    return Seen(list(range(first, min(look.span.last or count, count) + 1)))

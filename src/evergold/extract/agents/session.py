@@ -17,10 +17,11 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
+from operator import attrgetter
 
 from evergold.errors import BadInput
 from evergold.extract.agents.calls import events_of, is_known, tool_of
-from evergold.extract.agents.events import Changed, Committed, Event, FileRef, Looked, Moved
+from evergold.extract.agents.events import Changed, Committed, Event, Looked, Moved
 from evergold.extract.agents.shell import joined
 from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.ranges import paths_of
@@ -165,21 +166,19 @@ class Session:
 
     def edited(self, checkouts: Checkouts, until: int) -> set[str]:
         """Paths in the repository that steps up to one of them changed."""
-        return {located[1] for ref in self._changed(until) if (located := checkouts.locate(*ref)) is not None}
+        events = (event for step in self.steps[: until + 1] for event in step.events)
+        refs = {
+            event.new if isinstance(event, Moved) else event.ref
+            for event in events
+            if isinstance(event, Changed | Moved)
+        }
+        return {located[1] for ref in refs if (located := checkouts.locate(*ref)) is not None}
 
     def looked(self, checkouts: Checkouts, until: int) -> set[str]:
         """Paths in the repository of which steps up to one of them showed something, or that they asked for."""
         events = (event for step in self.steps[: until + 1] for event in step.events)
         refs = {event.ref for event in events if isinstance(event, Looked) and (event.asked or event.numbered)}
         return {located[1] for ref in refs if (located := checkouts.locate(*ref)) is not None}
-
-    def _changed(self, until: int) -> Iterator[FileRef]:
-        for step in self.steps[: until + 1]:
-            for event in step.events:
-                if isinstance(event, Changed):
-                    yield event.ref
-                elif isinstance(event, Moved):
-                    yield event.new
 
     def checkouts(self, tracked: Collection[str]) -> Checkouts:
         refs = [event.ref for step in self.steps for event in step.events if isinstance(event, Looked | Changed)]
@@ -220,6 +219,7 @@ MERGE_OF_CASES = "a merge whose commits are cases themselves"
 UNTOUCHED = "a commit that names a session which edited and looked at none of its files"
 OLDER = "a commit that is older than the session its trailer names"
 SYNC = "a merge of work from elsewhere"
+_authored = attrgetter("authored")
 
 
 @dataclass(frozen=True)
@@ -332,16 +332,12 @@ class History:
         return sorted(self._written(time - within, time + within), key=lambda moment: abs(moment.authored - time))
 
     def _written(self, began: datetime, ended: datetime) -> list[Moment]:
-        times = self._times
-        return self._by_time[bisect_left(times, began) : bisect_right(times, ended)]
+        first = bisect_left(self._by_time, began, key=_authored)
+        return self._by_time[first : bisect_right(self._by_time, ended, key=_authored)]
 
     @cached_property
     def _by_time(self) -> list[Moment]:
-        return sorted(self.moments, key=lambda moment: moment.authored)
-
-    @cached_property
-    def _times(self) -> list[datetime]:
-        return [moment.authored for moment in self._by_time]
+        return sorted(self.moments, key=_authored)
 
     def _distinct(self, moments: list[Moment]) -> list[Moment]:
         """One of several copies of a commit: the merged one, else the newest."""
@@ -350,7 +346,7 @@ class History:
         kept: dict[tuple[datetime, str], Moment] = {}
         for moment in sorted(moments, key=lambda moment: (moment.id in self.main_line, moment.committed)):
             kept[(moment.authored, moment.subject)] = moment
-        return sorted(kept.values(), key=lambda moment: moment.authored)
+        return sorted(kept.values(), key=_authored)
 
 
 def find_boundaries(session: Session, history: History, checkouts: Checkouts, reasons: Counter[str]) -> list[Boundary]:
@@ -372,7 +368,9 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
         elif len(boundary.commit.parents) > 1:
             merges.append(boundary)
         elif boundary.commit.id not in results:
-            if _touches(boundary, session, history, checkouts):
+            files = history.files([boundary.commit]).get(boundary.commit.id, ())
+            known = session.edited(checkouts, boundary.index) | session.looked(checkouts, boundary.index)
+            if not known.isdisjoint(path for file in files for path in paths_of(file)):
                 results[boundary.commit.id] = boundary
             else:
                 reasons[UNTOUCHED] += 1
@@ -425,11 +423,6 @@ def _merge_unfit(
         if brought & results.keys():
             return MERGE_OF_CASES
     return None if _is_of(moment, merge.index, session, history, checkouts) else SYNC
-
-
-def _touches(boundary: Boundary, session: Session, history: History, checkouts: Checkouts) -> bool:
-    paths = {path for file in history.files([boundary.commit]).get(boundary.commit.id, ()) for path in paths_of(file)}
-    return not paths.isdisjoint(session.edited(checkouts, boundary.index) | session.looked(checkouts, boundary.index))
 
 
 def _is_of(moment: Moment, index: int, session: Session, history: History, checkouts: Checkouts) -> bool:

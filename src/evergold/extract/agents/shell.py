@@ -309,16 +309,11 @@ def within(outer: LineSpan, inner: LineSpan) -> LineSpan | None:
 
 def _span_of(command: Command) -> LineSpan | None:
     """The one span a filter lets through; None for anything else."""
-    if command.name == "head":
-        return _head(command)
-    if command.name == "tail":
-        return _tail(command)
     if command.name == "sed":
         spans = _sed_spans(command)
         return spans[0] if spans and len(spans) == 1 else None
-    if command.name == "awk":
-        return _awk_span(command)
-    return None
+    find = {"head": _head, "tail": _tail, "awk": _awk_span}.get(command.name)
+    return find(command) if find else None
 
 
 def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -528,7 +523,9 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
         first = commands[0]
         # A `cd` holds for the rest of the script; a subshell is not told apart from it.
         if first.name == "cd":
-            folder = _entered(folder, first.words[1] if len(first.words) > 1 else "~")
+            target = first.words[1] if len(first.words) > 1 else "~"
+            # A folder that only the machine of the session knows: paths from here on are relative to nothing.
+            folder = None if target.startswith(("~", "$", "-")) else joined(folder, target)
             continue
         yield from looked_at(commands, lines, folder)
         # A diff that goes to a file was not shown.
@@ -556,13 +553,6 @@ def _bare(command: Command) -> Command:
 def _prints_diff(command: Command) -> bool:
     words = [word for word in command.words if not word.startswith("-")] or [""]
     return (words[0] == "git" and words[1:2] in (["diff"], ["show"], ["log"])) or words[:3] == ["gh", "pr", "diff"]
-
-
-def _entered(folder: str | None, target: str) -> str | None:
-    # A folder that only the machine of the session knows: paths from here on are relative to nothing.
-    if target.startswith(("~", "$", "-")):
-        return None
-    return joined(folder, target)
 
 
 def _changes(command: Command, folder: str | None) -> Iterator[Event]:

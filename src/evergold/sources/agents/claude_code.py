@@ -114,7 +114,7 @@ class ClaudeCodeSource:
 def read_session(paths: list[Path]) -> Flow:
     """One session as a flow. What could not be read is listed under `problems` of its metadata."""
     lines = LogLines(paths)
-    reader = _Reader(AGENT)
+    reader = _SessionReader()
     for event in lines:
         reader.take(event)
     actions = sorted(reader.actions.values(), key=lambda action: action.created)
@@ -136,10 +136,9 @@ def read_session(paths: list[Path]) -> Flow:
 
 
 @dataclass
-class _Reader:
+class _SessionReader:
     """Turns events into actions; a tool call becomes one when it is made, and gets its result when that arrives."""
 
-    agent: str
     actions: dict[str, Action] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
     session_id: str = ""

@@ -84,14 +84,14 @@ class CodexSource:
 
 def read_rollouts(paths: list[Path]) -> Flow:
     """The files of one session as a flow. What could not be read is listed under `problems` of its metadata."""
-    readers: list[_Reader] = []
+    readers: list[_RolloutReader] = []
     problems: list[str] = []
     for path in paths:
         if path.suffix != _PLAIN:
             problems.append(f"{path}: it is compressed; unpack it beside this file with: zstd -d FILE")
-            readers.append(_Reader())
+            readers.append(_RolloutReader())
             continue
-        lines, reader = LogLines([path]), _Reader()
+        lines, reader = LogLines([path]), _RolloutReader()
         for line in lines:
             reader.take(line)
         problems += lines.problems
@@ -113,7 +113,7 @@ def read_rollouts(paths: list[Path]) -> Flow:
 
 
 @dataclass
-class _Reader:
+class _RolloutReader:
     """Turns the lines of one file into steps."""
 
     actions: dict[str, Action] = field(default_factory=dict)
@@ -184,25 +184,16 @@ class _Reader:
 
     def _request(self, text: str, id: str) -> None:
         if request := request_in(text):
-            where = {"cwd": self.cwd, "branch": self.branch}
-            action = Action(
-                id=id, type="user_request", created=self._time, human=True, params={"text": request}, **where
-            )
-            self.actions[id] = action
+            self._put("user_request", id, human=True, params={"text": request})
 
     def _call(self, item: dict[str, Any]) -> None:
         id = str(item.get("call_id") or item.get("id") or f"call {len(self.actions)}")
-        name, params = str(item.get("name") or "local_shell"), _arguments(item)
-        self.actions[id] = Action(
-            id=id,
-            type=f"tool_call.{name}",
-            status="started",
-            params=params,
-            created=self._time,
-            sidechain=self.sidechain,
-            cwd=self.cwd,
-            branch=self.branch,
-        )
+        name = str(item.get("name") or "local_shell")
+        self._put(f"tool_call.{name}", id, status="started", params=_arguments(item), sidechain=self.sidechain)
+
+    def _put(self, type: str, id: str, **more: Any) -> None:
+        where = {"cwd": self.cwd, "branch": self.branch}
+        self.actions[id] = Action(id=id, type=type, created=self._time, **where, **more)
 
     def _output(self, item: dict[str, Any]) -> None:
         call = self.actions.get(str(item.get("call_id")))
@@ -229,14 +220,10 @@ def output_text(output: object) -> tuple[str, bool]:
     if isinstance(output, dict):
         output = output.get("content") or output.get("output") or ""
     text = text_of_blocks(output)
-    if text.startswith("{"):
-        try:
-            parsed = orjson.loads(text)
-        except orjson.JSONDecodeError:
-            parsed = None
-        if isinstance(parsed, dict) and isinstance(parsed.get("output"), str):
-            details = parsed.get("metadata")
-            return parsed["output"], isinstance(details, dict) and details.get("exit_code") not in (0, None)
+    parsed = parse_object(text.encode()) if text.startswith("{") else None
+    if parsed and isinstance(parsed.get("output"), str):
+        details = parsed.get("metadata")
+        return parsed["output"], isinstance(details, dict) and details.get("exit_code") not in (0, None)
     heading = _HEADING.match(text)
     if heading is None:
         return text, False

@@ -48,6 +48,7 @@ OTHERS = frozenset(
 )
 _BEGINNINGS = tuple(f'{{"{key}"'.encode() for key in MESSAGE_LISTS)
 REWARD = "reward"
+OPENHANDS_KEYS = frozenset({"llm_message", "action", "observation"})
 SIGNS = (
     (b'"schema_version"', b"ATIF"),
     (b'"sessionId"', b'"uuid"'),
@@ -278,12 +279,11 @@ def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
             break
     # Small facts of the run (task, model, flags) are kept; the lists are in the messages already.
     known = {*CHATS, "tools", "reward"}
-    run.metadata = {key: value for key, value in document.items() if key not in known and _is_small(value)}
+    small = (
+        key for key, value in document.items() if isinstance(value, bool | int | float | str) and len(str(value)) < 2000
+    )
+    run.metadata = {key: document[key] for key in small if key not in known}
     return run
-
-
-def _is_small(value: Any) -> bool:
-    return isinstance(value, bool | int | float) or (isinstance(value, str) and len(value) < 2000)
 
 
 def _text(value: Any) -> str | None:
@@ -388,11 +388,13 @@ def _runs(objects: list[tuple[str, dict[str, Any]]]) -> Iterator[AgentRun]:
     events = [document for _, document in objects]
     if not events:
         return
+    kinds = {event.get("type") for event in events if isinstance(event.get("type"), str)}
+    older_codex = any(event.get("type") == "function_call" and "call_id" in event for event in events)
     if any("sessionId" in event and "message" in event for event in events):
         yield from claude_code_runs(events)
-    elif any(event.get("type") in ("session_meta", "response_item") for event in events) or _is_older_codex(events):
+    elif older_codex or not kinds.isdisjoint(("session_meta", "response_item")):
         yield from codex_runs(events)
-    elif any(_is_openhands_event(event) for event in events):
+    elif any("source" in event and not OPENHANDS_KEYS.isdisjoint(event) for event in events):
         yield openhands_run({"history": events})
     else:
         yield from (_run(document) for document in events)
@@ -403,22 +405,10 @@ def _run(document: dict[str, Any]) -> AgentRun:
         return atif_run(document)
     if is_conversation(document):
         return conversation_run(document)
-    history = document.get("history")
-    if isinstance(history, list) and "trajectory" not in document and not _are_messages(history):
+    history = document.get("history") if "trajectory" not in document else None
+    if isinstance(history, list) and not all(isinstance(item, dict) and "role" in item for item in history):
         return openhands_run(document)
     return chat_run(document, "swe-agent" if "trajectory" in document or "trajectory_format" in document else "agent")
-
-
-def _are_messages(items: list[Any]) -> bool:
-    return all(isinstance(item, dict) and "role" in item for item in items)
-
-
-def _is_older_codex(events: list[dict[str, Any]]) -> bool:
-    return any(event.get("type") == "function_call" and "call_id" in event for event in events)
-
-
-def _is_openhands_event(event: dict[str, Any]) -> bool:
-    return "source" in event and ("llm_message" in event or "action" in event or "observation" in event)
 
 
 def _traces(run: AgentRun, unit: str, where: str) -> Iterator[Trace]:
