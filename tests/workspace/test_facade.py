@@ -11,7 +11,11 @@ import evergold
 
 ROOT = Path(evergold.__file__).parent
 BELOW = ("ingest", "curate", "extract", "review", "build", "bench", "report", "generate", "sources", "store", "formats")
-WIRE = {"unpack_body", "wire_of", "answered"}  # framing and time limit of OTLP over HTTP: the route's own business
+WIRE = {
+    "unpack_body",
+    "wire_of",
+    "wait_for_commit",
+}  # framing and time limit of OTLP over HTTP: the route's own business
 
 
 def imported(path: Path) -> list[tuple[str, str]]:

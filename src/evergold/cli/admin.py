@@ -1,17 +1,22 @@
 """Commands for operators: `tokens`, `alerts`, `stats`, `db`, `backup`, `restore`, `settings`, `plugins` and `openapi`."""
 
+from __future__ import annotations
+
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from evergold import plugins
 from evergold.cli.options import PathOrUrl, json_flag, open_without_database, open_workspace, settings_of
 from evergold.cli.output import echo, emit_json, print_result, progress, table
-from evergold.model.access import Role
-from evergold.model.operations import Alert, DatabaseStatus, DeliveryStatus
-from evergold.settings import describe
-from evergold.workspace.backups import STEPS, BackupReport
+
+if TYPE_CHECKING:
+    from evergold.model.operations import Alert, DatabaseStatus
+    from evergold.workspace.backups import BackupReport
+
+ROLES = ("owner", "editor", "reviewer", "ingest", "reader")
+STEPS = 1000  # what the progress of a backup or restore adds up to
 
 
 @click.group()
@@ -23,7 +28,7 @@ def tokens_command() -> None:
 @click.argument("name")
 @click.option(
     "--role",
-    type=click.Choice([role.value for role in Role]),
+    type=click.Choice(ROLES),
     required=True,
     help="owner: all; editor: all but tokens, erasure, settings; reviewer: read, decide; ingest: send; reader: read.",
 )
@@ -31,6 +36,8 @@ def tokens_command() -> None:
 @click.pass_context
 def add_token(ctx: click.Context, name: str, role: str, as_json: bool) -> None:
     """Make a token for NAME and print it; it is stored nowhere and cannot be shown again."""
+    from evergold.model.access import Role
+
     with open_workspace(ctx) as workspace:
         made = workspace.access.add(name, Role(role))
     if as_json:
@@ -138,7 +145,7 @@ def _delivery_text(alert: Alert) -> str:
     if not alert.deliveries:
         return "log only"
     last = alert.deliveries[0]
-    if last.status is DeliveryStatus.SENT:
+    if last.status == "sent":
         return f"{last.event.value} sent"
     tries = f"{last.tries} {'try' if last.tries == 1 else 'tries'}"
     return (
@@ -305,6 +312,8 @@ def restore_command(ctx: click.Context, file: Path, replace: bool, check: bool, 
 @click.pass_context
 def settings_command(ctx: click.Context, as_json: bool) -> None:
     """Print every setting, its value, where the value comes from, and what it does."""
+    from evergold.settings import describe
+
     rows = describe(settings_of(ctx))
     if as_json:
         emit_json(rows)
@@ -317,6 +326,8 @@ def settings_command(ctx: click.Context, as_json: bool) -> None:
 @json_flag
 def plugins_command(as_json: bool) -> None:
     """List the plug-ins of every seam, the built-in ones included."""
+    from evergold import plugins
+
     results = {group: plugins.names(group) for group in plugins.GROUPS}
     if as_json:
         emit_json(results)

@@ -1,5 +1,7 @@
 """`evergold generate`, `build`, `check` and `verify`: documents → an offline dataset → a frozen build that can be verified."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from evergold.build.check import MOST_UNGROUNDED, CheckLimits
-from evergold.build.spec import DEFAULT_FOLDER
 from evergold.cli.options import (
     A_PATH,
     cluster_option,
@@ -21,16 +21,16 @@ from evergold.cli.options import (
 )
 from evergold.cli.output import echo, emit_json, progress, table
 from evergold.errors import BadInput
-from evergold.model.build import Manifest
-from evergold.model.generation import GenerationReport
-from evergold.storage import location
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.build.findings import Finding, Report
     from evergold.extract.run import RowCheck
+    from evergold.model.build import Manifest
+    from evergold.model.generation import GenerationReport
 
-DEFAULT_MANIFEST = f"{DEFAULT_FOLDER}/manifest.json"
+DEFAULT_MANIFEST = "evaluation/datasets/manifest.json"
+MOST_UNGROUNDED = 0.4  # of `build/check_split.py`, which gives the reason
 NAME_WIDTH = 22
 SHOWN_ITEMS = 3
 LONGEST = 160
@@ -130,6 +130,8 @@ def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Ma
     options |= {"filters": parse_filters(flags["filters"]), "avoid": tuple(flags["avoid"])}
     with open_workspace(ctx) as workspace:
         build, path = workspace.builds.freeze_as(dataset, flags["version"], flags["out"], **options)
+    from evergold.model.build import Manifest
+
     return Manifest.model_validate(build.manifest), path
 
 
@@ -207,12 +209,14 @@ def check_command(
     with open_without_database(ctx) as workspace, progress("checking", None) as advance:
         if repo is not None:
             return _print_row_check(workspace.flows.check_rows(manifest, repo, advance), as_json)
+        from evergold.build.check import CheckLimits
+
         bounds = CheckLimits(**limits)  # type: ignore[arg-type]
         report = workspace.rag.check(manifest, baseline, bounds, junit, advance)
     return print_report(report, as_json)
 
 
-def print_report(report: "Report", as_json: bool) -> int:
+def print_report(report: Report, as_json: bool) -> int:
     """Print the findings of a check; the exit code is 1 where one failed."""
     if as_json:
         emit_json(report.to_json())
@@ -247,14 +251,14 @@ def _one_line(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
-def _note(finding: "Finding") -> str:
+def _note(finding: Finding) -> str:
     if finding.outcome == "failed":
         return f"{finding.count} times: {finding.message}" if finding.count > 1 else finding.message
     measured = ", ".join(f"{name} {value}" for name, value in finding.measured.items())
     return finding.message or measured
 
 
-def _print_row_check(result: "RowCheck", as_json: bool) -> int:
+def _print_row_check(result: RowCheck, as_json: bool) -> int:
     """Print a check of rows. Exit code 1 where a row is stale; a row without a base commit is open, not wrong."""
     if as_json:
         emit_json(vars(result))
@@ -324,6 +328,8 @@ def generate_command(
 
 def _make_absolute(path: str | None) -> str | None:
     """A path that was typed starts where it was typed; one in the config starts beside the config."""
+    from evergold.storage import location
+
     return str(location(path).absolute()) if path else None
 
 

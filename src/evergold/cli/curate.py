@@ -1,5 +1,7 @@
 """`evergold curate` and `check-traces`: traces into the living dataset by policy, and the checks run by hand."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,16 +10,16 @@ import click
 
 from evergold.cli.options import A_PATH, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, print_result, progress, table
-from evergold.curate.classify import Explanation
 from evergold.errors import BadInput
-from evergold.model.checking import Checked, ShownRemark
-from evergold.store.verdict.curation import Changes
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     # Loading these takes as long as a small curation.
     from evergold.checks.stage import CheckReport
+    from evergold.curate.classify import Explanation
+    from evergold.model.checking import Checked, ShownRemark
     from evergold.model.policy import PolicyTrial, Proportion
+    from evergold.store.verdict.curation import Changes
 
 NOTHING_NEW = "no new scores, corrections or turns of a session; --backfill judges all of history again"
 SHOWN_DIFFERENCES = 10
@@ -184,7 +186,7 @@ def _changes_text(changes: Changes) -> str:
     return ", ".join(shown) or "nothing changed"
 
 
-def _print_trials(trials: "Sequence[PolicyTrial]", as_json: bool) -> None:
+def _print_trials(trials: Sequence[PolicyTrial], as_json: bool) -> None:
     """Print precision and recall with their intervals, then the first traces on which people and policy differ."""
     if as_json:
         emit_json({"trials": list(trials)})
@@ -202,7 +204,7 @@ def _print_trials(trials: "Sequence[PolicyTrial]", as_json: bool) -> None:
             echo(f"  {each.trace_id}: people say {each.label}, the policy {each.verdict}: {each.reason}")
 
 
-def _share_text(share: "Proportion") -> str:
+def _share_text(share: Proportion) -> str:
     # Without a hit or a label of the class there is no share to show.
     if share.value is None or share.low is None or share.high is None:
         return "nothing to measure"
@@ -277,7 +279,7 @@ def _check_reason(each: Checked) -> str:
     return each.result.reason if each.result else each.error or "does not apply"
 
 
-def _print_check_report(report: "CheckReport", dry_run: bool) -> None:
+def _print_check_report(report: CheckReport, dry_run: bool) -> None:
     echo(f"looked at {report.traces} traces" + ("" if dry_run else f"; {report.changed} scores changed"))
     rows = [
         (name, value, number) for name, by_value in report.values.items() for value, number in sorted(by_value.items())

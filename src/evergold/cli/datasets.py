@@ -1,21 +1,33 @@
 """`evergold datasets`, `cases`, `import` and `export`: what the datasets hold, how versions differ, files in and out."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
 
-from evergold.build.diff import Diff
-from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, json_flag, open_without_database, open_workspace
+from evergold.cli.options import (
+    A_PATH,
+    CASE_KINDS,
+    CASE_STATUSES,
+    ENTRY_TYPES,
+    REVIEW_STATES,
+    PathOrUrl,
+    cluster_option,
+    json_flag,
+    open_without_database,
+    open_workspace,
+)
 from evergold.cli.output import echo, emit_json, table
-from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.model.faults import Rejected
-from evergold.storage import matching
-from evergold.store.case.cases import CaseFilter
-from evergold.workspace.naming import file_name
+
+if TYPE_CHECKING:
+    from evergold.build.diff import Diff
+    from evergold.model.case import Case
+    from evergold.model.faults import Rejected
 
 
 @click.group()
@@ -135,13 +147,13 @@ def cases_command() -> None:
 
 @cases_command.command("list")
 @click.option("--dataset", help="Only this dataset.")
-@click.option("--kind", type=click.Choice([kind.value for kind in CaseKind]))
-@click.option("--type", "entry_type", type=click.Choice([kind.value for kind in EntryType]))
+@click.option("--kind", type=click.Choice(CASE_KINDS))
+@click.option("--type", "entry_type", type=click.Choice(ENTRY_TYPES))
 @click.option(
     "--confirmed/--candidate", "confirmed", default=None, help="Golden cases with, or without, a person's word."
 )
-@click.option("--review", type=click.Choice([state.value for state in ReviewState]))
-@click.option("--status", type=click.Choice([state.value for state in CaseStatus]), default="active", show_default=True)
+@click.option("--review", type=click.Choice(REVIEW_STATES))
+@click.option("--status", type=click.Choice(CASE_STATUSES), default="active", show_default=True)
 @click.option("--tag", help="Only cases with this tag.")
 @click.option("--trace", "trace_id", help="Only cases of this trace.")
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
@@ -151,6 +163,8 @@ def cases_command() -> None:
 @click.pass_context
 def list_cases(ctx: click.Context, /, limit: int, as_json: bool, **filters: object) -> None:
     """List cases, newest first."""
+    from evergold.store.case.cases import CaseFilter
+
     wanted = CaseFilter.model_validate(filters)
     with open_workspace(ctx) as workspace:
         result, _ = workspace.cases.page(wanted, limit=limit)
@@ -212,6 +226,8 @@ def import_command(
 
     FILE may be a URL (s3://…) and a glob in quotes; each file that matches is stored in a transaction of its own.
     """
+    from evergold.storage import matching
+
     counts: Counter[str] = Counter()
     rejected: list[Rejected] = []
     with open_workspace(ctx) as workspace:
@@ -233,11 +249,11 @@ def import_command(
 @click.argument("dataset")
 @click.option("--format", "format_name", default="live-jsonl", show_default=True, help="`evergold plugins` lists them.")
 @click.option("--out", type=A_PATH, help="File or folder (default: DATASET with the usual ending).")
-@click.option("--type", "entry_type", type=click.Choice([kind.value for kind in EntryType]))
+@click.option("--type", "entry_type", type=click.Choice(ENTRY_TYPES))
 @click.option(
     "--confirmed/--candidate", "confirmed", default=None, help="Golden cases with, or without, a person's word."
 )
-@click.option("--review", type=click.Choice([state.value for state in ReviewState]))
+@click.option("--review", type=click.Choice(REVIEW_STATES))
 @click.option("--tag", help="Only cases with this tag.")
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
 @click.option("--limit", type=click.IntRange(1), help="At most this many, after the filters, newest first.")
@@ -256,6 +272,9 @@ def export_command(
     **filters: object,
 ) -> None:
     """Write the cases of DATASET, newest first. The file appears whole or not at all."""
+    from evergold.store.case.cases import CaseFilter
+    from evergold.workspace.naming import file_name
+
     wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
     with open_workspace(ctx) as workspace:
         workspace.cases.require_dataset(dataset)
@@ -281,9 +300,9 @@ def export_command(
 
 def _trust(case: Case) -> str:
     """Name how far a case can be trusted; only golden cases are candidates."""
-    if case.review is ReviewState.VALIDATED:
+    if case.review == "validated":
         return "validated"
-    if case.entry_type is not EntryType.GOLDEN:
+    if case.entry_type != "golden":
         return "unvalidated"
     return "confirmed" if case.confirmed else "candidate"
 

@@ -1,21 +1,20 @@
 """`evergold extract` and `score-retrieval`: cases for context retrieval, and the score of a retrieval against them."""
 
+from __future__ import annotations
+
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, combine_options, json_flag, open_without_database
 from evergold.cli.output import echo, emit_json, progress, table
-from evergold.extract.agents.session import TRAILERS
-from evergold.extract.flow_cases import Rules
-from evergold.extract.history import HistoryRules
-from evergold.extract.ranges import HunkContext, Side
-from evergold.extract.run import HistoryQuery, Summary
-from evergold.storage import matching
-from evergold.workspace.flows import Destination, SessionQuery, SidekickQuery
-from evergold.workspace.retrieval import Retrieval, ScoringQuery
+
+if TYPE_CHECKING:
+    from evergold.extract.run import Summary
+    from evergold.workspace.flows import Destination
+    from evergold.workspace.retrieval import Retrieval
 
 SHOWN = 10
 
@@ -35,7 +34,8 @@ session_options = combine_options(
         "trailers",
         multiple=True,
         metavar="NAME",
-        help=f"Commit trailer that names a session or checkpoint (default: {', '.join(TRAILERS)}).",
+        help="Commit trailer that names a session or checkpoint (default: Entire-Checkpoint, Entire-Session, Claude-Session, "
+        "Codex-Session, Agent-Session).",
     ),
     cluster_option,
     destination_options,
@@ -71,6 +71,10 @@ def extract_command() -> None:
 @click.pass_context
 def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Completed tasks of the Sidekick app that worked in a git worktree."""
+    from evergold.extract.flow_cases import Rules
+    from evergold.extract.ranges import HunkContext, Side
+    from evergold.workspace.flows import SidekickQuery
+
     query = SidekickQuery(given["workspace_id"], given["sidekick_db"], given["skip_archived"], given["repo_dir"])
     sides = Side(given["range_side"]), HunkContext(given["hunk_context"])
     rules = Rules(given["all_approvals"], *sides, evidence=given["into_store"])
@@ -95,6 +99,9 @@ def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
 @click.pass_context
 def extract_git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Every commit of a repository: its message is the task, its diff the answer, its first parent the base."""
+    from evergold.extract.history import HistoryRules
+    from evergold.extract.run import HistoryQuery
+
     defaults = () if given["no_default_excludes"] else HistoryRules().exclude
     rules = HistoryRules(
         max_files=given["max_files"],
@@ -136,10 +143,15 @@ def extract_codex(ctx: click.Context, /, sessions: Path | None, **given: Any) ->
 @click.pass_context
 def extract_atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -> int:
     """Trajectories in ATIF (Harbor) that led to commits: FILES, or folders that hold some."""
+    from evergold.storage import matching
+
     return _extract_sessions(ctx, "atif", tuple(one for name in files for one in matching(name)), given)
 
 
 def _extract_sessions(ctx: click.Context, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
+    from evergold.extract.agents.session import TRAILERS
+    from evergold.workspace.flows import SessionQuery
+
     query = SessionQuery(agent, paths, given["repo_dir"], given["trailers"] or TRAILERS)
     with open_without_database(ctx) as workspace:
         summary = workspace.flows.sessions(query, _read_destination(given), progress, given["cluster"])
@@ -147,6 +159,8 @@ def _extract_sessions(ctx: click.Context, agent: str, paths: tuple[Path, ...], g
 
 
 def _read_destination(given: dict[str, Any]) -> Destination:
+    from evergold.workspace.flows import Destination
+
     return Destination(given["out_dir"], given["full"], given["into_store"])
 
 
@@ -227,6 +241,8 @@ def score_retrieval_command(
 
     A prediction is {"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": [...]}, best first.
     """
+    from evergold.workspace.retrieval import ScoringQuery
+
     query = ScoringQuery(given["tier"], given["seed"], given["repo"])
     how = {name: given[name] for name in ("per_case", "html", "cluster")}
     with open_without_database(ctx) as workspace:

@@ -1,15 +1,18 @@
 """`evergold judge`: how far a judge can be trusted."""
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.bench.calibrate import Calibration, Label
 from evergold.cli.options import A_PATH, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
-from evergold.workspace.judging import offline_figures
+
+if TYPE_CHECKING:
+    from evergold.bench.calibrate import Calibration, Label
 
 
 @click.group()
@@ -99,6 +102,8 @@ def _cells(figure: Any) -> tuple[str, str, str]:
 
 
 def _print_shipped(as_json: bool) -> None:
+    from evergold.workspace.judging import offline_figures
+
     shipped = offline_figures()
     if as_json:
         emit_json(shipped)

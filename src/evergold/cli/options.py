@@ -12,9 +12,13 @@ import click
 
 from evergold.errors import BadInput
 from evergold.settings import Settings, load_settings
-from evergold.storage import is_url, location
 from evergold.workspace import Workspace
 
+# Values of the enums of `evergold.model`, written out because loading those takes ten times as long as `--help`.
+CASE_KINDS = ("chat", "context", "qa", "summary", "task")
+CASE_STATUSES = ("active", "withdrawn", "dismissed", "erased")
+ENTRY_TYPES = ("golden", "failure", "correction")
+REVIEW_STATES = ("unvalidated", "validated")
 LAST_SECONDS = 1.0  # for the transaction under way, after Ctrl-C
 
 
@@ -50,8 +54,11 @@ class PathOrUrl(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         # Whether an object exists is asked when it is opened: a check here would cost a request for each argument.
-        if isinstance(value, str) and is_url(value):
-            return location(value)
+        if isinstance(value, str) and "://" in value:
+            from evergold.storage import is_url, location
+
+            if is_url(value):
+                return location(value)
         return super().convert(value, param, ctx)
 
 

@@ -3,13 +3,17 @@
 A simulated user is drafted by a program and confirmed by a person.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evergold.cli.options import json_flag, open_workspace, parse_filters
 from evergold.cli.output import echo, emit_json
-from evergold.workspace.replays import ReplaySet
+
+if TYPE_CHECKING:
+    from evergold.workspace.replays import ReplaySet
 
 
 @click.command()

@@ -1,17 +1,16 @@
 """`evergold review`: opens the validator; its sub-verbs do what the page does, for scripts."""
 
 import threading
-import webbrowser
 from pathlib import Path
 from typing import Any
 
 import click
 
-from evergold.cli.options import A_PATH, json_flag, open_workspace, settings_of
+from evergold.cli.options import A_PATH, CASE_KINDS, REVIEW_STATES, json_flag, open_workspace, settings_of
 from evergold.cli.output import echo, emit_json, table
-from evergold.model.case import CaseKind, ReviewState
-from evergold.model.review import CaseKey, Decision, QueueQuery, ReviewVerdict, Standing
 
+STANDINGS = ("open", "agreed", "disputed", "second_opinion")
+VERDICTS = ("approve", "dismiss", "second_opinion", "skip", "reopen", "withdraw")
 PAGES = {"files": "/dev/evaldata", "queue": "/review"}
 
 
@@ -28,6 +27,8 @@ def review_command(
     """Open the review pages in a browser."""
     if ctx.invoked_subcommand is not None:
         return
+    import webbrowser
+
     from evergold.cli.serve import listen, serve, url_of
 
     settings = settings_of(ctx, **{"server.port": port, "review.repo_dir": repo_dir, "review.sidekick_db": sidekick_db})
@@ -45,14 +46,16 @@ def review_command(
 
 @review_command.command("queue")
 @click.option("--dataset", help="Only this dataset.")
-@click.option("--kind", type=click.Choice([kind.value for kind in CaseKind]))
-@click.option("--review", type=click.Choice([state.value for state in ReviewState]))
-@click.option("--standing", type=click.Choice([standing.value for standing in Standing]))
+@click.option("--kind", type=click.Choice(CASE_KINDS))
+@click.option("--review", type=click.Choice(REVIEW_STATES))
+@click.option("--standing", type=click.Choice(STANDINGS))
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
 @json_flag
 @click.pass_context
 def list_queue(ctx: click.Context, /, limit: int, as_json: bool, **filters: object) -> None:
     """List what waits for a person."""
+    from evergold.model.review import QueueQuery
+
     with open_workspace(ctx) as workspace:
         page = workspace.review.queue(QueueQuery.model_validate(filters), limit=limit)
     if as_json:
@@ -66,7 +69,7 @@ def list_queue(ctx: click.Context, /, limit: int, as_json: bool, **filters: obje
 @review_command.command("decide")
 @click.argument("dataset")
 @click.argument("case_id")
-@click.argument("verdict", type=click.Choice([verdict.value for verdict in ReviewVerdict]))
+@click.argument("verdict", type=click.Choice(VERDICTS))
 @click.option("--who", default="cli", show_default=True, help="The reviewer's name.")
 @click.option("--comment", default="", help="Why.")
 @click.option("--adjudicate", is_flag=True, help="Settle a dispute.")
@@ -74,6 +77,8 @@ def list_queue(ctx: click.Context, /, limit: int, as_json: bool, **filters: obje
 @click.pass_context
 def decide_case(ctx: click.Context, /, dataset: str, case_id: str, verdict: str, who: str, **given: Any) -> None:
     """Give a verdict on a case as it is now."""
+    from evergold.model.review import CaseKey, Decision, ReviewVerdict
+
     key = CaseKey(dataset=dataset, id=case_id)
     with open_workspace(ctx) as workspace:
         # The verdict is on the version of this moment; a script has seen no other.

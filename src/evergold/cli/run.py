@@ -1,11 +1,13 @@
 """`evergold run`: a dataset against a model, here and now; with --replay, recorded conversations played again."""
 
+from __future__ import annotations
+
 import math
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import orjson
@@ -13,13 +15,17 @@ import orjson
 from evergold.cli.options import PathOrUrl, cluster_option, combine_options, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, progress, table
 from evergold.errors import BadInput
-from evergold.model.run import OnUnrecorded, Replay, Run, RunSpec, RunStatus, Turns
 from evergold.workspace import Workspace
+
+if TYPE_CHECKING:
+    from evergold.model.run import Replay, Run, RunSpec
 
 CONTEXT = "context"
 RETRIEVER = "retriever:"
 RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recall", "file_mrr")
 CASES_OF_HISTORY = 100
+TURNS = ("last", "each", "all", "simulated")
+ON_UNRECORDED = ("stop", "error", "model")
 COULD_NOT_RUN = 2
 NOTHING_MEASURED = 3
 
@@ -29,13 +35,13 @@ replay_options = combine_options(
     ),
     click.option(
         "--turns",
-        type=click.Choice([turns.value for turns in Turns]),
+        type=click.Choice(TURNS),
         help="With --replay: the last turn (default), each turn with the true history, all user turns in order, or a "
         "simulated user.",
     ),
     click.option(
         "--on-unrecorded",
-        type=click.Choice([way.value for way in OnUnrecorded]),
+        type=click.Choice(ON_UNRECORDED),
         help="With --replay: what a call that was never recorded gets.  [default: stop]",
     ),
     click.option("--max-steps", type=click.IntRange(1, 1000), help="With --replay: per trajectory.  [default: 50]"),
@@ -150,6 +156,8 @@ def _read_spec(options: dict[str, Any]) -> RunSpec:
     names = tuple(name for given in options["metrics"] for name in _split_metrics(given))
     if not names and options["model"].startswith(RETRIEVER):
         names = RETRIEVAL_METRICS
+    from evergold.model.run import RunSpec
+
     return RunSpec(
         **{name: options[name] for name in kept} | {"metrics": names},
         cache=not options["no_cache"],
@@ -162,6 +170,8 @@ def _read_spec(options: dict[str, Any]) -> RunSpec:
 
 def _read_replay(options: dict[str, Any]) -> Replay | None:
     """Read the replay that the options ask for; None without --replay."""
+    from evergold.model.run import Replay
+
     given = {name: options[name] for name in Replay.model_fields if options[name] is not None}
     if not options["replay"]:
         if given:
@@ -291,12 +301,12 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
     # Every call failed: the target is wrong, not its answers.
     if run.done and run.failed == run.done:
         return COULD_NOT_RUN
-    if run.status is RunStatus.COMPLETED and not unmet and means and all(mean.of == 0 for mean in means):
+    if run.status == "completed" and not unmet and means and all(mean.of == 0 for mean in means):
         echo("no metric applies to any case: nothing was measured; see `evergold report` for the reasons", err=True)
         return NOTHING_MEASURED
-    if run.status is RunStatus.COMPLETED and unmeasured and not unmet:
+    if run.status == "completed" and unmeasured and not unmet:
         return NOTHING_MEASURED
-    return int(run.status is not RunStatus.COMPLETED or bool(unmet))
+    return int(run.status != "completed" or bool(unmet))
 
 
 def summary_line(run: Run, cached: int = 0) -> str:

@@ -1,17 +1,22 @@
 """`evergold runs`, `report` and `compare`: what was run, what it found, and whether the second run is better."""
 
+from __future__ import annotations
+
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evergold.cli.options import PathOrUrl, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, one_line, table
 from evergold.cli.run import summary_line
-from evergold.model.run import Attempt, RunStatus
-from evergold.report.summary import Options, RunReport
-from evergold.workspace.judging import FORMATS
 
+if TYPE_CHECKING:
+    from evergold.model.run import Attempt
+    from evergold.report.summary import RunReport
+
+STATUSES = ("queued", "running", "completed", "failed", "cancelled")
+FORMATS = ("markdown", "html", "json", "junit")
 INCONCLUSIVE = 3  # the exit code of a gate that cannot tell
 
 
@@ -23,7 +28,7 @@ def runs_command() -> None:
 @runs_command.command("list")
 @click.option("--dataset", help="Only runs of this dataset.")
 @click.option("--model", help="Only runs of this model.")
-@click.option("--status", type=click.Choice([status.value for status in RunStatus]))
+@click.option("--status", type=click.Choice(STATUSES))
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @json_flag
 @click.pass_context
@@ -193,6 +198,8 @@ def report_command(
     ctx: click.Context, /, run_id: str, form: str, output: Path | None, as_json: bool, **options: object
 ) -> None:
     """Report on a run: means with intervals and coverage, slices, failures first, cost, provenance."""
+    from evergold.report.summary import Options
+
     chosen = Options.model_validate(options)
     with open_workspace(ctx) as workspace:
         # Tables of a terminal are drawn here; every other form is made by the report itself.

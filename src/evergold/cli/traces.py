@@ -1,16 +1,18 @@
 """`evergold ingest` and `evergold traces`: take traces in from files, look at them, archive them by day, forget them."""
 
+from __future__ import annotations
+
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from evergold.cli.options import A_PATH, cluster_option, json_flag, open_workspace
 from evergold.cli.output import echo, emit_json, one_line, print_result, progress, table
-from evergold.model.trace import Span, Trace, TraceStatus
-from evergold.storage import matching
-from evergold.store.trace.filter import TraceFilter
+
+if TYPE_CHECKING:
+    from evergold.model.trace import Span, Trace
 
 
 @click.command()
@@ -31,6 +33,8 @@ def ingest_command(ctx: click.Context, /, files: tuple[str, ...], as_json: bool,
     Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
     was rejected. The same file twice changes nothing.
     """
+    from evergold.storage import matching
+
     inputs = [one for name in files for one in ([sys.stdin.buffer] if name == "-" else matching(name))]
     # The size is for the progress bar; standard input and objects of a store have none.
     size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
@@ -58,7 +62,7 @@ def traces_command() -> None:
 @traces_command.command("list")
 @click.option("--session", "session_id", help="Only traces of this session.")
 @click.option("--user", "user_id", help="Only traces of this user.")
-@click.option("--status", type=click.Choice([status.value for status in TraceStatus]))
+@click.option("--status", type=click.Choice(["started", "completed", "failed"]))
 @click.option("--name", help="Only traces of this name.")
 @click.option("--model", help="Only traces that used this model.")
 @click.option("--since", metavar="TIME", help="Only traces begun at or after this time (UTC).")
@@ -70,6 +74,8 @@ def traces_command() -> None:
 @click.pass_context
 def list_traces(ctx: click.Context, /, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
     """List traces, newest first."""
+    from evergold.store.trace.filter import TraceFilter
+
     wanted = TraceFilter.model_validate(filters)
     with open_workspace(ctx) as workspace:
         result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
@@ -259,6 +265,6 @@ def _span_line(depth: int, span: Span) -> str:
     if span.started_at and span.ended_at:
         took = f"  {(span.ended_at - span.started_at).total_seconds():.3f} s"
     model = f"  {span.metadata['model']}" if span.metadata.get("model") else ""
-    failed = "  FAILED" if span.status is TraceStatus.FAILED else ""
+    failed = "  FAILED" if span.status == "failed" else ""
     line = f"{'  ' * depth}- {span.kind} {span.name}{model}{took}{failed}"
     return one_line(line) if depth == 0 else "  " * depth + one_line(line)

@@ -26,8 +26,6 @@ from evergold.workspace.calibration_states import calibration_states
 if TYPE_CHECKING:
     from evergold.bench.calibrate import Calibration, JudgeComparison, Label
 
-FORMATS = ("markdown", "html", "json", "junit")
-
 
 class Judging:
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -56,7 +54,7 @@ class Judging:
         return {"spending": spending_rows(report), "provenance": [*provenance_rows(report)]}
 
     def rendered(self, run_id: str, form: str, options: Options | None = None, *, weighted: bool | None = None) -> str:
-        """The report as text in one of `FORMATS`."""
+        """Render the report as markdown, html, json or junit."""
         chosen = options or Options(weighted=weighted)
         if form == "junit":
             return to_junit(self._runs.get(run_id), self._attempts.attempts(run_id), chosen.passing)
