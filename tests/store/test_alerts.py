@@ -6,6 +6,7 @@ from evergold.model.operations import AlertEvent, AlertKind, DeliveryStatus, Rea
 from evergold.store import Store
 from evergold.store.alerts import (
     KEPT,
+    LOOKED,
     alert_by_id,
     alerts_page,
     calm_alert,
@@ -16,16 +17,16 @@ from evergold.store.alerts import (
     keep_sizes,
     largest_since,
     last_received,
-    looked_at,
     open_alert,
     postpone_delivery,
     queue_delivery,
     scored_since,
     settle_delivery,
-    sizes_now,
     take_delivery,
 )
+from evergold.store.case.cases import dataset_names
 from evergold.store.case.writes import Author, put_cases
+from evergold.store.facts import fact
 from evergold.store.traces import put_traces
 from tests.builders import a_case, a_score, a_trace
 
@@ -117,9 +118,9 @@ def test_a_later_notification_takes_the_place_of_one_that_was_not_sent(store: St
 
 def test_what_rules_look_at(store: Store) -> None:
     def work(connection: Connection) -> None:
-        assert last_received(connection) is None and looked_at(connection) is None
+        assert last_received(connection) is None and fact(connection, LOOKED) is None
         assert claim_look(connection, at(0), at(0)) and not claim_look(connection, at(1), at(0))
-        assert claim_look(connection, at(9), at(5)) and looked_at(connection) == at(9)
+        assert claim_look(connection, at(9), at(5)) and fact(connection, LOOKED) == at(9)
         put_traces(
             connection,
             [
@@ -131,7 +132,7 @@ def test_what_rules_look_at(store: Store) -> None:
         assert scored_since(connection, "ok", at(5), 0.3) == (2, 1)
         assert scored_since(connection, "none", at(0), 0.3) == (0, 0) and last_received(connection) is not None
         put_cases(connection, [a_case("c1"), a_case("c2"), a_case("c3", dataset="other")], Author())
-        assert sizes_now(connection) == {"live": 2, "other": 1}
+        assert dataset_names(connection) == {"live": 2, "other": 1}
         for minute, cases in ((0, 5), (1, 3), (60, 4)):
             keep_sizes(connection, {"live": cases}, at(minute), at(0))
         assert largest_since(connection, at(0)) == {"live": 5} and largest_since(connection, at(60)) == {"live": 4}

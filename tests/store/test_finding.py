@@ -300,7 +300,7 @@ def test_cases_are_narrowed_ordered_and_counted(workspace: Workspace) -> None:
 def test_cases_are_found_by_any_part_of_a_text_learnt_or_not(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("evergold.store.text_index.PART_AT_ONCE", 2)
+    monkeypatch.setattr("evergold.store.text_index.CASES_AT_ONCE", 2)
     texts = {
         "a": 'Cancel the "Basic" plan',
         "b": "I want 取消订阅服务",

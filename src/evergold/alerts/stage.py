@@ -28,7 +28,6 @@ from evergold.store.alerts import (
     calm_alert,
     claim_look,
     close_unknown,
-    database_time,
     due_reminders,
     forget_old,
     keep_sizes,
@@ -39,9 +38,10 @@ from evergold.store.alerts import (
     queue_delivery,
     scored_since,
     settle_delivery,
-    sizes_now,
     take_delivery,
 )
+from evergold.store.case.cases import dataset_names
+from evergold.store.facts import database_time
 from evergold.store.values import stamp
 
 
@@ -231,7 +231,7 @@ class AlertStage:
 
     def _read(self, now: datetime) -> tuple[list[Reading], dict[str, int]]:
         with self._store.db.read() as connection:
-            sizes = sizes_now(connection)
+            sizes = dataset_names(connection)
             return readings_of(connection, self.plan.rules, now, sizes), sizes
 
     def _keep(

@@ -34,7 +34,7 @@ from evergold.model.trace import Trace
 from evergold.seams import Detector, Tagger
 from evergold.store import Store
 from evergold.store.case.content import note_late_turns
-from evergold.store.facts import Portion, count, now_and_later
+from evergold.store.facts import Portion, count, database_time
 from evergold.store.queues import enqueue
 from evergold.store.traces import get_trace
 from evergold.store.verdict.candidates import (
@@ -239,7 +239,7 @@ class QueuedCuration:
         total, portion, after = Changes(), Portion(BATCH), ""
         self._counted.clear()
         with self._store.db.read() as connection:
-            began, _ = now_and_later(connection, 0)
+            began = database_time(connection)
             # What is left after so many must have come since. Policies not in force read in the order of ids, which has an end.
             most = REQUEUED * queue_counts(connection)[0] + BATCH if self._in_force else inf
         taken, owner = 0, new_owner()  # not that of the background, which may be at it in the same process

@@ -7,19 +7,13 @@ they are given up. Times come from the caller, who has them from the database's 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import Connection, bindparam, text
 
 from evergold.model.operations import Alert, AlertDelivery, AlertEvent, AlertKind, DeliveryStatus, Reading
-from evergold.store.schema import utc_now
 from evergold.store.values import dumps, loads
 
 LOOKED = "alerts.looked_at"
 KEPT = 500  # alerts that are over; older ones are forgotten
-
-
-def database_time(connection: Connection) -> str:
-    """Read the database's clock, which is the same for every server."""
-    return str(connection.execute(select(utc_now())).scalar_one())
 
 
 def claim_look(connection: Connection, moment: str, not_since: str) -> bool:
@@ -29,12 +23,6 @@ def claim_look(connection: Connection, moment: str, not_since: str) -> bool:
     statement = f"INSERT INTO workspace_facts (name, value) VALUES (:name, :now) {free} RETURNING 1"
     params = {"name": LOOKED, "now": moment, "since": not_since}
     return connection.execute(text(statement), params).first() is not None
-
-
-def looked_at(connection: Connection) -> str | None:
-    """When a server last looked at the rules."""
-    value = connection.execute(text("SELECT value FROM workspace_facts WHERE name = :name"), {"name": LOOKED}).scalar()
-    return None if value is None else str(value)
 
 
 def open_alert(connection: Connection, reading: Reading, moment: str) -> int | None:
@@ -231,12 +219,6 @@ def last_received(connection: Connection) -> str | None:
     """When the newest trace came; None when there is none."""
     value = connection.execute(text("SELECT received_at FROM traces ORDER BY seq DESC LIMIT 1")).scalar()
     return None if value is None else str(value)
-
-
-def sizes_now(connection: Connection) -> dict[str, int]:
-    """Count the active cases of each dataset."""
-    query = "SELECT dataset, count(*) FROM eval_dataset WHERE status = 'active' GROUP BY dataset"
-    return {row[0]: int(row[1]) for row in connection.execute(text(query))}
 
 
 def keep_sizes(connection: Connection, sizes: dict[str, int], moment: str, forget_before: str) -> None:

@@ -15,8 +15,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from sqlalchemy import Connection, select, text
-from sqlalchemy.dialects.postgresql import insert as postgres_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.errors import Conflict, EvergoldError
 from evergold.machine import is_dead, new_owner
@@ -57,14 +55,8 @@ def count(connection: Connection, amounts: Mapping[str, int]) -> None:
     # Sorted, so that two servers which add to the same counters lock the rows in one order.
     rows = [{"name": name, "value": amount} for name, amount in sorted(amounts.items()) if amount]
     if rows:
-        make = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
-        statement = make(counters)
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=["name"], set_={"value": counters.c.value + statement.excluded.value}
-            ),
-            rows,
-        )
+        more = "ON CONFLICT (name) DO UPDATE SET value = counters.value + excluded.value"
+        connection.execute(text(f"INSERT INTO counters (name, value) VALUES (:name, :value) {more}"), rows)
 
 
 def counted(connection: Connection, prefix: str = "") -> dict[str, int]:
@@ -85,9 +77,14 @@ class HeldLease(NamedTuple):
     until: str
 
 
+def database_time(connection: Connection) -> str:
+    """Read the database's clock, which is the same for every server."""
+    return str(connection.execute(select(utc_now())).scalar_one())
+
+
 def now_and_later(connection: Connection, seconds: float) -> tuple[str, str]:
-    """The database's time, which is the same for every server, and the time so many seconds later."""
-    moment = str(connection.execute(select(utc_now())).scalar_one())
+    """The database's time, and the time so many seconds later."""
+    moment = database_time(connection)
     later = datetime.fromisoformat(moment.replace("Z", "+00:00")) + timedelta(seconds=seconds)
     return moment, str(stamp(later))
 
@@ -185,7 +182,7 @@ def _join(
     connection: Connection, work: str, what: str, owner: str, job: str, parts: Sequence[tuple[int, str, str]]
 ) -> None:
     begun = fact_to_change(connection, work)
-    now, _ = now_and_later(connection, 0)
+    now = database_time(connection)
     query = "SELECT owner, since, lease_until FROM work_leases WHERE name LIKE :parts AND lease_until > :now"
     held = (HeldLease(*row) for row in connection.execute(text(query), {"parts": f"{work}/%", "now": now}))
     others = [lease for lease in held if not is_dead(lease.owner)]

@@ -12,6 +12,8 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from sqlalchemy import BigInteger, Connection, CursorResult, Float, Integer, Table, Text
+from sqlalchemy.dialects.postgresql import insert as postgres_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
 
 from evergold.store.values import batches, dumps
@@ -180,6 +182,13 @@ def _copy_rows(
         if lost:
             connection.invalidate(problem)
         raise raised from problem
+
+
+def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert rows that are not there yet; the ones that are stay as they are."""
+    if rows:
+        make = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
+        connection.execute(make(table).on_conflict_do_nothing(), rows)
 
 
 def rows_among(connection: Connection, query: str, values: Iterable[str | int], then: str = "") -> Iterator[Any]:

@@ -5,6 +5,7 @@ input_text, output_text) SELECT …` makes a whole case. Times are UTC text with
 sortable, readable in any client, the same in SQLite and PostgreSQL. JSON is text for the same reason.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -27,46 +28,41 @@ from sqlalchemy import (
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.expression import FunctionElement
 
-from evergold.store.text_index import keep_gram_index, keep_part_index, keep_word_index
-from evergold.store.traffic_marks import keep_traffic
+from evergold.store.text_index import CASE_INDEXES, TRACE_INDEXES
+from evergold.store.traffic_marks import TRAFFIC_MARKS, traffic_tables
 
 metadata = MetaData()
 
 
-class utc_now(FunctionElement[str]):
-    """The database's own clock as our text."""
+class _InDialect(FunctionElement[str]):
+    """A function that each database writes in its own way."""
 
     type = Text()
     inherit_cache = True
+    sqlite: str
+    postgresql: str
 
 
-@compiles(utc_now, "sqlite")
-def _sqlite_now(element: Any, compiler: Any, **_: Any) -> str:
-    # Computed in the database, so rows of hand-written INSERTs and of several servers share one clock.
-    return "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))"
+@compiles(_InDialect)
+def _write(element: _InDialect, compiler: Any, **_: Any) -> str:
+    return str(getattr(element, compiler.dialect.name))
 
 
-@compiles(utc_now, "postgresql")
-def _postgres_now(element: Any, compiler: Any, **_: Any) -> str:
+class utc_now(_InDialect):
+    """The database's own clock as our text: rows of hand-written INSERTs and of several servers share it."""
+
+    inherit_cache = True
+    sqlite = "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))"
     # `clock_timestamp`, because `now()` stands still for the length of a transaction.
-    return "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
+    postgresql = "to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 
 
-class random_ident(FunctionElement[str]):
+class random_ident(_InDialect):
     """An id for a case that somebody inserted by hand."""
 
-    type = Text()
     inherit_cache = True
-
-
-@compiles(random_ident, "sqlite")
-def _sqlite_ident(element: Any, compiler: Any, **_: Any) -> str:
-    return "(lower(hex(randomblob(16))))"
-
-
-@compiles(random_ident, "postgresql")
-def _postgres_ident(element: Any, compiler: Any, **_: Any) -> str:
-    return "replace(gen_random_uuid()::text, '-', '')"
+    sqlite = "(lower(hex(randomblob(16))))"
+    postgresql = "replace(gen_random_uuid()::text, '-', '')"
 
 
 def auto_id() -> Column[int]:
@@ -91,39 +87,36 @@ def one_of(column: str, *values: str) -> CheckConstraint:
     return CheckConstraint(listed, name=f"{column}_known")
 
 
-def where_known(name: str, column: str) -> Index:
-    """An index of those that say it: a trace without a session or a user costs nothing there."""
-    known = text(f"{column} IS NOT NULL")
-    return Index(name, column, "started_at", sqlite_where=known, postgresql_where=known)
+def index_where(condition: str, name: str, *columns: str, unique: bool = False) -> Index:
+    """An index of those rows for which a condition holds: the others cost nothing there."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))
 
 
-def by_figure(name: str, column: str) -> Index:
-    """An index in the order of a figure, with what such a list is narrowed by most: it is read without its rows.
-
-    A trace without the figure costs nothing there.
-    """
-    known = text(f"{column} IS NOT NULL")
-    return Index(name, column, "seq", "model", "name", "status", sqlite_where=known, postgresql_where=known)
+def index_known(name: str, column: str, *beside: str) -> Index:
+    """An index of the rows that have a value in a column."""
+    return index_where(f"{column} IS NOT NULL", name, column, *beside)
 
 
+def create_with(table: Table, statements: Mapping[str, Sequence[str]], beside: MetaData | None = None) -> None:
+    """Run the statements of a dialect, and create tables beside it, whenever a table is created."""
+
+    @event.listens_for(table, "after_create")
+    def create(_table: Any, connection: Connection, **_: Any) -> None:
+        if beside is not None:
+            beside.create_all(connection)
+        for statement in statements.get(connection.dialect.name, ()):
+            connection.exec_driver_sql(statement)
+
+
+# What lists of traces are narrowed by most: sorted by a figure, a list is read from the index of that figure alone.
+NARROWING = ("seq", "model", "name", "status")
+# Lists filtered by latency, sorted by cost or counted by model are read from an index of all short columns. SQLite would
+# otherwise have to read every row with its texts; PostgreSQL keeps long texts outside of its rows and needs no such copy.
 # `seq` second: the order of the list, and the way back to the row.
 LISTED = ("started_at", "seq", "status", "name", "model", "duration_ms", "tokens", "cost", "tags")
-SQLITE_INDEX = f"CREATE INDEX traces_listed ON traces ({', '.join(LISTED)})"
-
-
-def keep_list_index(traces: Table) -> None:
-    """Create the index together with its table."""
-
-    @event.listens_for(traces, "after_create")
-    def create(_table: Any, connection: Connection, **_: Any) -> None:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql(SQLITE_INDEX)
-
-
 FAILING_BELOW = 0.3
 FAILING = f"value < {FAILING_BELOW}"  # a check that failed; lists of traces are asked for such scores most
 GIVEN = "source <> 'system'"  # scores that people and judges gave
-HAS_BASE = "base_seq IS NOT NULL"
 
 traces = Table(
     "traces",
@@ -150,21 +143,19 @@ traces = Table(
     Column("duration_ms", BigInteger),
     Column("tokens", BigInteger),
     Column("cost", Float),
-    # SQLite reads the same order from `traces_listed`.
     Index("traces_by_time", "started_at", "seq").ddl_if(dialect="postgresql"),
-    where_known("traces_by_session", "session_id"),
-    where_known("traces_by_user", "user_id"),
+    Index("traces_listed", *LISTED).ddl_if(dialect="sqlite"),
+    index_known("traces_by_session", "session_id", "started_at"),
+    index_known("traces_by_user", "user_id", "started_at"),
     Index("traces_by_status", "status", "started_at"),
     Index("traces_by_model", "model", "started_at"),
     Index("traces_by_name", "name", "started_at"),
-    by_figure("traces_by_took", "duration_ms"),
-    by_figure("traces_by_tokens", "tokens"),
-    by_figure("traces_by_cost", "cost"),
+    index_known("traces_by_took", "duration_ms", *NARROWING),
+    index_known("traces_by_tokens", "tokens", *NARROWING),
+    index_known("traces_by_cost", "cost", *NARROWING),
     sqlite_autoincrement=True,
 )
-keep_word_index(traces)
-keep_gram_index(traces)
-keep_list_index(traces)
+create_with(traces, TRACE_INDEXES)
 
 spans = Table(
     "spans",
@@ -185,7 +176,7 @@ spans = Table(
     # No cascade: a base must be released (`trace/compact.py`) before its trace can be deleted.
     Column("base_seq", Integer, ForeignKey("traces.seq")),
     Column("base_id", Text),
-    Index("spans_by_base", "base_seq", sqlite_where=text(HAS_BASE), postgresql_where=text(HAS_BASE)),
+    index_known("spans_by_base", "base_seq"),
     comment="A span names its trace by its order of arrival (`traces.seq`): so new rows lie together in the index, where "
     "random trace ids would touch a page each. `metadata` holds what was understood of a span, `raw` what it carried: "
     "attributes, events, resource. An attribute that holds the input or output is null there, and what stands around the text "
@@ -212,10 +203,10 @@ trace_scores = Table(
     UniqueConstraint("trace_id", "key", name="one_score_per_key"),
     # All that a verdict reads of a score: curation never touches the table itself.
     Index("scores_covering", "trace_id", "source", "name", "value", "key"),
-    Index("scores_failing", "name", "value", "trace_id", sqlite_where=text(FAILING), postgresql_where=text(FAILING)),
-    Index("scores_given", "name", "value", "trace_id", sqlite_where=text(GIVEN), postgresql_where=text(GIVEN)),
+    index_where(FAILING, "scores_failing", "name", "value", "trace_id"),
+    index_where(GIVEN, "scores_given", "name", "value", "trace_id"),
 )
-keep_traffic(trace_scores)
+create_with(trace_scores, TRAFFIC_MARKS, traffic_tables)
 
 trace_tags = Table(
     "trace_tags",
@@ -321,9 +312,8 @@ workspace_facts = Table(
     comment="What holds for this workspace as a whole: whether it began with checks, which detector it was read with.",
 )
 
-UNWRITTEN = text(
-    "content IS NULL AND own_content = 0 AND trace_id IS NOT NULL"
-)  # cases whose content is still to be made
+# Cases whose content is still to be made.
+UNWRITTEN = "content IS NULL AND own_content = 0 AND trace_id IS NOT NULL"
 
 eval_dataset = Table(
     "eval_dataset",
@@ -353,9 +343,8 @@ eval_dataset = Table(
     count_of("version", 1),
     time_of("updated_at"),
     Column("user_id", Text),
-    Column(
-        "content", Text
-    ),  # what the case says: numbers of `messages`, and what its trace adds; null: not written yet
+    # What the case says: numbers of `messages`, and what its trace adds; null: not written yet.
+    Column("content", Text),
     count_of("own_content"),  # 1: a person or an import wrote the content, and its trace does not change it
     count_of("grown"),  # how often its trace, or an earlier turn, changed: a content made before that is not written
     one_of("entry_type", "golden", "failure", "correction"),
@@ -367,11 +356,11 @@ eval_dataset = Table(
     Index("entries_by_trace", "trace_id", "policy", "dataset", "status", "entry_type", "confirmed"),
     Index("entries_by_type", "dataset", "status", "entry_type", "id"),
     Index("entries_by_time", "dataset", "created_at", "id"),
-    Index("entries_unwritten", "session_id", "id", sqlite_where=UNWRITTEN, postgresql_where=UNWRITTEN),
+    index_where(UNWRITTEN, "entries_unwritten", "session_id", "id"),
     # A number is never given twice: exports and outside tables name cases by it.
     sqlite_autoincrement=True,
 )
-keep_part_index(eval_dataset)
+create_with(eval_dataset, CASE_INDEXES)
 
 messages = Table(
     "messages",
@@ -662,14 +651,7 @@ alerts = Table(
     ),
     Column("resolved_at", Text),
     Column("notified_at", Text),
-    Index(
-        "one_open_alert",
-        "rule",
-        "subject",
-        unique=True,
-        sqlite_where=text("resolved_at IS NULL"),
-        postgresql_where=text("resolved_at IS NULL"),
-    ),
+    index_where("resolved_at IS NULL", "one_open_alert", "rule", "subject", unique=True),
     Index("alerts_by_time", "opened_at"),
 )
 

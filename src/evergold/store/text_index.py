@@ -17,9 +17,8 @@ long for it, are always looked at, so that a search finds the same with and with
 """
 
 import re
-from typing import Any
 
-from sqlalchemy import Connection, Integer, Table, event, text
+from sqlalchemy import Connection, text
 from sqlalchemy.sql.elements import TextClause
 
 SCRIPTS = (
@@ -37,12 +36,23 @@ SCRIPTS = (
 )
 CLASS = f"[{''.join(SCRIPTS)}]"
 RUN = re.compile(f"{CLASS}+")
-LONGEST = 1000  # characters of name, question and answer together that are looked at
+INDEXED = 300  # characters of question and of answer
+LONGEST = 1000  # characters of name, question and answer together that are looked at for pairs
+ENOUGH = 20_000  # traces that wait before intake takes the time to learn the words of some
+AT_ONCE = 2_000  # the most that are learnt in one transaction: whoever writes meanwhile waits for it
+
+
+def _beginnings(row: str) -> list[str]:
+    texts = (f"substr(coalesce({row}{side}, ''), 1, {INDEXED})" for side in ("input_text", "output_text"))
+    return [f"{row}name", *texts]
 
 
 def _text_of(row: str) -> str:
-    parts = (f"{row}name", *(f"substr(coalesce({row}{side}, ''), 1, 300)" for side in ("input_text", "output_text")))
-    return f"substr({' || char(10) || '.join(parts)}, 1, {LONGEST})"
+    return f"substr({' || char(10) || '.join(_beginnings(row))}, 1, {LONGEST})"
+
+
+def _words_of(row: str) -> str:
+    return " || ' ' || ".join(_beginnings(row))
 
 
 def _pairs_of(row: str) -> str:
@@ -63,34 +73,31 @@ _HOLDS = (
 _KNOWN = "old.seq <= (SELECT seq FROM trace_words_upto)"
 _CHANGED = " OR ".join(f"old.{column} IS NOT new.{column}" for column in ("name", "input_text", "output_text"))
 _OLD, _NEW = _HOLDS.format(text=_text_of("old.")), _HOLDS.format(text=_text_of("new."))
-_FORGET = (
+_FORGET_PAIRS = (
     f"INSERT INTO trace_grams (trace_grams, rowid, pairs) SELECT 'delete', * FROM ({_pairs_of('old.')}) WHERE {_OLD};"
 )
-_LEARN = f"INSERT INTO trace_grams (rowid, pairs) SELECT * FROM ({_pairs_of('new.')}) WHERE {_NEW};"
-LEARN_MANY = f"""INSERT INTO trace_grams (rowid, pairs)
+_LEARN_PAIRS = f"INSERT INTO trace_grams (rowid, pairs) SELECT * FROM ({_pairs_of('new.')}) WHERE {_NEW};"
+_LEARN_MANY_PAIRS = f"""INSERT INTO trace_grams (rowid, pairs)
     SELECT t.seq, (SELECT group_concat(substr(t.text, p.at, 2), ' ') FROM trace_grams_at p
       WHERE p.at <= length(t.text) AND substr(t.text, p.at, 1) GLOB '{CLASS}')
     FROM (SELECT seq, {_text_of("")} AS text FROM traces WHERE seq > ? AND seq <= ?) t
     WHERE {_HOLDS.format(text="t.text")}"""
-SQLITE_TRIGGERS = (
-    # The condition of the trigger, because that of its statement is looked at after the pairs are made.
-    f"CREATE TRIGGER trace_grams_gone AFTER DELETE ON traces WHEN {_KNOWN} AND {_OLD} BEGIN {_FORGET} END",
-    f"CREATE TRIGGER trace_grams_changed AFTER UPDATE OF name, input_text, output_text ON traces "
-    f"WHEN {_KNOWN} AND ({_CHANGED}) AND (({_OLD}) OR ({_NEW})) BEGIN {_FORGET} {_LEARN} END",
-)
 # `content=''` and `detail=none`: the index stores neither texts nor positions, only which rows hold a pair.
-SQLITE_INDEX = (
+_SQLITE_PAIRS = (
     "CREATE VIRTUAL TABLE trace_grams USING fts5(pairs, content='', detail=none, columnsize=0, "
     "tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'\")",
     "CREATE TABLE trace_grams_at (at INTEGER PRIMARY KEY)",
     f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {LONGEST}) "
     "INSERT INTO trace_grams_at SELECT i FROM n",
-    *SQLITE_TRIGGERS,
+    # The condition of the trigger, because that of its statement is looked at after the pairs are made.
+    f"CREATE TRIGGER trace_grams_gone AFTER DELETE ON traces WHEN {_KNOWN} AND {_OLD} BEGIN {_FORGET_PAIRS} END",
+    f"CREATE TRIGGER trace_grams_changed AFTER UPDATE OF name, input_text, output_text ON traces "
+    f"WHEN {_KNOWN} AND ({_CHANGED}) AND (({_OLD}) OR ({_NEW})) BEGIN {_FORGET_PAIRS} {_LEARN_PAIRS} END",
 )
 POSTGRES_TEXT = _text_of("").replace("char(10)", "chr(10)")
 POSTGRES_GRAMS = f"evergold_grams({POSTGRES_TEXT})"
 POSTGRES_HOLDS = f"{POSTGRES_TEXT} ~ '{CLASS}'"
-POSTGRES_INDEX = (
+_POSTGRES_PAIRS = (
     f"""CREATE OR REPLACE FUNCTION evergold_grams(given text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(array_agg(DISTINCT gram), '{{}}') FROM (
       SELECT substr(given, p, s) AS gram FROM generate_series(1, length(given)) p, (VALUES (1), (2)) sizes(s)
@@ -99,90 +106,50 @@ POSTGRES_INDEX = (
 )
 
 
-def keep_gram_index(traces: Table) -> None:
-    """Create the index together with its table, and drop it with it."""
-
-    @event.listens_for(traces, "after_create")
-    def create(_table: Any, connection: Connection, **_: Any) -> None:
-        for statement in SQLITE_INDEX if connection.dialect.name == "sqlite" else POSTGRES_INDEX:
-            connection.exec_driver_sql(statement)
-
-    @event.listens_for(traces, "before_drop")
-    def drop(_table: Any, connection: Connection, **_: Any) -> None:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("DROP TABLE IF EXISTS trace_grams")
-            connection.exec_driver_sql("DROP TABLE IF EXISTS trace_grams_at")
-
-
 def pairs_of(run: str) -> list[str]:
     """The pairs of characters that a text which holds `run` holds; of a single character, that character."""
     return [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
 
 
-INDEXED = 300  # characters of question and of answer
-ENOUGH = 20_000  # traces that wait before intake takes the time to learn the words of some
-AT_ONCE = 2_000  # the most that are learnt in one transaction: whoever writes meanwhile waits for it
-
-
-def _words_of(row: str) -> str:
-    parts = (
-        f"{row}name",
-        *(f"substr(coalesce({row}{side}, ''), 1, {INDEXED})" for side in ("input_text", "output_text")),
-    )
-    return " || ' ' || ".join(parts)
-
-
 # An index without content forgets a row only when it is given the very words that it learnt.
-_WORD_FORGET = f"INSERT INTO trace_words (trace_words, rowid, words) VALUES ('delete', old.seq, {_words_of('old.')});"
-_WORD_LEARN = f"INSERT INTO trace_words (rowid, words) VALUES (new.seq, {_words_of('new.')});"
-_LEARN_MANY = (
+_FORGET_WORDS = f"INSERT INTO trace_words (trace_words, rowid, words) VALUES ('delete', old.seq, {_words_of('old.')});"
+_LEARN_WORDS = f"INSERT INTO trace_words (rowid, words) VALUES (new.seq, {_words_of('new.')});"
+_LEARN_MANY_WORDS = (
     f"INSERT INTO trace_words (rowid, words) SELECT seq, {_words_of('')} FROM traces WHERE seq > ? AND seq <= ?"
 )
-WORD_SQLITE_INDEX = (
+_SQLITE_WORDS = (
     "CREATE VIRTUAL TABLE trace_words USING fts5(words, content='', detail=none, columnsize=0, "
     'tokenize="unicode61 remove_diacritics 2")',
     "CREATE TABLE trace_words_upto (seq INTEGER NOT NULL)",
     "INSERT INTO trace_words_upto VALUES (0)",
-    f"CREATE TRIGGER trace_words_gone AFTER DELETE ON traces WHEN {_KNOWN} BEGIN {_WORD_FORGET} END",
+    f"CREATE TRIGGER trace_words_gone AFTER DELETE ON traces WHEN {_KNOWN} BEGIN {_FORGET_WORDS} END",
     f"CREATE TRIGGER trace_words_changed AFTER UPDATE OF name, input_text, output_text ON traces "
-    f"WHEN {_KNOWN} AND ({_CHANGED}) BEGIN {_WORD_FORGET} {_WORD_LEARN} END",
+    f"WHEN {_KNOWN} AND ({_CHANGED}) BEGIN {_FORGET_WORDS} {_LEARN_WORDS} END",
 )
 # `simple`: no stemming and no stop words, as the traces may be in any language.
 POSTGRES_WORDS = f"to_tsvector('simple', {_words_of('')})"
 # Whoever fills the list of late comers sorts it into the index, and every search reads it: kept at a quarter of the 4 MB that
 # PostgreSQL allows, no batch waits long and the list takes less room.
 POSTGRES_LATE = "gin_pending_list_limit = 1024"  # KB
-WORD_POSTGRES_INDEX = (f"CREATE INDEX trace_words ON traces USING gin (({POSTGRES_WORDS})) WITH ({POSTGRES_LATE})",)
+_POSTGRES_INDEX = f"CREATE INDEX trace_words ON traces USING gin (({POSTGRES_WORDS})) WITH ({POSTGRES_LATE})"
+TRACE_INDEXES = {
+    "sqlite": (*_SQLITE_WORDS, *_SQLITE_PAIRS),
+    "postgresql": (_POSTGRES_INDEX, *_POSTGRES_PAIRS),
+}
 
 
-def keep_word_index(traces: Table) -> None:
-    """Create the index together with its table, and drop it with it."""
-
-    @event.listens_for(traces, "after_create")
-    def create(_table: Any, connection: Connection, **_: Any) -> None:
-        for statement in WORD_SQLITE_INDEX if connection.dialect.name == "sqlite" else WORD_POSTGRES_INDEX:
-            connection.exec_driver_sql(statement)
-
-    @event.listens_for(traces, "before_drop")
-    def drop(_table: Any, connection: Connection, **_: Any) -> None:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("DROP TABLE IF EXISTS trace_words")
-            connection.exec_driver_sql("DROP TABLE IF EXISTS trace_words_upto")
-
-
-def forget_words(connection: Connection) -> None:
-    """Write the index anew without the words of traces that are gone: deleting alone only marks them."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("INSERT INTO trace_words (trace_words) VALUES ('optimize')")
-        connection.exec_driver_sql("INSERT INTO trace_grams (trace_grams) VALUES ('optimize')")
+def _waiting(connection: Connection, number: str, index: str, table: str) -> tuple[int, int]:
+    """The last row that an index knows, and the last there is; the same where nothing waits."""
+    if connection.dialect.name != "sqlite":
+        return 0, 0
+    last = f"(SELECT max({number}) FROM {table})"
+    row = connection.exec_driver_sql(f"SELECT {number}, {last} FROM {index}_upto").one()
+    return row[0], max(row[0], row[1] or 0)
 
 
 def words_waiting(connection: Connection) -> tuple[int, int]:
     """The last arrival whose words are known, and the last there is; the same where nothing waits."""
-    if connection.dialect.name != "sqlite":
-        return 0, 0
-    row = connection.exec_driver_sql("SELECT seq, (SELECT max(seq) FROM traces) FROM trace_words_upto").one()
-    return row[0], max(row[0], row[1] or 0)
+    return _waiting(connection, "seq", "trace_words", "traces")
 
 
 def learn_words(connection: Connection, enough: int = 1) -> bool:
@@ -191,65 +158,54 @@ def learn_words(connection: Connection, enough: int = 1) -> bool:
     if last - known < enough:
         return False
     upto = min(last, known + AT_ONCE)
-    connection.exec_driver_sql(_LEARN_MANY, (known, upto))
-    connection.exec_driver_sql(LEARN_MANY, (known, upto))
+    connection.exec_driver_sql(_LEARN_MANY_WORDS, (known, upto))
+    connection.exec_driver_sql(_LEARN_MANY_PAIRS, (known, upto))
     connection.exec_driver_sql("UPDATE trace_words_upto SET seq = ?", (upto,))
     return True
 
 
-PART_LONGEST = 20_000  # characters of a case that is indexed; longer ones are looked at each time
-PART_AT_ONCE = 200  # cases that are learnt in one transaction: whoever writes meanwhile waits for it
+LONGEST_CASE = 20_000  # characters of a case that is indexed; longer ones are looked at each time
+CASES_AT_ONCE = 200  # cases that are learnt in one transaction: whoever writes meanwhile waits for it
 MOST_TRIPLES = 24  # of a long search; the text itself decides in the end
-_COLUMNS = ("input_text", "output_text", "expected_output", "case_id")
+_CASE_TEXTS = ("input_text", "output_text", "expected_output", "case_id")
 
 
-def _part_text_of(row: str) -> str:
-    return " || char(10) || ".join(f"coalesce({row}{column}, '')" for column in _COLUMNS)
+def _case_text(row: str) -> str:
+    return " || char(10) || ".join(f"coalesce({row}{column}, '')" for column in _CASE_TEXTS)
 
 
 def _is_short(row: str) -> str:
-    return f"length({_part_text_of(row)}) <= {PART_LONGEST}"
+    return f"length({_case_text(row)}) <= {LONGEST_CASE}"
 
 
-_LONG = " + ".join(f"length(coalesce({column}, ''))" for column in _COLUMNS) + f" > {PART_LONGEST - 3}"
-_PART_KNOWN = "old.id <= (SELECT id FROM case_parts_upto)"
-_PART_CHANGED = " OR ".join(f"old.{column} IS NOT new.{column}" for column in _COLUMNS)
+_LONG = " + ".join(f"length(coalesce({column}, ''))" for column in _CASE_TEXTS) + f" > {LONGEST_CASE - 3}"
+_CASE_KNOWN = "old.id <= (SELECT id FROM case_parts_upto)"
+_CASE_CHANGED = " OR ".join(f"old.{column} IS NOT new.{column}" for column in _CASE_TEXTS)
 # An index without content forgets a row only when it is given the very text that it learnt.
-_PART_FORGET = (
+_FORGET_PARTS = (
     "INSERT INTO case_parts (case_parts, rowid, parts) "
-    f"SELECT 'delete', old.id, {_part_text_of('old.')} WHERE {_is_short('old.')};"
+    f"SELECT 'delete', old.id, {_case_text('old.')} WHERE {_is_short('old.')};"
 )
-_PART_LEARN = f"INSERT INTO case_parts (rowid, parts) SELECT new.id, {_part_text_of('new.')} WHERE {_is_short('new.')};"
-SQLITE = (
+_LEARN_MANY_PARTS = (
+    f"INSERT INTO case_parts (rowid, parts) SELECT id, {_case_text('')} FROM eval_dataset "
+    f"WHERE id > ? AND id <= ? AND {_is_short('')}"
+)
+_LEARN_PARTS = f"INSERT INTO case_parts (rowid, parts) SELECT new.id, {_case_text('new.')} WHERE {_is_short('new.')};"
+_SQLITE_PARTS = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS case_parts USING fts5(parts, content='', detail=none, columnsize=0, "
     "tokenize='trigram')",
     "CREATE TABLE IF NOT EXISTS case_parts_upto (id INTEGER NOT NULL)",
     "INSERT INTO case_parts_upto SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM case_parts_upto)",
     f"CREATE INDEX IF NOT EXISTS entries_long ON eval_dataset (id) WHERE {_LONG}",
-    f"CREATE TRIGGER IF NOT EXISTS case_parts_gone AFTER DELETE ON eval_dataset WHEN {_PART_KNOWN} BEGIN {_PART_FORGET} END",
-    f"CREATE TRIGGER IF NOT EXISTS case_parts_changed AFTER UPDATE OF {', '.join(_COLUMNS)} ON eval_dataset "
-    f"WHEN {_PART_KNOWN} AND ({_PART_CHANGED}) BEGIN {_PART_FORGET} {_PART_LEARN} END",
+    f"CREATE TRIGGER IF NOT EXISTS case_parts_gone AFTER DELETE ON eval_dataset WHEN {_CASE_KNOWN} BEGIN {_FORGET_PARTS} END",
+    f"CREATE TRIGGER IF NOT EXISTS case_parts_changed AFTER UPDATE OF {', '.join(_CASE_TEXTS)} ON eval_dataset "
+    f"WHEN {_CASE_KNOWN} AND ({_CASE_CHANGED}) BEGIN {_FORGET_PARTS} {_LEARN_PARTS} END",
 )
+CASE_INDEXES = {"sqlite": _SQLITE_PARTS}
 _HOLDERS = f"""eval_dataset.id IN (
     SELECT rowid FROM case_parts WHERE case_parts MATCH :triples
     UNION ALL SELECT id FROM eval_dataset WHERE {_LONG}
     UNION ALL SELECT id FROM eval_dataset WHERE id > (SELECT id FROM case_parts_upto))"""
-
-
-def keep_part_index(cases: Table) -> None:
-    """Create the index together with its table, and drop it with it."""
-
-    @event.listens_for(cases, "after_create")
-    def create(_table: Any, connection: Connection, **_: Any) -> None:
-        if connection.dialect.name == "sqlite":
-            for statement in SQLITE:
-                connection.exec_driver_sql(statement)
-
-    @event.listens_for(cases, "before_drop")
-    def drop(_table: Any, connection: Connection, **_: Any) -> None:
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("DROP TABLE IF EXISTS case_parts")
-            connection.exec_driver_sql("DROP TABLE IF EXISTS case_parts_upto")
 
 
 def may_hold(search: str, dialect: str) -> TextClause | None:
@@ -261,31 +217,24 @@ def may_hold(search: str, dialect: str) -> TextClause | None:
     return text(_HOLDERS).bindparams(triples=" AND ".join(quoted))
 
 
-def parts_waiting(connection: Connection) -> bool:
-    """Whether there are cases that the index does not know."""
-    if connection.dialect.name != "sqlite":
-        return False
-    query = text("SELECT (SELECT coalesce(max(id), 0) FROM eval_dataset) - id FROM case_parts_upto")
-    return int(connection.execute(query.columns(waiting=Integer)).scalar_one()) > 0
+def parts_waiting(connection: Connection) -> tuple[int, int]:
+    """The last case that the index knows, and the last there is; the same where nothing waits."""
+    return _waiting(connection, "id", "case_parts", "eval_dataset")
 
 
 def learn_parts(connection: Connection) -> bool:
     """Index some of the cases that wait; whether there was anything to do."""
-    if not parts_waiting(connection):
+    known, last = parts_waiting(connection)
+    if known == last:
         return False
-    known = connection.exec_driver_sql("SELECT id FROM case_parts_upto").scalar_one()
-    of_some = f"SELECT id FROM eval_dataset WHERE id > ? ORDER BY id LIMIT {PART_AT_ONCE}"
+    of_some = f"SELECT id FROM eval_dataset WHERE id > ? ORDER BY id LIMIT {CASES_AT_ONCE}"
     upto = connection.exec_driver_sql(f"SELECT max(id) FROM ({of_some})", (known,)).scalar_one()
-    connection.exec_driver_sql(
-        f"INSERT INTO case_parts (rowid, parts) SELECT id, {_part_text_of('')} FROM eval_dataset "
-        f"WHERE id > ? AND id <= ? AND {_is_short('')}",
-        (known, upto),
-    )
+    connection.exec_driver_sql(_LEARN_MANY_PARTS, (known, upto))
     connection.exec_driver_sql("UPDATE case_parts_upto SET id = ?", (upto,))
     return True
 
 
-def forget_parts(connection: Connection) -> None:
-    """Write the index anew without the texts of cases that are gone: deleting alone only marks them."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("INSERT INTO case_parts (case_parts) VALUES ('optimize')")
+def forget_deleted(connection: Connection) -> None:
+    """Write the indexes anew without the texts of rows that are gone: deleting alone only marks them."""
+    for index in ("trace_words", "trace_grams", "case_parts") if connection.dialect.name == "sqlite" else ():
+        connection.exec_driver_sql(f"INSERT INTO {index} ({index}) VALUES ('optimize')")

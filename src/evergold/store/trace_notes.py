@@ -7,8 +7,9 @@ from sqlalchemy import Connection, delete, insert, select
 
 from evergold.errors import NotFound
 from evergold.model.trace import Retagged, Trace, TraceComment
+from evergold.store.rows import insert_new
 from evergold.store.schema import trace_comments, trace_tags
-from evergold.store.traces import insert_new, known_traces
+from evergold.store.traces import known_traces
 from evergold.store.values import batches, now, storable
 
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select
-from sqlalchemy.dialects.postgresql import insert as postgres_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 
 from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
@@ -30,13 +28,6 @@ class PutTraces:
     duplicates: list[str] = field(default_factory=list)
     conflicting: list[str] = field(default_factory=list)
     scores: int = 0
-
-
-def insert_new(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows that are not there yet; the ones that are stay as they are."""
-    if rows:
-        make = postgres_insert if connection.dialect.name == "postgresql" else sqlite_insert
-        connection.execute(make(table).on_conflict_do_nothing(), rows)
 
 
 def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:

@@ -5,19 +5,19 @@ those behind the last that was looked at (`traffic_upto`), which one writer make
 triggers. In PostgreSQL numbers are not given in the order of commits, so triggers mark all changes, once for each statement.
 """
 
-from typing import Any
+from sqlalchemy import Column, Connection, Float, Index, Integer, MetaData, Table, Text, text
 
-from sqlalchemy import Column, Connection, Float, Index, Integer, MetaData, Table, Text, event, text
+traffic_tables = MetaData()
 
-derived = MetaData()
+
+def _key(*names: str) -> list[Column[str]]:
+    return [Column(name, Text, primary_key=True) for name in names]
+
 
 traffic_figures = Table(
     "traffic_figures",
-    derived,
-    Column("bucket", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("start", Text, primary_key=True),
-    Column("value", Text, primary_key=True),
+    traffic_tables,
+    *_key("bucket", "kind", "start", "value"),
     Column("traces", Integer, nullable=False),
     Column("failed", Integer, nullable=False),
     Column("tokens", Integer, nullable=False),
@@ -29,13 +29,8 @@ traffic_figures = Table(
 
 traffic_scores = Table(
     "traffic_scores",
-    derived,
-    Column("bucket", Text, primary_key=True),
-    Column("kind", Text, primary_key=True),
-    Column("start", Text, primary_key=True),
-    Column("value", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
-    Column("source", Text, primary_key=True),
+    traffic_tables,
+    *_key("bucket", "kind", "start", "value", "name", "source"),
     Column("scored", Integer, nullable=False),
     Column("failing", Integer, nullable=False),
     sqlite_with_rowid=False,
@@ -44,7 +39,7 @@ traffic_scores = Table(
 
 traffic_dirty = Table(
     "traffic_dirty",
-    derived,
+    traffic_tables,
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("hour", Text, nullable=False),
     Column("taken", Integer, nullable=False, server_default=text("0")),
@@ -84,7 +79,9 @@ _BACK = f"UPDATE traffic_upto SET scores = {_LAST_SCORE} WHERE scores > {_LAST_S
 # Triggers of rows that go ask first whether there is anything to do: a statement that inserts nothing still costs as much
 # as the deletion of a row, and traces are deleted by the million.
 _NEW_HOUR = f"EXISTS (SELECT 1 FROM traces t WHERE t.id = old.trace_id AND {_unmarked('substr(t.started_at, 1, 13)')})"
-SQLITE_TRIGGERS = (
+_SQLITE = (
+    "CREATE TABLE IF NOT EXISTS traffic_upto (traces INTEGER NOT NULL, scores INTEGER NOT NULL)",
+    "INSERT INTO traffic_upto SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM traffic_upto)",
     f"CREATE TRIGGER IF NOT EXISTS traffic_gone AFTER DELETE ON traces "
     f"WHEN {_unmarked('substr(old.started_at, 1, 13)')} BEGIN {_of_row('old')} END",
     f"CREATE TRIGGER IF NOT EXISTS traffic_changed AFTER UPDATE OF {', '.join(COUNTED)} ON traces "
@@ -93,11 +90,6 @@ SQLITE_TRIGGERS = (
     f"WHEN old.id > {_LAST_SCORE} OR {_NEW_HOUR} BEGIN {_of_score('old')} {_BACK} END",
     f"CREATE TRIGGER IF NOT EXISTS traffic_rescored AFTER UPDATE OF {', '.join(_SCORE)} ON trace_scores "
     f"WHEN {_RESCORED} BEGIN {_of_score('old')} {_of_score('new')} END",
-)
-SQLITE = (
-    "CREATE TABLE IF NOT EXISTS traffic_upto (traces INTEGER NOT NULL, scores INTEGER NOT NULL)",
-    "INSERT INTO traffic_upto SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM traffic_upto)",
-    *SQLITE_TRIGGERS,
 )
 
 
@@ -117,7 +109,7 @@ def _triggers(table: str, function: str) -> list[str]:
 
 
 _HOURS = "SELECT DISTINCT substr({}, 1, 13) FROM {}"
-POSTGRES = (
+_POSTGRES = (
     _function("evergold_traffic_traces", f"INSERT INTO traffic_dirty (hour) {_HOURS.format('started_at', 'changed')}"),
     _function(
         "evergold_traffic_scores",
@@ -133,16 +125,7 @@ POSTGRES = (
     "CREATE OR REPLACE TRIGGER traffic_emptied AFTER TRUNCATE ON traces "
     "FOR EACH STATEMENT EXECUTE FUNCTION evergold_traffic_emptied()",
 )
-
-
-def keep_traffic(scores: Table) -> None:
-    """Create the tables and triggers together with the last table that they follow."""
-
-    @event.listens_for(scores, "after_create")
-    def create(_table: Any, connection: Connection, **_: Any) -> None:
-        derived.create_all(connection)
-        for statement in SQLITE if connection.dialect.name == "sqlite" else POSTGRES:
-            connection.exec_driver_sql(statement)
+TRAFFIC_MARKS = {"sqlite": _SQLITE, "postgresql": _POSTGRES}
 
 
 def anything_new(connection: Connection) -> bool:

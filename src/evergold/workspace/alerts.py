@@ -17,7 +17,8 @@ from evergold.errors import BadInput, EvergoldError
 from evergold.model.operations import Alert, AlertKind, Reading
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.alerts import alerts_page, looked_at
+from evergold.store.alerts import LOOKED, alerts_page
+from evergold.store.facts import fact
 
 _log = logging.getLogger("evergold.alerts")
 NO_RULES = "no rules; name what to watch in [[alerts.rules]] of evergold.toml"
@@ -77,7 +78,7 @@ class Alerts:
         """Everything that a page or a list shows."""
         with self._store.db.read() as connection:
             alerts = alerts_page(connection, firing_only=firing_only, limit=limit)
-            looked = looked_at(connection)
+            looked = fact(connection, LOOKED)
         plan = self.stage.plan
         return AlertsState(
             rules=[AlertRuleState(name=rule.label, kind=rule.model_dump()["kind"]) for rule in plan.rules],

@@ -23,7 +23,7 @@ from evergold.storage import location as located
 from evergold.store import Store
 from evergold.store.case.content import drop_uncited, fill_contents, has_uncited
 from evergold.store.facts import Portion
-from evergold.store.text_index import forget_parts, forget_words, learn_parts, learn_words, parts_waiting, words_waiting
+from evergold.store.text_index import forget_deleted, learn_parts, learn_words, parts_waiting, words_waiting
 from evergold.store.trace.overview import DatasetStats, dataset_stats
 from evergold.store.trace.pages import count_traces
 from evergold.store.trace.retention import (
@@ -212,11 +212,10 @@ class Live:
         # Copies made while the tables were being emptied are named by the second list.
         erased.build_files += _erase_copies(erased)
         if erased.traces:
-            # The index of words still holds words of erased traces, so it is built again.
-            self._store.db.write(forget_words)
-            # So do counts of its traffic, by the names of its traces.
+            # Counts of traffic still hold the names of erased traces.
             TrafficWatch(self._store).refresh()
-        self._store.db.write(forget_parts)
+        # So do the indexes of words, of their texts.
+        self._store.db.write(forget_deleted)
         # Deleted rows stay readable in free pages of the file until it is rewritten.
         self._store.db.rewrite()
         return erased
@@ -259,8 +258,8 @@ class Live:
     def _learn_parts(self) -> bool:
         """Some of the cases that searches will ask for; whether there were any to learn."""
         with self._store.db.read() as connection:
-            waiting = parts_waiting(connection)
-        return waiting and self._store.db.write(learn_parts)
+            known, last = parts_waiting(connection)
+        return known < last and self._store.db.write(learn_parts)
 
     def stop_background(self) -> None:
         """Finish what waits."""

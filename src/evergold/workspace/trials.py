@@ -11,12 +11,12 @@ from evergold.curate.live import Curation
 from evergold.curate.policy import agreement_of, read_labels, trial_of
 from evergold.model.checking import Turn
 from evergold.model.policy import Policy, PolicyTrial, ReviewAgreement
-from evergold.model.trace import Score, Trace
+from evergold.model.trace import CHECK_KEY, Score, Trace
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.questions import decided_cases
 from evergold.store.traces import get_trace, known_traces
-from evergold.store.verdict.checks import CHECK_KEY, turns_of, unchecked
+from evergold.store.verdict.checks import turns_of, unchecked
 from evergold.store.verdict.corrections import is_corrected
 from evergold.workspace.live import Live
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 from sqlalchemy import (
@@ -30,6 +30,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of, tier_of
 from evergold.store.conditions import Cutoff, Many, Pairs, json_text, json_word
+from evergold.store.rows import rows_among
 from evergold.store.schema import (
     FAILING_BELOW,
     case_reviews,
@@ -43,6 +44,7 @@ from evergold.store.trace.pages import EXACT_TO, FacetValue, values_of
 from evergold.store.trace.search import Search
 from evergold.store.values import batches, loads
 
+T = TypeVar("T")
 LIMIT = str(FAILING_BELOW)  # written out, because a bound value would hide the index of failing scores
 
 
@@ -94,18 +96,17 @@ def find_case(connection: Connection, dataset: str, case_id: str) -> Case | None
 
 
 def get_case(connection: Connection, dataset: str, case_id: str) -> Case:
-    result = find_case(connection, dataset, case_id)
-    if result is None:
-        raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
-    return result
+    return _required(find_case(connection, dataset, case_id), dataset, case_id)
 
 
 def entry_id_of(connection: Connection, dataset: str, case_id: str) -> int:
-    query = select(eval_dataset.c.id).where(eval_dataset.c.dataset == dataset, eval_dataset.c.case_id == case_id)
-    result = connection.execute(query).scalar()
-    if result is None:
+    return _required(entry_ids(connection, [(dataset, case_id)]).get((dataset, case_id)), dataset, case_id)
+
+
+def _required(held: T | None, dataset: str, case_id: str) -> T:
+    if held is None:
         raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
-    return int(result)
+    return held
 
 
 def entry_ids(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
@@ -293,13 +294,9 @@ def _from_rows(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]
 
 def _tags(connection: Connection, entry_ids: Sequence[int]) -> dict[int, list[str]]:
     results: dict[int, list[str]] = {}
-    for batch in batches(entry_ids):
-        for entry_id, tag in connection.execute(
-            select(eval_dataset_tags.c.dataset_id, eval_dataset_tags.c.tag).where(
-                eval_dataset_tags.c.dataset_id.in_(batch)
-            )
-        ):
-            results.setdefault(entry_id, []).append(tag)
+    query = "SELECT dataset_id, tag FROM eval_dataset_tags WHERE dataset_id"
+    for entry_id, tag in rows_among(connection, query, entry_ids):
+        results.setdefault(entry_id, []).append(tag)
     return results
 
 

@@ -1,16 +1,18 @@
 """Cases into the store. Every change is an appended revision; an unchanged case changes nothing."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, update
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case, ReviewState, is_blank
-from evergold.store.case.cases import get_case, held_cases
+from evergold.store.case.cases import entry_ids, get_case, held_cases
 from evergold.store.case.content import own_content, row_of, store_items
-from evergold.store.schema import case_revisions, eval_dataset, eval_dataset_tags, traces
+from evergold.store.rows import insert_new
+from evergold.store.schema import case_revisions, eval_dataset, eval_dataset_tags
+from evergold.store.traces import known_traces
 from evergold.store.values import batches, dumps, now, stamp
 
 
@@ -102,13 +104,6 @@ def changes_between(old: Case, new: Case) -> dict[str, Any]:
     }
 
 
-def _cited(connection: Connection, cases: Iterable[Case]) -> set[str]:
-    ids = {case.provenance.trace_id for case in cases if case.provenance.trace_id}
-    if not ids:
-        return set()
-    return set(connection.execute(select(traces.c.id).where(traces.c.id.in_(ids))).scalars())
-
-
 def _insert(connection: Connection, cases: Sequence[Case], author: Author) -> None:
     if not cases:
         return
@@ -119,46 +114,34 @@ def _insert(connection: Connection, cases: Sequence[Case], author: Author) -> No
     ]
     connection.execute(insert(eval_dataset), rows)
     # Read back instead of RETURNING: the order of returned rows is not promised for an insert of many.
-    entry_ids = dict(_ids(connection, cases))
-    connection.execute(
-        insert(case_revisions),
-        [
-            {
-                "entry_id": entry_ids[case.dataset, case.id],
-                "version": 1,
-                "rev": case.rev(),
-                "action": author.action,
-                "who": author.who,
-                "why": author.why,
-                "evidence": dumps(dict(author.evidence)),
-                "created_at": moment,
-            }
-            for case in cases
-        ],
-    )
-    tags = [{"dataset_id": entry_ids[case.dataset, case.id], "tag": tag} for case in cases for tag in set(case.tags)]
-    if tags:
-        connection.execute(insert(eval_dataset_tags), tags)
+    entries = entry_ids(connection, [(case.dataset, case.id) for case in cases])
+    revisions = [_revision(entries[case.dataset, case.id], case, 1, author, moment) for case in cases]
+    connection.execute(insert(case_revisions), revisions)
+    tags = [{"dataset_id": entries[case.dataset, case.id], "tag": tag} for case in cases for tag in set(case.tags)]
+    insert_new(connection, eval_dataset_tags, tags)
+
+
+def _revision(entry: int, case: Case, version: int, author: Author, moment: str) -> dict[str, Any]:
+    return {
+        "entry_id": entry,
+        "version": version,
+        "rev": case.rev(),
+        "action": author.action,
+        "who": author.who,
+        "why": author.why,
+        "evidence": dumps(dict(author.evidence)),
+        "created_at": moment,
+    }
 
 
 def _rows(connection: Connection, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """The columns of cases, their contents included where they have their own."""
-    cited = _cited(connection, cases)
+    cited = known_traces(connection, {case.provenance.trace_id for case in cases if case.provenance.trace_id})
     rows = [row_of(case, cited) for case in cases]
     contents = store_items(connection, [own_content(case) for case in cases])
     return [
         row | {"content": content if row["own_content"] else None} for row, content in zip(rows, contents, strict=True)
     ]
-
-
-def _ids(connection: Connection, cases: Sequence[Case]) -> Iterator[tuple[tuple[str, str], int]]:
-    table = eval_dataset.c
-    names = {case.dataset for case in cases}
-    query = select(table.dataset, table.case_id, table.id).where(
-        table.dataset.in_(names), table.case_id.in_([case.id for case in cases])
-    )
-    for dataset, case_id, entry_id in connection.execute(query):
-        yield (dataset, case_id), entry_id
 
 
 def _rewritten(old: Case, new: Case) -> bool:
@@ -186,23 +169,10 @@ def _revise(connection: Connection, entry_id: int, old: Case, new: Case, author:
     )
     if changed.rowcount != 1:
         raise Conflict(f"case {new.id!r} was changed by somebody else; load it again and repeat your change")
-    connection.execute(
-        insert(case_revisions),
-        {
-            "entry_id": entry_id,
-            "version": version,
-            "rev": new.rev(),
-            "action": author.action,
-            "who": author.who,
-            "why": author.why,
-            "evidence": dumps(dict(author.evidence)),
-            "changes": dumps(changes_between(old, new)),
-            "created_at": moment,
-        },
-    )
+    revision = _revision(entry_id, new, version, author, moment)
+    connection.execute(insert(case_revisions), revision | {"changes": dumps(changes_between(old, new))})
     if set(old.tags) != set(new.tags):
         connection.execute(delete(eval_dataset_tags).where(eval_dataset_tags.c.dataset_id == entry_id))
-        if new.tags:
-            connection.execute(
-                insert(eval_dataset_tags), [{"dataset_id": entry_id, "tag": tag} for tag in sorted(set(new.tags))]
-            )
+        insert_new(
+            connection, eval_dataset_tags, [{"dataset_id": entry_id, "tag": tag} for tag in sorted(set(new.tags))]
+        )

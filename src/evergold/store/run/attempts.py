@@ -25,51 +25,19 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.dialects import sqlite
 
 from evergold.model.case import Case
 from evergold.model.run import Attempt, CaseReplay, Measurement, MeasurementState, ReplayStep, Usage
 from evergold.store.db import Database
+from evergold.store.rows import insert_new
 from evergold.store.schema import attempt_steps, attempts, measurements, response_cache, run_cases, runs
 from evergold.store.values import dumps, loads
 
-AT_ONCE = 500
 Key = tuple[str, int]
 AttemptOrder = Literal["case", "worst"]
 
 _COLUMNS = (attempts.c.case_id, attempts.c.trial, attempts.c.body)
 _KEY = (attempts.c.case_id, attempts.c.trial)
-
-
-def all_attempts(db: Database, run_id: str, case_id: str | None = None) -> Iterator[Attempt]:
-    """By case and trial, some hundreds in memory at a time."""
-    last: Key = ("", -1)
-    chosen = [attempts.c.run_id == run_id] + ([attempts.c.case_id == case_id] if case_id is not None else [])
-    while True:
-        # By key and not by OFFSET: the primary key is read on from where the last page ended, however far that is.
-        page = select(*_COLUMNS).where(*chosen, tuple_(*_KEY) > last).order_by(*_KEY).limit(AT_ONCE)
-        with db.read() as connection:
-            rows = connection.execute(page).all()
-            if not rows:
-                return
-            end = (rows[-1].case_id, rows[-1].trial)
-            key = tuple_(measurements.c.case_id, measurements.c.trial)
-            measured = _measured(connection, run_id, key > last, key <= end)
-        yield from (_attempt(row, measured) for row in rows)
-        last = end
-
-
-def attempt_page(db: Database, run_id: str, order: AttemptOrder, limit: int, offset: int) -> list[Attempt]:
-    """One page by case and trial, or the worst first.
-
-    Failed calls come before failed measurements, then the lowest value of any metric, and what has no value last.
-    """
-    query = _worst_first(run_id) if order == "worst" else select(*_COLUMNS).order_by(*_KEY)
-    with db.read() as connection:
-        rows = connection.execute(query.where(attempts.c.run_id == run_id).limit(limit).offset(offset)).all()
-        keys = [(row.case_id, row.trial) for row in rows]
-        measured = _measured(connection, run_id, tuple_(measurements.c.case_id, measurements.c.trial).in_(keys))
-    return [_attempt(row, measured) for row in rows]
 
 
 def _worst_first(run_id: str) -> Select[Any]:
@@ -129,9 +97,8 @@ class StepStore:
 
     def steps(self, run_id: str, case_id: str, trial: int) -> list[ReplayStep]:
         """The kept steps of a trajectory, in order."""
-        table = attempt_steps.c
-        of_trajectory = and_(table.run_id == run_id, table.case_id == case_id, table.trial == trial)
-        query = select(table.body).where(of_trajectory).order_by(table.number)
+        query = select(attempt_steps.c.body).where(*_of_trajectory(run_id, case_id, trial))
+        query = query.order_by(attempt_steps.c.number)
         with self._db.read() as connection:
             return [ReplayStep.model_validate_json(body) for body in connection.execute(query).scalars()]
 
@@ -161,10 +128,13 @@ class StepStore:
 
 def drop_steps(connection: Connection, run_id: str, keys: Sequence[Key]) -> None:
     """Delete the steps of trajectories that are attempts now."""
-    for case_id, trial in keys:
-        table = attempt_steps.c
-        of_trajectory = and_(table.run_id == run_id, table.case_id == case_id, table.trial == trial)
-        connection.execute(delete(attempt_steps).where(of_trajectory))
+    for key in keys:
+        connection.execute(delete(attempt_steps).where(*_of_trajectory(run_id, *key)))
+
+
+def _of_trajectory(run_id: str, case_id: str, trial: int) -> list[ColumnElement[bool]]:
+    table = attempt_steps.c
+    return [table.run_id == run_id, table.case_id == case_id, table.trial == trial]
 
 
 PAGE = 500
@@ -256,11 +226,10 @@ class AttemptStore:
         ]
 
         def work(connection: Connection) -> None:
-            connection.execute(_insert_new(self._db, attempts), rows)
+            insert_new(connection, attempts, rows)
             # The steps of a replay let it go on after a crash; with its attempt stored, they are not needed.
             drop_steps(connection, run_id, replayed)
-            if remembered:
-                connection.execute(_insert_new(self._db, response_cache), remembered)
+            insert_new(connection, response_cache, remembered)
             _add_totals(connection, run_id, {"more_done": len(rows), "more_failed": failed}, "usage", spent)
 
         await self._db.write_async(work)
@@ -282,8 +251,7 @@ class AttemptStore:
         spent = total_usage(scored.measurement.usage for scored in batch)
 
         def work(connection: Connection) -> None:
-            if rows:
-                connection.execute(_insert_new(self._db, measurements), rows)
+            insert_new(connection, measurements, rows)
             _add_totals(connection, run_id, {"more_scored": attempts_done}, "judge_usage", spent)
 
         await self._db.write_async(work)
@@ -295,12 +263,33 @@ class AttemptStore:
             return {row.key: Attempt.model_validate_json(row.body) for row in connection.execute(wanted)}
 
     def attempts(self, run_id: str, *, case_id: str | None = None) -> Iterator[Attempt]:
-        """Attempts with their measurements, by case and trial."""
-        return all_attempts(self._db, run_id, case_id)
+        """Attempts with their measurements, by case and trial, some hundreds in memory at a time."""
+        last: Key = ("", -1)
+        chosen = [attempts.c.run_id == run_id] + ([attempts.c.case_id == case_id] if case_id is not None else [])
+        while True:
+            # By key and not by OFFSET: the primary key is read on from where the last page ended, however far that is.
+            page = select(*_COLUMNS).where(*chosen, tuple_(*_KEY) > last).order_by(*_KEY).limit(PAGE)
+            with self._db.read() as connection:
+                rows = connection.execute(page).all()
+                if not rows:
+                    return
+                end = (rows[-1].case_id, rows[-1].trial)
+                key = tuple_(measurements.c.case_id, measurements.c.trial)
+                measured = _measured(connection, run_id, key > last, key <= end)
+            yield from (_attempt(row, measured) for row in rows)
+            last = end
 
     def page(self, run_id: str, order: AttemptOrder, limit: int, offset: int) -> list[Attempt]:
-        """Some of a run's attempts with their measurements, in an order."""
-        return attempt_page(self._db, run_id, order, limit, offset)
+        """One page of a run's attempts with their measurements, by case and trial or the worst first.
+
+        Failed calls come before failed measurements, then the lowest value of any metric, and what has no value last.
+        """
+        query = _worst_first(run_id) if order == "worst" else select(*_COLUMNS).order_by(*_KEY)
+        with self._db.read() as connection:
+            rows = connection.execute(query.where(attempts.c.run_id == run_id).limit(limit).offset(offset)).all()
+            keys = [(row.case_id, row.trial) for row in rows]
+            measured = _measured(connection, run_id, tuple_(measurements.c.case_id, measurements.c.trial).in_(keys))
+        return [_attempt(row, measured) for row in rows]
 
     def cached_count(self, run_id: str) -> int:
         """How many answers came from the response cache."""
@@ -427,15 +416,6 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
         if usage.cost is not None:
             costs.append(usage.cost)
     return Usage(input_tokens=sent, output_tokens=made, cost=sum(costs) if costs and not unpriced else None)
-
-
-def _insert_new(db: Database, table: Any) -> Any:
-    """An insert that leaves existing keys as they are: the first result stays."""
-    if db.dialect == "postgresql":
-        from sqlalchemy.dialects import postgresql
-
-        return postgresql.insert(table).on_conflict_do_nothing()
-    return sqlite.insert(table).on_conflict_do_nothing()
 
 
 def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], column: str, spent: Usage) -> None:

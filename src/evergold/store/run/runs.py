@@ -7,7 +7,6 @@ servers on one database never work on the same run and a dead one's run can be t
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import orjson
@@ -17,6 +16,7 @@ from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Asked, MetricSpec, Run, RunSpec, RunStatus, Usage
 from evergold.store.db import Database
+from evergold.store.facts import database_time, now_and_later
 from evergold.store.schema import calibrations, run_cases, runs, utc_now
 from evergold.store.values import batches, dumps, loads, stamp
 
@@ -125,7 +125,7 @@ class RunStore:
                 .where(runs.c.id == run_id, runs.c.status.in_(LIVE), runs.c.cancel_requested == 0, free)
                 .values(
                     owner=owner,
-                    lease_until=_later(connection, seconds),
+                    lease_until=now_and_later(connection, seconds)[1],
                     status="running",
                     error=None,
                     started_at=func.coalesce(runs.c.started_at, utc_now()),
@@ -143,7 +143,7 @@ class RunStore:
         oldest = select(runs).where(runs.c.status.in_(LIVE)).order_by(runs.c.created_at, runs.c.id)
         with self.db.read() as connection:
             rows = connection.execute(oldest).all()
-            now = _now(connection)
+            now = database_time(connection)
         # By the database's clock, read in the same connection: clocks of workers differ.
         return [
             LiveRun(_run(row), row.owner if row.lease_until and row.lease_until > now else None, row.owner)
@@ -158,7 +158,7 @@ class RunStore:
                 update(runs)
                 # A lease that was taken over is not ours any more: no row comes back, and the caller stops.
                 .where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
-                .values(lease_until=_later(connection, seconds))
+                .values(lease_until=now_and_later(connection, seconds)[1])
                 .returning(runs.c.cancel_requested)
             ).one_or_none()
             return Beat(held=row is not None, cancel=bool(row and row.cancel_requested))
@@ -240,15 +240,6 @@ class RunStore:
             connection.execute(update(runs).where(dead).values(**values))
 
         self.db.write(work)
-
-
-def _later(connection: Connection, seconds: float) -> str:
-    moment = datetime.fromisoformat(_now(connection).replace("Z", "+00:00"))
-    return str(stamp(moment + timedelta(seconds=seconds)))
-
-
-def _now(connection: Connection) -> str:
-    return str(connection.execute(select(utc_now())).scalar_one())
 
 
 def _expired() -> Any:

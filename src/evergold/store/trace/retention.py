@@ -19,15 +19,19 @@ from evergold.model.trace import Reaction
 from evergold.model.values import content_hash
 from evergold.store.case.content import drop_uncited, forget_contents, keep_contents
 from evergold.store.queues import enqueue
-from evergold.store.rows import delete_among, rows_among
+from evergold.store.rows import change_among, delete_among, rows_among
 from evergold.store.trace.compact import release
-from evergold.store.values import batches, dumps, loads
+from evergold.store.values import dumps, loads
 from evergold.store.verdict.corrections import correction_case_id
 
 PruneKey = tuple[str, int]  # when a trace began, and its number
 
 BATCH = 5000
 UNCITED = "NOT EXISTS (SELECT 1 FROM eval_dataset d WHERE d.trace_id = t.id)"
+LOCATIONS = (
+    "SELECT DISTINCT b.location FROM builds b JOIN build_cases c ON c.build_id = b.id "
+    "WHERE b.location IS NOT NULL AND c.case_id"
+)
 NEVER_CAME = "FROM pending_records WHERE received_at < :before"
 
 
@@ -35,6 +39,17 @@ NEVER_CAME = "FROM pending_records WHERE received_at < :before"
 LISTS = ("contexts", "messages", "turn", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels")
 EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}, "provenance": {}}
 EMPTIED |= {"expected_tools": None, "tests": None, "approved": None, "revised": None}
+EMPTY_CASES = (
+    "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, own_content = 1, "
+    "content = NULL, input_text = '', output_text = NULL, expected_output = NULL, metadata = '{}', body = '{}', "
+    "version = version + 1 WHERE id",
+    "UPDATE case_revisions SET changes = '{}', evidence = '{}', why = '', rev = NULL WHERE entry_id",
+    "UPDATE case_reviews SET label = '{}', comment = '' WHERE entry_id",
+    "DELETE FROM review_answers WHERE entry_id",
+    "DELETE FROM eval_dataset_tags WHERE dataset_id",
+    "INSERT INTO case_revisions (entry_id, version, action, who, why) "
+    "SELECT id, version, 'erased', 'erasure', 'erased on request' FROM eval_dataset WHERE id",
+)
 
 
 @dataclass
@@ -128,7 +143,7 @@ def copies_of(connection: Connection, user: str) -> Erased:
     return Erased(
         cases=len(entries),
         case_ids=case_ids,
-        locations=_locations(connection, case_ids),
+        locations=sorted({row[0] for row in rows_among(connection, LOCATIONS, case_ids)}),
         tags=_theirs_alone(connection, sorted(counted), [entry for entry, _ in entries]),
     )
 
@@ -159,8 +174,8 @@ def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: 
     entries = _entries(connection, user, trace_ids)
     # Cases of other people in the same sessions are put together again without these turns.
     forget_contents(connection, trace_ids)
-    for batch in batches([entry for entry, _ in entries]):
-        _empty(connection, batch)
+    for statement in EMPTY_CASES:
+        change_among(connection, statement, [entry for entry, _ in entries])
     drop_uncited(connection)
     erased.run_copies = _empty_run_copies(connection, erased.case_ids)
     for build, manifest in _manifests(connection, erased.case_ids).items():
@@ -170,13 +185,10 @@ def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: 
     if erased.case_ids:
         # Replies may quote what was asked, and their keys do not say whose it was.
         connection.execute(text("DELETE FROM response_cache"))
-        for errors in batches(erased.case_ids):
-            connection.execute(
-                *_listed("UPDATE attempts SET error = '' WHERE error IS NOT NULL AND case_id IN ({})", errors)
-            )
+        failed = "UPDATE attempts SET error = '' WHERE error IS NOT NULL AND case_id"
+        change_among(connection, failed, erased.case_ids)
     release(connection, trace_ids)
-    for trace_batch in batches(trace_ids):
-        erased.traces += connection.execute(*_listed("DELETE FROM traces WHERE id IN ({})", trace_batch)).rowcount
+    erased.traces = delete_among(connection, "traces", "id", trace_ids)
 
 
 @contextmanager
@@ -223,50 +235,28 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
     written = connection.execute(
         text("SELECT trace_id, text FROM trace_corrections WHERE author = :user"), {"user": user}
     )
-    for pairs in batches({correction_case_id(trace_id, words) for trace_id, words in written}):
-        rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE case_id IN ({})", pairs))
-        results |= {row[0]: row[1] for row in rows}
-    for batch in batches(trace_ids):
-        rows = connection.execute(*_listed("SELECT id, case_id FROM eval_dataset WHERE trace_id IN ({})", batch))
+    pairs = {correction_case_id(trace_id, words) for trace_id, words in written}
+    for column, values in (("case_id", pairs), ("trace_id", trace_ids)):
+        rows = rows_among(connection, f"SELECT id, case_id FROM eval_dataset WHERE {column}", values)
         results |= {row[0]: row[1] for row in rows}
     return sorted(results.items())
-
-
-def _empty(connection: Connection, entries: Sequence[int]) -> None:
-    for statement in (
-        # Braces are doubled because the statement goes through `str.format`.
-        "UPDATE eval_dataset SET status = 'erased', trace_id = NULL, session_id = NULL, user_id = NULL, own_content = 1, "
-        "content = NULL, "
-        "input_text = '', output_text = NULL, expected_output = NULL, metadata = '{{}}', body = '{{}}', "
-        "version = version + 1 WHERE id IN ({})",
-        "UPDATE case_revisions SET changes = '{{}}', evidence = '{{}}', why = '', rev = NULL WHERE entry_id IN ({})",
-        "UPDATE case_reviews SET label = '{{}}', comment = '' WHERE entry_id IN ({})",
-        "DELETE FROM review_answers WHERE entry_id IN ({})",
-        "DELETE FROM eval_dataset_tags WHERE dataset_id IN ({})",
-        "INSERT INTO case_revisions (entry_id, version, action, who, why) "
-        "SELECT id, version, 'erased', 'erasure', 'erased on request' FROM eval_dataset WHERE id IN ({})",
-    ):
-        connection.execute(*_listed(statement, entries))
 
 
 def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
     """Runs keep a case as it was; its texts, and what judges said of them, go; its id and measured values stay."""
     emptied = 0
-    for batch in batches(case_ids):
-        for table, texts in (
-            ("run_cases", ("input", "output", "expected", "prompt")),
-            ("attempts", ("output", "error")),
-            ("measurements", ("reason",)),
+    for table, texts in (
+        ("run_cases", ("input", "output", "expected", "prompt")),
+        ("attempts", ("output", "error")),
+        ("measurements", ("reason",)),
+    ):
+        change = text(f"UPDATE {table} SET body = :new WHERE case_id = :case_id AND body = :old")
+        for case_id, body in list(
+            rows_among(connection, f"SELECT DISTINCT case_id, body FROM {table} WHERE case_id", case_ids)
         ):
-            rows = connection.execute(
-                *_listed(f"SELECT DISTINCT case_id, body FROM {table} WHERE case_id IN ({{}})", batch)
-            )
-            for case_id, body in rows.all():
-                emptied += connection.execute(
-                    text(f"UPDATE {table} SET body = :new WHERE case_id = :case_id AND body = :old"),
-                    # `old` in the condition: runs share equal bodies, and each distinct one is emptied once.
-                    {"new": dumps(_without_texts(loads(body), texts)), "case_id": case_id, "old": body},
-                ).rowcount
+            # `old` in the condition: runs share equal bodies, and each distinct one is emptied once.
+            values = {"new": dumps(_without_texts(loads(body), texts)), "case_id": case_id, "old": body}
+            emptied += connection.execute(change, values).rowcount
     return emptied
 
 
@@ -277,45 +267,15 @@ def _without_texts(body: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]
 
 def _manifests(connection: Connection, case_ids: Sequence[str]) -> dict[int, dict[str, Any]]:
     """The manifests of the builds that hold any of these cases."""
-    results: dict[int, dict[str, Any]] = {}
-    for batch in batches(case_ids):
-        rows = connection.execute(
-            *_listed(
-                "SELECT id, manifest FROM builds WHERE id IN (SELECT build_id FROM build_cases WHERE case_id IN ({}))",
-                batch,
-            )
-        )
-        results |= {row.id: loads(row.manifest) for row in rows}
-    return results
+    query = "SELECT id, manifest FROM builds WHERE id IN (SELECT build_id FROM build_cases WHERE case_id"
+    return {row.id: loads(row.manifest) for row in rows_among(connection, query, case_ids, ")")}
 
 
 def _theirs_alone(connection: Connection, tags: Sequence[str], entries: Sequence[int]) -> set[str]:
     """Those of the tags that no case beside these has."""
     others: Counter[str] = Counter()
-    counted = "SELECT tag, count(*) FROM eval_dataset_tags WHERE {} IN ({{}}) GROUP BY tag"
-    for some in batches(tags):
-        others.update({row[0]: row[1] for row in connection.execute(*_listed(counted.format("tag"), some))})
-    for theirs in batches(entries):
-        others.subtract({row[0]: row[1] for row in connection.execute(*_listed(counted.format("dataset_id"), theirs))})
+    query = "SELECT tag, count(*) FROM eval_dataset_tags WHERE {}"
+    for column, values, sign in (("tag", tags, 1), ("dataset_id", entries, -1)):
+        for tag, number in rows_among(connection, query.format(column), values, "GROUP BY tag"):
+            others[tag] += sign * number
     return {tag for tag in tags if others[tag] <= 0}
-
-
-def _locations(connection: Connection, case_ids: Sequence[str]) -> list[str]:
-    results: set[str] = set()
-    for batch in batches(case_ids):
-        rows = connection.execute(
-            *_listed(
-                "SELECT DISTINCT b.location FROM builds b JOIN build_cases c ON c.build_id = b.id "
-                "WHERE b.location IS NOT NULL AND c.case_id IN ({})",
-                batch,
-            )
-        )
-        results.update(rows.scalars())
-    return sorted(results)
-
-
-def _listed(statement: str, values: Sequence[Any]) -> tuple[Any, dict[str, Any]]:
-    """A statement with `({})` filled by as many parameters as there are values."""
-    # Named one by one, because `text()` expands no lists without declaring them.
-    names = {f"v{number}": value for number, value in enumerate(values)}
-    return text(statement.format(", ".join(f":{name}" for name in names))), names

@@ -4,21 +4,21 @@ A result is a score under the key `check:` and the check's name. It queues nothi
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, text
+from sqlalchemy import Connection, text
 
 from evergold.model.checking import Checked, ToolStep, Turn
-from evergold.model.trace import TraceStatus
+from evergold.model.trace import CHECK_KEY, TraceStatus
 from evergold.model.values import seconds_between
 from evergold.store.facts import count
-from evergold.store.rows import delete_among, insert_rows, rows_among
+from evergold.store.rows import change_among, delete_among, insert_rows, rows_among
 from evergold.store.scores import drop_scores, insert_scores
 from evergold.store.values import batches, loads, now, stamp, storable
 
-CHECK_KEY = "check:"
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
 MARK_COLUMNS = ("trace_id", "suite", "failed", "question", "cluster", "point", "checked_at")
 NEXT = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
@@ -113,14 +113,10 @@ def unchecked(connection: Connection, trace_ids: Sequence[str], suite: str) -> l
 
     `evergold check-traces --backfill` runs every check again at once.
     """
-    query = "SELECT trace_id FROM trace_checks WHERE suite = {0} AND (failed = '' OR checked_at > {0}) AND trace_id"
-    since = stamp(datetime.now(UTC) - RETRY_AFTER)
-    done: set[str] = set()
-    for batch in batches(trace_ids):
-        mark = "?" if connection.dialect.name == "sqlite" else "%s"
-        listed = ", ".join([mark] * len(batch))
-        rows = connection.exec_driver_sql(f"{query.format(mark)} IN ({listed})", (suite, since, *batch))
-        done.update(rows.scalars())
+    since = str(stamp(datetime.now(UTC) - RETRY_AFTER))
+    query = "SELECT trace_id, suite, failed, checked_at FROM trace_checks WHERE trace_id"
+    rows = rows_among(connection, query, trace_ids)
+    done = {row[0] for row in rows if row[1] == suite and (not row[2] or row[3] > since)}
     return [trace_id for trace_id in trace_ids if trace_id not in done]
 
 
@@ -178,22 +174,16 @@ def put_checked(
         if each.error is not None:
             failed.setdefault(each.trace_id, []).append(each.check)
     if marks:
-        _mark(connection, [(mark[0], suite, _names(failed.get(mark[0], [])), *mark[1:], moment) for mark in marks])
-    count(connection, _errors(outcomes))
+        rows = [(mark[0], suite, _names(failed.get(mark[0], [])), *mark[1:], moment) for mark in marks]
+        delete_among(connection, "trace_checks", "trace_id", list(whole))
+        insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, new_only=True)
+    count(connection, Counter(f"checks.failed.{each.check}" for each in outcomes if each.error is not None))
     return len(fresh) + len(stale)
 
 
 def _names(failed: Sequence[str]) -> str:
     # With a blank on both sides, so that SQL finds a whole name by LIKE '% name %'.
     return f" {' '.join(failed)} " if failed else ""
-
-
-def _errors(outcomes: Sequence[Checked]) -> dict[str, int]:
-    errors: dict[str, int] = {}
-    for each in outcomes:
-        if each.error is not None:
-            errors[f"checks.failed.{each.check}"] = errors.get(f"checks.failed.{each.check}", 0) + 1
-    return errors
 
 
 def _row(each: Checked) -> tuple[Any, ...] | None:
@@ -209,30 +199,18 @@ def _held(connection: Connection, trace_ids: set[str]) -> dict[tuple[str, str], 
     return {(row[0], row[1]): tuple(row[2:]) for row in rows_among(connection, query, trace_ids)}
 
 
-def _mark(connection: Connection, rows: Sequence[tuple[str, ...]]) -> None:
-    delete_among(connection, "trace_checks", "trace_id", [row[0] for row in rows])
-    insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, new_only=True)
-
-
 def drop_checks(connection: Connection, trace_ids: Sequence[str]) -> int:
     """Take away what checks said of these traces: they were turned off."""
-    scores = text("DELETE FROM trace_scores WHERE substr(key, 1, 6) = 'check:' AND trace_id IN :batch")
-    scores = scores.bindparams(bindparam("batch", expanding=True))
-    seen = text("DELETE FROM trace_checks WHERE trace_id IN :batch").bindparams(bindparam("batch", expanding=True))
-    gone = 0
-    for batch in batches(trace_ids):
-        gone += connection.execute(scores, {"batch": batch}).rowcount
-        connection.execute(seen, {"batch": batch})
-    return gone
+    delete_among(connection, "trace_checks", "trace_id", trace_ids)
+    return change_among(
+        connection, "DELETE FROM trace_scores WHERE substr(key, 1, 6) = 'check:' AND trace_id", trace_ids
+    )
 
 
 def drop_scores_of(connection: Connection, trace_ids: Sequence[str], checks: Iterable[str]) -> None:
     """Take away what some checks said of these traces."""
-    keys = [CHECK_KEY + name for name in checks]
-    statement = text("DELETE FROM trace_scores WHERE key IN :keys AND trace_id IN :batch")
-    statement = statement.bindparams(bindparam("keys", expanding=True), bindparam("batch", expanding=True))
-    for batch in batches(trace_ids) if keys else ():
-        connection.execute(statement, {"keys": keys, "batch": batch})
+    names = list(checks)
+    drop_scores(connection, [(trace_id, CHECK_KEY + name) for trace_id in trace_ids for name in names])
 
 
 def seen_by_checks(connection: Connection, trace_ids: Iterable[str]) -> set[str]:

@@ -231,14 +231,8 @@ def _neighbours(connection: Connection, ids: Sequence[str], query: str, steps: i
         # Sessions overlap: a trace whose neighbour is known is not asked again.
         front = [one for one in dict.fromkeys(front) if one not in links]
         links |= dict.fromkeys(front)
-        for batch in batches(front):
-            mark = "?" if connection.dialect.name == "sqlite" else "%s"
-            listed = ", ".join([mark] * len(batch))
-            rows = connection.exec_driver_sql(
-                f"SELECT t.id, ({query}) FROM traces t WHERE t.session_id IS NOT NULL AND t.id IN ({listed})",
-                tuple(batch),
-            )
-            links |= {row[0]: row[1] for row in rows}
+        query_of = f"SELECT t.id, ({query}) FROM traces t WHERE t.session_id IS NOT NULL AND t.id"
+        links |= {row[0]: row[1] for row in rows_among(connection, query_of, front)}
         front = [after for one in front if (after := links[one]) is not None]
     return {one: _chain(one, links, steps) for one in ids}
 

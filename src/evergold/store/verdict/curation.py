@@ -17,10 +17,9 @@ from sqlalchemy import Connection, TextClause, bindparam, func, insert, select, 
 from evergold.errors import Conflict
 from evergold.machine import is_dead
 from evergold.model.policy import NewRules, Policy, Reason, RulesChange, Sampling, Tier
-from evergold.store.facts import count, fact_to_change, now_and_later
-from evergold.store.rows import insert_rows
+from evergold.store.facts import count, database_time, fact_to_change, now_and_later
+from evergold.store.rows import insert_new, insert_rows
 from evergold.store.schema import eval_dataset_tags, policies, rule_changes
-from evergold.store.traces import insert_new
 from evergold.store.values import batches, dumps, loads, now
 from evergold.store.verdict.tiers import CODE, POSTGRES, TIER_OF, Dialect, Scope, VerdictQuery, dialect_of
 
@@ -297,7 +296,7 @@ def take_queued(connection: Connection, limit: int = BATCH, owner: str = "") -> 
 
     Traces that a server other than `owner` runs slow checks over are left to it until its lease is over.
     """
-    now, _ = now_and_later(connection, 0)
+    now = database_time(connection)
     statement = f"DELETE FROM curation_queue WHERE trace_id IN ({_free(connection)}) RETURNING trace_id"
     taken = connection.execute(text(statement), {"limit": limit, "now": now, "owner": owner})
     return list(taken.scalars())
@@ -363,7 +362,7 @@ def queued(connection: Connection, after: str, size: int = BATCH) -> list[str]:
 
 def set_aside(connection: Connection, trace_ids: Sequence[str], owner: str = "") -> tuple[str, ...]:
     """Take traces off the queue without curating them, and count that; one that another server holds by now is left to it."""
-    now, _ = now_and_later(connection, 0)
+    now = database_time(connection)
     statement = text(f"DELETE FROM curation_queue WHERE trace_id IN :batch AND {UNHELD} RETURNING trace_id")
     params = {"batch": list(trace_ids), "now": now, "owner": owner}
     taken = tuple(connection.execute(statement.bindparams(bindparam("batch", expanding=True)), params).scalars())
