@@ -9,7 +9,7 @@ from evergold import plugins
 from evergold.curate.live import Curation
 from evergold.model.trace import Trace
 from evergold.settings import Settings
-from evergold.store.facts import counted
+from evergold.store.facts import read_counters
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 
@@ -27,7 +27,7 @@ class Raising:
 
 def failures(workspace: Workspace) -> dict[str, int]:
     with workspace.store.db.read() as connection:
-        return counted(connection, "plugin_failed:")
+        return read_counters(connection, "plugin_failed:")
 
 
 def test_a_detector_that_raises_is_counted_and_left_out(settings: Settings) -> None:

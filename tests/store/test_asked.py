@@ -8,7 +8,7 @@ from evergold.model.case import Answer, Case, EntryType
 from evergold.model.run import Run, RunSpec
 from evergold.model.tool_calls import ExpectedTool
 from evergold.store import Store
-from evergold.store.run.runs import RunStore, asked
+from evergold.store.run.runs import RunStore, read_questions
 from tests.builders import a_case
 
 REMARK = a_case("c", input="Since when?", output="April.", expected="no, later", entry_type=EntryType.CORRECTION)
@@ -36,4 +36,4 @@ def test_a_run_shows_the_reference_that_metrics_use(store: Store, name: str) -> 
 def _shown(store: Store, case: Case) -> str:
     spec = RunSpec(dataset="d", model="recorded", metrics=("exact_match",))
     RunStore(store.db).create(Run(id="r", spec=spec, created_at=datetime.now(UTC)), [case])
-    return asked(store.db, "r", ["c"])["c"].reference
+    return read_questions(store.db, "r", ["c"])["c"].reference

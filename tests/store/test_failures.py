@@ -8,7 +8,7 @@ from sqlalchemy.exc import DataError, IntegrityError, OperationalError, Programm
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from evergold.errors import BadInput, EvergoldError, Unavailable
-from evergold.store.database.failures import explained, explanation, shown
+from evergold.store.database.failures import explain_errors, explanation, show_url
 
 SQLITE, POSTGRES = "sqlite:////tmp/a.db", "postgresql+psycopg://jo:pa55@db/x"
 
@@ -129,12 +129,12 @@ def test_a_value_that_cannot_be_stored_is_the_callers_to_change(problem: Excepti
 )
 def test_a_defect_of_this_program_passes_as_it_is(problem: Exception) -> None:
     assert explanation(POSTGRES, problem) is None
-    with pytest.raises(type(problem)), explained(POSTGRES):
+    with pytest.raises(type(problem)), explain_errors(POSTGRES):
         raise problem
 
 
 def test_a_pool_without_a_free_connection_says_so() -> None:
-    with pytest.raises(EvergoldError, match="every connection is in use; try again"), explained(SQLITE):
+    with pytest.raises(EvergoldError, match="every connection is in use; try again"), explain_errors(SQLITE):
         raise PoolTimeout("QueuePool limit")
 
 
@@ -143,7 +143,7 @@ def test_a_pool_without_a_free_connection_says_so() -> None:
     [(SQLITE, "'/tmp/a.db'"), (POSTGRES, "'postgresql+psycopg://jo:***@db/x'"), ("sqlite://", "None")],
 )
 def test_a_url_is_shown_without_its_password(url: str, text: str) -> None:
-    assert shown(url) == text
+    assert show_url(url) == text
 
 
 def test_an_error_without_words_is_named_by_its_class() -> None:

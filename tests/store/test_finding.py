@@ -18,7 +18,7 @@ from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, CaseOrder
 from evergold.store.schema import traces as trace_table
 from evergold.store.text_index import RUN, learn_parts, pairs_of
-from evergold.store.trace.filter import TraceFilter, TraceOrder, chosen, score_condition, scored
+from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, has_score, score_condition
 from evergold.store.trace.search import SearchTerms, is_common, matches
 from evergold.workspace import Workspace
 from tests.builders import a_case
@@ -338,7 +338,7 @@ def test_a_list_shows_the_beginning_of_long_texts_where_it_is_asked_for(workspac
 def test_a_trace_is_held_against_a_score_by_its_own_scores(tmp_path: Path) -> None:
     """Over a million traces the index of all failing scores would be read once for each trace of the list."""
     with Workspace.open(Settings(home=tmp_path)) as workspace, workspace.store.db.read() as connection:
-        query = select(trace_table.c.seq).where(scored(score_condition("grounded<0.3"))).compile(connection)
+        query = select(trace_table.c.seq).where(has_score(score_condition("grounded<0.3"))).compile(connection)
         values = tuple(query.params[name] for name in query.positiontup or ())
         plan = " ".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
     assert "(trace_id=?" in plan
@@ -349,7 +349,7 @@ def test_a_long_list_in_the_order_of_a_figure_is_read_from_its_index_and_not_sor
     wanted = TraceFilter(model=("m1",), status="failed", since="2026-01-01")
     with Workspace.open(Settings(home=tmp_path)) as workspace, workspace.store.db.read() as connection:
         took, seq = trace_table.c.duration_ms, trace_table.c.seq
-        listed = chosen(connection, select(seq, took), wanted, walked=True).where(took.is_not(None))
+        listed = choose_traces(connection, select(seq, took), wanted, walked=True).where(took.is_not(None))
         query = listed.order_by(took.desc(), seq.desc()).compile(connection)
         values = tuple(query.params[name] for name in query.positiontup or ())
         plan = " ".join(row[3] for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {query}", values))
@@ -376,6 +376,6 @@ def test_a_rare_value_is_asked_for_before_a_common_one(workspace: Workspace) -> 
     traces, _ = workspace.intake.page(wanted, limit=10)
     assert [trace.id for trace in traces] == ["t9"]
     with workspace.store.db.read() as connection:
-        query = str(chosen(connection, select(trace_table.c.seq), wanted))
+        query = str(choose_traces(connection, select(trace_table.c.seq), wanted))
     # The numbers that the rare one has; PostgreSQL knows by its statistics what to begin with.
     assert ("json_each" in query) == (connection.dialect.name == "sqlite")

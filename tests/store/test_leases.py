@@ -13,7 +13,7 @@ from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.database.operations import backlog_of
-from evergold.store.facts import drop_lease, leased, take_lease
+from evergold.store.facts import drop_lease, hold_lease, take_lease
 from evergold.store.queues import enqueue
 from evergold.store.run.runs import RunStore
 from evergold.store.trace.archive import read_records
@@ -42,9 +42,9 @@ def test_a_lease_is_one_holders_until_it_is_given_back_or_over(store: Store) -> 
 
 def test_work_under_way_is_refused_with_its_holder_and_free_afterwards(store: Store) -> None:
     refused = pytest.raises(Conflict, match=r"a backfill is under way in .* since .*; wait for its end")
-    with leased(store.db, "work", "a backfill"), refused, leased(store.db, "work", "a backfill"):
+    with hold_lease(store.db, "work", "a backfill"), refused, hold_lease(store.db, "work", "a backfill"):
         pytest.fail("never held twice")
-    with leased(store.db, "work", "a backfill"):
+    with hold_lease(store.db, "work", "a backfill"):
         pass
 
 
@@ -52,7 +52,7 @@ def test_nobody_waits_for_a_process_of_this_machine_that_is_gone(store: Store) -
     machine, pid, _, _ = new_owner().rsplit("/", 3)
     gone = f"{machine}/{pid}/began-earlier/0"
     store.db.write(partial(take_lease, name="work", owner=gone))
-    with leased(store.db, "work", "a backfill"):
+    with hold_lease(store.db, "work", "a backfill"):
         pass
     store.db.write(lambda connection: put_traces(connection, [a_trace("t1")]))
     store.db.write(lambda connection: enqueue(connection, ["t1"]))

@@ -33,7 +33,7 @@ from evergold.store.case.reviews import (
     views,
 )
 from evergold.store.case.writes import Author, put_cases
-from evergold.store.facts import count, counted, fact, put_fact
+from evergold.store.facts import count, fact, put_fact, read_counters
 from evergold.store.queues import CHECKS_ON, enqueue_new, keep_pending, shared_sessions, take_pending
 from evergold.store.scores import drop_score, put_scores, scores_of
 from evergold.store.tokens import TokenStore
@@ -105,8 +105,8 @@ def test_facts_are_replaced_and_counters_add_up(store: Store) -> None:
         assert fact(connection, "colour") == "blue"
         count(connection, {"a_b.x": 2, "aXb.x": 1, "zero": 0})
         count(connection, {"a_b.x": 3})
-        assert counted(connection, "a_b") == {"a_b.x": 5}
-        assert counted(connection) == {"aXb.x": 1, "a_b.x": 5}
+        assert read_counters(connection, "a_b") == {"a_b.x": 5}
+        assert read_counters(connection) == {"aXb.x": 1, "a_b.x": 5}
 
     store.db.write(work)
 

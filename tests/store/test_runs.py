@@ -11,7 +11,7 @@ from evergold.model.case import Provenance
 from evergold.model.run import Measurement, ReplayStep, Run, RunSpec, RunStatus, Usage
 from evergold.store import Store
 from evergold.store.run.attempts import AttemptStore, Scored, StepRow, StepStore, total_usage
-from evergold.store.run.runs import MOST_CHARACTERS, CalibrationStore, RunStore, asked
+from evergold.store.run.runs import MOST_CHARACTERS, CalibrationStore, RunStore, read_questions
 from tests.builders import a_case, an_attempt
 
 
@@ -83,16 +83,16 @@ def test_attempts_are_written_once_and_counted(store: Store) -> None:
         await attempts.record_scores("r1", [scored("c1", 0.5, self=True), scored("c3", None)], 2)
 
     asyncio.run(write())
-    assert attempts.finished("r1") == {("c1", 0), ("c2", 0), ("c3", 0)} and attempts.cached_count("r1") == 1
+    assert attempts.finished_keys("r1") == {("c1", 0), ("c2", 0), ("c3", 0)} and attempts.cached_count("r1") == 1
     assert [case.id for case in attempts.cases("r1")] == ["c1", "c2", "c3"] and attempts.case("r1", "c9") is None
-    assert attempts.cached(["key", "other"])["key"].output == "Lima."
+    assert attempts.cached_replies(["key", "other"])["key"].output == "Lima."
     run = runs.get("r1")
     assert (run.done, run.failed, run.scored, run.usage.cost) == (3, 1, 2, 1.0), "what came from the cache cost nothing"
     assert run.judge_usage.cost == 1.0
     values = {value.case_id: (value.value, value.own) for value in attempts.values("r1")}
     assert values == {"c1": (0.5, True), "c3": (None, False)}
     assert attempts.clusters("r1") == {"c1": "s1", "c2": "s1"}
-    assert [attempt.case_id for _, attempt in attempts.unmeasured("r1", ["length", "other"])] == ["c1", "c3"]
+    assert [attempt.case_id for _, attempt in attempts.unmeasured_attempts("r1", ["length", "other"])] == ["c1", "c3"]
     assert [attempt.case_id for attempt in attempts.page("r1", "worst", 10, 0)] == ["c2", "c1", "c3"]
     assert attempts.why_nothing_succeeded("r1") is None
     assert attempts.forget_errors("r1") == 1 and runs.get("r1").done == 2
@@ -108,7 +108,7 @@ def test_a_run_in_which_nothing_succeeded_says_why(store: Store) -> None:
     failed = [an_attempt("", case_id=name, error=why) for name, why in (("a", "busy"), ("b", "gone"), ("c", "gone"))]
     asyncio.run(attempts.record("r1", failed, {}))
     assert attempts.why_nothing_succeeded("r1") == "no attempt succeeded: gone (2 of 3)"
-    shown = asked(store.db, "r1", ["a", "a", "z"])
+    shown = read_questions(store.db, "r1", ["a", "a", "z"])
     assert shown["a"].question == "What is the capital of Peru?" and set(shown) == {"a"}
 
 
@@ -120,11 +120,11 @@ def test_steps_of_a_replay_are_kept_until_its_attempt_is_stored(store: Store) ->
         await steps.add("r1", [StepRow("c1", 0, number, step) for number in (1, 0)])
 
     asyncio.run(write())
-    assert steps.begun("r1") == {("c1", 0)} and len(steps.steps("r1", "c1", 0)) == 2
-    assert steps.spent("r1") == Usage(input_tokens=4, cost=1.0)
+    assert steps.begun_keys("r1") == {("c1", 0)} and len(steps.steps("r1", "c1", 0)) == 2
+    assert steps.usage_so_far("r1") == Usage(input_tokens=4, cost=1.0)
     asyncio.run(AttemptStore(store.db).record("r1", [an_attempt(case_id="c1", metadata={"replay": {}})], {}))
-    assert steps.begun("r1") == set()
-    assert len(asked(store.db, "r1", ["c1"])["c1"].question) == MOST_CHARACTERS
+    assert steps.begun_keys("r1") == set()
+    assert len(read_questions(store.db, "r1", ["c1"])["c1"].question) == MOST_CHARACTERS
 
 
 def test_the_newest_calibration_counts(store: Store) -> None:

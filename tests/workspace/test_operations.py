@@ -8,7 +8,7 @@ from sqlalchemy import text
 from evergold.cli.admin import _status_lines
 from evergold.model.trace import Span, Trace
 from evergold.settings import Settings
-from evergold.store.facts import leased
+from evergold.store.facts import hold_lease
 from evergold.workspace import Workspace
 
 FLUSH = "SELECT pg_stat_force_next_flush()"
@@ -18,7 +18,7 @@ def test_status_gives_sizes_growth_and_age(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         assert workspace.operations.status().bytes_per_trace is None
         workspace.intake.accept([Trace(id=f"t{n}", input="a question", output="an answer") for n in range(50)])
-        with leased(workspace.store.db, "checks.backfill", "a check of all traces"):
+        with hold_lease(workspace.store.db, "checks.backfill", "a check of all traces"):
             status = workspace.operations.status()
     assert [one.name for one in status.work] == ["checks.backfill"]
     assert (status.connections is None) == (status.engine == "sqlite")

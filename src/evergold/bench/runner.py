@@ -76,7 +76,7 @@ def _missing(run: Run, store: AttemptStore) -> Iterator[list[tuple[Case, int]]]:
     Each turn of a conversation is sent after the one before it was answered, so that a provider that caches prefixes has
     that one in its cache.
     """
-    finished = store.finished(run.id)
+    finished = store.finished_keys(run.id)
     for _, cases in groupby(store.cases(run.id), lambda case: conversation_id(case.id)):
         wanted = [(case, trial) for case in cases for trial in range(run.spec.trials)]
         missing = [(case, trial) for case, trial in wanted if (case.id, trial) not in finished]
@@ -91,7 +91,7 @@ async def _attempt(run: Run, case: Case, trial: int, target: Target, store: Atte
     seed = None if run.spec.seed is None else run.spec.seed + trial
     key = _cache_key(run, case, trial, seed, target)
     if key is not None:
-        known = store.cached([key]).get(key)
+        known = store.cached_replies([key]).get(key)
         if known is not None:
             # A hit took no call and no time; its tokens stay, because they say what the answer is made of.
             hit = {"case_id": case.id, "trial": trial, "cached": True, "sends": 0, "latency_ms": None}
@@ -129,7 +129,7 @@ class Scoring:
 
 async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
     """Measure what is not measured yet."""
-    waiting = store.unmeasured(run.id, [metric.name for metric in scoring.metrics])
+    waiting = store.unmeasured_attempts(run.id, [metric.name for metric in scoring.metrics])
 
     # An entry of the batch is one attempt: progress counts attempts whose metrics are all there.
     async def write(batch: Sequence[list[Scored]]) -> None:

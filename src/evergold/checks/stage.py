@@ -18,7 +18,7 @@ from evergold.model.checking import Checked, Turn
 from evergold.store import Store
 from evergold.store.facts import Portion
 from evergold.store.queues import enqueue
-from evergold.store.verdict.checks import before_in_session, drop_checks, put_checked, turns_of, unchecked
+from evergold.store.verdict.checks import before_in_session, drop_checks, find_unchecked, put_checked, turns_of
 from evergold.store.verdict.curation import ranges
 from evergold.text.words import folded
 
@@ -116,7 +116,7 @@ class CheckStage:
         with self._ahead:
             with self._store.db.read() as connection:
                 # Traces that every check of this suite has seen already are left out, unless all are asked for again.
-                wanted = trace_ids if everything else unchecked(connection, trace_ids, self.suite.identity)
+                wanted = trace_ids if everything else find_unchecked(connection, trace_ids, self.suite.identity)
                 turns = {turn.id: turn for turn in turns_of(connection, wanted)}
             left = self.suite.run_ahead([turns[one] for one in wanted if one in turns], seconds)
         # The order of the traces is kept, so everything before the first that was not reached is done.
@@ -132,7 +132,7 @@ class CheckStage:
         if not self.suite:
             drop_checks(connection, trace_ids)
             return []
-        fresh = unchecked(connection, trace_ids, self.suite.identity)
+        fresh = find_unchecked(connection, trace_ids, self.suite.identity)
         self.put(connection, fresh)
         follow_up = FOLLOW_UP & self.suite.checks.keys()
         if not follow_up:
@@ -180,7 +180,7 @@ class CheckStage:
         """Check these traces and keep the results, in short transactions."""
         for some in portion.of(ids):
             outcomes, changed = self._store.db.write_again(
-                portion.timed(partial(self._run_suite, ids=some, everything=everything))
+                portion.time_work(partial(self._run_suite, ids=some, everything=everything))
             )
             report.add(outcomes)
             report.traces += len(some)
@@ -212,7 +212,7 @@ class CheckStage:
             if gone:
                 enqueue(connection, ids)
             return [], gone
-        wanted = ids if everything else unchecked(connection, ids, self.suite.identity)
+        wanted = ids if everything else find_unchecked(connection, ids, self.suite.identity)
         outcomes, changed = self.put(connection, wanted)
         if changed:
             # A changed score may change the verdict, so the trace is curated again.

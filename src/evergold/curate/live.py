@@ -40,9 +40,9 @@ from evergold.store.verdict.curation import (
     curate_range,
     curate_traces,
     last_id,
+    list_queue,
     next_range,
     preview,
-    queued,
     ranges,
 )
 from evergold.store.verdict.tiers import Scope
@@ -123,7 +123,7 @@ class Curation(QueuedCuration):
         _, upto, count = following
         keep_part(connection, part, None if upto == part.upto else upto)
         work = partial(self._gather if step == "gather" else self._entries, policy=policy, after=part.after, upto=upto)
-        changes = portion.timed(work)(connection)
+        changes = portion.time_work(work)(connection)
         # Counted with the entries of the last policy, so that each trace counts once.
         changes.traces = count if part.step == len(portions) - 2 else 0
         return changes
@@ -190,7 +190,7 @@ class Curation(QueuedCuration):
         after: int | None = 0
         while after is not None:
             work = partial(undo_batch, label=whole, after=after, size=portion.size)
-            part, after = self._store.db.write_again(portion.timed(work))
+            part, after = self._store.db.write_again(portion.time_work(work))
             total.undone += part.undone
             total.left += part.left
         return total
@@ -219,7 +219,7 @@ class Curation(QueuedCuration):
         findings: list[Finding] = []
         waiting: Sequence[str] = [""]
         with self._store.db.read() as connection:
-            while waiting := queued(connection, waiting[-1]):
+            while waiting := list_queue(connection, waiting[-1]):
                 findings += findings_in(connection, waiting, self._detector)
         return findings
 
@@ -256,7 +256,7 @@ def refresh_cases(store: Store, progress: Callable[[int], None] = lambda _: None
             for some in portion.of(differing):
                 own = [one.fresh for one in some if one.own]
                 others = [one.entry for one in some if not one.own]
-                changed += store.db.write(portion.timed(partial(put_cases, cases=own, author=AUTHOR))).changed
+                changed += store.db.write(portion.time_work(partial(put_cases, cases=own, author=AUTHOR))).changed
                 changed += store.db.write(partial(renew_contents, entries=others))
             seen += len(batch)
             progress(len(batch))

@@ -42,10 +42,10 @@ from evergold.store.verdict.candidates import (
     choice_of,
     due_days,
     gather_traces,
-    gathered,
     is_small,
     keep_choice,
     note_gathered,
+    pool_number,
     put_due_days,
     put_off_days,
     weigh_day,
@@ -59,10 +59,10 @@ from evergold.store.verdict.curation import (
     free_lent,
     is_queued_before,
     lend_queued,
+    list_queue,
     newest_number,
     put_tags,
     queue_counts,
-    queued,
     take_lent,
     take_queued,
 )
@@ -101,11 +101,11 @@ class DayChoices:
         noted = due_days(connection, policy, to_change=True)
         if days:
             note_gathered(connection, policy)
-        state = gathered(connection, policy)
+        state = pool_number(connection, policy)
         left, chosen, exchanged = set[str](), list[str](), list[str]()
         for day in sorted(noted | days):
             choice = self._ahead.pop((policy.name, day), None)
-            current = choice is not None and choice.gathered == state
+            current = choice is not None and choice.pool_number == state
             if not current and (now or is_small(connection, policy, day, SMALL)):
                 choice, current = choice_of(connection, policy, day), True
             if not current:
@@ -249,10 +249,10 @@ class QueuedCuration:
             take = (
                 self._ready(size, owner, shared=self._store.db.dialect == "postgresql")
                 if self._in_force
-                else partial(queued, after=after, size=size)
+                else partial(list_queue, after=after, size=size)
             )
             work = partial(self._next, take=take, choose=False)
-            batch, changes = self._store.db.write_again(portion.timed(work))
+            batch, changes = self._store.db.write_again(portion.time_work(work))
             if not batch and not self._is_shared(began):
                 break
             changes.traces = self._first_visits(batch)

@@ -181,7 +181,7 @@ class Ingest:
             write_records(connection, batch.records, attempt, self._cleaner(batch))
             return attempt
 
-        return self._store.db.write_again(portion.timed(work))
+        return self._store.db.write_again(portion.time_work(work))
 
     def _strictly(self, parts: Iterator[_Batch], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:

@@ -13,7 +13,7 @@ from evergold.errors import BadInput
 MANY = 50
 
 
-def _listed(given: Any) -> Any:
+def _as_list(given: Any) -> Any:
     """One value stands for a list of it, and none for an empty one."""
     return () if given is None else (given,) if isinstance(given, str) else given
 
@@ -28,7 +28,7 @@ def _pairs(written: tuple[str, ...]) -> tuple[str, ...]:
     return written
 
 
-Many = Annotated[tuple[str, ...], BeforeValidator(_listed), Field(max_length=MANY)]
+Many = Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(max_length=MANY)]
 Pairs = Annotated[Many, AfterValidator(_pairs)]
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection, event
 
 from evergold.store.database.engines import WRITE_LOCK_SECONDS, DatabaseLimits, DatabaseWatch, open_engines, sqlite_file
-from evergold.store.database.failures import explained, met_another_server
+from evergold.store.database.failures import explain_errors, met_another_server
 from evergold.store.sqlite_lock import WriteLock
 from evergold.store.writer import Job, Writer
 
@@ -63,13 +63,13 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state."""
-        with explained(self.url), self._reader_engine.connect() as connection:
+        with explain_errors(self.url), self._reader_engine.connect() as connection:
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """A connection that sees the database as it is now for as long as it is open; PostgreSQL's default is a statement."""
-        with explained(self.url), self._reader_engine.connect() as connection:
+        with explain_errors(self.url), self._reader_engine.connect() as connection:
             if self.dialect == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
                 connection.exec_driver_sql(TAKE_ANY_TIME)
@@ -86,7 +86,7 @@ class Database:
 
     def write(self, work: Work[T]) -> T:
         """Run `work(connection)` on the writer and return its result after the commit."""
-        with explained(self.url):
+        with explain_errors(self.url):
             return self.submit(work).result()
 
     def write_again(self, work: Work[T]) -> T:
@@ -103,7 +103,7 @@ class Database:
         """
         if self.dialect == "sqlite":
             job = Job(self._written_anew, Future(), alone=True, whole_file=True)
-            with explained(self.url):
+            with explain_errors(self.url):
                 self._writer.put(job)
                 job.done.result()
 

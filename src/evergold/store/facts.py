@@ -59,7 +59,7 @@ def count(connection: Connection, amounts: Mapping[str, int]) -> None:
         connection.execute(text(f"INSERT INTO counters (name, value) VALUES (:name, :value) {more}"), rows)
 
 
-def counted(connection: Connection, prefix: str = "") -> dict[str, int]:
+def read_counters(connection: Connection, prefix: str = "") -> dict[str, int]:
     """Every counter whose name begins with `prefix`."""
     query = select(counters.c.name, counters.c.value).where(counters.c.name.startswith(prefix, autoescape=True))
     return {row.name: row.value for row in connection.execute(query.order_by(counters.c.name))}
@@ -113,7 +113,7 @@ def drop_lease(connection: Connection, name: str, owner: str) -> None:
 
 
 @contextmanager
-def leased(db: "Database", name: str, what: str) -> Iterator[None]:
+def hold_lease(db: "Database", name: str, what: str) -> Iterator[None]:
     """Hold a lease for the length of a block; raises `Conflict` when another process does the same work now."""
     owner = new_owner()
     held = db.write(partial(take_lease, name=name, owner=owner))
@@ -122,12 +122,12 @@ def leased(db: "Database", name: str, what: str) -> Iterator[None]:
         held = db.write(partial(take_lease, name=name, owner=owner, taking_from=held.owner))
     if held is not None:
         raise _under_way(what, held)
-    with _renewing(db, name, owner):
+    with _keep_renewed(db, name, owner):
         yield
 
 
 @contextmanager
-def _renewing(db: "Database", name: str, owner: str) -> Iterator[None]:
+def _keep_renewed(db: "Database", name: str, owner: str) -> Iterator[None]:
     """Renew a lease for the length of a block, then give it back."""
     ended = threading.Event()
     beat = threading.Thread(target=_renew, args=(db, name, owner, ended), name="evergold-lease", daemon=True)
@@ -174,7 +174,7 @@ def shared_work(
     """
     owner = new_owner()
     db.write(partial(_join, work=work, what=what, owner=owner, job=job, parts=parts))
-    with _renewing(db, f"{work}/{owner}", owner):
+    with _keep_renewed(db, f"{work}/{owner}", owner):
         yield
 
 
@@ -248,7 +248,7 @@ class Portion:
         self._most = most
         self.size = min(first or FIRST, most)
 
-    def timed(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+    def time_work(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
         """The same work, whose time decides about the next size."""
 
         def run(connection: Connection) -> T:

@@ -138,7 +138,7 @@ TRACE_INDEXES = {
 }
 
 
-def _waiting(connection: Connection, number: str, index: str, table: str) -> tuple[int, int]:
+def _known_and_last(connection: Connection, number: str, index: str, table: str) -> tuple[int, int]:
     """The last row that an index knows, and the last there is; the same where nothing waits."""
     if connection.dialect.name != "sqlite":
         return 0, 0
@@ -149,7 +149,7 @@ def _waiting(connection: Connection, number: str, index: str, table: str) -> tup
 
 def words_waiting(connection: Connection) -> tuple[int, int]:
     """The last arrival whose words are known, and the last there is; the same where nothing waits."""
-    return _waiting(connection, "seq", "trace_words", "traces")
+    return _known_and_last(connection, "seq", "trace_words", "traces")
 
 
 def learn_words(connection: Connection, enough: int = 1) -> bool:
@@ -219,7 +219,7 @@ def may_hold(search: str, dialect: str) -> TextClause | None:
 
 def parts_waiting(connection: Connection) -> tuple[int, int]:
     """The last case that the index knows, and the last there is; the same where nothing waits."""
-    return _waiting(connection, "id", "case_parts", "eval_dataset")
+    return _known_and_last(connection, "id", "case_parts", "eval_dataset")
 
 
 def learn_parts(connection: Connection) -> bool:

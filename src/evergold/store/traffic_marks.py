@@ -52,14 +52,14 @@ AT_ONCE = 20_000  # new traces or scores that one transaction looks at: whoever 
 COUNTED = ("started_at", "status", "name", "model", "duration_ms", "tokens", "cost")
 
 
-def _unmarked(hour: str) -> str:
+def _is_unmarked(hour: str) -> str:
     """Whether an hour is not marked, or somebody has begun to count it."""
     return f"NOT EXISTS (SELECT 1 FROM traffic_dirty d WHERE d.hour = {hour} AND d.taken = 0)"
 
 
 def _mark(hours: str) -> str:
     """Mark the hours that a query gives, unless they are marked and nobody has begun to count them."""
-    return f"INSERT INTO traffic_dirty (hour) SELECT h.hour FROM ({hours}) h WHERE {_unmarked('h.hour')}"
+    return f"INSERT INTO traffic_dirty (hour) SELECT h.hour FROM ({hours}) h WHERE {_is_unmarked('h.hour')}"
 
 
 def _of_row(row: str) -> str:
@@ -78,12 +78,14 @@ _LAST_SCORE = "(SELECT coalesce(max(id), 0) FROM trace_scores)"
 _BACK = f"UPDATE traffic_upto SET scores = {_LAST_SCORE} WHERE scores > {_LAST_SCORE};"
 # Triggers of rows that go ask first whether there is anything to do: a statement that inserts nothing still costs as much
 # as the deletion of a row, and traces are deleted by the million.
-_NEW_HOUR = f"EXISTS (SELECT 1 FROM traces t WHERE t.id = old.trace_id AND {_unmarked('substr(t.started_at, 1, 13)')})"
+_NEW_HOUR = (
+    f"EXISTS (SELECT 1 FROM traces t WHERE t.id = old.trace_id AND {_is_unmarked('substr(t.started_at, 1, 13)')})"
+)
 _SQLITE = (
     "CREATE TABLE IF NOT EXISTS traffic_upto (traces INTEGER NOT NULL, scores INTEGER NOT NULL)",
     "INSERT INTO traffic_upto SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM traffic_upto)",
     f"CREATE TRIGGER IF NOT EXISTS traffic_gone AFTER DELETE ON traces "
-    f"WHEN {_unmarked('substr(old.started_at, 1, 13)')} BEGIN {_of_row('old')} END",
+    f"WHEN {_is_unmarked('substr(old.started_at, 1, 13)')} BEGIN {_of_row('old')} END",
     f"CREATE TRIGGER IF NOT EXISTS traffic_changed AFTER UPDATE OF {', '.join(COUNTED)} ON traces "
     f"WHEN {_CHANGED} BEGIN {_of_row('old')} {_of_row('new')} END",
     f"CREATE TRIGGER IF NOT EXISTS traffic_unscored AFTER DELETE ON trace_scores "

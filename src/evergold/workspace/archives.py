@@ -107,7 +107,7 @@ class Archives:
                 done.bytes += part.bytes
             for some in portion.of(records):
                 work = partial(delete_archived, written={record["id"]: record for record in some})
-                moved += self._store.db.write_again(portion.timed(work))
+                moved += self._store.db.write_again(portion.time_work(work))
                 progress(len(some))
         done.traces += moved
         # A trace that was deleted meanwhile, by somebody else, counts as kept.

@@ -25,7 +25,7 @@ from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.run.attempts import AttemptOrder, AttemptStore
-from evergold.store.run.runs import CalibrationStore, RunStore, asked
+from evergold.store.run.runs import CalibrationStore, RunStore, read_questions
 from evergold.workspace.calibration_states import calibration_states
 
 FEEDBACK_DATASET = "failures"
@@ -56,7 +56,7 @@ class BenchResults:
 
     def asked(self, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
         """Question and reference of these cases of a run, in short."""
-        return asked(self._store.db, run_id, case_ids)
+        return read_questions(self._store.db, run_id, case_ids)
 
     def compare(self, first: str, second: str, *, margin: float = 0.02, weighted: bool | None = None) -> Comparison:
         """Second run against first, paired by case; weighted: by question. None is weighted where both runs are."""

@@ -144,7 +144,7 @@ class RunSetup:
             retry=RetryPolicy(tries=self._settings.benchmark_tries),
             deadline=self._deadline(run.spec),
             limit=Limit(self._settings.benchmark_metric_timeout, slot),
-            spent=StepStore(self._store.db).spent(run.id) if run.spec.replay else Usage(),
+            spent=StepStore(self._store.db).usage_so_far(run.id) if run.spec.replay else Usage(),
         )
 
     def _remote(

@@ -201,7 +201,7 @@ class Cases:
         total, portion = PutResult(), Portion(AT_ONCE)
         for batch in portion.of(cases):
             named = [case if dataset is None else case.model_copy(update={"dataset": dataset}) for case in batch]
-            total.add(self._store.db.write(portion.timed(partial(put_cases, cases=named, author=author))))
+            total.add(self._store.db.write(portion.time_work(partial(put_cases, cases=named, author=author))))
         return total, rejected
 
 

@@ -16,7 +16,7 @@ from evergold.model.policy import CurationRules
 from evergold.seams import Check, Judge
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.facts import counted, fact, leased
+from evergold.store.facts import fact, hold_lease, read_counters
 from evergold.store.trace.pages import count_traces
 from evergold.store.verdict.checks import asked_today, count_unchecked, enqueue_unchecked
 from evergold.store.verdict.curation import ranges
@@ -68,7 +68,7 @@ class Checks:
     def state(self) -> dict[str, object]:
         """Which checks are on, what could not be run, how much of history they have seen, and what to do about it."""
         with self._store.db.read() as connection:
-            errors = counted(connection, "checks.failed.")
+            errors = read_counters(connection, "checks.failed.")
             total, unchecked = count_traces(connection), count_unchecked(connection)
         names = sorted(self.stage.suite.checks)
         hint = None
@@ -100,12 +100,12 @@ class Checks:
 
     def backfill(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Check all of history again; scores of checks that changed or were turned off are replaced."""
-        with leased(self._store.db, BACKFILL, "a check of all traces"):
+        with hold_lease(self._store.db, BACKFILL, "a check of all traces"):
             return self.stage.backfill(everything=True, progress=progress)
 
     def missing(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Check what no check has seen yet."""
-        with leased(self._store.db, BACKFILL, "a check of all traces"):
+        with hold_lease(self._store.db, BACKFILL, "a check of all traces"):
             return self.stage.backfill(everything=False, progress=progress)
 
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:

@@ -6,7 +6,7 @@ from evergold.errors import BadInput
 from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.facts import counted
+from evergold.store.facts import read_counters
 
 JUDGE = "judge:"
 
@@ -33,5 +33,5 @@ def detector_named(store: Store, settings: Settings) -> Detector | None:
             "a sample lies from 0 to 1 and a budget is not negative"
         )
     with store.db.read() as connection:
-        asked = counted(connection, asked_counter()).get(asked_counter(), 0)
+        asked = read_counters(connection, asked_counter()).get(asked_counter(), 0)
     return JudgeDetector(name, make_judge(judge, settings), AskingLimit(budget, sample), asked)

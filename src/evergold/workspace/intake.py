@@ -17,7 +17,7 @@ from evergold.sources.langfuse import records_of_batch, reply_to
 from evergold.sources.spans import Wire
 from evergold.spread import spread_over
 from evergold.store import Store
-from evergold.store.facts import counted
+from evergold.store.facts import read_counters
 from evergold.store.text_index import AT_ONCE, learn_words, words_waiting
 from evergold.store.trace.filter import TraceFilter, TraceOrder
 from evergold.store.trace.pages import TraceFacets, count_traces, page_of_traces, trace_facets
@@ -134,7 +134,7 @@ class Intake:
     def counts(self) -> dict[str, int]:
         """What was redacted, refused, cut or left out since the workspace began."""
         with self._store.db.read() as connection:
-            return counted(connection)
+            return read_counters(connection)
 
     def _learn_words_for(self, wanted: TraceFilter) -> None:
         """Index the words of the latest traces before a search, so that no trace is missing from its result."""

@@ -186,7 +186,7 @@ class Live:
             last: PruneKey | None = ("", 0)
             while last is not None:
                 batch = partial(prune_batch, before=before, size=portion.size, after=last)
-                deleted, last = self._store.db.write_again(portion.timed(batch))
+                deleted, last = self._store.db.write_again(portion.time_work(batch))
                 pruned.deleted += deleted
             pruned.waiting = self._store.db.write_again(partial(prune_waiting, before=before))
             with self._store.db.read() as connection:

@@ -16,7 +16,7 @@ from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.questions import decided_cases
 from evergold.store.traces import get_trace, known_traces
-from evergold.store.verdict.checks import turns_of, unchecked
+from evergold.store.verdict.checks import find_unchecked, turns_of
 from evergold.store.verdict.corrections import is_corrected
 from evergold.workspace.live import Live
 
@@ -67,7 +67,7 @@ class Trials:
         with store.db.read() as connection:
             there = known_traces(connection, ids)
             known = [trace_id for trace_id in ids if trace_id in there]
-            fresh = unchecked(connection, known, checks.suite.identity) if checks.suite else []
+            fresh = find_unchecked(connection, known, checks.suite.identity) if checks.suite else []
             given, failed = _checked(checks, turns_of(connection, fresh))
             for trace_id in known:
                 trace = get_trace(connection, trace_id)

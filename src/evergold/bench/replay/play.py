@@ -216,7 +216,7 @@ class StepLog:
     def __init__(self, store: StepStore, run_id: str) -> None:
         self._store = store
         self._run_id = run_id
-        self._begun = set(store.begun(run_id))
+        self._begun = set(store.begun_keys(run_id))
         self._journal: Journal[StepRow] = Journal(self._write)
 
     def read(self, case_id: str, trial: int) -> Sequence[ReplayStep]:

@@ -96,14 +96,14 @@ def find_case(connection: Connection, dataset: str, case_id: str) -> Case | None
 
 
 def get_case(connection: Connection, dataset: str, case_id: str) -> Case:
-    return _required(find_case(connection, dataset, case_id), dataset, case_id)
+    return _require(find_case(connection, dataset, case_id), dataset, case_id)
 
 
 def entry_id_of(connection: Connection, dataset: str, case_id: str) -> int:
-    return _required(entry_ids(connection, [(dataset, case_id)]).get((dataset, case_id)), dataset, case_id)
+    return _require(entry_ids(connection, [(dataset, case_id)]).get((dataset, case_id)), dataset, case_id)
 
 
-def _required(held: T | None, dataset: str, case_id: str) -> T:
+def _require(held: T | None, dataset: str, case_id: str) -> T:
     if held is None:
         raise NotFound(f"no case {case_id!r} in dataset {dataset!r}; `evergold cases list` shows what there is")
     return held
@@ -115,7 +115,7 @@ def entry_ids(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[t
     entries: dict[tuple[str, str], int] = {}
     # Thousands of keys in one statement would pass the limit of parameters.
     for batch in batches(keys):
-        entries |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query.where(_keyed(batch)))}
+        entries |= {(row[0], row[1]): int(row[2]) for row in connection.execute(query.where(_has_key(batch)))}
     return entries
 
 
@@ -130,7 +130,7 @@ def page_of_cases(
 ) -> tuple[list[Case], str | None]:
     """A page and the cursor of the next one, None at the end; of previews where a length is given."""
     table = eval_dataset.c
-    query = filtered(select(eval_dataset), wanted, connection.dialect.name).limit(limit + 1)
+    query = apply_filter(select(eval_dataset), wanted, connection.dialect.name).limit(limit + 1)
     moment, last = _cursor(before) if before else ("", None)
     if order is CaseOrder.CHANGED:
         query = query.order_by(table.updated_at.desc(), table.id.desc())
@@ -168,7 +168,7 @@ def iterate_cases(
     last: int | None = None
     order = eval_dataset.c.id.asc() if oldest_first else eval_dataset.c.id.desc()
     while True:
-        query = filtered(select(eval_dataset), wanted, connection.dialect.name).order_by(order).limit(batch)
+        query = apply_filter(select(eval_dataset), wanted, connection.dialect.name).order_by(order).limit(batch)
         if last is not None:
             query = query.where(eval_dataset.c.id > last if oldest_first else eval_dataset.c.id < last)
         rows = connection.execute(query).mappings().all()
@@ -203,7 +203,7 @@ def iterate_with_traces(connection: Connection) -> Iterator[CaseBesideTrace]:
 
 
 def count_cases(connection: Connection, wanted: CaseFilter) -> int:
-    query = filtered(select(func.count()).select_from(eval_dataset), wanted, connection.dialect.name)
+    query = apply_filter(select(func.count()).select_from(eval_dataset), wanted, connection.dialect.name)
     return int(connection.execute(query).scalar_one())
 
 
@@ -236,7 +236,7 @@ def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Rev
     ]
 
 
-def filtered(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any]:
+def apply_filter(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any]:
     """Narrow a query of cases to those that pass the filter."""
     table = eval_dataset.c
     plain = {
@@ -314,11 +314,11 @@ def touched_cases(
     changed = exists().where(case_revisions.c.entry_id == entry.id, case_revisions.c.action.not_in(actions))
     reviewed = exists().where(case_reviews.c.entry_id == entry.id)
     validated = entry.review != ReviewState.UNVALIDATED.value
-    query = select(entry.dataset, entry.case_id).where(_keyed(keys), or_(validated, changed, reviewed))
+    query = select(entry.dataset, entry.case_id).where(_has_key(keys), or_(validated, changed, reviewed))
     return {(dataset, case_id) for dataset, case_id in connection.execute(query)}
 
 
-def _keyed(keys: Sequence[tuple[str, str]]) -> ColumnElement[bool]:
+def _has_key(keys: Sequence[tuple[str, str]]) -> ColumnElement[bool]:
     by_dataset: dict[str, list[str]] = {}
     for dataset, case_id in keys:
         by_dataset.setdefault(dataset, []).append(case_id)
@@ -330,7 +330,7 @@ def _keyed(keys: Sequence[tuple[str, str]]) -> ColumnElement[bool]:
 
 
 def held_cases(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, Case]]:
-    rows = connection.execute(select(eval_dataset).where(_keyed(keys))).mappings().all()
+    rows = connection.execute(select(eval_dataset).where(_has_key(keys))).mappings().all()
     cases = _as_cases(connection, rows)
     return {(case.dataset, case.id): (row["id"], case) for row, case in zip(rows, cases, strict=True)}
 
@@ -384,7 +384,7 @@ def _counts(connection: Connection, wanted: CaseFilter) -> CompoundSelect[Any]:
     table, scores, dialect = eval_dataset.c, trace_scores.c, connection.dialect.name
     source = json_word(table.body, ("provenance", "source"), dialect).label("source")
     own = (table.dataset, table.kind, table.entry_type, table.confirmed, table.review)
-    newest = filtered(select(table.id), wanted, dialect).order_by(table.id.desc()).limit(EXACT_TO)
+    newest = apply_filter(select(table.id), wanted, dialect).order_by(table.id.desc()).limit(EXACT_TO)
     # The numbers first, which an index gives; sorting whole rows would cost as much as all the rest.
     listed = select(table.id, table.trace_id, *own, source).where(table.id.in_(newest)).cte("listed")
     values = [*(listed.c[column.name] for column in own), listed.c.source]
@@ -403,5 +403,5 @@ def _counts(connection: Connection, wanted: CaseFilter) -> CompoundSelect[Any]:
 
 
 def _has_more(connection: Connection, wanted: CaseFilter) -> bool:
-    some = filtered(select(eval_dataset.c.id), wanted, connection.dialect.name).limit(EXACT_TO + 1).subquery()
+    some = apply_filter(select(eval_dataset.c.id), wanted, connection.dialect.name).limit(EXACT_TO + 1).subquery()
     return connection.execute(select(func.count()).select_from(some)).scalar_one() > EXACT_TO

@@ -434,15 +434,15 @@ def drop_uncited(connection: Connection) -> int:
     if connection.dialect.name == "postgresql":
         # Whoever cites one is waited for, and waits from here on.
         connection.exec_driver_sql("LOCK TABLE messages IN EXCLUSIVE MODE")
-    return connection.exec_driver_sql(f"DELETE FROM messages WHERE id IN ({_uncited(connection)})").rowcount
+    return connection.exec_driver_sql(f"DELETE FROM messages WHERE id IN ({_find_uncited(connection)})").rowcount
 
 
 def has_uncited(connection: Connection) -> bool:
     """Whether there are messages that no case cites."""
-    return connection.exec_driver_sql(f"{_uncited(connection)} LIMIT 1").first() is not None
+    return connection.exec_driver_sql(f"{_find_uncited(connection)} LIMIT 1").first() is not None
 
 
-def _uncited(connection: Connection) -> str:
+def _find_uncited(connection: Connection) -> str:
     return f"SELECT id FROM messages EXCEPT {CITED[connection.dialect.name]}"
 
 

@@ -39,7 +39,7 @@ from evergold.model.review import (
     SavedView,
     Standing,
 )
-from evergold.store.case.cases import CaseFilter, entry_id_of, filtered
+from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of
 from evergold.store.facts import now_and_later
 from evergold.store.schema import (
     case_reviews,
@@ -101,7 +101,7 @@ def queue_page(
 ) -> tuple[list[QueueItem], dict[str, int]]:
     """A page of the queue as reviewer `me` sees it, and the counts of everything the query matches."""
     counts = queue_counts(connection, query, me)
-    matching = _matching(_item_query(me), query, me, connection.dialect.name)
+    matching = _match_query(_item_query(me), query, me, connection.dialect.name)
     results = list(connection.execute(matching.order_by(_entry.id).limit(limit).offset(offset)).mappings())
     holders = _holders(connection, [row["id"] for row in results])
     return [_item(row, holders.get(row["id"], ())) for row in results], counts
@@ -118,13 +118,13 @@ def queue_counts(connection: Connection, query: QueueQuery, me: str) -> dict[str
     ]
     dialect = connection.dialect.name
     # Few cases have a standing: those are counted apart, rather than one looked for on each of all cases.
-    counted = select(*parts).select_from(eval_dataset if query.standing is None else _joined())
-    row = connection.execute(_matching(counted, query, me, dialect)).one()
+    counted = select(*parts).select_from(eval_dataset if query.standing is None else _with_standings())
+    row = connection.execute(_match_query(counted, query, me, dialect)).one()
     counts = {name: int(value) for name, value in row._mapping.items()} | {"disputed": 0, "second_opinion": 0}
     word = review_standings.c.standing
     standings = select(word, func.count()).select_from(eval_dataset.join(review_standings, _CURRENT))
     standings = standings.where(_entry.id.in_(select(review_standings.c.entry_id)))  # lets SQLite begin with these
-    for standing, number in connection.execute(_matching(standings, query, me, dialect).group_by(word)):
+    for standing, number in connection.execute(_match_query(standings, query, me, dialect).group_by(word)):
         if standing in counts:
             counts[standing] = int(number)
     return counts | {"waiting": counts["total"] - counts["validated"] - counts["dismissed"]}
@@ -149,8 +149,11 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
         (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
     )
     result = connection.execute(
-        _matching(
-            select(_entry.dataset, _entry.case_id).select_from(_joined()), query, reviewer, connection.dialect.name
+        _match_query(
+            select(_entry.dataset, _entry.case_id).select_from(_with_standings()),
+            query,
+            reviewer,
+            connection.dialect.name,
         )
         .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
         .where(not_(mine), or_(assigned_to_me, others < hands))
@@ -207,7 +210,7 @@ def _is_held() -> ColumnElement[bool]:
     return or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > moment))
 
 
-def _joined() -> Any:
+def _with_standings() -> Any:
     return eval_dataset.outerjoin(review_standings, _CURRENT)
 
 
@@ -226,21 +229,21 @@ def _item_query(me: str) -> Select[Any]:
         _standing.label("standing"),
         opinions.label("opinions"),
         _judged_by(me).label("done_by_me"),
-    ).select_from(_joined())
+    ).select_from(_with_standings())
 
 
-def _matching(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any:
+def _match_query(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any:
     plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part"})
     if query.part is QueuePart.DONE and "status" not in query.model_fields_set:
         plain["status"] = None  # a dismissed case is done as well
     # The queue narrows like the list of cases, and then by what only reviewers know.
-    selected = filtered(selected, CaseFilter(**plain, search=query.text or None), dialect)
+    selected = apply_filter(selected, CaseFilter(**plain, search=query.text or None), dialect)
     if query.needs_look is not None:
         selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")
     if query.standing is not None:
         selected = selected.where(_standing == query.standing.value)
     if query.reviewer is not None:
-        selected = selected.where(_held(review_assignments.c.reviewer == query.reviewer))
+        selected = selected.where(_is_in_hands(review_assignments.c.reviewer == query.reviewer))
     return selected if query.part is None else selected.where(_in_part(query.part, me))
 
 
@@ -248,12 +251,12 @@ def _in_part(part: QueuePart, me: str) -> ColumnElement[bool]:
     if part is QueuePart.DONE:
         return _judged_by(me)
     if part is QueuePart.NOBODYS:
-        return not_(_held())
+        return not_(_is_in_hands())
     mine = review_assignments.c.reviewer == me
-    return _held(mine if part is QueuePart.MINE else not_(mine))
+    return _is_in_hands(mine if part is QueuePart.MINE else not_(mine))
 
 
-def _held(*of: ColumnElement[bool]) -> ColumnElement[bool]:
+def _is_in_hands(*of: ColumnElement[bool]) -> ColumnElement[bool]:
     """Whether the case is in somebody's hands."""
     return exists().where(review_assignments.c.entry_id == _entry.id, _is_held(), *of)
 
@@ -408,7 +411,7 @@ def delete_view(connection: Connection, name: str) -> None:
 
 def keep_view(connection: Connection, view: ListView) -> ListView:
     """Store a view, and give it as stored; one of the same name is replaced."""
-    connection.execute(delete(list_views).where(_named(view.page, view.name)))
+    connection.execute(delete(list_views).where(_is_view(view.page, view.name)))
     row = {"page": view.page.value, "name": view.name, "owner": view.owner, "body": view.address, "created_at": now()}
     connection.execute(insert(list_views), row)
     return view.model_copy(update={"created_at": datetime.fromisoformat(row["created_at"])})
@@ -423,9 +426,9 @@ def kept_views(connection: Connection, page: ListPage) -> list[ListView]:
 
 
 def drop_view(connection: Connection, page: ListPage, name: str) -> None:
-    if connection.execute(delete(list_views).where(_named(page, name))).rowcount == 0:
+    if connection.execute(delete(list_views).where(_is_view(page, name))).rowcount == 0:
         raise NotFound(f"no view {name!r} of {page.value}")
 
 
-def _named(page: ListPage, name: str) -> ColumnElement[bool]:
+def _is_view(page: ListPage, name: str) -> ColumnElement[bool]:
     return (list_views.c.page == page.value) & (list_views.c.name == name)

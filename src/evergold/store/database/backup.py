@@ -18,7 +18,7 @@ from evergold.errors import BadInput, Conflict, Refused, Unavailable
 from evergold.model.build import Build
 from evergold.store.case.builds import list_builds
 from evergold.store.database.engines import READ_LOCK_SECONDS, SESSIONS, session_name, sqlite_file
-from evergold.store.database.failures import explained, shown
+from evergold.store.database.failures import explain_errors, show_url
 from evergold.store.database.migrate import bring_up_to_date, create_tables, require_own_schema
 from evergold.store.db import Database
 from evergold.store.schema import builds, metadata
@@ -32,11 +32,11 @@ Share = Callable[[float], None]
 
 def copy_database(db: Database, target: Path, share: Share) -> None:
     """Write the database as it is now into a new SQLite file."""
-    with explained(db.url):
+    with explain_errors(db.url):
         if db.dialect == "sqlite":
             _copy_file(db, target, share)
         else:
-            with explained(f"sqlite:///{target}"):
+            with explain_errors(f"sqlite:///{target}"):
                 _copy_rows(db, target, share)
 
 
@@ -73,7 +73,7 @@ def _copy_file(db: Database, target: Path, share: Share) -> None:
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
         state = copy.execute("PRAGMA quick_check(1)").fetchone()[0]
     if state != "ok":
-        raise Unavailable(f"database {shown(db.url)} is damaged: {state}; restore an earlier backup")
+        raise Unavailable(f"database {show_url(db.url)} is damaged: {state}; restore an earlier backup")
 
 
 def _copy_rows(db: Database, target: Path, share: Share) -> None:
@@ -145,7 +145,7 @@ def require_free(url: str, replace: bool) -> None:
     if file is None:
         _on_postgres(url, lambda connection: _require_free(connection, url, replace))
     elif file.exists():
-        with explained(url), _alone(file, url, replace):
+        with explain_errors(url), _alone(file, url, replace):
             pass
 
 
@@ -159,7 +159,7 @@ def replace_database(url: str, copy: Path, replace: bool, share: Share) -> None:
 
         _on_postgres(url, swap)
         return
-    with explained(url), _alone(file, url, replace) as target, closing(sqlite3.connect(copy)) as source:
+    with explain_errors(url), _alone(file, url, replace) as target, closing(sqlite3.connect(copy)) as source:
         done = 0
 
         def step(_: int, left: int, total: int) -> None:
@@ -203,7 +203,9 @@ def _require_alone(connection: sqlite3.Connection, url: str) -> None:
             raise
         mode = "wal"
     if mode != "delete":
-        raise Conflict(f"database {shown(url)} is in use; stop the server and every other evergold on it, then restore")
+        raise Conflict(
+            f"database {show_url(url)} is in use; stop the server and every other evergold on it, then restore"
+        )
 
 
 def _tables_with_rows(connection: sqlite3.Connection) -> list[str]:
@@ -214,7 +216,9 @@ def _tables_with_rows(connection: sqlite3.Connection) -> list[str]:
 
 def _put_aside(file: Path, url: str, replace: bool) -> None:
     if not replace:
-        raise Refused(f"database {shown(url)} is damaged; --replace puts it aside as {file.name}.damaged and restores")
+        raise Refused(
+            f"database {show_url(url)} is damaged; --replace puts it aside as {file.name}.damaged and restores"
+        )
     for suffix in ("-wal", "-shm", ""):  # the log first: it must never meet another database
         part = file.with_name(f"{file.name}{suffix}")
         if part.exists():
@@ -224,7 +228,7 @@ def _put_aside(file: Path, url: str, replace: bool) -> None:
 def _require_empty(url: str, held: list[str], replace: bool) -> None:
     if held and not replace:
         raise Refused(
-            f"database {shown(url)} holds data ({', '.join(held[:3])}); --replace puts the backup in its place, "
+            f"database {show_url(url)} holds data ({', '.join(held[:3])}); --replace puts the backup in its place, "
             "or name another workspace with --home or --db"
         )
 
@@ -233,7 +237,7 @@ def _on_postgres(url: str, work: Callable[[Connection], None]) -> None:
     db = Database(url)
     try:
         bring_up_to_date(db)
-        with explained(url):
+        with explain_errors(url):
             db.submit(work, alone=True).result()
     finally:
         db.close()
@@ -251,7 +255,7 @@ def _require_free(connection: Connection, url: str, replace: bool) -> None:
     ).scalar_one()
     if others:
         raise Conflict(
-            f"database {shown(url)} is in use by {others} sessions of evergold; stop the servers, then restore"
+            f"database {show_url(url)} is in use by {others} sessions of evergold; stop the servers, then restore"
         )
     tables = [table for table in metadata.sorted_tables if table.name not in UPKEEP]
     held = [table.name for table in tables if connection.execute(select(1).select_from(table).limit(1)).first()]

@@ -25,7 +25,7 @@ from sqlalchemy.pool import NullPool
 
 from evergold.errors import BadInput, Unavailable
 from evergold.model.values import unit_interval
-from evergold.store.database.failures import shown
+from evergold.store.database.failures import show_url
 
 CONNECT_SECONDS = 3
 SUSPECT_SECONDS = 2.0  # a connection in use for so long is a reason to ask
@@ -169,7 +169,7 @@ def _driver_of(url: str) -> str:
             "with @, : and / in a password as %40, %3A and %2F"
         ) from problem
     if driver not in ("sqlite", POSTGRES):
-        raise BadInput(f"database URL {shown(url)} begins with {driver}://; give postgresql://… or a file name")
+        raise BadInput(f"database URL {show_url(url)} begins with {driver}://; give postgresql://… or a file name")
     return driver
 
 

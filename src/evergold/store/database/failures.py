@@ -66,7 +66,7 @@ _REFUSED = {
 
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
+def explain_errors(url: str) -> Iterator[None]:
     """Raise what the driver reports about the database or a value as one line that names the next step."""
     try:
         yield
@@ -80,11 +80,11 @@ def explained(url: str) -> Iterator[None]:
 def explanation(url: str, problem: BaseException) -> EvergoldError | None:
     """The error to show instead of `problem`; None when it is not the database's."""
     if isinstance(problem, PoolTimeout):
-        return Unavailable(f"database {shown(url)}: every connection is in use; try again in a moment")
+        return Unavailable(f"database {show_url(url)}: every connection is in use; try again in a moment")
     if isinstance(problem, DBAPIError):
         return _from_driver(url, problem)
     if isinstance(problem, sqlite3.Error) and (advice := _sqlite_advice(problem)):
-        return Unavailable(f"database {shown(url)}: {_line(problem)}; {advice}")
+        return Unavailable(f"database {show_url(url)}: {_line(problem)}; {advice}")
     cause = problem.orig if isinstance(problem, StatementError) else problem
     if isinstance(cause, OverflowError | UnicodeEncodeError):
         return BadInput(f"a value cannot be stored or looked for: {_line(cause)}; send a smaller number or plain text")
@@ -106,7 +106,7 @@ def _from_driver(url: str, problem: DBAPIError) -> EvergoldError | None:
     advice = _advice(problem)
     if advice is not None:
         kind = Contended if advice is _CONTENDED else Unavailable
-        return kind(f"database {shown(url)}: {text}; {advice}")
+        return kind(f"database {show_url(url)}: {text}; {advice}")
     if isinstance(problem, DataError):
         return BadInput(f"a value cannot be stored or looked for: {text}; correct it and send it again")
     return None
@@ -135,7 +135,7 @@ def _line(problem: BaseException | None) -> str:
     return lines[0] if lines else type(problem).__name__
 
 
-def shown(url: str) -> str:
+def show_url(url: str) -> str:
     """The URL without its password."""
     parsed = make_url(url)
     return repr(parsed.database) if parsed.drivername.startswith("sqlite") else repr(parsed.render_as_string())

@@ -11,7 +11,7 @@ from sqlalchemy.schema import CreateColumn
 
 from evergold.errors import Refused
 from evergold.store.database.engines import WRITE_LOCK_SECONDS
-from evergold.store.database.failures import shown
+from evergold.store.database.failures import show_url
 from evergold.store.db import Database
 from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
 from evergold.store.schema import metadata
@@ -44,7 +44,7 @@ def require_own_schema(connection: Connection, url: str) -> None:
     current = _revision(connection)
     if current != HEAD:
         raise Refused(
-            f"database {shown(url)} has schema {current} and this program knows {HEAD}: parts of it would be left out; "
+            f"database {show_url(url)} has schema {current} and this program knows {HEAD}: parts of it would be left out; "
             "use the evergold of the newer version"
         )
 
@@ -102,7 +102,7 @@ def _migrate(connection: Connection, url: str) -> None:
         connection.execute(fact, {"word": BEGINS_WITH_CHECKS})
     elif current != HEAD:
         if reason := explain_unknown(current):
-            raise Refused(f"database {shown(url)} {reason}")
+            raise Refused(f"database {show_url(url)} {reason}")
         _upgrade(connection, current)
 
 

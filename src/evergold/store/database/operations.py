@@ -62,7 +62,7 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
         bytes_per_trace=round(total / counted, 1) if counted else None,
         slow_queries=None if file is not None else _slow_queries(connection),
         connections=None if file is not None else _connections(connection),
-        locked=[] if file is not None else _locked(connection),
+        locked=[] if file is not None else _locked_tables(connection),
         work=_work(connection),
     )
 
@@ -115,7 +115,7 @@ def _postgres_sizes(connection: Connection) -> list[TableSize]:
     return [TableSize.model_validate(dict(row)) for row in connection.execute(query, {"names": names}).mappings()]
 
 
-def _locked(connection: Connection) -> list[LockedTable]:
+def _locked_tables(connection: Connection) -> list[LockedTable]:
     """Tables of ours that a session keeps everybody else out of, longest first."""
     query = text(
         "SELECT c.relname AS name, l.pid AS session, a.application_name AS program, "

@@ -62,7 +62,7 @@ def _worst_first(run_id: str) -> Select[Any]:
     return select(*_COLUMNS).outerjoin(lowest, same).order_by(*order)
 
 
-def _measured(connection: Connection, run_id: str, *which: ColumnElement[bool]) -> dict[Key, dict[str, Any]]:
+def _read_measurements(connection: Connection, run_id: str, *which: ColumnElement[bool]) -> dict[Key, dict[str, Any]]:
     results: dict[Key, dict[str, Any]] = {}
     columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "state", "value", "body")]
     rows = connection.execute(select(*columns).where(measurements.c.run_id == run_id, *which)).all()
@@ -89,7 +89,7 @@ class StepStore:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def begun(self, run_id: str) -> set[Key]:
+    def begun_keys(self, run_id: str) -> set[Key]:
         """The trajectories of a run that have steps and no attempt yet."""
         query = select(attempt_steps.c.case_id, attempt_steps.c.trial).where(attempt_steps.c.run_id == run_id)
         with self._db.read() as connection:
@@ -102,10 +102,10 @@ class StepStore:
         with self._db.read() as connection:
             return [ReplayStep.model_validate_json(body) for body in connection.execute(query).scalars()]
 
-    def spent(self, run_id: str) -> Usage:
+    def usage_so_far(self, run_id: str) -> Usage:
         """What the kept steps of a run took: the budget of a resumed run begins there."""
         total = Usage()
-        for case_id, trial in self.begun(run_id):
+        for case_id, trial in self.begun_keys(run_id):
             for step in self.steps(run_id, case_id, trial):
                 # Added up by the rules of `Usage`: one unpriced step makes the whole cost unknown.
                 total = total.plus(step.usage).plus(step.helper_usage)
@@ -197,7 +197,7 @@ class AttemptStore:
             body = connection.execute(wanted).scalar_one_or_none()
         return Case.model_validate_json(body) if body else None
 
-    def finished(self, run_id: str) -> set[Key]:
+    def finished_keys(self, run_id: str) -> set[Key]:
         """What needs no second call."""
         with self._db.read() as connection:
             rows = connection.execute(select(attempts.c.case_id, attempts.c.trial).where(attempts.c.run_id == run_id))
@@ -256,7 +256,7 @@ class AttemptStore:
 
         await self._db.write_async(work)
 
-    def cached(self, keys: Sequence[str]) -> dict[str, Attempt]:
+    def cached_replies(self, keys: Sequence[str]) -> dict[str, Attempt]:
         """The replies remembered under these keys."""
         wanted = select(response_cache.c.key, response_cache.c.body).where(response_cache.c.key.in_(keys))
         with self._db.read() as connection:
@@ -275,7 +275,7 @@ class AttemptStore:
                     return
                 end = (rows[-1].case_id, rows[-1].trial)
                 key = tuple_(measurements.c.case_id, measurements.c.trial)
-                measured = _measured(connection, run_id, key > last, key <= end)
+                measured = _read_measurements(connection, run_id, key > last, key <= end)
             yield from (_attempt(row, measured) for row in rows)
             last = end
 
@@ -288,7 +288,9 @@ class AttemptStore:
         with self._db.read() as connection:
             rows = connection.execute(query.where(attempts.c.run_id == run_id).limit(limit).offset(offset)).all()
             keys = [(row.case_id, row.trial) for row in rows]
-            measured = _measured(connection, run_id, tuple_(measurements.c.case_id, measurements.c.trial).in_(keys))
+            measured = _read_measurements(
+                connection, run_id, tuple_(measurements.c.case_id, measurements.c.trial).in_(keys)
+            )
         return [_attempt(row, measured) for row in rows]
 
     def cached_count(self, run_id: str) -> int:
@@ -322,7 +324,7 @@ class AttemptStore:
         left_out = {None, REPOSITORY} if len(repositories) == 1 else {None}
         return {case_id: name for case_id, (kind, name) in results.items() if kind not in left_out}
 
-    def unmeasured(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
+    def unmeasured_attempts(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
         """Answered attempts that lack one of `metrics`, each with its case."""
         cases: dict[str, Case] = {}
         for attempt in self.attempts(run_id):

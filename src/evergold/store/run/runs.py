@@ -99,7 +99,7 @@ class RunStore:
 
         def work(connection: Connection) -> None:
             gone = connection.execute(
-                delete(runs).where(runs.c.id == run_id, or_(runs.c.status != "running", _expired()))
+                delete(runs).where(runs.c.id == run_id, or_(runs.c.status != "running", _is_expired()))
             )
             if gone.rowcount == 0:
                 if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).one_or_none():
@@ -117,7 +117,7 @@ class RunStore:
         # that.
         progress = runs.c.done + runs.c.scored
         # The condition is in the UPDATE itself, so of two workers that claim at once only one changes a row.
-        free = or_(runs.c.owner.is_(None), _expired(), runs.c.owner == literal(taking_from or ""))
+        free = or_(runs.c.owner.is_(None), _is_expired(), runs.c.owner == literal(taking_from or ""))
 
         def work(connection: Connection) -> int:
             taken = connection.execute(
@@ -193,7 +193,7 @@ class RunStore:
         def work(connection: Connection) -> None:
             live = and_(runs.c.id == run_id, runs.c.status.in_(LIVE))
             connection.execute(update(runs).where(live).values(cancel_requested=1))
-            unheld = or_(runs.c.status == "queued", _expired())
+            unheld = or_(runs.c.status == "queued", _is_expired())
             values = {"status": "cancelled", "ended_at": utc_now(), "owner": None}
             connection.execute(update(runs).where(live, unheld).values(**values))
 
@@ -218,7 +218,7 @@ class RunStore:
             values["provenance"] = dumps(provenance)
 
         def work(connection: Connection) -> None:
-            unheld = or_(runs.c.status != "running", _expired())
+            unheld = or_(runs.c.status != "running", _is_expired())
             changed = connection.execute(update(runs).where(runs.c.id == run_id, unheld).values(**values))
             if changed.rowcount == 0:
                 raise Conflict(f"run {run_id!r} is running or does not exist; cancel it first or wait")
@@ -231,7 +231,7 @@ class RunStore:
         values: dict[str, Any] = {"status": status.value, "error": error, "owner": None, "lease_until": None}
         if status.ended:
             values["ended_at"] = utc_now()
-        dead = and_(runs.c.id == run_id, runs.c.status == "running", or_(runs.c.owner == (owner or ""), _expired()))
+        dead = and_(runs.c.id == run_id, runs.c.status == "running", or_(runs.c.owner == (owner or ""), _is_expired()))
         wanted = {**values, "status": "cancelled", "error": None, "ended_at": utc_now()}
 
         def work(connection: Connection) -> None:
@@ -242,7 +242,7 @@ class RunStore:
         self.db.write(work)
 
 
-def _expired() -> Any:
+def _is_expired() -> Any:
     return or_(runs.c.lease_until.is_(None), runs.c.lease_until < utc_now())
 
 
@@ -296,7 +296,7 @@ _NEEDED = frozenset(Case.model_fields) - {
 }
 
 
-def asked(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
+def read_questions(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
     """Read question and reference of these cases of a run."""
     results: dict[str, Asked] = {}
     with db.read() as connection:
@@ -305,11 +305,11 @@ def asked(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked
                 run_cases.c.run_id == run_id, run_cases.c.case_id.in_(batch)
             )
             for row in connection.execute(wanted):
-                results[row.case_id] = _asked(orjson.loads(row.body), row.case_id)
+                results[row.case_id] = _question_of(orjson.loads(row.body), row.case_id)
     return results
 
 
-def _asked(body: dict[str, Any], case_id: str) -> Asked:
+def _question_of(body: dict[str, Any], case_id: str) -> Asked:
     # The conversation, contexts and tools are long and say nothing of either.
     case = Case.model_validate({name: body[name] for name in _NEEDED if name in body})
     reference = case.reference()

@@ -35,7 +35,7 @@ SPAN = COLUMNS[: COLUMNS.index("raw") + 1]  # without what says where a text is 
 LEASE = ("owner", "lease_until")  # who works on a row at the moment is no part of it
 
 
-def _belonging() -> dict[str, tuple[list[str], list[str]]]:
+def _find_belonging() -> dict[str, tuple[list[str], list[str]]]:
     """Find the tables whose rows go with a trace: their columns, and those of them that name a trace."""
     tables = {}
     for table in metadata.sorted_tables:
@@ -51,7 +51,7 @@ def _belonging() -> dict[str, tuple[list[str], list[str]]]:
     return tables
 
 
-BELONGING = _belonging()
+BELONGING = _find_belonging()
 
 
 def find_archivable_days(connection: Connection, before: str) -> list[str]:

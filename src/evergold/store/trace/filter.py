@@ -34,7 +34,7 @@ from evergold.errors import BadInput
 from evergold.model.trace import ScoreSource, TraceStatus
 from evergold.store.conditions import Cutoff, Many, Pairs, json_text
 from evergold.store.schema import FAILING, FAILING_BELOW, GIVEN, trace_scores, trace_tags, traces
-from evergold.store.trace.search import IndexMatch, Search, SearchTerms, is_common, matches, verified
+from evergold.store.trace.search import IndexMatch, Search, SearchTerms, is_common, matches, text_conditions
 from evergold.store.values import dumps
 
 # The name is matched lazily: `a=b<0.3` is a score called `a=b`.
@@ -156,7 +156,7 @@ def plain_conditions(wanted: TraceFilter, dialect: str, *, walked: bool = False)
         yield json_text(table.metadata, (key,), dialect) == value
 
 
-def tagged(tag: str, dialect: str) -> ColumnElement[bool]:
+def has_tag(tag: str, dialect: str) -> ColumnElement[bool]:
     """Whether the app or a person put this tag on a trace."""
     # The tag in its quotes is looked for in the JSON text: whole tags only, and no JSON is parsed.
     position = func.instr if dialect == "sqlite" else func.strpos
@@ -164,19 +164,19 @@ def tagged(tag: str, dialect: str) -> ColumnElement[bool]:
     return or_(position(traces.c.tags, dumps(tag)) > 0, by_a_person)
 
 
-def scored(condition: ScoreCondition) -> ColumnElement[bool]:
+def has_score(condition: ScoreCondition) -> ColumnElement[bool]:
     """Whether a trace has such a score.
 
     Asked of one trace after the other, an index of all failing scores would be read again each time. SQLite chooses it
     even by the value of a parameter, but not for a sum.
     """
     value = trace_scores.c.value + 0.0
-    return exists().where(trace_scores.c.trace_id == traces.c.id, *_compared(condition, value))
+    return exists().where(trace_scores.c.trace_id == traces.c.id, *_comparisons(condition, value))
 
 
 def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
     """The parts of a condition, with the words by which the database knows that a partial index will do."""
-    parts = _compared(condition, trace_scores.c.value)
+    parts = _comparisons(condition, trace_scores.c.value)
     # Only a range inside that of the partial index lets the database use it.
     below = condition.value <= FAILING_BELOW if condition.sign == "<" else condition.value < FAILING_BELOW
     if condition.sign in ("<", "<=", "=") and below:
@@ -187,7 +187,7 @@ def score_parts(condition: ScoreCondition) -> list[ColumnElement[bool]]:
     return parts
 
 
-def _compared(condition: ScoreCondition, value: ColumnElement[float]) -> list[ColumnElement[bool]]:
+def _comparisons(condition: ScoreCondition, value: ColumnElement[float]) -> list[ColumnElement[bool]]:
     table = trace_scores.c
     parts: list[ColumnElement[bool]] = [table.name == condition.name] if condition.name != ANY_NAME else []
     if condition.source is not None:
@@ -217,7 +217,7 @@ class Arrivals(NamedTuple):
     last: int
 
 
-def chosen(
+def choose_traces(
     connection: Connection,
     query: Select[Any],
     wanted: TraceFilter,
@@ -233,15 +233,15 @@ def chosen(
         query = query.where(*_id_begins(wanted.search.strip()))
     few: set[int] | None = None
     rare = () if walked else _rare_values(connection, wanted)
-    for match in chain(_indexed(connection, wanted, asked), rare):
+    for match in chain(_index_matches(connection, wanted, asked), rare):
         if _are_many(connection, match):
             query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
         else:
             hits = set(connection.execute(match.hits).scalars())
             few = hits if few is None else few & hits
     for tag in wanted.tag:
-        query = query.where(tagged(tag, dialect))
-    query = query.where(*verified(asked))
+        query = query.where(has_tag(tag, dialect))
+    query = query.where(*text_conditions(asked))
     return query if few is None else query.where(among(sorted(few), dialect))
 
 
@@ -255,11 +255,11 @@ def newest(
     """
     arrivals = _latest_hits(connection, wanted, before)
     if arrivals is not None:
-        times = chosen(connection, select(traces.c.started_at), wanted, arrivals)
+        times = choose_traces(connection, select(traces.c.started_at), wanted, arrivals)
         oldest = connection.execute(_by_time(times, before).limit(1).offset(limit - 1)).scalar()
         if oldest is None or _others_within(connection, arrivals, oldest, before):
             arrivals = None
-    return _by_time(chosen(connection, query, wanted, arrivals), before).limit(limit)
+    return _by_time(choose_traces(connection, query, wanted, arrivals), before).limit(limit)
 
 
 def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
@@ -317,14 +317,14 @@ def asked_of(connection: Connection, wanted: TraceFilter) -> SearchTerms:
     return asked
 
 
-def _indexed(connection: Connection, wanted: TraceFilter, asked: SearchTerms) -> Iterator[IndexMatch]:
+def _index_matches(connection: Connection, wanted: TraceFilter, asked: SearchTerms) -> Iterator[IndexMatch]:
     """The parts of the filter that an index answers by itself."""
     yield from matches(connection, asked)
     for written in wanted.score:
         condition = score_condition(written)
         parts = score_parts(condition)
         of_traces = select(traces.c.seq).join(trace_scores, trace_scores.c.trace_id == traces.c.id).where(*parts)
-        yield IndexMatch(of_traces, scored(condition), select(trace_scores.c.trace_id).where(*parts))
+        yield IndexMatch(of_traces, has_score(condition), select(trace_scores.c.trace_id).where(*parts))
 
 
 def _rare_values(connection: Connection, wanted: TraceFilter) -> Iterator[IndexMatch]:

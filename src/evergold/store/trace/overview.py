@@ -150,13 +150,13 @@ def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Seque
     for part in entries:
         worths[part.start, part.worth] += part.number
     # Counting every entry and taking off the repeats is far cheaper than counting distinct traces.
-    worths.subtract(_repeated(connection, since, bucket))
+    worths.subtract(_count_repeats(connection, since, bucket))
     for (begin, worth), number in worths.items():
         results[begin] = results[begin].model_copy(update={worth: number})
     return [results[name] for name in sorted(results)]
 
 
-def _repeated(connection: Connection, since: str, bucket: Bucket) -> Counter[tuple[str, str]]:
+def _count_repeats(connection: Connection, since: str, bucket: Bucket) -> Counter[tuple[str, str]]:
     """By bucket and worth, the entries beyond the one that a trace counts as: only traces of several entries have any."""
     worth, active = _worth(), eval_dataset.c.status == CaseStatus.ACTIVE
     numbers = {name: func.sum(case((worth == name, 1), else_=0)) for name in Tiers.model_fields}

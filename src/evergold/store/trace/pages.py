@@ -15,7 +15,7 @@ from evergold.errors import BadInput
 from evergold.model.trace import Trace
 from evergold.store.schema import FAILING_BELOW, trace_scores, trace_tags, traces
 from evergold.store.scores import scores_of_many
-from evergold.store.trace.filter import TraceFilter, TraceOrder, among, chosen, narrows_to_few, newest
+from evergold.store.trace.filter import TraceFilter, TraceOrder, among, choose_traces, narrows_to_few, newest
 from evergold.store.trace.search import SearchTerms, best_first
 from evergold.store.trace_notes import with_tags
 from evergold.store.traces import trace_of
@@ -60,7 +60,7 @@ def page_of_traces(
     if order is TraceOrder.MATCH and any(asked):
         seqs, cursor = _best_matches(connection, wanted, limit, before)
     else:
-        seqs, cursor = _ordered(connection, wanted, limit, before, order)
+        seqs, cursor = _page_in_order(connection, wanted, limit, before, order)
     rows = _rows(connection, seqs, preview)
     its_scores = scores_of_many(connection, [row["id"] for row in rows]) if scores else {}
     listed = [trace_of(row, (), its_scores.get(row["id"], ())) for row in rows]
@@ -69,13 +69,13 @@ def page_of_traces(
 
 def count_traces(connection: Connection, wanted: TraceFilter | None = None, most: int | None = None) -> int:
     """How many pass; `most` is where counting ends."""
-    query = chosen(connection, select(traces.c.seq), wanted or TraceFilter())
+    query = choose_traces(connection, select(traces.c.seq), wanted or TraceFilter())
     if most is not None:
         query = query.limit(most)
     return int(connection.execute(select(func.count()).select_from(query.subquery())).scalar_one())
 
 
-def _ordered(
+def _page_in_order(
     connection: Connection, wanted: TraceFilter, limit: int, before: str | None, order: TraceOrder
 ) -> tuple[Sequence[int], str | None]:
     key = KEYS.get(order, KEYS[TraceOrder.NEWEST])
@@ -85,7 +85,7 @@ def _ordered(
     if by_time and key.falling:
         rows = connection.execute(newest(connection, query, wanted, limit + 1, cursor)).all()
     elif by_time:
-        oldest = _after(chosen(connection, query, wanted), (key.column, traces.c.seq), key.falling, cursor)
+        oldest = _after(choose_traces(connection, query, wanted), (key.column, traces.c.seq), key.falling, cursor)
         rows = connection.execute(oldest.limit(limit + 1)).all()
     else:
         rows = _by_figure(connection, wanted, key, limit + 1, cursor)
@@ -103,11 +103,11 @@ def _by_figure(
     if not among_unknown:
         walked = not narrows_to_few(connection, wanted)
         # Only this condition lets the database use the index of the figure, which holds the known ones.
-        known = chosen(connection, figures, wanted, walked=walked).where(key.column.is_not(None))
+        known = choose_traces(connection, figures, wanted, walked=walked).where(key.column.is_not(None))
         rows += connection.execute(_after(known, (key.column, traces.c.seq), key.falling, cursor).limit(limit))
     if len(rows) < limit:
         reached = (cursor[1],) if cursor is not None and among_unknown else None
-        unknown = chosen(connection, figures, wanted).where(key.column.is_(None))
+        unknown = choose_traces(connection, figures, wanted).where(key.column.is_(None))
         rest = _after(unknown, (traces.c.seq,), key.falling, reached)
         rows += connection.execute(rest.limit(limit - len(rows)))
     return rows

@@ -49,7 +49,7 @@ class SearchTerms(NamedTuple):
         return cls(words, pieces)
 
 
-def _bounded(search: str) -> str:
+def _require_bounded(search: str) -> str:
     words = words_of(search) if len(search) <= LONGEST_SEARCH else []
     longest = max(map(len, words), default=0)
     for size, most, unit in (
@@ -62,7 +62,7 @@ def _bounded(search: str) -> str:
     return search
 
 
-Search = Annotated[str, AfterValidator(_bounded)]
+Search = Annotated[str, AfterValidator(_require_bounded)]
 """A text to search for, short enough to be looked for."""
 
 
@@ -105,7 +105,7 @@ def matches(connection: Connection, asked: SearchTerms) -> Iterator[IndexMatch]:
         yield IndexMatch(select(traces.c.seq).where(holds).order_by(traces.c.seq.desc()), holds)
 
 
-def verified(asked: SearchTerms) -> list[ColumnElement[bool]]:
+def text_conditions(asked: SearchTerms) -> list[ColumnElement[bool]]:
     """Conditions on the texts themselves, for pieces of which pairs of characters say too little."""
     texts = (traces.c.input_text, traces.c.output_text, traces.c.name)
     return [

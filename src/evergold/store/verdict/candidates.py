@@ -50,7 +50,7 @@ class DayChoice:
     """What would be chosen of a day, and the state of the pool that this follows from."""
 
     shares: dict[str, tuple[float, int]]  # by trace: its inclusion probability, and how often its question came
-    gathered: str
+    pool_number: str
 
 
 def gather_traces(
@@ -97,7 +97,7 @@ def note_gathered(connection: Connection, policy: Policy) -> None:
     put_fact(connection, name, str(int(fact_to_change(connection, name) or 0) + 1))
 
 
-def gathered(connection: Connection, policy: Policy) -> str:
+def pool_number(connection: Connection, policy: Policy) -> str:
     """Give the number of the last change of the policy's pool."""
     return fact(connection, GATHERED + policy.name) or "0"
 
@@ -111,7 +111,7 @@ def choice_of(connection: Connection, policy: Policy, day: str) -> DayChoice:
     """Say what is to be chosen of a day. This reads all its candidates, and writes nothing."""
     params = {"policy": policy.name, "day": day, "most": policy.limit.candidates_per_day}
     rows = connection.execute(text(CHOICE.format(first_of_each=FIRST_OF_EACH[connection.dialect.name])), params)
-    return DayChoice({row[0]: (float(row[1]), row[2]) for row in rows}, gathered(connection, policy))
+    return DayChoice({row[0]: (float(row[1]), row[2]) for row in rows}, pool_number(connection, policy))
 
 
 def keep_choice(connection: Connection, policy: Policy, day: str, choice: DayChoice) -> list[str]:

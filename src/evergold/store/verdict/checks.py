@@ -61,8 +61,8 @@ def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: di
         tags=tuple(loads(row[7])) if row[7] != "[]" else (),
         metadata=metadata if isinstance(metadata, dict) else {},
         tools=tuple(tools.get(seq, ())),
-        finish_reasons=tuple(reasons.get(seq, ())) or _stated(metadata),
-        output_type=_declared(metadata),
+        finish_reasons=tuple(reasons.get(seq, ())) or _stated_finish(metadata),
+        output_type=_declared_type(metadata),
         contexts=tuple(contexts.get(seq, ())),
         next_input=row[10],
         next_seconds=seconds_between(row[5], row[11]),
@@ -70,12 +70,12 @@ def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: di
     )
 
 
-def _stated(metadata: Any) -> tuple[str, ...]:
+def _stated_finish(metadata: Any) -> tuple[str, ...]:
     stated = metadata.get("finish_reason") if isinstance(metadata, dict) else None
     return (stated,) if isinstance(stated, str) else ()
 
 
-def _declared(metadata: Any) -> str | None:
+def _declared_type(metadata: Any) -> str | None:
     for key in ("output_type", "response_format", "gen_ai.output.type"):
         value = metadata.get(key) if isinstance(metadata, dict) else None
         kind = value.get("type") if isinstance(value, dict) else value
@@ -108,7 +108,7 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> Steps:
     return tools, reasons, contexts
 
 
-def unchecked(connection: Connection, trace_ids: Sequence[str], suite: str) -> list[str]:
+def find_unchecked(connection: Connection, trace_ids: Sequence[str], suite: str) -> list[str]:
     """Of some traces, those that have not been through this suite of checks, or failed in it longer ago than RETRY_AFTER.
 
     `evergold check-traces --backfill` runs every check again at once.
@@ -150,7 +150,7 @@ def put_checked(
     traces and checks that could not see what they look at: an earlier score of theirs stays.
     """
     wanted = {(each.trace_id, CHECK_KEY + each.check): each for each in outcomes}
-    held = _held(connection, {trace_id for trace_id, _ in wanted})
+    held = _held_scores(connection, {trace_id for trace_id, _ in wanted})
     moment = now()
     fresh = []
     for location, each in wanted.items():
@@ -193,7 +193,7 @@ def _row(each: Checked) -> tuple[Any, ...] | None:
     return (each.check, each.source.value, each.result.value, storable(comment), each.version)
 
 
-def _held(connection: Connection, trace_ids: set[str]) -> dict[tuple[str, str], tuple[Any, ...]]:
+def _held_scores(connection: Connection, trace_ids: set[str]) -> dict[tuple[str, str], tuple[Any, ...]]:
     query = """SELECT trace_id, key, name, source, value, comment, version FROM trace_scores
         WHERE substr(key, 1, 6) = 'check:' AND trace_id"""
     return {(row[0], row[1]): tuple(row[2:]) for row in rows_among(connection, query, trace_ids)}

@@ -59,12 +59,12 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
         )
         tools = _tool_tags(connection, batch)
         rows = connection.execute(query).mappings().all()
-        cases = [_case(row, dataset, tools.get(row["id"], ()), _revised(connection, row)) for row in rows]
+        cases = [_case(row, dataset, tools.get(row["id"], ()), _corrected_answer(connection, row)) for row in rows]
         if not cases:
             continue
         held = {key[1] for key in held_cases(connection, [(case.dataset, case.id) for case in cases])}
         # A person may have moved or edited the case of a correction; it must not be made a second time.
-        held |= _paired(connection, batch)
+        held |= _paired_cases(connection, batch)
         fresh = [case for case in cases if case.id not in held]
         author = Author(who="correction", action="added", why="a person corrected the reply")
         added += put_cases(connection, fresh, author).added
@@ -85,7 +85,7 @@ def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, li
     return detected
 
 
-def _revised(connection: Connection, row: Any) -> Answer | None:
+def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
     """The corrected answer: the text itself where it is one, else the assistant's next reply if it admits the mistake or
     agrees, answers at all instead of asking back, and nobody corrected that one too.
     Otherwise there is none yet, and the pair waits in review."""
@@ -135,7 +135,7 @@ def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) 
     )
 
 
-def _paired(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
+def _paired_cases(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
     """The cases that these traces' corrections have, in whichever dataset and however edited since."""
     query = "SELECT case_id FROM eval_dataset WHERE entry_type = 'correction' AND trace_id"
     return {row[0] for row in rows_among(connection, query, trace_ids)}
@@ -147,7 +147,7 @@ def count_unpaired(connection: Connection) -> int:
         WHERE d.trace_id = c.trace_id AND d.entry_type = 'correction' AND d.expected_output = c.text)"""
     unlike = [tuple(row) for row in connection.execute(text(query))]
     wanted = {correction_case_id(trace_id, correction) for trace_id, correction in unlike}
-    return len(wanted - _paired(connection, {trace_id for trace_id, _ in unlike}))
+    return len(wanted - _paired_cases(connection, {trace_id for trace_id, _ in unlike}))
 
 
 def detected_among(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Detected]]:

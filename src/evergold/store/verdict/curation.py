@@ -182,7 +182,8 @@ def _revisions(query: VerdictQuery) -> str:
     return f"""
         INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
         SELECT v.entry, v.version, v.change, :who, CASE v.reason {why} END,
-          '{{"was":"' || v.was || '","is":"' || {TIER} || '"' || {before} || ',"scores":' || {query.deciding()} || '}}', :now
+          '{{"was":"' || v.was || '","is":"' || {TIER} || '"' || {before} || ',"scores":' || {query.deciding_scores()}
+            || '}}', :now
         FROM curation_verdicts v WHERE v.entry IS NOT NULL AND v.change NOT IN {QUESTIONS}
         ON CONFLICT DO NOTHING"""
 
@@ -207,15 +208,15 @@ def _tags(policy: Policy, query: VerdictQuery) -> Iterator[str]:
     made = {
         "message_type": f"SELECT v.entry, v.message_type FROM {KEPT_VERDICTS} AND v.message_type <> ''",
         "model": f"SELECT v.entry, 'model:' || v.model FROM {KEPT_VERDICTS} AND v.model <> ''",
-        "tool": f"SELECT v.entry, 'tool:' || s.name FROM {_joined('spans', 's.trace_seq = v.seq')} "
+        "tool": f"SELECT v.entry, 'tool:' || s.name FROM {_join_changes('spans', 's.trace_seq = v.seq')} "
         "AND s.kind = 'tool' AND s.name <> ''",
-        "failed_check": f"SELECT v.entry, 'failed:' || s.name FROM {_joined('trace_scores', 's.trace_id = v.trace_id')} "
+        "failed_check": f"SELECT v.entry, 'failed:' || s.name FROM {_join_changes('trace_scores', 's.trace_id = v.trace_id')} "
         f"AND v.reason IN ({FAILING}) AND s.value < :low AND {query.system} AND {query.heeded}",
     }
     yield from (statement for kind, statement in made.items() if kind in policy.tags)
 
 
-def _joined(table: str, same: str) -> str:
+def _join_changes(table: str, same: str) -> str:
     """The changed rows with theirs of another table; `CROSS JOIN` keeps SQLite from scanning that table first."""
     return KEPT_VERDICTS.replace(" WHERE", f" CROSS JOIN {table} s WHERE {same} AND")
 
@@ -354,7 +355,7 @@ def _free(connection: Connection) -> str:
     return f"SELECT trace_id FROM curation_queue WHERE {UNHELD} ORDER BY queued_at, trace_id LIMIT :limit{skip}"
 
 
-def queued(connection: Connection, after: str, size: int = BATCH) -> list[str]:
+def list_queue(connection: Connection, after: str, size: int = BATCH) -> list[str]:
     """A batch of the traces that wait, by id, left where they are."""
     query = text("SELECT trace_id FROM curation_queue WHERE trace_id > :after ORDER BY trace_id LIMIT :size")
     return list(connection.execute(query, {"after": after, "size": size}).scalars())
@@ -397,10 +398,10 @@ def preview(
         choose(connection, without)
         chosen = NOT_CHOSEN
     plan = statements(policy, dialect_of(connection), chosen, scope)
-    return _counted(connection.execute(plan.preview, plan.params | {"after": after, "upto": upto}))
+    return _count_changes(connection.execute(plan.preview, plan.params | {"after": after, "upto": upto}))
 
 
-def _counted(rows: Iterable[Any]) -> Changes:
+def _count_changes(rows: Iterable[Any]) -> Changes:
     changes = Changes()
     for kind, tier, number, example in rows:
         changes.add(Changes(by_kind={kind: number}, by_tier={tier: number}, examples={kind: [example]}))
@@ -430,7 +431,7 @@ def _curate(connection: Connection, policy: Policy, chosen: str, bounds: dict[st
     # Only verdicts that differ from the dataset land in the temporary table; all further statements read it.
     connection.execute(plan.judge, params)
     # Counted before anything is written: nothing follows from a batch in which no verdict differs.
-    changes = _counted(connection.execute(text(COUNTED.format("curation_verdicts"))))
+    changes = _count_changes(connection.execute(text(COUNTED.format("curation_verdicts"))))
     if not changes.by_kind:
         return changes
     _measure(connection, "curation_verdicts")

@@ -142,12 +142,13 @@ class VerdictQuery:
                 d.dataset AS was_dataset, {STANDS} AS stands,
                 d.question AS was_question, d.answered AS was_answered"""
         return f"""
-            SELECT trace_id, {self._sampled()} AS reason, entry, was_type, was_confirmed, was_status, was_version, was_rev,
+            SELECT trace_id, {self._apply_sample()} AS reason, entry, was_type, was_confirmed, was_status, was_version, was_rev,
               was_included, was_dataset, stands, was_question, was_answered, stale, mistagged, seq,
               message_type, model, tags, voices
             FROM (
               SELECT tally.trace_id, CASE {" ".join(self._rules())} END AS reason, {held}, {STALE} AS stale,
-                {self._mistagged()} AS mistagged, t.seq, t.message_type, t.model, t.tags, tally.voices, {self._point()} AS point
+                {self._is_mistagged()} AS mistagged, t.seq, t.message_type, t.model, t.tags, tally.voices,
+                {self._point()} AS point
               FROM ({self._tally()}) AS tally CROSS JOIN traces t
               LEFT JOIN eval_dataset d ON d.trace_id = tally.trace_id AND d.policy = :policy
               WHERE t.id = tally.trace_id {dialect.fence}
@@ -188,7 +189,7 @@ class VerdictQuery:
                   ) AS summed
                 ) AS ranked"""
 
-    def deciding(self) -> str:
+    def deciding_scores(self) -> str:
         """The scores that decided the verdict of a row `v`, as a JSON list."""
         wanted = {
             Reason.CONFIRMED: f"value >= :high OR ({self.system} AND NOT {CHECK})",
@@ -213,13 +214,13 @@ class VerdictQuery:
             f"WHERE trace_id = {trace} AND {self.system} AND {self.heeded} AND value < :low) AS f"
         )
 
-    def _mistagged(self) -> str:
+    def _is_mistagged(self) -> str:
         """Whether a failure's `failed:` tags are others than the checks it fails, or an entry that another revision of the
         policy made, or whose trace has grown since, lacks a tag that this one gives; a tag that a person took away stays away."""
         mine = "SELECT 1 FROM eval_dataset_tags g WHERE g.dataset_id = d.id AND g.tag"
         rules = (
             [f"(d.policy_rev <> :rev OR {GREW}) AND ({' OR '.join(lacking)})"]
-            if (lacking := list(self._lacking(mine)))
+            if (lacking := list(self._lacks_tag(mine)))
             else []
         )
         if "failed_check" in self.policy.tags:
@@ -229,7 +230,7 @@ class VerdictQuery:
                   OR EXISTS ({mine} LIKE 'failed:%' AND NOT EXISTS (SELECT 1 FROM {checks} WHERE f.tag = g.tag)))""")
         return f"CASE WHEN d.id IS NULL THEN 0 {' '.join(f'WHEN {rule} THEN 1' for rule in rules)} ELSE 0 END"
 
-    def _lacking(self, mine: str) -> Iterator[str]:
+    def _lacks_tag(self, mine: str) -> Iterator[str]:
         """How an entry may lack a tag, kind by kind; what a plug-in would say is only known to the plug-in."""
         named = {"message_type": "t.message_type", "model": "'model:' || t.model"}
         for kind in self.policy.tags:
@@ -276,7 +277,7 @@ class VerdictQuery:
         yield f"WHEN best_user IS NOT NULL THEN {CODE[Reason.CONFIRMED]}"
         yield f"WHEN worst_app IS NOT NULL THEN {CODE[Reason.CANDIDATE]} ELSE {CODE[Reason.CHECKED]}"
 
-    def _sampled(self) -> str:
+    def _apply_sample(self) -> str:
         """The reason, unless the trace is outside the sample of its tier."""
         rules = []
         for reason, tier in TIER_OF.items():
