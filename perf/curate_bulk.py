@@ -38,8 +38,8 @@ from evergold.model.trace import Score, ScoreSource, Trace
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.content import fill_contents
-from evergold.store.scores import put_scores
-from evergold.store.values import now
+from evergold.store.database.rows import now
+from evergold.store.trace.scores import put_scores
 from evergold.store.verdict.curation import Changes, curate_traces, take_queued
 from perf.faults.postgres import own_database
 from perf.postgres_intake import postgres_seconds

@@ -23,7 +23,7 @@ from sqlalchemy import Connection
 
 from evergold.model.trace import TraceStatus
 from evergold.settings import Settings
-from evergold.store.rows import insert_rows
+from evergold.store.database.rows import insert_rows
 from evergold.store.trace.filter import TraceFilter, TraceOrder
 from evergold.workspace import Workspace
 from evergold.workspace.intake import Intake

@@ -33,7 +33,7 @@ MOST_FILES_OF_A_FOLDER = 25
 # Today's exceptions.
 REPEATED_CLASSES = {
     "Answer", "Assignment", "Change", "Check", "Checked", "Checks", "Comparison", "Failure", "Finding", "Intake", "Limit",
-    "Retrieval", "Span", "Task", "Trace", "Writer", "_Remote",
+    "Retrieval", "Span", "Task", "Trace", "_Remote",
 }  # fmt: skip
 LARGE_FOLDERS = {"formats", "workspace"}
 MODULES_IN_ING = 38

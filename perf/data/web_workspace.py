@@ -11,10 +11,9 @@ from sqlalchemy import Connection
 
 from evergold.model.case import Case, Provenance
 from evergold.model.trace import Trace
-from evergold.store.rows import insert_rows
+from evergold.store.database.rows import batches, insert_rows
 from evergold.store.text_index import learn_parts
 from evergold.store.trace.filter import TraceFilter
-from evergold.store.values import batches
 from evergold.workspace import Workspace
 from perf.otlp_load import WORDS
 

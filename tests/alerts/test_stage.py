@@ -14,7 +14,7 @@ from evergold.errors import BadInput
 from evergold.model.operations import Alert, AlertEvent, DeliveryStatus
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.values import stamp
+from evergold.store.database.rows import stamp
 from evergold.workspace.alerts import Alerts
 from evergold.workspace.cases import Cases
 from evergold.workspace.intake import Intake

@@ -24,5 +24,5 @@ def test_no_path_is_longer_than_the_page_shows() -> None:
 
 
 def test_the_counts_that_are_read_from_a_page_are_those_that_were_written() -> None:
-    paths = {name: ["store/db.py"] * goal for name, goal in GOALS.items()}
+    paths = {name: ["store/database/db.py"] * goal for name, goal in GOALS.items()}
     assert counts_on(f"<!-- paths: begin -->\n{describe(paths)}\n<!-- paths: end -->") == GOALS

@@ -90,7 +90,7 @@ def cases() -> list[Case]:
 
 def fill(folder: Path, *more: Case) -> None:
     """Put everything into the workspace a server started in `folder` will open."""
-    from evergold.store.traces import put_traces
+    from evergold.store.trace.traces import put_traces
 
     with Workspace.open(Settings(home=folder / ".evergold")) as workspace:
         workspace.store.db.write(lambda connection: put_traces(connection, traces()))

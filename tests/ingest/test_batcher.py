@@ -13,7 +13,7 @@ from evergold.errors import Unavailable
 from evergold.ingest.batcher import ENOUGH_SPANS, Batcher, SpansWritten
 from evergold.ingest.prepare import PreparedSpans, summarise_spans
 from evergold.settings import Settings
-from evergold.store.rows import SpanRow
+from evergold.store.database.rows import SpanRow
 from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from tests.patience import PATIENCE

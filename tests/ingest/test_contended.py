@@ -9,7 +9,7 @@ from sqlalchemy import Connection, text
 from evergold.errors import Contended
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store.db import CONTENDED_TRIES
+from evergold.store.database.db import CONTENDED_TRIES
 from evergold.workspace import Workspace
 from perf.faults.server import a_request
 from tests.builders import a_score, a_trace

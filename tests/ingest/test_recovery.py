@@ -18,7 +18,7 @@ from evergold.ingest.batcher import SpansWritten
 from evergold.ingest.ingest import wait_for_commit
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
-from evergold.store import db as store_db
+from evergold.store.database import db as store_db
 from evergold.store.database import engines
 from evergold.store.database import engines as watch
 from evergold.store.trace.filter import TraceFilter
@@ -173,7 +173,7 @@ def test_a_writer_that_dies_is_replaced_and_its_requests_are_answered(
         raise SystemExit("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("evergold.store.writer.Writer._commit", dies)
+        patch.setattr("evergold.store.database.db.Writer._commit", dies)
         assert isinstance(send(workspace, 0).exception(PATIENCE), SystemExit)
     assert send(workspace, 1).result(PATIENCE).spans == 1
 

@@ -9,7 +9,7 @@ from evergold.errors import NotFound
 from evergold.model.case import CaseKind, Provenance
 from evergold.model.review import CaseKey
 from evergold.settings import Settings
-from evergold.store.traces import put_traces
+from evergold.store.trace.traces import put_traces
 from evergold.workspace import Workspace
 from tests.api.serving import calling, served
 from tests.builders import a_case, a_score, a_trace

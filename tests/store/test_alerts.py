@@ -27,7 +27,7 @@ from evergold.store.alerts import (
 from evergold.store.case.cases import dataset_names
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.facts import fact
-from evergold.store.traces import put_traces
+from evergold.store.trace.traces import put_traces
 from tests.builders import a_case, a_score, a_trace
 
 

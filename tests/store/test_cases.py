@@ -11,7 +11,7 @@ from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.store import Store
 from evergold.store.case.cases import CaseFilter, count_cases, get_case, iterate_cases, page_of_cases, revisions_of
 from evergold.store.case.writes import Author, put_cases, revise_case
-from evergold.store.traces import put_traces
+from evergold.store.trace.traces import put_traces
 from tests.builders import a_case, a_trace
 
 WHOLE = Case(

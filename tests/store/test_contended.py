@@ -12,7 +12,7 @@ from sqlalchemy import Connection, create_engine, text
 from evergold.errors import Contended
 from evergold.model.trace import Trace
 from evergold.settings import Settings
-from evergold.store.db import CONTENDED_TRIES
+from evergold.store.database.db import CONTENDED_TRIES
 from evergold.workspace import Workspace
 from tests.builders import a_score
 from tests.patience import PATIENCE

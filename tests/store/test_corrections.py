@@ -2,7 +2,7 @@
 
 from evergold.model.trace import Correction
 from evergold.store import Store
-from evergold.store.traces import put_correction, put_traces
+from evergold.store.trace.traces import put_correction, put_traces
 from evergold.store.verdict.corrections import put_correction_cases
 from tests.builders import a_trace
 

@@ -16,8 +16,8 @@ from evergold.model.policy import Eligibility, JudgeRole, Policy, Sampling, Thre
 from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
 from evergold.store import Store
 from evergold.store.case.cases import CaseFilter, Revision, iterate_cases, revisions_of
-from evergold.store.scores import put_scores, scores_of
-from evergold.store.traces import put_correction, put_traces
+from evergold.store.trace.scores import put_scores, scores_of
+from evergold.store.trace.traces import put_correction, put_traces
 from evergold.store.verdict.curation import Changes, curate_range, curate_traces, preview, ranges, take_queued
 from tests.builders import a_score, a_trace
 

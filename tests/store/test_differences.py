@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evergold.store.database.rows import dumps, loads
 from evergold.store.trace.compact import Carried, difference, heads_of, restored
-from evergold.store.values import dumps, loads
 
 QUESTIONS = [f"Question {number}: where is my parcel and who has it? " * 3 for number in range(6)]
 ANSWERS = [f'Answer {number}: she said "über\\all",\nthen 🎉 left. ' * 4 for number in range(6)]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evergold.store.database.rows import dumps, loads
 from evergold.store.trace.compact import FOLDED, SHORTEST, fold, unfolded
-from evergold.store.values import dumps, loads
 
 LONG = 'She said: "über\\all",\nthen 🎉 left.\t' * 5
 PLAIN = "where is my parcel and who has it " * 5

@@ -13,12 +13,12 @@ from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.database.operations import backlog_of
+from evergold.store.database.rows import loads
 from evergold.store.facts import drop_lease, hold_lease, take_lease
-from evergold.store.queues import enqueue
 from evergold.store.run.runs import RunStore
 from evergold.store.trace.archive import read_records
-from evergold.store.traces import put_traces
-from evergold.store.values import loads
+from evergold.store.trace.scores import enqueue
+from evergold.store.trace.traces import put_traces
 from evergold.store.verdict.curation import free_lent, lend_queued, set_aside, take_lent, take_queued
 from evergold.workspace.review import Review
 from tests.builders import a_case, a_trace

@@ -21,7 +21,7 @@ from evergold.errors import Refused, Unavailable
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.database import migrate
-from evergold.store.db import Database
+from evergold.store.database.db import Database
 from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
 from evergold.store.schema import metadata
 from evergold.workspace import Workspace

@@ -11,7 +11,7 @@ from evergold.cli import root
 from evergold.errors import BadInput, Unavailable
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.db import Database
+from evergold.store.database.db import Database
 from evergold.store.schema import metadata
 
 

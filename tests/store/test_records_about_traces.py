@@ -34,11 +34,18 @@ from evergold.store.case.reviews import (
 )
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.facts import count, fact, put_fact, read_counters
-from evergold.store.queues import CHECKS_ON, enqueue_new, keep_pending, shared_sessions, take_pending
-from evergold.store.scores import drop_score, put_scores, scores_of
 from evergold.store.tokens import TokenStore
-from evergold.store.trace_notes import comments_on, drop_comment, put_comment, retag
-from evergold.store.traces import put_correction, put_traces
+from evergold.store.trace.scores import (
+    CHECKS_ON,
+    drop_score,
+    enqueue_new,
+    keep_pending,
+    put_scores,
+    scores_of,
+    shared_sessions,
+    take_pending,
+)
+from evergold.store.trace.traces import comments_on, drop_comment, put_comment, put_correction, put_traces, retag
 from tests.builders import a_case, a_score, a_trace
 
 KEY = CaseKey(dataset="live", id="c1")

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from evergold.store import Store
-from evergold.store.traces import put_traces
+from evergold.store.trace.traces import put_traces
 from evergold.store.verdict.corrections import messages_after
 from tests.builders import a_trace
 

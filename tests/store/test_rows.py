@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 
 from evergold.errors import BadInput
 from evergold.store import Store
-from evergold.store.rows import insert_rows, rows_among
+from evergold.store.database.rows import insert_rows, rows_among
 from evergold.store.schema import counters, traces
 
 ODD = ["tab\there", "line\nbreak", "back\\slash", r"\N", r"\.", "", "ünïcödé 漢字", "%s", "'quoted'"]

@@ -6,8 +6,8 @@ from sqlalchemy import text
 
 from evergold.model.checking import Checked, CheckResult
 from evergold.store import Store
-from evergold.store.scores import COLUMNS, insert_scores, scores_of
-from evergold.store.traces import put_traces
+from evergold.store.trace.scores import COLUMNS, insert_scores, scores_of
+from evergold.store.trace.traces import put_traces
 from evergold.store.verdict.checks import put_checked
 from tests.builders import a_trace
 

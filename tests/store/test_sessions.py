@@ -1,8 +1,7 @@
 """Traces with their spans many at once, and what came before one in its session."""
 
 from evergold.store import Store
-from evergold.store.sessions import Sessions, traces_with_spans
-from evergold.store.traces import get_trace, put_traces
+from evergold.store.trace.traces import Sessions, get_trace, put_traces, traces_with_spans
 from tests.builders import a_trace
 
 

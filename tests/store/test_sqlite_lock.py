@@ -17,7 +17,9 @@ from evergold.api.app import create_app
 from evergold.cli import options
 from evergold.errors import Unavailable
 from evergold.settings import Settings
-from evergold.store import Store, db, sqlite_lock
+from evergold.store import Store
+from evergold.store.database import db
+from evergold.store.database import db as sqlite_lock
 from evergold.workspace import Workspace
 
 HOLDER = """import sqlite3, sys

@@ -1,8 +1,8 @@
 """Whole traces in: the first content of an id is kept, and what became of each is told."""
 
 from evergold.store import Store
-from evergold.store.scores import put_scores_of_many, scores_of
-from evergold.store.traces import get_trace, put_traces
+from evergold.store.trace.scores import put_scores_of_many, scores_of
+from evergold.store.trace.traces import get_trace, put_traces
 from tests.builders import a_score, a_trace
 
 

@@ -17,8 +17,8 @@ from evergold.store import Store
 from evergold.store.trace.filter import TraceFilter
 from evergold.store.trace.overview import Bucket
 from evergold.store.trace.pages import count_traces
+from evergold.store.trace.traces import put_traces
 from evergold.store.trace.traffic import count_hours, keep_hours
-from evergold.store.traces import put_traces
 from evergold.store.traffic_marks import take_hours
 from evergold.workspace import Workspace
 from evergold.workspace.overview import Period

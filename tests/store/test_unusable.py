@@ -18,7 +18,7 @@ from evergold.cli import root
 from evergold.errors import Unavailable
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store import db as store_db
+from evergold.store.database import db as store_db
 from evergold.store.database import engines
 from evergold.workspace import Workspace
 from tests.builders import a_trace

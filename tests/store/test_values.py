@@ -11,9 +11,20 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold.errors import BadInput
 from evergold.store.conditions import MANY, Many, Pairs, parse_cutoff
-from evergold.store.rows import MOST, SpanRow, TraceRow, figures_of, summed
+from evergold.store.database.rows import (
+    MOST,
+    SpanRow,
+    TraceRow,
+    batches,
+    dumps,
+    figures_of,
+    loads,
+    stamp,
+    storable,
+    sum_figures,
+    text_or_none,
+)
 from evergold.store.trace.compact import BASE_HEAD, SHARED_INPUT, SHARED_OUTPUT, heads_of, share_texts, unshared
-from evergold.store.values import batches, dumps, loads, stamp, storable, text_or_none
 
 
 @pytest.mark.parametrize(
@@ -149,8 +160,8 @@ def test_figures_of_a_trace(
 
 def test_sums_of_steps_stand_in_where_the_trace_gives_no_figures() -> None:
     steps: list[dict[str, Any]] = [{"input_tokens": 3, "cost": 0.5}, {"input_tokens": 4, "cost": "x"}, {}]
-    assert summed({"a": 1}, steps) == {"a": 1, "input_tokens": 7, "cost": 0.5}
-    assert summed({"cost": 2}, steps) == {"cost": 2}
+    assert sum_figures({"a": 1}, steps) == {"a": 1, "input_tokens": 7, "cost": 0.5}
+    assert sum_figures({"cost": 2}, steps) == {"cost": 2}
 
 
 @pytest.mark.parametrize(("given_value", "listed"), [(None, ()), ("a", ("a",)), (["a", "b"], ("a", "b"))])

@@ -14,10 +14,10 @@ from evergold.errors import BadInput, NotFound
 from evergold.formats import trace_archive
 from evergold.model.trace import Correction, Reaction, Retagging, Score, Span, Trace
 from evergold.settings import Settings
+from evergold.store.database.rows import loads
 from evergold.store.facts import Portion
 from evergold.store.trace.archive import BELONGING, Record, read_records
 from evergold.store.trace.filter import TraceFilter
-from evergold.store.values import loads
 from evergold.workspace import Workspace, archives
 from tests.builders import a_case
 

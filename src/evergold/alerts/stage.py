@@ -41,8 +41,8 @@ from evergold.store.alerts import (
     take_delivery,
 )
 from evergold.store.case.cases import dataset_names
+from evergold.store.database.rows import stamp
 from evergold.store.facts import database_time
-from evergold.store.values import stamp
 
 
 def readings_of(

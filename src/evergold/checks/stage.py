@@ -17,7 +17,7 @@ from evergold.checks.suite import FOLLOW_UP, Suite
 from evergold.model.checking import Checked, Turn
 from evergold.store import Store
 from evergold.store.facts import Portion
-from evergold.store.queues import enqueue
+from evergold.store.trace.scores import enqueue
 from evergold.store.verdict.checks import before_in_session, drop_checks, find_unchecked, put_checked, turns_of
 from evergold.store.verdict.curation import ranges
 from evergold.text.words import folded

@@ -36,8 +36,8 @@ from evergold.model.values import unit_interval
 from evergold.plugins import PLUGIN_SECONDS, call_within, hanging_plugins, is_foreign
 from evergold.seams import Detector, Judge
 from evergold.store import Store
+from evergold.store.database.rows import batches
 from evergold.store.facts import count
-from evergold.store.values import batches
 from evergold.store.verdict.corrections import messages_after
 
 CORRECTION_SCORE = "user_correction"

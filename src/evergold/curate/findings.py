@@ -14,8 +14,8 @@ from evergold.curate.detectors import CORRECTION_SCORE, VALUES, Called, ValueDet
 from evergold.model.checking import Remark, RemarkKind
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
-from evergold.store.scores import drop_score, put_scores
-from evergold.store.traces import put_correction
+from evergold.store.trace.scores import drop_score, put_scores
+from evergold.store.trace.traces import put_correction
 from evergold.store.verdict.corrections import (
     DETECTED,
     Detected,

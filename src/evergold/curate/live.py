@@ -19,10 +19,10 @@ from evergold.store import Store
 from evergold.store.case.cases import iterate_with_traces
 from evergold.store.case.content import fill_contents, renew_contents
 from evergold.store.case.writes import Author, put_cases
+from evergold.store.database.rows import batches
 from evergold.store.facts import Portion, has_parts, keep_part, shared_work, take_part
 from evergold.store.trace.pages import count_traces
-from evergold.store.traces import get_trace
-from evergold.store.values import batches
+from evergold.store.trace.traces import get_trace
 from evergold.store.verdict.candidates import (
     choose_day,
     gather_range,

@@ -35,8 +35,8 @@ from evergold.seams import Detector, Tagger
 from evergold.store import Store
 from evergold.store.case.content import note_late_turns
 from evergold.store.facts import Portion, count, database_time
-from evergold.store.queues import enqueue
-from evergold.store.traces import get_trace
+from evergold.store.trace.scores import enqueue
+from evergold.store.trace.traces import get_trace
 from evergold.store.verdict.candidates import (
     DayChoice,
     choice_of,

@@ -29,7 +29,7 @@ from evergold.repo.git import Repo
 from evergold.seams import FlowSource
 from evergold.sources.sidekick import SidekickSource
 from evergold.spread import Spread
-from evergold.store.values import batches
+from evergold.store.database.rows import batches
 
 EXTRACTED = "extracted"
 

@@ -32,12 +32,13 @@ from evergold.ingest.prepare import (
 from evergold.sources.conventions.read_span import score_line
 from evergold.store import Store
 from evergold.store.case.content import note_growth
+from evergold.store.database.db import CONTENDED_TRIES
 from evergold.store.database.failures import met_another_server
-from evergold.store.db import CONTENDED_TRIES
+from evergold.store.database.rows import SpanKey, SpanRow, TraceRow, loads, now
 from evergold.store.facts import count
-from evergold.store.queues import enqueue, enqueue_new, take_pending
-from evergold.store.rows import SpanKey, SpanRow, TraceRow
-from evergold.store.spans import (
+from evergold.store.trace.compact import RecentSpans, unshare_texts
+from evergold.store.trace.scores import enqueue, enqueue_new, take_pending
+from evergold.store.trace.spans import (
     facts_of,
     insert_spans,
     insert_traces,
@@ -47,8 +48,6 @@ from evergold.store.spans import (
     texts_of,
     update_summaries,
 )
-from evergold.store.trace.compact import RecentSpans, unshare_texts
-from evergold.store.values import loads, now
 
 
 @dataclass

@@ -12,9 +12,8 @@ from sqlalchemy import Connection
 
 from evergold.model.faults import Rejected
 from evergold.model.trace import REACTION_SCORE, Correction, Reaction, ScoreLine, ScoreSource, reaction_value
-from evergold.store.queues import keep_pending
-from evergold.store.scores import drop_score, put_scores, put_scores_of_many
-from evergold.store.traces import known_traces, put_correction
+from evergold.store.trace.scores import drop_score, keep_pending, put_scores, put_scores_of_many
+from evergold.store.trace.traces import known_traces, put_correction
 
 KEPT_PROBLEMS = 100
 

@@ -34,8 +34,8 @@ from evergold.seams import Incoming, Source
 from evergold.settings import Settings
 from evergold.spread import Spread
 from evergold.store import Store
+from evergold.store.database.rows import batches
 from evergold.store.facts import Portion
-from evergold.store.values import batches
 
 BATCH = 1000
 ANSWER_SECONDS = 10.0  # what an exporter of OpenTelemetry waits before it gives up and sends again

@@ -20,9 +20,8 @@ from evergold.settings import Settings
 from evergold.sources.conventions.read_span import content_of, stamp_of
 from evergold.sources.conventions.scores import WireScore, result_score, scores_in
 from evergold.sources.spans import Received, Wire, WireSpan, shorten_texts
-from evergold.store.rows import RAW, SpanRow, TraceRow, figures_of
+from evergold.store.database.rows import RAW, SpanRow, TraceRow, dumps, figures_of, now, stamp, storable, text_or_none
 from evergold.store.trace.compact import pack, share_texts, unshared
-from evergold.store.values import dumps, now, stamp, storable, text_or_none
 
 if TYPE_CHECKING:
     from evergold.model.trace import SpanLine

@@ -18,13 +18,12 @@ from evergold.model.trace import Correction, Reaction, Score, ScoreLine, Span, S
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming
 from evergold.sources.langfuse import is_mergeable, merge_lines
+from evergold.store.database.rows import RAW, SpanKey, SpanRow, batches, loads
 from evergold.store.facts import count
-from evergold.store.queues import take_pending
-from evergold.store.rows import RAW, SpanKey, SpanRow
-from evergold.store.spans import held_spans, stored_traces
 from evergold.store.trace.compact import carried_by, unshare_texts
-from evergold.store.traces import put_traces
-from evergold.store.values import batches, loads
+from evergold.store.trace.scores import take_pending
+from evergold.store.trace.spans import held_spans, stored_traces
+from evergold.store.trace.traces import put_traces
 
 SpanT = TypeVar("SpanT", bound=Span)
 ScoreT = TypeVar("ScoreT", bound=Score)

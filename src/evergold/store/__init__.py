@@ -7,7 +7,7 @@ from evergold.errors import Unavailable
 from evergold.settings import Settings
 
 if TYPE_CHECKING:
-    from evergold.store.db import Database
+    from evergold.store.database.db import Database
 
 
 class Store:
@@ -24,9 +24,9 @@ class Store:
     @classmethod
     def open(cls, settings: Settings) -> Self:
         """Open (and create or migrate) the database that the settings name."""
+        from evergold.store.database.db import Database
         from evergold.store.database.engines import DatabaseLimits
         from evergold.store.database.migrate import bring_up_to_date
-        from evergold.store.db import Database
 
         if not settings.database_url:
             try:

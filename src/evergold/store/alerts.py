@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, text
 
 from evergold.model.operations import Alert, AlertDelivery, AlertEvent, AlertKind, DeliveryStatus, Reading
-from evergold.store.values import dumps, loads
+from evergold.store.database.rows import dumps, loads
 
 LOOKED = "alerts.looked_at"
 KEPT = 500  # alerts that are over; older ones are forgotten

@@ -18,12 +18,11 @@ from sqlalchemy import Connection, select, text
 
 from evergold.errors import Conflict, EvergoldError
 from evergold.machine import is_dead, new_owner
-from evergold.store.rows import insert_rows
+from evergold.store.database.rows import dumps, insert_rows, loads, stamp
 from evergold.store.schema import counters, utc_now
-from evergold.store.values import dumps, loads, stamp
 
 if TYPE_CHECKING:
-    from evergold.store.db import Database
+    from evergold.store.database.db import Database
 
 ARCHIVES = "archives"  # the fact that says where this workspace has archives of traces
 LOCKS = 8324  # the first number of the locks of facts; the second is made of a fact's name

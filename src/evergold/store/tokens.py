@@ -5,7 +5,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from evergold.model.access import AccessToken, Holder, Role
-from evergold.store.db import Database
+from evergold.store.database.db import Database
 from evergold.store.schema import access_tokens, utc_now
 
 

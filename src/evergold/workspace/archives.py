@@ -18,6 +18,7 @@ from evergold.formats.columns import arrow
 from evergold.model.trace import Reaction
 from evergold.storage import location
 from evergold.store import Store
+from evergold.store.database.rows import batches, dumps, loads
 from evergold.store.facts import ARCHIVES, Portion, fact, fact_to_change, put_fact
 from evergold.store.trace.archive import (
     Record,
@@ -30,7 +31,6 @@ from evergold.store.trace.archive import (
     upgrade_record,
 )
 from evergold.store.trace.retention import count_prunable
-from evergold.store.values import batches, dumps, loads
 from evergold.workspace.live import cutoff
 
 BATCH = 500

@@ -37,8 +37,8 @@ from evergold.store.case.cases import (
 )
 from evergold.store.case.questions import answers_to
 from evergold.store.case.writes import Author, PutResult, put_cases, revise_case
+from evergold.store.database.rows import batches
 from evergold.store.facts import Portion
-from evergold.store.values import batches
 from evergold.workspace.naming import file_name
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from evergold.model.policy import CurationRules
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.facts import fact, put_fact
-from evergold.store.queues import CHECKS_ON
+from evergold.store.trace.scores import CHECKS_ON
 from evergold.store.verdict.curation import changes_of_rules
 
 BEGAN_WITH = "checks.builtin"

@@ -18,7 +18,7 @@ from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.trace.filter import TraceFilter
 from evergold.store.trace.pages import page_of_traces
-from evergold.store.traces import get_trace, known_traces
+from evergold.store.trace.traces import get_trace, known_traces
 from evergold.workspace.base_commits import NO_REPO
 
 TURNS = 50

@@ -21,8 +21,7 @@ from evergold.store.facts import read_counters
 from evergold.store.text_index import AT_ONCE, learn_words, words_waiting
 from evergold.store.trace.filter import TraceFilter, TraceOrder
 from evergold.store.trace.pages import TraceFacets, count_traces, page_of_traces, trace_facets
-from evergold.store.trace_notes import with_tags
-from evergold.store.traces import get_trace, stored_size
+from evergold.store.trace.traces import get_trace, stored_size, with_tags
 
 
 class Intake:

@@ -22,6 +22,7 @@ from evergold.settings import Settings
 from evergold.storage import location as located
 from evergold.store import Store
 from evergold.store.case.content import drop_uncited, fill_contents, has_uncited
+from evergold.store.database.rows import loads, stamp
 from evergold.store.facts import Portion
 from evergold.store.text_index import forget_deleted, learn_parts, learn_words, parts_waiting, words_waiting
 from evergold.store.trace.overview import DatasetStats, dataset_stats
@@ -38,7 +39,6 @@ from evergold.store.trace.retention import (
     prune_batch,
     prune_waiting,
 )
-from evergold.store.values import loads, stamp
 from evergold.store.verdict.corrections import withdraw_score
 from evergold.store.verdict.curation import Changes, newest_number, queue_counts, set_aside
 from evergold.store.verdict.undo import Undone, policy_revisions

@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 
 from evergold.model.operations import Grouping
 from evergold.store import Store
+from evergold.store.database.rows import stamp
 from evergold.store.trace.overview import Bucket, Facets, Overview, facets_of, overview_of
-from evergold.store.values import stamp
 from evergold.workspace.kept_out import KeptOut
 from evergold.workspace.live import Live
 from evergold.workspace.traffic import LONGEST_REST, Traffic, TrafficWatch, start_of

@@ -8,8 +8,7 @@ from evergold.model.trace import Trace
 from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.case.writes import Author, put_cases
-from evergold.store.sessions import Sessions, traces_with_spans
-from evergold.store.trace_notes import with_tags
+from evergold.store.trace.traces import Sessions, traces_with_spans, with_tags
 
 ACTION = "picked"
 

@@ -30,7 +30,7 @@ from evergold.repo.git import Repo
 from evergold.report.documents import as_rows, compare_rows
 from evergold.report.html import as_html
 from evergold.spread import Spread, spread_over
-from evergold.store.values import batches
+from evergold.store.database.rows import batches
 
 CASES_A_PART = 500
 

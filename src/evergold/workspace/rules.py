@@ -27,7 +27,7 @@ from evergold.model.policy import (
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.facts import fact, put_fact
-from evergold.store.queues import CHECKS_ON
+from evergold.store.trace.scores import CHECKS_ON
 from evergold.store.verdict.candidates import choose_day, days_of, gather_traces, pool_days, put_due_days
 from evergold.store.verdict.checks import drop_scores_of, put_checked, seen_by_checks, turns_of
 from evergold.store.verdict.curation import changes_of_rules, keep_rules, queue_counts, requeue_all

@@ -2,7 +2,7 @@
 
 from evergold.model.trace import Retagged, Retagging, TraceComment
 from evergold.store import Store
-from evergold.store.trace_notes import comments_on, drop_comment, put_comment, retag
+from evergold.store.trace.traces import comments_on, drop_comment, put_comment, retag
 
 
 class TraceNotes:

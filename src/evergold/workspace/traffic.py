@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from evergold.errors import Unavailable
 from evergold.model.operations import CheckBucket, CheckOverTime, Grouping, TrafficBucket, TrafficFigures, TrafficGroup
 from evergold.store import Store
+from evergold.store.database.rows import stamp
 from evergold.store.trace.overview import Bucket
 from evergold.store.trace.traffic import (
     Bins,
@@ -31,7 +32,6 @@ from evergold.store.trace.traffic import (
     traffic_cells,
 )
 from evergold.store.traffic_marks import anything_new, take_hours
-from evergold.store.values import stamp
 
 HOURS_AT_ONCE = 24  # hours that are kept in one transaction
 MANY, LONGEST_REST = 20_000, 30.0  # traces that are counted without a rest; the longest rest in seconds

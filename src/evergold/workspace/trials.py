@@ -15,7 +15,7 @@ from evergold.model.trace import CHECK_KEY, Score, Trace
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.questions import decided_cases
-from evergold.store.traces import get_trace, known_traces
+from evergold.store.trace.traces import get_trace, known_traces
 from evergold.store.verdict.checks import find_unchecked, turns_of
 from evergold.store.verdict.corrections import is_corrected
 from evergold.workspace.live import Live

@@ -11,8 +11,8 @@ from evergold.errors import Conflict, NotFound
 from evergold.model.build import Build
 from evergold.model.case import Case
 from evergold.model.nesting import UtcTime
+from evergold.store.database.rows import batches, dumps, loads, stamp
 from evergold.store.schema import attempts, build_cases, builds, eval_dataset, run_cases, runs
-from evergold.store.values import batches, dumps, loads, stamp
 
 
 def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, str, str]]) -> None:

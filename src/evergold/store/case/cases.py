@@ -30,7 +30,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of, tier_of
 from evergold.store.conditions import Cutoff, Many, Pairs, json_text, json_word
-from evergold.store.rows import rows_among
+from evergold.store.database.rows import batches, loads, rows_among
 from evergold.store.schema import (
     FAILING_BELOW,
     case_reviews,
@@ -42,7 +42,6 @@ from evergold.store.schema import (
 from evergold.store.text_index import may_hold
 from evergold.store.trace.pages import EXACT_TO, FacetValue, values_of
 from evergold.store.trace.search import Search
-from evergold.store.values import batches, loads
 
 T = TypeVar("T")
 LIMIT = str(FAILING_BELOW)  # written out, because a bound value would hide the index of failing scores

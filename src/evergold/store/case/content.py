@@ -28,11 +28,10 @@ from evergold.errors import Unavailable
 from evergold.model.case import BOOKKEEPING, Case, Context, Conversation
 from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
-from evergold.store.db import SUBMIT, Database
-from evergold.store.rows import change_among, insert_rows, rows_among, tuples_among
+from evergold.store.database.db import SUBMIT, Database
+from evergold.store.database.rows import batches, change_among, dumps, insert_rows, loads, now, rows_among, tuples_among
 from evergold.store.schema import eval_dataset, messages
-from evergold.store.sessions import Sessions, traces_with_spans
-from evergold.store.values import batches, dumps, loads, now
+from evergold.store.trace.traces import Sessions, traces_with_spans
 
 PARTS = ("messages", "turn", "tools", "contexts")  # lists whose items are stored apart: `store/case/content.py`
 MADE_HERE = ("policy", "correction")  # sources of cases that curation makes without their content

@@ -7,8 +7,8 @@ from sqlalchemy import Connection, Select, delete, insert, select, text
 
 from evergold.model.review import AnswerOn, CaseKey, Questionnaire, ReviewAnswer
 from evergold.store.case.cases import entry_id_of, entry_ids
+from evergold.store.database.rows import batches, dumps, loads, now
 from evergold.store.schema import eval_dataset, review_answers, review_questions
-from evergold.store.values import batches, dumps, loads, now
 
 _answer = review_answers.c
 

@@ -40,6 +40,7 @@ from evergold.model.review import (
     Standing,
 )
 from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of
+from evergold.store.database.rows import dumps, loads, now
 from evergold.store.facts import now_and_later
 from evergold.store.schema import (
     case_reviews,
@@ -50,7 +51,6 @@ from evergold.store.schema import (
     saved_views,
     utc_now,
 )
-from evergold.store.values import dumps, loads, now
 
 TITLE_LENGTH = 160
 

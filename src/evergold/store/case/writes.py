@@ -10,10 +10,9 @@ from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case, ReviewState, is_blank
 from evergold.store.case.cases import entry_ids, get_case, held_cases
 from evergold.store.case.content import own_content, row_of, store_items
-from evergold.store.rows import insert_new
+from evergold.store.database.rows import batches, dumps, insert_new, now, stamp
 from evergold.store.schema import case_revisions, eval_dataset, eval_dataset_tags
-from evergold.store.traces import known_traces
-from evergold.store.values import batches, dumps, now, stamp
+from evergold.store.trace.traces import known_traces
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from sqlalchemy import Connection, Table, create_engine, func, insert, select, t
 from evergold.errors import BadInput, Conflict, Refused, Unavailable
 from evergold.model.build import Build
 from evergold.store.case.builds import list_builds
+from evergold.store.database.db import Database
 from evergold.store.database.engines import READ_LOCK_SECONDS, SESSIONS, session_name, sqlite_file
 from evergold.store.database.failures import explain_errors, show_url
 from evergold.store.database.migrate import bring_up_to_date, create_tables, require_own_schema
-from evergold.store.db import Database
 from evergold.store.schema import builds, metadata
 
 PAGES = 2_000

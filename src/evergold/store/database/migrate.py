@@ -10,9 +10,9 @@ from sqlalchemy import Column, Connection, inspect, text
 from sqlalchemy.schema import CreateColumn
 
 from evergold.errors import Refused
+from evergold.store.database.db import Database
 from evergold.store.database.engines import WRITE_LOCK_SECONDS
 from evergold.store.database.failures import show_url
-from evergold.store.db import Database
 from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
 from evergold.store.schema import metadata
 

@@ -15,8 +15,8 @@ from evergold.model.operations import (
     TableSize,
     WorkUnderWay,
 )
+from evergold.store.database.rows import stamp
 from evergold.store.schema import curation_queue, metadata, runs, traces, utc_now, work_leases
-from evergold.store.values import stamp
 
 SLOWEST = 5
 DAY = timedelta(days=1)

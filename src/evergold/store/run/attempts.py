@@ -28,10 +28,9 @@ from sqlalchemy import (
 
 from evergold.model.case import Case
 from evergold.model.run import Attempt, CaseReplay, Measurement, MeasurementState, ReplayStep, Usage
-from evergold.store.db import Database
-from evergold.store.rows import insert_new
+from evergold.store.database.db import Database
+from evergold.store.database.rows import dumps, insert_new, loads
 from evergold.store.schema import attempt_steps, attempts, measurements, response_cache, run_cases, runs
-from evergold.store.values import dumps, loads
 
 Key = tuple[str, int]
 AttemptOrder = Literal["case", "worst"]

@@ -15,10 +15,10 @@ from sqlalchemy import Connection, Row, and_, case, delete, func, insert, litera
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Asked, MetricSpec, Run, RunSpec, RunStatus, Usage
-from evergold.store.db import Database
+from evergold.store.database.db import Database
+from evergold.store.database.rows import batches, dumps, loads, stamp
 from evergold.store.facts import database_time, now_and_later
 from evergold.store.schema import calibrations, run_cases, runs, utc_now
-from evergold.store.values import batches, dumps, loads, stamp
 
 LIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
 

@@ -11,9 +11,8 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from evergold.model.values import hash_bytes
-from evergold.store.rows import SpanRow, delete_among, insert_rows, tuples_among
+from evergold.store.database.rows import SpanRow, batches, delete_among, dumps, insert_rows, loads, tuples_among
 from evergold.store.schema import metadata, traces
-from evergold.store.spans import insert_spans, insert_traces
 from evergold.store.trace.compact import (
     COLUMNS,
     FOLDED,
@@ -25,8 +24,8 @@ from evergold.store.trace.compact import (
     whole_spans,
 )
 from evergold.store.trace.retention import UNCITED, let_go, lock_traces
-from evergold.store.traces import known_traces
-from evergold.store.values import batches, dumps, loads
+from evergold.store.trace.spans import insert_spans, insert_traces
+from evergold.store.trace.traces import known_traces
 
 Record = dict[str, Any]
 

@@ -29,9 +29,8 @@ from zlib import crc32
 import orjson
 from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, select, update
 
-from evergold.store.rows import RAW, SpanRow, TraceRow, rows_among
+from evergold.store.database.rows import RAW, SpanRow, TraceRow, batches, dumps, loads, rows_among
 from evergold.store.schema import spans, traces
-from evergold.store.values import batches, dumps, loads
 
 SHORTEST = 64  # a shorter text is not worth the trouble
 HEAD = 32  # characters by which a text is looked for

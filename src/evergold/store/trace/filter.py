@@ -33,9 +33,9 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from evergold.errors import BadInput
 from evergold.model.trace import ScoreSource, TraceStatus
 from evergold.store.conditions import Cutoff, Many, Pairs, json_text
+from evergold.store.database.rows import dumps
 from evergold.store.schema import FAILING, FAILING_BELOW, GIVEN, trace_scores, trace_tags, traces
 from evergold.store.trace.search import IndexMatch, Search, SearchTerms, is_common, matches, text_conditions
-from evergold.store.values import dumps
 
 # The name is matched lazily: `a=b<0.3` is a score called `a=b`.
 CONDITION = re.compile(

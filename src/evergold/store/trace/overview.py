@@ -14,9 +14,9 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, case, func, select
 from evergold.model.case import CaseStatus
 from evergold.model.case_actions import RepeatCounts
 from evergold.model.operations import Grouping
+from evergold.store.database.rows import now
 from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
 from evergold.store.traffic_marks import traffic_figures, traffic_scores
-from evergold.store.values import now
 
 SHOWN_CHECKS = 12
 SHOWN_TAGS = 200

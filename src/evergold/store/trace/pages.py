@@ -13,13 +13,12 @@ from sqlalchemy import Column, CompoundSelect, Connection, Select, case, func, l
 
 from evergold.errors import BadInput
 from evergold.model.trace import Trace
+from evergold.store.database.rows import loads
 from evergold.store.schema import FAILING_BELOW, trace_scores, trace_tags, traces
-from evergold.store.scores import scores_of_many
 from evergold.store.trace.filter import TraceFilter, TraceOrder, among, choose_traces, narrows_to_few, newest
+from evergold.store.trace.scores import scores_of_many
 from evergold.store.trace.search import SearchTerms, best_first
-from evergold.store.trace_notes import with_tags
-from evergold.store.traces import trace_of
-from evergold.store.values import loads
+from evergold.store.trace.traces import trace_of, with_tags
 
 TEXTS = ("input_text", "output_text")
 BEST_OF = 1_000  # the newest hits among which the best matches are chosen

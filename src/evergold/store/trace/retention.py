@@ -18,10 +18,9 @@ from evergold.model.build import without_tags
 from evergold.model.trace import Reaction
 from evergold.model.values import content_hash
 from evergold.store.case.content import drop_uncited, forget_contents, keep_contents
-from evergold.store.queues import enqueue
-from evergold.store.rows import change_among, delete_among, rows_among
+from evergold.store.database.rows import change_among, delete_among, dumps, loads, rows_among
 from evergold.store.trace.compact import release
-from evergold.store.values import dumps, loads
+from evergold.store.trace.scores import enqueue
 from evergold.store.verdict.corrections import correction_case_id
 
 PruneKey = tuple[str, int]  # when a trace began, and its number

@@ -14,10 +14,19 @@ from sqlalchemy import Connection, text
 from evergold.model.checking import Checked, ToolStep, Turn
 from evergold.model.trace import CHECK_KEY, TraceStatus
 from evergold.model.values import seconds_between
+from evergold.store.database.rows import (
+    batches,
+    change_among,
+    delete_among,
+    insert_rows,
+    loads,
+    now,
+    rows_among,
+    stamp,
+    storable,
+)
 from evergold.store.facts import count
-from evergold.store.rows import change_among, delete_among, insert_rows, rows_among
-from evergold.store.scores import drop_scores, insert_scores
-from evergold.store.values import batches, loads, now, stamp, storable
+from evergold.store.trace.scores import drop_scores, insert_scores
 
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
 MARK_COLUMNS = ("trace_id", "suite", "failed", "question", "cluster", "point", "checked_at")

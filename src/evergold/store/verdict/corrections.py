@@ -18,11 +18,9 @@ from evergold.model.values import content_hash, seconds_between
 from evergold.store.case.cases import entry_id_of, held_cases, touched_cases
 from evergold.store.case.content import Contents
 from evergold.store.case.writes import Author, put_cases, revise_case
-from evergold.store.queues import enqueue
-from evergold.store.rows import rows_among
+from evergold.store.database.rows import batches, dumps, loads, now, rows_among
 from evergold.store.schema import eval_dataset, spans, trace_corrections, trace_scores, traces
-from evergold.store.scores import drop_score
-from evergold.store.values import batches, dumps, loads, now
+from evergold.store.trace.scores import drop_score, enqueue
 
 FIRST_DIGITS = 16
 DETECTED = "detected"  # the author of a correction that was found in the next message

@@ -17,10 +17,9 @@ from sqlalchemy import Connection, TextClause, bindparam, func, insert, select, 
 from evergold.errors import Conflict
 from evergold.machine import is_dead
 from evergold.model.policy import NewRules, Policy, Reason, RulesChange, Sampling, Tier
+from evergold.store.database.rows import batches, dumps, insert_new, insert_rows, loads, now
 from evergold.store.facts import count, database_time, fact_to_change, now_and_later
-from evergold.store.rows import insert_new, insert_rows
 from evergold.store.schema import eval_dataset_tags, policies, rule_changes
-from evergold.store.values import batches, dumps, loads, now
 from evergold.store.verdict.tiers import CODE, POSTGRES, TIER_OF, Dialect, Scope, VerdictQuery, dialect_of
 
 FAILING = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.FAILURE)

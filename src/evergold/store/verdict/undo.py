@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select, text
 
 from evergold.errors import BadInput, NotFound, unknown
+from evergold.store.database.rows import now
 from evergold.store.schema import policies
-from evergold.store.values import now
 from evergold.store.verdict.curation import BATCH
 from evergold.store.verdict.tiers import dialect_of
 

@@ -1,18 +1,88 @@
-"""Scores in and out, many at a time: a score is known by its trace and its key, and what was said last under a key stands."""
+"""Scores in and out, many at a time, and the two queues of intake: traces to curate, and feedback that waits for its trace.
 
-from collections.abc import Collection, Sequence
+A score is known by its trace and its key, and what was said last under a key stands. A trace is queued in the transaction that
+brought what is new about it, so a crash forgets none.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.engine import RowMapping
 
 from evergold.model.trace import Score, ScoreSource
 from evergold.model.values import content_hash
-from evergold.store.queues import enqueue
-from evergold.store.rows import ROWS, rows_among
-from evergold.store.schema import trace_scores
-from evergold.store.values import batches, now, stamp, storable
+from evergold.store.database.rows import ROWS, batches, dumps, listed_by, now, rows_among, stamp, storable
+from evergold.store.schema import pending_records, trace_scores
+
+CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
+_CHECKED = f"EXISTS (SELECT 1 FROM workspace_facts WHERE name = '{CHECKS_ON}' AND value = 'on')"
+
+
+def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> None:
+    """Mark those of some new traces, given with their sessions, that something is to be decided about.
+
+    Of a trace that nobody has scored or corrected nothing follows, and whoever does so marks it. But it may be a turn of a
+    session that has others: then it may hold a correction, or be corrected by the next one. Where checks are on, every
+    new trace is to be checked.
+    """
+    if not sessions or _mark(connection, sessions, _CHECKED):
+        return
+    shared = shared_sessions(connection, {session for session in sessions.values() if session is not None})
+    if shared:
+        enqueue(connection, [trace_id for trace_id, session in sessions.items() if session in shared])
+
+
+def shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
+    """The sessions that have more than one trace."""
+    shared: set[str] = set()
+    query = (
+        # OFFSET 1 stops at the second trace of a session; a count would read all of them.
+        f"WITH asked (session) AS ({listed_by(connection)}) SELECT session FROM asked "
+        "WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"
+    )
+    for batch in batches(sessions):
+        shared.update(connection.exec_driver_sql(query, (dumps(batch),)).scalars())
+    return shared
+
+
+def enqueue(connection: Connection, trace_ids: Iterable[str]) -> None:
+    """Mark traces as having something new, in the transaction that brought it."""
+    for batch in batches(trace_ids):
+        _mark(connection, batch)
+
+
+def _mark(connection: Connection, trace_ids: Iterable[str], condition: str = "true") -> int:
+    """Mark traces that are not marked, if the condition holds; return how many."""
+    # The database gives the time, so that servers with different clocks wait in one order.
+    chosen = f"SELECT value FROM ({listed_by(connection)}) AS listed WHERE {condition}"
+    statement = f"INSERT INTO curation_queue (trace_id) {chosen} ON CONFLICT DO NOTHING"
+    return connection.exec_driver_sql(statement, (dumps(list(trace_ids)),)).rowcount
+
+
+def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
+    """Hold a record whose trace has not come yet; False when it is held already."""
+    held = connection.execute(
+        select(pending_records.c.id).where(pending_records.c.trace_id == trace_id, pending_records.c.body == body)
+    ).first()
+    if held is None:
+        connection.execute(insert(pending_records), {"trace_id": trace_id, "body": body})
+    return held is None
+
+
+def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
+    """Hand over, and forget, what waited for these traces."""
+    # Nearly always nothing waits: one look spares the query for every batch.
+    if connection.exec_driver_sql("SELECT 1 FROM pending_records LIMIT 1").first() is None:
+        return []
+    query = "SELECT id, trace_id, body FROM pending_records WHERE trace_id"
+    # By id, which is the order of arrival: of two reactions of one person the later one must win.
+    results = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
+    for batch in batches({trace_id for _, trace_id, _ in results}):
+        connection.execute(delete(pending_records).where(pending_records.c.trace_id.in_(batch)))
+    return [body for _, _, body in results]
+
 
 CONTENT = (
     "name",
@@ -35,7 +105,7 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
     """The same for scores of any stored traces, in the order in which they were given."""
     if not scored:
         return 0
-    stored = _stored(connection, {trace_id for trace_id, _ in scored})
+    stored = _stored_scores(connection, {trace_id for trace_id, _ in scored})
     current = dict(stored)
     fresh: dict[Key, tuple[Any, ...]] = {}
     changed = 0
@@ -55,7 +125,7 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
     return changed
 
 
-def _stored(connection: Connection, trace_ids: set[str]) -> dict[Key, tuple[Any, ...]]:
+def _stored_scores(connection: Connection, trace_ids: set[str]) -> dict[Key, tuple[Any, ...]]:
     query = f"SELECT {', '.join(COLUMNS[:-1])} FROM trace_scores WHERE trace_id"
     return {(row[0], row[1]): tuple(row[2:]) for row in rows_among(connection, query, trace_ids)}
 

@@ -1,23 +1,38 @@
-"""Traces, spans and scores in and out. The first content of an id is kept; other content under it is refused."""
+"""Traces with their spans and scores in and out, the traces of a session, and what people note on them.
+
+The first content of an id is kept; other content under it is refused.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select
+from sqlalchemy import Connection, delete, func, insert, select
 
 from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
-from evergold.model.trace import Correction, Score, Span, Trace, TraceStatus
+from evergold.model.trace import Correction, Retagged, Score, Span, Trace, TraceComment, TraceStatus
 from evergold.model.values import content_hash
+from evergold.store.database.rows import (
+    RAW,
+    SpanRow,
+    TraceRow,
+    batches,
+    dumps,
+    figures_of,
+    insert_new,
+    loads,
+    now,
+    stamp,
+    storable,
+    sum_figures,
+    text_or_none,
+)
 from evergold.store.facts import ARCHIVES, fact
-from evergold.store.queues import enqueue, enqueue_new
-from evergold.store.rows import RAW, SpanRow, TraceRow, figures_of, summed
-from evergold.store.schema import spans, trace_corrections, traces
-from evergold.store.scores import put_scores_of_many, scores_of
-from evergold.store.spans import OWN, insert_spans, insert_traces
+from evergold.store.schema import spans, trace_comments, trace_corrections, trace_tags, traces
 from evergold.store.trace.compact import unfolded, unshared, whole_spans
-from evergold.store.values import batches, dumps, loads, now, stamp, storable, text_or_none
+from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
+from evergold.store.trace.spans import OWN, insert_spans, insert_traces
 
 
 @dataclass
@@ -114,7 +129,7 @@ def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[
 
 def _trace_row(trace: Trace, moment: str) -> TraceRow:
     started, ended = stamp(trace.started_at), stamp(trace.ended_at)
-    counted = summed(trace.metadata, (span.metadata for span in trace.spans))
+    counted = sum_figures(trace.metadata, (span.metadata for span in trace.spans))
     return TraceRow(
         trace.id,
         storable(trace.session_id),
@@ -195,3 +210,140 @@ def trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...
         spans=its_spans,
         scores=its_scores,
     )
+
+
+KINDS_OF_TURNS = ("tool",)  # the spans that an earlier turn is read from
+KINDS_OF_CALLS = ("llm", "event")  # the spans that say which tools a model called
+
+
+def traces_with_spans(connection: Connection, trace_ids: Iterable[str]) -> dict[str, Trace]:
+    """The stored traces of these ids with their spans; their scores are not read."""
+    by_key: dict[str, Trace] = {}
+    # Traces with all of their spans are large; so many are in memory at a time.
+    for batch in batches(dict.fromkeys(trace_ids), 200):
+        rows = connection.execute(select(traces).where(traces.c.id.in_(batch))).mappings().all()
+        by_key |= {trace.id: trace for trace in _with_spans(connection, rows)}
+    return by_key
+
+
+class Sessions:
+    """The sessions of traces, each read once. Holds them all: make one for each batch of traces.
+
+    When the first session is asked for, those of all `traces` are read with it.
+    """
+
+    def __init__(self, connection: Connection, traces: Iterable[Trace] = ()) -> None:
+        self._connection = connection
+        self._named = {trace.session_id for trace in traces if trace.session_id is not None}
+        self._read: dict[tuple[str, Sequence[str]], list[Trace]] = {}
+
+    def before(self, trace: Trace) -> Sequence[Trace]:
+        """The traces of the same session that began before this one, oldest first, with their tool spans."""
+        return self._before(trace, KINDS_OF_TURNS)
+
+    def called_before(self, trace: Trace) -> Sequence[Trace]:
+        """The same traces with their model calls, which are read only where a history lacks the calls of its results."""
+        return self._before(trace, KINDS_OF_CALLS)
+
+    def _before(self, trace: Trace, kinds: Sequence[str]) -> Sequence[Trace]:
+        if trace.session_id is None:
+            return ()
+        key = (trace.session_id, kinds)
+        if key not in self._read:
+            self._read_sessions({trace.session_id} | self._named, kinds)
+        session = self._read[key]
+        position = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
+        return session[:position]
+
+    def _read_sessions(self, names: Iterable[str], kinds: Sequence[str]) -> None:
+        for batch in batches(sorted(names)):
+            self._read |= {(name, kinds): [] for name in batch}
+            query = select(traces).where(traces.c.session_id.in_(batch))
+            rows = self._connection.execute(query.order_by(traces.c.started_at, traces.c.seq)).mappings().all()
+            for trace in _with_spans(self._connection, rows, kinds):
+                self._read[trace.session_id or "", kinds].append(trace)
+
+
+def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str] = ()) -> list[Trace]:
+    by_seq = {row["seq"]: row for row in rows}
+    by_key: dict[int, list[Span]] = {}
+    for batch in batches(by_seq):
+        query = select(spans.c.trace_seq, *(spans.c[name] for name in OWN)).where(spans.c.trace_seq.in_(batch))
+        if kinds:
+            query = query.where(spans.c.kind.in_(kinds))
+        own = []
+        for seq, *fields in connection.execute(query.order_by(spans.c.started_at, spans.c.id)):
+            trace = by_seq[seq]
+            own.append((seq, unshared(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
+        for (seq, _), row in zip(own, whole_spans(connection, own), strict=True):
+            by_key.setdefault(seq, []).append(span_of(row))
+    return [trace_of(row, tuple(by_key.get(row["seq"], ())), ()) for row in rows]
+
+
+def retag(
+    connection: Connection, trace_ids: Sequence[str], add: Sequence[str], remove: Sequence[str], who: str
+) -> list[Retagged]:
+    """Put tags on traces and take people's tags off; returns what changed on each, by which it can be undone."""
+    held = tags_by_people(connection, trace_ids)
+    known = known_traces(connection, trace_ids)
+    changed: list[Retagged] = []
+    rows: list[dict[str, Any]] = []
+    for trace_id in dict.fromkeys(trace_ids):
+        before = set(held.get(trace_id, ()))
+        # Only what changes is reported, because its reverse is the undo.
+        added = sorted(set(add) - before) if trace_id in known else []
+        removed = sorted(set(remove) & before)
+        rows += [{"trace_id": trace_id, "tag": tag, "who": who, "created_at": now()} for tag in added]
+        for tag in removed:
+            connection.execute(delete(trace_tags).where(trace_tags.c.trace_id == trace_id, trace_tags.c.tag == tag))
+        changed.append(
+            Retagged(
+                trace_id=trace_id,
+                added=tuple(added),
+                removed=tuple(removed),
+                problem=None if trace_id in known else f"no trace {trace_id!r} in this workspace",
+            )
+        )
+    # Somebody else may have put the same tag on since it was read: theirs stays.
+    insert_new(connection, trace_tags, rows)
+    return changed
+
+
+def tags_by_people(connection: Connection, trace_ids: Sequence[str]) -> dict[str, list[str]]:
+    """The tags that people put on each of these traces."""
+    results: dict[str, list[str]] = {}
+    for batch in batches(trace_ids):
+        query = select(trace_tags.c.trace_id, trace_tags.c.tag).where(trace_tags.c.trace_id.in_(batch))
+        for trace_id, tag in connection.execute(query.order_by(trace_tags.c.tag)):
+            results.setdefault(trace_id, []).append(tag)
+    return results
+
+
+def with_tags(connection: Connection, traces: Sequence[Trace]) -> list[Trace]:
+    """The traces with the tags of people among those of the app."""
+    held = tags_by_people(connection, [trace.id for trace in traces])
+    return [
+        trace.model_copy(update={"tags": tuple(dict.fromkeys((*trace.tags, *held[trace.id])))})
+        if trace.id in held
+        else trace
+        for trace in traces
+    ]
+
+
+def comments_on(connection: Connection, trace_id: str) -> list[TraceComment]:
+    """The comments on a trace, the oldest first."""
+    query = select(trace_comments).where(trace_comments.c.trace_id == trace_id).order_by(trace_comments.c.id)
+    return [TraceComment(**row) for row in connection.execute(query).mappings()]
+
+
+def put_comment(connection: Connection, trace_id: str, text: str, who: str) -> TraceComment:
+    if not known_traces(connection, [trace_id]):
+        raise NotFound(f"no trace {trace_id!r} in this workspace")
+    row = {"trace_id": trace_id, "text": storable(text) or "", "who": who, "created_at": now()}
+    connection.execute(insert(trace_comments), row)
+    return comments_on(connection, trace_id)[-1]
+
+
+def drop_comment(connection: Connection, comment_id: int) -> None:
+    if connection.execute(delete(trace_comments).where(trace_comments.c.id == comment_id)).rowcount == 0:
+        raise NotFound(f"no comment {comment_id}; it may have been deleted already")

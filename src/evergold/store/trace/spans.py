@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from evergold.store.rows import SpanKey, SpanRow, TraceRow, insert_rows, rows_among
+from evergold.store.database.rows import SpanKey, SpanRow, TraceRow, batches, insert_rows, rows_among
 from evergold.store.schema import spans, trace_checks, traces
 from evergold.store.text_index import ENOUGH, learn_words
 from evergold.store.trace.compact import carried_by, make_dependents_whole, whole_spans
-from evergold.store.values import batches
 
 OWN = SpanRow._fields[1:-1]  # the columns of a span beside its trace
 _OF_TRACES = spans.join(traces, traces.c.seq == spans.c.trace_seq)
