@@ -55,13 +55,6 @@ def _copy_file(db: Database, target: Path, share: Share) -> None:
     path = sqlite_file(db.url)
     if path is None:
         raise BadInput("a database in memory cannot be backed up; name a file with --db or EVERGOLD_HOME")
-    done = 0
-
-    def step(_: int, left: int, total: int) -> None:
-        nonlocal done
-        share((total - left - done) / max(total, 1))
-        done = total - left
-
     with (
         closing(sqlite3.connect(path, timeout=READ_LOCK_SECONDS, isolation_level=None)) as source,
         closing(sqlite3.connect(target, isolation_level=None)) as copy,
@@ -69,11 +62,23 @@ def _copy_file(db: Database, target: Path, share: Share) -> None:
         copy.execute("PRAGMA synchronous=OFF")  # a copy that a crash cuts short is thrown away
         source.execute("BEGIN")
         source.execute("SELECT count(*) FROM sqlite_master").fetchone()  # BEGIN alone does not yet fix the moment
-        source.backup(copy, pages=PAGES, progress=step)
+        source.backup(copy, pages=PAGES, progress=_report_pages(share))
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
         state = copy.execute("PRAGMA quick_check(1)").fetchone()[0]
     if state != "ok":
         raise Unavailable(f"database {show_url(db.url)} is damaged: {state}; restore an earlier backup")
+
+
+def _report_pages(share: Share) -> Callable[[int, int, int], None]:
+    """Make what SQLite calls after each part of a copy."""
+    done = 0
+
+    def step(_: int, left: int, total: int) -> None:
+        nonlocal done
+        share((total - left - done) / max(total, 1))
+        done = total - left
+
+    return step
 
 
 def _copy_rows(db: Database, target: Path, share: Share) -> None:
@@ -113,12 +118,8 @@ def read_copy(copy: Path) -> Iterator[Connection]:
         engine.dispose()
 
 
-UPKEEP = (
-    "alembic_version",
-    "workspace_facts",
-    "counters",
-    "policies",
-)  # tables that a workspace without data has rows in
+# Tables that a workspace without data has rows in.
+UPKEEP = ("alembic_version", "workspace_facts", "counters", "policies")
 DAMAGED = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
 LOCK_SECONDS = 2.0
 
@@ -160,14 +161,7 @@ def replace_database(url: str, copy: Path, replace: bool, share: Share) -> None:
         _on_postgres(url, swap)
         return
     with explain_errors(url), _alone(file, url, replace) as target, closing(sqlite3.connect(copy)) as source:
-        done = 0
-
-        def step(_: int, left: int, total: int) -> None:
-            nonlocal done
-            share((total - left - done) / max(total, 1))
-            done = total - left
-
-        source.backup(target, pages=PAGES, progress=step)
+        source.backup(target, pages=PAGES, progress=_report_pages(share))
         # `_require_alone` took the log away, and the mode is part of the file.
         target.execute("PRAGMA journal_mode=WAL")
 

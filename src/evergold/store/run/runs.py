@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, Row, and_, case, delete, func, insert, literal, or_, select, update
+from sqlalchemy import Connection, Row, Select, and_, case, delete, func, insert, literal, or_, select, update
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
@@ -331,6 +331,9 @@ class CalibrationRow(NamedTuple):
     created_at: str
 
 
+_CALIBRATION = [calibrations.c[name] for name in CalibrationRow._fields]
+
+
 class CalibrationStore:
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -345,15 +348,15 @@ class CalibrationStore:
 
     def newest(self) -> list[CalibrationRow]:
         """The newest calibration of each judge and metric."""
-        columns = [calibrations.c[name] for name in CalibrationRow._fields]
-        with self._db.read() as connection:
-            rows = [CalibrationRow(*row) for row in connection.execute(select(*columns).order_by(calibrations.c.id))]
+        rows = self._read(select(*_CALIBRATION).order_by(calibrations.c.id))
         # In order of id, so the last one of a key is the newest.
         return list({(row.judge, row.metric): row for row in rows}.values())
 
     def of_metric(self, metric: str) -> list[CalibrationRow]:
         """Newest first."""
-        columns = [calibrations.c[name] for name in CalibrationRow._fields]
-        wanted = select(*columns).where(calibrations.c.metric == metric).order_by(calibrations.c.id.desc())
+        wanted = select(*_CALIBRATION).where(calibrations.c.metric == metric)
+        return self._read(wanted.order_by(calibrations.c.id.desc()))
+
+    def _read(self, query: Select[Any]) -> list[CalibrationRow]:
         with self._db.read() as connection:
-            return [CalibrationRow(*row) for row in connection.execute(wanted)]
+            return [CalibrationRow(*row) for row in connection.execute(query)]

@@ -109,7 +109,8 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
             else ""
         )
         raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is{archived}")
-    return trace_of(row, _spans_of(connection, row), scores_of(connection, trace_id))
+    (trace,) = _with_spans(connection, [row])
+    return trace.model_copy(update={"scores": scores_of(connection, trace_id)})
 
 
 def stored_size(connection: Connection, trace_id: str) -> int:
@@ -165,14 +166,6 @@ def _span_row(trace_id: str, span: Span) -> SpanRow:
         dumps({key: value for key, value in span.metadata.items() if key not in RAW}),
         dumps({key: value for key, value in span.metadata.items() if key in RAW}),
     )
-
-
-def _spans_of(connection: Connection, trace: Any) -> tuple[Span, ...]:
-    query = select(*(spans.c[name] for name in OWN)).where(spans.c.trace_seq == trace["seq"])
-    rows = connection.execute(query.order_by(spans.c.started_at, spans.c.id))
-    texts = trace["input_text"], trace["output_text"]
-    own = [(trace["seq"], unshared(SpanRow(trace["id"], *row), *texts)) for row in rows]
-    return tuple(map(span_of, whole_spans(connection, own)))
 
 
 def span_of(row: SpanRow) -> Span:

@@ -21,6 +21,7 @@ from evergold.store.case.writes import Author, put_cases, revise_case
 from evergold.store.database.rows import batches, dumps, loads, now, rows_among
 from evergold.store.schema import eval_dataset, spans, trace_corrections, trace_scores, traces
 from evergold.store.trace.scores import drop_score, enqueue
+from evergold.store.verdict.checks import BEFORE, NEXT
 
 FIRST_DIGITS = 16
 DETECTED = "detected"  # the author of a correction that was found in the next message
@@ -201,21 +202,15 @@ def is_corrected(connection: Connection, trace_id: str) -> bool:
 EARLIER = 4  # turns before a message that it can be on
 SHOWN = 200  # characters of a message that an explanation shows
 MOST = 4000  # characters of a message and of an answer that a detector is given
-_EARLIER = """SELECT x.id FROM traces x WHERE x.session_id = t.session_id
-    AND (x.started_at < t.started_at OR (x.started_at = t.started_at AND x.id < t.id))
-    ORDER BY x.started_at DESC, x.id DESC LIMIT 1"""
-_LATER = """SELECT x.id FROM traces x WHERE x.session_id = t.session_id
-    AND (x.started_at > t.started_at OR (x.started_at = t.started_at AND x.id > t.id))
-    ORDER BY x.started_at, x.id LIMIT 1"""
 
 
 def messages_after(connection: Connection, trace_ids: Iterable[str]) -> list[UserMessage]:
     """Give the messages of these traces and of the next ones of their sessions, each with the turns before it."""
     start = dict.fromkeys(trace_ids)
-    later = _neighbours(connection, list(start), _LATER, EARLIER)
+    later = _neighbours(connection, list(start), NEXT, EARLIER)
     wanted = dict.fromkeys([*start, *(one for chain in later.values() for one in chain)])
     # A new trace can be the answer that a later message remarks on, so messages after it are looked at again.
-    before = _neighbours(connection, list(wanted), _EARLIER, EARLIER)
+    before = _neighbours(connection, list(wanted), BEFORE, EARLIER)
     before = {trace_id: chain for trace_id, chain in before.items() if chain}
     rows = _rows(connection, {*before, *(one for chain in before.values() for one in chain)})
     return [_message(trace_id, chain, rows) for trace_id, chain in before.items()]
@@ -229,7 +224,7 @@ def _neighbours(connection: Connection, ids: Sequence[str], query: str, steps: i
         # Sessions overlap: a trace whose neighbour is known is not asked again.
         front = [one for one in dict.fromkeys(front) if one not in links]
         links |= dict.fromkeys(front)
-        query_of = f"SELECT t.id, ({query}) FROM traces t WHERE t.session_id IS NOT NULL AND t.id"
+        query_of = f"SELECT t.id, {query} FROM traces t WHERE t.session_id IS NOT NULL AND t.id"
         links |= {row[0]: row[1] for row in rows_among(connection, query_of, front)}
         front = [after for one in front if (after := links[one]) is not None]
     return {one: _chain(one, links, steps) for one in ids}
