@@ -23,7 +23,7 @@ from evergold.extract.golden import Extracted
 from evergold.extract.ranges import PathSource, RangeSource, prove
 from evergold.model.case import Case, LineRange
 from evergold.repo.git import Repo
-from evergold.repo.timeline import timeline
+from evergold.repo.history import timeline
 from evergold.sources.agents.claude_code import ClaudeCodeSource
 
 TRAILER = r"Entire-Checkpoint: (\w+)"

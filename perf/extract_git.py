@@ -23,8 +23,7 @@ from statistics import median
 from evergold.extract.golden import Extracted
 from evergold.extract.history import HistoryRules, Walk, history_cases
 from evergold.extract.run import Extraction, HistoryQuery, extract_history
-from evergold.repo.git import Repo
-from evergold.repo.quoting import path_text, unquote
+from evergold.repo.git import Repo, path_text, unquote
 
 EVERYTHING = HistoryRules(max_files=10**9, exclude=(), keep_reverts=True, min_words=0)
 Lines = set[tuple[str, int]]

@@ -5,17 +5,12 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import msgspec
 import pytest
 
 from evergold.build import rag
 from evergold.build.check import CheckLimits, check
-from evergold.build.check_split import Soundness
-from evergold.build.diff import diff
-from evergold.build.findings import Finding, Report
-from evergold.build.look import sample
-from evergold.build.records import fields_of, record_type
-from evergold.build.verify import verify
+from evergold.build.compare import diff, sample
+from evergold.build.manifest import Finding, Report, verify
 from evergold.cli import invoke as run
 from evergold.errors import BadInput, NotFound
 from tests.build.rag_builders import a_spec, an_offline_record, read_jsonl
@@ -245,46 +240,30 @@ def test_numbers_no_computer_holds_are_sampled_and_compared(tmp_path: Path) -> N
     assert check(a / "manifest.json", limits=CheckLimits(sample=1)).samples["qa"][0]["metadata"] == {"n": "1E400"}
 
 
-FIELDS = fields_of("qa", None)
-SOUND = Soundness(FIELDS, msgspec.json.Decoder(record_type(FIELDS)).decode)
-
-
-def lines_with(tmp_path: Path, change: dict[str, Any]) -> list[bytes]:
-    path = a_build(tmp_path, force=True).with_name("qa_pairs.jsonl")
-    return [json.dumps(row | (change if place == 2 else {})).encode() for place, row in enumerate(read_jsonl(path))]
-
-
-def test_sound_records_are_taken_together(tmp_path: Path) -> None:
-    records = SOUND.records(lines_with(tmp_path, {"sources": [], "retrieved": []}))
-    assert records is not None
-    assert [record.task_id for record in records] == [f"r{number}" for number in range(20)]
-
-
 @pytest.mark.parametrize(
-    "change",
+    ("change", "broken"),
     [
-        {"question": " "},
-        {"reference_answer": ""},
-        {"rag_prompt": None},
-        {"contexts": ["[1] a", None]},
-        {"sources": ["a", 1]},
-        {"retrieved": [{}, 1]},
-        {"retrieved": [{}]},
-        {"reference_answer": "[3]"},
-        {"reference_answer": "[" + "9" * 5000 + "]"},
-        {"metadata": []},
+        ({"sources": [], "retrieved": []}, None),
+        ({"question": " "}, "references"),
+        ({"reference_answer": ""}, "references"),
+        ({"rag_prompt": None}, "schema"),
+        ({"contexts": ["[1] a", None]}, "schema"),
+        ({"sources": ["a", 1]}, "schema"),
+        ({"retrieved": [{}, 1]}, "schema"),
+        ({"retrieved": [{}]}, "alignment"),
+        ({"reference_answer": "[3]"}, "citations"),
+        ({"metadata": []}, "schema"),
+        ({"contexts": ["[2] a", "[1] b"], "reference_answer": "[1]"}, None),
+        ({"contexts": ["a", "b"], "reference_answer": "[2]"}, None),
+        ({"contexts": ["a", "b"], "reference_answer": "[0]"}, "citations"),
     ],
 )
-def test_one_flaw_sends_the_block_to_a_closer_look(tmp_path: Path, change: dict[str, Any]) -> None:
-    assert SOUND.records(lines_with(tmp_path, change)) is None
-
-
-def test_a_marker_may_be_a_label_or_a_place(tmp_path: Path) -> None:
-    swapped = {"contexts": ["[2] a", "[1] b"], "reference_answer": "[1]"}
-    bare = {"contexts": ["a", "b"], "reference_answer": "[2]"}
-    for change in (swapped, bare):
-        assert SOUND.records(lines_with(tmp_path, change)) is not None
-    assert SOUND.records(lines_with(tmp_path, bare | {"reference_answer": "[0]"})) is None
+def test_each_flaw_of_a_record_fails_its_check(tmp_path: Path, change: dict[str, Any], broken: str | None) -> None:
+    manifest = a_build(tmp_path)
+    damage(manifest, change)
+    report = check(manifest, limits=CheckLimits(judged=0))
+    failed = {finding.check for finding in report.failed} - {"hash"}
+    assert failed == ({broken} if broken else set())
 
 
 def test_an_endless_marker_is_named_like_any_other(tmp_path: Path) -> None:

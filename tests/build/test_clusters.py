@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from evergold.build.clusters import best_of, clusters_of, question_of
-from evergold.build.groups import Dealing, deal
+from evergold.build.groups import Dealing, best_of, clusters_of, deal, question_of
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.errors import BadInput
 from evergold.model.case import Answer, Case, Provenance

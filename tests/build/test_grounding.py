@@ -8,8 +8,8 @@ import pytest
 
 from evergold.build import rag
 from evergold.build.check import CheckLimits, check
-from evergold.build.check_split import document_of
-from evergold.build.findings import Finding
+from evergold.build.grounding import document_of
+from evergold.build.manifest import Finding
 from evergold.cli import invoke as run
 from evergold.errors import BadInput
 from tests.build.rag_builders import a_spec, an_offline_record

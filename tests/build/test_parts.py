@@ -11,16 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.build import manifest as manifests
-from evergold.build.clusters import _leaves
-from evergold.build.diff import changes_between, read_record
-from evergold.build.findings import SHOWN, Finding, Report
-from evergold.build.groups import group_key, parse_shares, require_groups, settled
-from evergold.build.look import Profile, _bound, _rank, drift, total_variation
+from evergold.build.compare import Profile, _bound, _rank, changes_between, drift, read_record, total_variation
+from evergold.build.groups import _leaves, group_key, parse_shares, require_groups, settled
+from evergold.build.manifest import SHOWN, Finding, Report
 from evergold.build.offline_records import Refusal, bare_line, is_utf8, members_of, read_fields, shown
 from evergold.build.rag import Rejection
 from evergold.build.snapshot import SnapshotSpec, canary_of, draft, freeze
-from evergold.build.spec import load_spec, project_root
-from evergold.build.splits import SPLITS, declared
+from evergold.build.spec import SPLITS, declared, load_spec, project_root
 from evergold.errors import BadInput, Conflict
 from evergold.model.case import CaseKind, Provenance
 from tests.builders import a_case

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from evergold.build.offline_records import Block, Refusal
 from evergold.build.rag import Part, route_block
+from evergold.build.spec import SPLITS
 from evergold.build.split_records import Excluded, RecordRouter, Routed, trimmed
-from evergold.build.splits import SPLITS
 from tests.build.rag_builders import an_offline_record
 
 ROUTER = RecordRouter([SPLITS["qa"], SPLITS["summaries"]])

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.build.check import check
-from evergold.build.clusters import near_duplicates, overlaps
-from evergold.build.diff import diff
-from evergold.build.groups import Dealing, deal, group_key, parse_shares, settled
+from evergold.build.compare import diff
+from evergold.build.groups import Dealing, deal, group_key, near_duplicates, overlaps, parse_shares, settled
+from evergold.build.manifest import verify
 from evergold.build.snapshot import SnapshotSpec, freeze
-from evergold.build.verify import verify
 from evergold.errors import BadInput, Conflict, EvergoldError, Incomplete
 from evergold.model.case import Case, CaseStatus, Provenance
 from tests.build.rag_builders import read_jsonl

@@ -2,7 +2,7 @@
 
 import pytest
 
-from evergold.build.findings import Report
+from evergold.build.manifest import Report
 from evergold.cli.build import print_report
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.formats.openai_chat import Preference
-from evergold.formats.training_messages import Unfit
+from evergold.formats.openai_chat import Preference, Unfit
 from evergold.model.case import Case, EntryType
 from evergold.model.checking import admits
 from evergold.model.trace import Correction, CorrectionKind, Span, Trace

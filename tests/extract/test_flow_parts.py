@@ -27,7 +27,7 @@ from evergold.extract.golden import (
 from evergold.extract.history import HistoryRules, counted_files, is_revert, read_message
 from evergold.extract.ranges import Head, PathRanking, PathSource, RangeRanking, RangeSource, paths_of, split_lines
 from evergold.model.flow import Action, Flow
-from evergold.repo.changes import ChangeIndex, PathChange
+from evergold.repo.git import ChangeIndex, PathChange
 
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.formats.carrying import (
+from evergold.formats.lines import json_lines
+from evergold.formats.records import (
     KEY,
     NO_REFERENCE,
     ONLY_CALLS,
@@ -20,8 +21,7 @@ from evergold.formats.carrying import (
     with_edits,
     with_reference,
 )
-from evergold.formats.parquet_lines import json_lines
-from evergold.formats.yaml_reading import MAX_DEPTH, Problem, Unreadable, read
+from evergold.formats.yaml_documents import MAX_DEPTH, Problem, Unreadable, read
 from evergold.model.case import Answer, Context
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evergold.formats.erasing import NOTE, erase_lines, erase_spooled
+from evergold.formats.erasure import NOTE, erase_lines, erase_spooled
 from evergold.machine import lock
 
 

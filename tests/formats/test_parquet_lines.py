@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from evergold.formats import parquet_lines
-from evergold.formats.columns import arrow
+from evergold.formats import lines as parquet_lines
+from evergold.formats.lines import arrow
 
 
 def table_of(texts: list[str | None]) -> BytesIO:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.retrieval_files import golden_rows, range_of, read_predictions
+from evergold.formats.dataset_ab import golden_rows, range_of, read_predictions
 
 
 def lines(path: Path, *rows: Any) -> Path:

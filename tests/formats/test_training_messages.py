@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from evergold.formats.carrying import conversation_or_none, last_user_text, text_of
 from evergold.formats.inspect_ai import spelled, unspelled
-from evergold.formats.training_messages import MOST_TOOLS, Unfit, answered, asked, checked, offered, worked
+from evergold.formats.openai_chat import MOST_TOOLS, Unfit, answered, asked, checked, offered, worked
+from evergold.formats.records import conversation_or_none, last_user_text, text_of
 from evergold.model.case import Origin, Reference
 from evergold.model.tool_calls import ToolCall
 from tests.builders import a_case

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evergold import plugins
 from evergold.errors import BadInput
-from evergold.formats.yaml_reading import MAX_BYTES, Unreadable, items
+from evergold.formats.yaml_documents import MAX_BYTES, Unreadable, items
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)

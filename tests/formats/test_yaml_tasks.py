@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.formats import task_files
-from evergold.formats.yaml_tasks import Task, check, json_schema, parse, write
+from evergold.formats.task_files import Task, check_tasks, json_schema, parse_tasks, write_tasks
 from evergold.model.case import Difficulty
 from tests.builders import a_case
 
@@ -28,18 +28,18 @@ tasks:
 
 
 def problems(text: str) -> list[str]:
-    return [f"{problem.line}: {problem.message}" for problem in check(text).problems]
+    return [f"{problem.line}: {problem.message}" for problem in check_tasks(text).problems]
 
 
 def test_the_minimal_dataset_and_its_defaults() -> None:
-    file = parse(MINIMAL, "mine.yaml")
+    file = parse_tasks(MINIMAL, "mine.yaml")
     case = file.tasks[0].case("mine")
     assert (case.id, case.difficulty, case.expected_tools, case.contexts) == ("custom-001", Difficulty.MEDIUM, None, ())
     assert case.expected == "func handler(w http.ResponseWriter, r *http.Request) {}\n"
 
 
 def test_every_field() -> None:
-    task = parse(
+    task = parse_tasks(
         MINIMAL
         + """\
     difficulty: hard
@@ -107,7 +107,7 @@ def test_a_dataset_without_tasks_is_refused() -> None:
 
 def test_all_problems_of_a_file_are_told_at_once() -> None:
     with pytest.raises(BadInput, match=r"^mine.yaml:1: name is required \(and 2 more\)$") as refused:
-        parse("tasks:\n  - {id: a, inputs: b, expected_output: c, input: d}\n", "mine.yaml")
+        parse_tasks("tasks:\n  - {id: a, inputs: b, expected_output: c, input: d}\n", "mine.yaml")
     assert len(refused.value.problems) == 3
 
 
@@ -127,7 +127,7 @@ def test_loops_and_towers_are_refused() -> None:
 
 def test_ordinary_anchors_work() -> None:
     shared = "metadata: {passage: &passage Paris is a city}\n" + MINIMAL + "    context: [*passage, *passage]\n"
-    assert parse(shared, "mine.yaml").tasks[0].context == ("Paris is a city",) * 2
+    assert parse_tasks(shared, "mine.yaml").tasks[0].context == ("Paris is a city",) * 2
 
 
 def test_the_published_schema_knows_every_field() -> None:
@@ -153,7 +153,7 @@ tasks = st.builds(
 
 @given(st.lists(tasks, min_size=1, max_size=3, unique_by=lambda task: task.id))
 def test_what_is_written_is_read_back_the_same(written: list[Task]) -> None:
-    assert list(parse(write("A dataset", "About it", written), "x").tasks) == written
+    assert list(parse_tasks(write_tasks("A dataset", "About it", written), "x").tasks) == written
 
 
 def test_a_task_file_that_could_not_be_read_back_is_not_written(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput, Conflict
-from evergold.generate.log import CallLog, request_key
+from evergold.generate.model_writer import CallLog, request_key
 
 
 def written(path: Path, *entries: dict[str, Any], fresh: bool = False, secrets: tuple[str, ...] = ()) -> None:

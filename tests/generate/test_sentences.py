@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from evergold.errors import Incomplete
 from evergold.generate.documents import read_corpus
-from evergold.generate.door import REPEATED, Outputs, _Copies, _in_order, generate
 from evergold.generate.extractive import ExtractiveWriter
-from evergold.generate.maker import Maker, Outcome
+from evergold.generate.maker import REPEATED, Maker, Outcome, Outputs, _Copies, _in_order, generate
 from evergold.generate.model_writer import BUILT_IN
 from evergold.generate.passages import Library, WordSearch, clear_sentences, flat
 from evergold.generate.spec import GenerationSpec

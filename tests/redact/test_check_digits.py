@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.redact import check_digits as check
+from evergold.redact import identity as check
 
 VALID: list[tuple[Callable[[str], bool], str]] = [
     (check.iban, "GB82WEST12345698765432"),

@@ -6,9 +6,8 @@ from hypothesis import strategies as st
 
 from evergold.redact.default import GROUPS, HINTS, DefaultRedactor
 from evergold.redact.fields import FIELDS, MOST_REMEMBERED, FieldRedactor, Keys
-from evergold.redact.folding import folded
 from evergold.redact.numbers import SHORT, digit_runs, is_card, numbers_in
-from evergold.redact.spans import without_overlaps
+from evergold.redact.spans import folded, without_overlaps
 
 redact = DefaultRedactor().redact
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.redact.folding import (
+from evergold.redact.spans import (
     BLANK,
     DASH,
     EURO,

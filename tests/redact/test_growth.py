@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.redact import emails, identity, ip_addresses, secrets
+from evergold.redact import default as ip_addresses
+from evergold.redact import emails, identity, secrets
 from evergold.redact import emails as disguised
 from evergold.redact import phones as phone_words
 from evergold.redact import secrets as assigned

@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.repo import history, patch
-from evergold.repo.changes import read_changes
+from evergold.repo import history
 from evergold.repo.git import Repo
-from evergold.repo.listing import files_at, grep
-from evergold.repo.timeline import commit_time, timeline
+from evergold.repo.history import commit_time, files_at, grep, timeline
 from tests.repos import GitRepo, numbered
 
 PROGRAMS = (
@@ -71,10 +69,10 @@ def test_no_program_of_a_repository_is_run_by_reading_it(hostile: GitRepo, ran: 
         assert [commit.message.strip() for commit in commits] == ["Signed", "Second", "First"]
         assert len(timeline(repo)) == 3
         assert list(history.diffs(repo, [(commit.id, commit.parents[0]) for commit in commits[:2]]))
-        assert read_changes(repo, "HEAD").of_path("f.txt")
+        assert repo.changes("HEAD").of_path("f.txt")
         assert files_at(repo, "HEAD") and grep(repo, "HEAD", ["two"], 5)
         change = b"--- a/f.txt\n+++ b/f.txt\n@@ -1 +1 @@\n-line 1\n+one\n"
-        assert patch.applies(repo, "HEAD", change)
+        assert history.applies(repo, "HEAD", change)
     assert not ran.exists(), ran.read_text()
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.repo.quoting import path_bytes, path_text, unquote
+from evergold.repo.git import path_bytes, path_text, unquote
 
 
 @given(st.binary(min_size=1))

@@ -5,12 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.repo import history, refs
-from evergold.repo.changes import read_changes
+from evergold.repo import history
 from evergold.repo.git import Repo
-from evergold.repo.listing import TreeFile, files_at, grep
-from evergold.repo.timeline import reachable, timeline
-from evergold.repo.worktrees import checkouts, common_folder
+from evergold.repo.history import TreeFile, checkouts, common_folder, files_at, grep, reachable, timeline
 from tests.repos import GitRepo
 
 
@@ -35,7 +32,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
 
 def test_changes_of_a_path_come_newest_first_with_both_blobs(made: Made) -> None:
     with Repo.open(made.repo.path) as repo:
-        index = read_changes(repo, made.merge)
+        index = repo.changes(made.merge)
         removed, changed, added = index.of_path("a.txt")
         assert (removed.commit, removed.parent, removed.new_blob) == (made.third, made.second, None)
         assert removed.old_blob == changed.new_blob != changed.old_blob == added.new_blob
@@ -52,21 +49,21 @@ def test_a_rename_is_a_removal_and_an_addition_of_one_blob(made: Made) -> None:
 
 def test_a_merge_lists_what_it_brought_to_its_first_parent(made: Made) -> None:
     with Repo.open(made.repo.path) as repo:
-        index = read_changes(repo, made.merge)
+        index = repo.changes(made.merge)
         assert {change.commit for change in index.of_path("side.txt")} == {made.merge, made.side}
         assert index.files_of[made.third] == 2 and index.files_of[made.first] == 2
 
 
 def test_a_path_that_git_quotes_is_indexed_by_its_own_name(made: Made) -> None:
     with Repo.open(made.repo.path) as repo:
-        assert read_changes(repo, made.merge).of_path("d/é\t.txt")[0].commit == made.first
+        assert repo.changes(made.merge).of_path("d/é\t.txt")[0].commit == made.first
 
 
 def test_a_repository_without_changes_has_an_empty_index(tmp_path: Path) -> None:
     bare = GitRepo(tmp_path)
     empty = bare.commit(message="Nothing")
     with Repo.open(tmp_path) as repo:
-        assert read_changes(repo, empty).files_of == {}
+        assert repo.changes(empty).files_of == {}
 
 
 def test_the_timeline_has_every_branch_with_its_times(made: Made) -> None:
@@ -123,11 +120,11 @@ def test_words_are_searched_as_they_stand(
 
 def test_ancestors_parents_and_merge_bases(made: Made) -> None:
     with Repo.open(made.repo.path) as repo:
-        assert refs.parents(repo, made.merge) == [made.third, made.side]
-        assert refs.parents(repo, made.first) == []
-        assert refs.merge_base(repo, made.side, made.third) == made.second
-        assert refs.contains(repo, made.merge, made.side) and not refs.contains(repo, made.third, made.side)
-        assert refs.first_parents(repo, made.merge, 2) == [made.merge, made.third]
+        assert history.parents(repo, made.merge) == [made.third, made.side]
+        assert history.parents(repo, made.first) == []
+        assert history.merge_base(repo, made.side, made.third) == made.second
+        assert history.contains(repo, made.merge, made.side) and not history.contains(repo, made.third, made.side)
+        assert history.first_parents(repo, made.merge, 2) == [made.merge, made.third]
 
 
 def test_histories_without_a_common_commit_have_no_merge_base(tmp_path: Path) -> None:
@@ -136,15 +133,15 @@ def test_histories_without_a_common_commit_have_no_merge_base(tmp_path: Path) ->
     repo.git("checkout", "-q", "--orphan", "other")
     other = repo.commit({"g": "y"})
     with Repo.open(tmp_path) as opened:
-        assert refs.merge_base(opened, one, other) is None
+        assert history.merge_base(opened, one, other) is None
 
 
 def test_merges_of_a_branch_are_those_of_its_own_commits(made: Made) -> None:
     with Repo.open(made.repo.path) as repo:
-        assert refs.merges_of(repo, made.side, made.merge) == [(made.third, made.side)]
-        assert refs.merges_of(repo, made.third, made.merge) == []
-        assert refs.target_tip(repo, "main") == made.merge
-        assert refs.target_tip(repo, "no-such-branch") is None
+        assert history.merges_of(repo, made.side, made.merge) == [(made.third, made.side)]
+        assert history.merges_of(repo, made.third, made.merge) == []
+        assert history.target_tip(repo, "main") == made.merge
+        assert history.target_tip(repo, "no-such-branch") is None
 
 
 def test_first_parents_alone_leave_the_side_branch_out(made: Made) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput, NotFound, Unavailable
-from evergold.repo import history, patch, refs
+from evergold.repo import history
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
 
@@ -55,8 +55,8 @@ def test_a_bare_repository_is_as_good(made: GitRepo) -> None:
     diff = made.diff("HEAD~1", "HEAD")
     with Repo.open(path) as repo:
         assert repo.objects.at("main", "f.txt") is not None
-        assert patch.applies(repo, "main~1", diff)
-        assert not patch.applies(repo, "main", diff)
+        assert history.applies(repo, "main~1", diff)
+        assert not history.applies(repo, "main", diff)
 
 
 def test_a_shallow_clone_says_how_to_deepen_it(made: GitRepo) -> None:
@@ -64,7 +64,7 @@ def test_a_shallow_clone_says_how_to_deepen_it(made: GitRepo) -> None:
     with Repo.open(clone(made, "--depth=1")) as repo:
         head = repo.objects.require_commit("HEAD")
         assert repo.shallow_commits == {head}
-        assert refs.parents(repo, head) == []
+        assert history.parents(repo, head) == []
         with pytest.raises(NotFound, match=r"is not in .*shallow: git fetch --unshallow"):
             repo.objects.require_commit(first)
 
@@ -139,7 +139,7 @@ def test_a_merge_is_compared_with_the_parent_named(made: GitRepo) -> None:
     made.commit({"main.txt": "m\n"})
     merged = made.merge("side", "--no-ff")
     with Repo.open(made.path) as repo:
-        first, _ = refs.parents(repo, merged)
+        first, _ = history.parents(repo, merged)
         ((_, diff),) = history.diffs(repo, [(merged, first)])
     assert b"side.txt" in diff and b"main.txt" not in diff
 
@@ -149,8 +149,8 @@ def test_tips_include_archive_tags_newest_first(made: GitRepo) -> None:
         made.commit(message=tag)
         made.git("tag", tag)
     with Repo.open(made.path) as repo:
-        assert refs.archive_tags(repo, "feat") == [f"refs/tags/archive/feat{end}" for end in ("-10", "-2", "")]
-        assert len(refs.branch_tips(repo, "feat")) == 3
+        assert history.archive_tags(repo, "feat") == [f"refs/tags/archive/feat{end}" for end in ("-10", "-2", "")]
+        assert len(history.branch_tips(repo, "feat")) == 3
 
 
 def test_a_damaged_stream_is_an_error_and_leaves_no_process(made: GitRepo) -> None:

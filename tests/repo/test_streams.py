@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.errors import BadInput
-from evergold.repo.history import _parse_diffs, _parse_log
-from evergold.repo.objects import GitObject, _parse
-from evergold.repo.running import Git, reason_of
+from evergold.repo.git import GitObject, parse_answer, reason_of
+from evergold.repo.history import parse_diffs, parse_log
 
 IDS = [f"{number:040x}" for number in range(1, 6)]
 DIFF_LINES = st.sampled_from([b"diff --git a/f b/f", b"@@ -1 +1 @@", b"-a", b"+b", b" " + IDS[0].encode(), b"+"])
@@ -30,14 +29,14 @@ def test_diffs_are_cut_at_their_ids_wherever_a_piece_ends(bodies: list[list[byte
     ids = IDS[: len(bodies)]
     texts = [b"".join(line + b"\n" for line in body) for body in bodies]
     data = b"".join(id.encode() + b"\n" + text for id, text in zip(ids, texts, strict=True))
-    parsed = list(_parse_diffs(pieces(data, cuts), ids))
+    parsed = list(parse_diffs(pieces(data, cuts), ids))
     assert [id for id, _ in parsed] == ids
     assert [text for _, text in parsed] == texts
 
 
 def test_a_stream_that_ends_before_an_id_names_it() -> None:
     with pytest.raises(BadInput, match=f"ended before commit {IDS[1]}.*git fsck"):
-        list(_parse_diffs(iter([IDS[0].encode() + b"\n"]), IDS[:2]))
+        list(parse_diffs(iter([IDS[0].encode() + b"\n"]), IDS[:2]))
 
 
 COMMITS = st.lists(
@@ -50,9 +49,9 @@ COMMITS = st.lists(
 def test_a_log_is_read_wherever_a_piece_ends(
     listed: list[tuple[str, int]], cuts: list[int], ended_by_nul: bool
 ) -> None:
-    records = [f"{IDS[0]}\0{IDS[1]} {IDS[2]}\0{time}\0Ada\0{message}" for message, time in listed]
+    records = [f"{IDS[0]}\0{IDS[1]} {IDS[2]}\0{time}\0{time}\0Ada\0{message}" for message, time in listed]
     data = "\0".join(records).encode() + (b"\0" if ended_by_nul and records else b"")
-    parsed = list(_parse_log(pieces(data, cuts)))
+    parsed = list(parse_log(pieces(data, cuts)))
     expected = listed if ended_by_nul or not listed or listed[-1][0] else listed[:-1]
     assert [(commit.message, int(commit.authored.timestamp())) for commit in parsed] == expected
     assert all(commit.parents == (IDS[1], IDS[2]) and commit.author == "Ada" for commit in parsed)
@@ -67,12 +66,12 @@ def test_a_log_is_read_wherever_a_piece_ends(
     ],
 )
 def test_an_answer_of_cat_file(tmp_path: Path, line: bytes, expected: GitObject | None) -> None:
-    assert _parse(line, Git(tmp_path)) == expected
+    assert parse_answer(line, tmp_path) == expected
 
 
 def test_a_cat_file_that_ended_says_where(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="git cat-file ended while reading"):
-        _parse(b"", Git(tmp_path))
+        parse_answer(b"", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from evergold.calls.budget import BudgetReached
 from evergold.calls.caller import TargetUnusable
 from evergold.errors import BadInput, Conflict, Incomplete, Unavailable
-from evergold.generate.log import CallLog
+from evergold.generate.model_writer import CallLog
 from evergold.model.generation import GenerationReport
 from evergold.settings import Settings
 from evergold.workspace.generation import Generation

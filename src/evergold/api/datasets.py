@@ -11,7 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse
 from pydantic import BaseModel, Field
 
 from evergold.api.requests import Opened, Router
-from evergold.build.look import Comparison, Sample
+from evergold.build.compare import Comparison, Sample
 from evergold.model.build import BuildDiff, BuildView, DatasetSummary
 from evergold.model.case_actions import Repeats
 from evergold.workspace.builds import Lineage

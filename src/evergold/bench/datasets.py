@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evergold.errors import BadInput, unknown
-from evergold.formats.yaml_reading import Unreadable, bytes_of
-from evergold.formats.yaml_tasks import TaskFile, check
+from evergold.formats.task_files import TaskFile, check_tasks
+from evergold.formats.yaml_documents import Unreadable, bytes_of
 from evergold.model.case import Case
 from evergold.model.values import content_hash
 
@@ -43,7 +43,7 @@ def read_file(path: Path, root: Path | None = None, *, sample: bool = False) -> 
     """One file, with problems spelled `file:line: what`."""
     shown = str(path.relative_to(root) if root else path)
     try:
-        checked = check(bytes_of(path))
+        checked = check_tasks(bytes_of(path))
     except OSError as problem:
         return DatasetFile(path.stem, path, None, (f"{shown}: {problem.strerror}",), sample)
     except Unreadable as problem:

@@ -15,7 +15,7 @@ from pathlib import Path
 from evergold.model.case import LineRange
 from evergold.model.run import Attempt
 from evergold.repo.git import Repo
-from evergold.repo.listing import TreeFile, files_at, grep
+from evergold.repo.history import TreeFile, files_at, grep
 from evergold.text.likeness import bm25, counted
 
 FILES = 10

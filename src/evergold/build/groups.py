@@ -3,15 +3,249 @@
 Groups are put in an order fixed by the seed and dealt out until each split has its share of the cases. A group that an
 earlier version already had stays where it was, also when none of its cases of then takes part any more: what a model was
 tuned on must not turn up in tomorrow's test set.
+
+Repeats of one question: exact and near copies of the input and of the user's turns before it.
+
+A question that many people ask stands in the data many times. Its copies belong into one split, or only the best of
+them into the build, with their number.
+
+Find leaks: near-duplicates across splits, and cases that a prompt or a training file already shows.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import orjson
 
 from evergold.errors import BadInput, unknown
-from evergold.model.case import Case, CaseKind
+from evergold.formats.lines import open_rows
+from evergold.model.case import Case, CaseKind, Origin
 from evergold.model.values import unit_interval
+from evergold.text.likeness import THRESHOLD, NearIndex, TextEntry, jaccard, pairs_across, plain, rarest, shingles_of
+
+KEEP, ONE = "keep", "one"
+REPEATS = (KEEP, ONE)
+# The origins of a reference from the most to the least trusted; a case without any comes after all of them.
+_RANKS = {Origin.PERSON: 0, Origin.SOURCE: 1, Origin.REVISED: 1, Origin.CONFIRMED: 1, Origin.CANDIDATE: 2}
+
+
+@dataclass
+class Clusters:
+    """Case → the cluster it belongs to, named after its first case by id."""
+
+    name_of: dict[str, str] = field(default_factory=dict)
+
+    def repeated(self) -> dict[str, list[str]]:
+        """The clusters that have more than one case."""
+        members: dict[str, list[str]] = defaultdict(list)
+        for case_id, name in self.name_of.items():
+            members[name].append(case_id)
+        return {name: sorted(ids) for name, ids in members.items() if len(ids) > 1}
+
+
+def question_of(case: Case) -> str:
+    """The words of what was asked: the user's turns in order; "yes, please" after another question is another one."""
+    # A conversation is its question: the same last turn after other turns asks something else.
+    turns = [plain(_text(message.get("content"))) for message in case.messages if message.get("role") == "user"]
+    asked = plain(case.input)
+    # Most sources repeat the last user turn as the input, some do not.
+    return "\n".join(turns if turns and turns[-1] == asked else [*turns, asked] if asked else turns)
+
+
+def clusters_of(cases: Iterable[Case], threshold: float = THRESHOLD) -> Clusters:
+    """Find the repeats among cases. A question of a few words counts when its words are the same; one of none never."""
+    union, first = _Union(), dict[str, str]()
+    for case in sorted(cases, key=lambda case: case.id):
+        union.add(case.id)
+        if question := question_of(case):
+            union.join(first.setdefault(question, case.id), case.id)
+    # Exact copies were joined before, so near copies are searched among distinct questions only.
+    _join_near({case_id: question for question, case_id in first.items()}, union, threshold)
+    return Clusters({case_id: union.root(case_id) for case_id in union.names()})
+
+
+def best_of(cases: Sequence[Case]) -> Case:
+    """The case that stands for its repeats: a person's reference first, then a confirmed one, then the newest."""
+
+    def rank(case: Case) -> tuple[Any, ...]:
+        reference = case.reference()
+        return (3 if reference is None else _RANKS[reference.origin], *_newest_first(case), case.id)
+
+    return min(cases, key=rank)
+
+
+def without_repeats(cases: Sequence[Case], clusters: Clusters) -> tuple[list[Case], dict[str, int], dict[str, str]]:
+    """One case of each cluster; how many stand behind it; and for each that is left out the one that stays."""
+    by_id = {case.id: case for case in cases}
+    weights: dict[str, int] = {}
+    instead: dict[str, str] = {}
+    for ids in clusters.repeated().values():
+        best = best_of([by_id[one] for one in ids])
+        weights[best.id] = len(ids)
+        instead |= {one: best.id for one in ids if one != best.id}
+    return [case for case in cases if case.id not in instead], weights, instead
+
+
+def report_of(clusters: Clusters, split_of: Mapping[str, str], shown: int) -> dict[str, Any]:
+    """What a manifest says of repeats: how many questions are asked again, by how many cases, the largest first."""
+    repeated = sorted(clusters.repeated().items(), key=lambda item: (-len(item[1]), item[0]))
+    sizes = Counter(len(ids) for _, ids in repeated)
+    largest = [
+        {"cluster": name, "cases": len(ids), "split": split_of.get(ids[0]), "examples": ids[:3]}
+        for name, ids in repeated[:shown]
+    ]
+    return {"clusters": len(repeated), "cases": sum(size * count for size, count in sizes.items()), "largest": largest}
+
+
+def _newest_first(case: Case) -> tuple[float]:
+    moment = case.updated_at or case.created_at
+    return (-moment.timestamp() if moment else 0.0,)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _join_near(questions: Mapping[str, str], union: "_Union", threshold: float) -> None:
+    """Join every two questions that are nearly the same; two that are joined already are not measured again."""
+    texts = {name: shingles_of(question) for name, question in questions.items()}
+    last = {name: question.rpartition("\n")[2] for name, question in questions.items()}
+    often = Counter(chain.from_iterable(texts.values()))
+    known: defaultdict[str, list[str]] = defaultdict(list)
+    for name, shingles in texts.items():
+        # Two sets above the threshold must share one of their rarest shingles: nothing else is compared.
+        rare = rarest(shingles, often, threshold) if shingles else []
+        for other in dict.fromkeys(chain.from_iterable(known[word] for word in rare)):
+            near = union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= threshold
+            # A conversation and its next turn share nearly all words and ask two things.
+            if near and _alike(last[other], last[name], threshold):
+                union.join(other, name)
+        for word in rare:
+            known[word].append(name)
+
+
+def _alike(one: str, other: str, threshold: float) -> bool:
+    """Whether two last turns say the same: equal words, or nearly the same where they are long enough to tell."""
+    return one == other or jaccard(shingles_of(one), shingles_of(other)) >= threshold
+
+
+class _Union:
+    """Names that belong together; a set is named after its first name in order."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def names(self) -> Iterator[str]:
+        return iter(list(self._above))
+
+    def add(self, name: str) -> None:
+        self._above.setdefault(name, name)
+
+    def root(self, name: str) -> str:
+        while self._above[name] != name:
+            # Path halving keeps the trees flat without a second pass.
+            self._above[name] = self._above[self._above[name]]
+            name = self._above[name]
+        return name
+
+    def join(self, one: str, other: str) -> None:
+        # The smaller name becomes the root, so that a cluster is named the same in whatever order cases come.
+        first, second = sorted((self.root(one), self.root(other)))
+        self._above[second] = first
+
+
+SHOWN = 50
+
+
+def near_duplicates(
+    cases: Sequence[Case], split_of: Mapping[str, str], threshold: float = THRESHOLD
+) -> list[dict[str, Any]]:
+    """Each case that is nearly the same as one before it in another split, with the first such one.
+
+    Of a few words, a question must be quite the same and so must its answer; "thanks" without one is said every day.
+    """
+    # With one split there is nothing to leak into.
+    if len(set(split_of.values())) < 2:
+        return []
+    entries = [
+        TextEntry(case.id, split_of[case.id], _shingles(case)) for case in sorted(cases, key=lambda case: case.id)
+    ]
+    return [
+        {
+            "a": pair.first.name,
+            "b": pair.second.name,
+            "splits": [pair.first.group, pair.second.group],
+            "similarity": round(pair.share, 3),
+        }
+        for pair in pairs_across(entries, threshold)
+    ]
+
+
+def _shingles(case: Case) -> frozenset[str]:
+    answer = _answer(case)
+    shingles = shingles_of(f"{question_of(case)} {answer}")
+    # A question of a few words has no shingles; the pair of question and answer then stands for itself.
+    if shingles or not answer:
+        return shingles
+    return frozenset({f"{question_of(case)}\n{plain(answer)}"})
+
+
+def _answer(case: Case) -> str:
+    reference = case.reference()
+    return reference.text or "" if reference else ""
+
+
+def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) -> list[str]:
+    """The ids of cases whose input or expected answer stands in a few-shot or fine-tune file, exactly or nearly.
+
+    An answer of a few words ("yes", "positive") gives nothing away: there only the input counts.
+    """
+    index = NearIndex(threshold)
+    exact: set[str] = set()
+    for text in _texts_of(path):
+        exact.add(plain(text))
+        index.add("", shingles_of(text))
+    hit = []
+    for case in cases:
+        asked, answer = plain(case.input), shingles_of(_answer(case))
+        # Short answers have no shingles and therefore never match.
+        if (asked and asked in exact) or any(any(index.similar(text)) for text in (shingles_of(case.input), answer)):
+            hit.append(case.id)
+    return hit
+
+
+def _texts_of(path: Path) -> Iterator[str]:
+    """Every text in a JSONL file, however deep; lines that are not JSON count as text."""
+    try:
+        with open_rows(path) as source:
+            for line in source:
+                if line.strip():
+                    yield from _leaves(line)
+    except OSError as problem:
+        raise BadInput(f"cannot read {path} to look for overlap: {problem.strerror}") from problem
+
+
+def _leaves(line: bytes) -> Iterator[str]:
+    try:
+        waiting: list[Any] = [orjson.loads(line)]
+    except orjson.JSONDecodeError:
+        waiting = [line.decode("utf-8", "replace").strip()]
+    # A stack instead of recursion: files of strangers may be nested without limit.
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+
 
 KEYS = ("auto", "session", "document", "repository", "trace", "user", "none")
 _NATURAL: Mapping[CaseKind, str] = {

@@ -2,26 +2,37 @@
 
 Paths in it are relative to the project's root, as in the specification. `project_root` says where that is, seen from the
 manifest, so that the whole folder can be moved and still be checked.
+
+Findings of a check, as JSON for programs and as JUnit XML for CI systems.
+
+Verification: every hash of a build derived again from the bytes it pins.
+
+`check` asks whether a build is good; `verify` only asks whether it is still the one that was made. So a broken line, a
+missing file or a field of the manifest that was changed is a finding, never the end of the verification.
 """
 
 import hashlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+from xml.etree import ElementTree
 
 import orjson
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.atomic import recover
-from evergold.model.build import Manifest
-from evergold.model.faults import first_fault
+from evergold.model.build import FileEntry, Manifest
+from evergold.model.case import Case, written_case
+from evergold.model.faults import faults_of, first_fault
 from evergold.model.values import content_hash
 from evergold.storage import is_url, location, normal
+from evergold.text.words import xml_text
 
 CASE_SCHEMA = "evergold-case"
 """The schema of a frozen dataset: each line is a case."""
@@ -128,3 +139,218 @@ def locate(manifest_path: Path, manifest: Manifest, name: str) -> Path:
         if (base / name).exists():
             return base / name
     return folder / name
+
+
+Outcome = Literal["passed", "failed", "not measured"]
+# Examples per finding; the count is always whole.
+SHOWN = 20
+
+
+@dataclass
+class Finding:
+    """One check of one split. Failures are counted whole and shown by their first few examples."""
+
+    check: str
+    split: str
+    outcome: Outcome = "passed"
+    message: str = ""
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+    measured: dict[str, Any] = field(default_factory=dict)
+
+    def fail(self, message: str) -> None:
+        self.outcome = "failed"
+        self.count += 1
+        if not self.message:
+            self.message = message
+        if len(self.examples) < SHOWN:
+            self.examples.append(message)
+
+    def skip(self, reason: str) -> None:
+        """Say why the check could not be made."""
+        self.outcome, self.message = "not measured", reason
+
+
+@dataclass
+class Report:
+    """All findings about a manifest, and the records drawn for a spot check."""
+
+    manifest: str
+    version: str
+    findings: list[Finding]
+    samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.outcome == "failed"]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "manifest": self.manifest,
+            "version": self.version,
+            "passed": not self.failed,
+            "checks": [vars(finding) for finding in self.findings],
+            "samples": self.samples,
+        }
+
+    def to_junit(self) -> bytes:
+        """One test case per check and split; a check that could not be made is skipped, with its reason."""
+        suite = ElementTree.Element("testsuite", {"name": f"evergold check {self.version}", **_totals(self.findings)})
+        for finding in self.findings:
+            case = ElementTree.SubElement(suite, "testcase", classname=xml_text(finding.split), name=finding.check)
+            if finding.outcome == "failed":
+                message = f"{finding.count} times: {finding.message}" if finding.count > 1 else finding.message
+                failure = ElementTree.SubElement(case, "failure", message=xml_text(message))
+                failure.text = xml_text("\n".join(finding.examples))
+            elif finding.outcome == "not measured":
+                ElementTree.SubElement(case, "skipped", message=xml_text(finding.message))
+        root = ElementTree.Element("testsuites")
+        root.append(suite)
+        ElementTree.indent(root)
+        xml: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+        return xml + b"\n"
+
+
+def _totals(findings: Sequence[Finding]) -> dict[str, str]:
+    outcomes = [finding.outcome for finding in findings]
+    return {
+        "tests": str(len(outcomes)),
+        "failures": str(outcomes.count("failed")),
+        "skipped": str(outcomes.count("not measured")),
+        "errors": "0",
+    }
+
+
+PINNED = ("source", "rejected_records", "excluded_cases")
+SCHEMA_FILE = "schema.json"
+
+
+def verify(path: Path) -> Report:
+    """Files against their hashes, cases against their revisions, the content hash and the manifest's own against both."""
+    manifest = read_whole(path)
+    extra = manifest.model_extra or {}
+    report = Report(str(path), manifest.version, [_seal(path)])
+    for name, entry in manifest.splits.items():
+        report.findings.append(_file(path, manifest, name, entry))
+    # These are pinned beside the splits, where the build has them.
+    for name in PINNED:
+        pinned = extra.get(name)
+        if isinstance(pinned, dict) and pinned.get("sha256"):
+            report.findings.append(_pinned(path, manifest, name, pinned))
+    report.findings.append(_content(manifest))
+    if extra.get("schema") == CASE_SCHEMA:
+        report.findings.append(_schema(path, manifest))
+        report.findings += [_cases(path, manifest, name, entry) for name, entry in manifest.splits.items()]
+        report.findings.append(_unlisted(path, manifest))
+    return report
+
+
+def _seal(path: Path) -> Finding:
+    """The manifest's own fields, of which its hash was taken when it was written."""
+    finding = Finding("manifest", "all fields")
+    file = path / "manifest.json" if path.is_dir() else path
+    fields: dict[str, Any] = orjson.loads(file.read_bytes())
+    stated = fields.get(SEAL)
+    if stated is None:
+        finding.skip("the manifest has no hash of itself")
+    elif (derived := seal_of(fields)) != stated:
+        finding.fail(f"its fields give {derived}, it says {stated}: a field was changed after the build")
+    return finding
+
+
+def _pinned(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -> Finding:
+    try:
+        # `count` is missing in entries that pin no records, such as the source.
+        entry = FileEntry.model_validate({"count": 0, **pinned})
+    except ValidationError as problem:
+        finding = Finding("sha256", name)
+        finding.fail(f"the manifest's entry cannot be read: {faults_of(problem.errors(include_url=False))[0]}")
+        return finding
+    return _file(path, manifest, name, entry, may_be_absent=name == "source")
+
+
+def _file(path: Path, manifest: Manifest, name: str, entry: FileEntry, *, may_be_absent: bool = False) -> Finding:
+    finding = Finding("sha256", name)
+    result = locate(path, manifest, entry.path)
+    if not result.is_file():
+        if may_be_absent:
+            finding.skip(f"{result} is not here")
+        else:
+            finding.fail(f"{result} is missing")
+    elif entry.sha256 is None:
+        finding.skip("the manifest pins no hash")
+    else:
+        digest, size = hash_file(result)
+        if digest != entry.sha256.removeprefix("sha256:"):
+            finding.fail(f"{result}: sha256 is {digest} ({size:,} bytes), the manifest says {entry.sha256}")
+        # Hash and size are pinned apart; a manifest edited by hand may disagree in the size alone.
+        elif entry.bytes and size != entry.bytes:
+            finding.fail(f"{result} has {size:,} bytes, the manifest says {entry.bytes:,}")
+    return finding
+
+
+def _content(manifest: Manifest) -> Finding:
+    finding = Finding("content hash", "all splits")
+    derived = files_hash({name: entry.sha256 or "" for name, entry in manifest.splits.items()})
+    if manifest.content_hash is None:
+        finding.skip("the manifest has no content hash")
+    elif derived != manifest.content_hash:
+        finding.fail(f"the splits' hashes give {derived}, the manifest says {manifest.content_hash}")
+    return finding
+
+
+def _cases(path: Path, manifest: Manifest, name: str, entry: FileEntry) -> Finding:
+    """Each line of a frozen dataset carries the revision of its case: derive it again."""
+    finding = Finding("case revisions", name)
+    result = locate(path, manifest, entry.path)
+    if not result.is_file():
+        finding.skip("the file is missing")
+        return finding
+    with result.open("rb") as source:
+        for number, line in enumerate(source, 1):
+            for problem in _problems_of(line):
+                finding.fail(f"line {number}{problem}")
+    return finding
+
+
+def _problems_of(line: bytes) -> Iterator[str]:
+    """What is wrong with a line of a frozen dataset; nothing with a canary."""
+    try:
+        row = orjson.loads(line)
+        if isinstance(row, dict) and "canary" in row:
+            return
+        pinned = row.pop("rev", None) if isinstance(row, dict) else None
+        derived = written_case(row).rev()
+    except ValueError as problem:
+        faults = (
+            faults_of(problem.errors(include_url=False), Case) if isinstance(problem, ValidationError) else [problem]
+        )
+        yield f" is no case: {faults[0]}"
+        return
+    if pinned != derived:
+        yield f" ({row['id']}): its content gives {derived}, the line says {pinned}"
+
+
+def _schema(path: Path, manifest: Manifest) -> Finding:
+    finding = Finding("schema hash", SCHEMA_FILE)
+    file = (path if path.is_dir() else path.parent) / SCHEMA_FILE
+    stated = (manifest.model_extra or {}).get("schema_hash")
+    try:
+        # The schema is hashed by content, so that its layout in the file does not matter.
+        derived = content_hash(orjson.loads(file.read_bytes()))
+    except (OSError, ValueError) as problem:
+        finding.fail(f"{file} cannot be read: {problem}")
+        return finding
+    if derived != stated:
+        finding.fail(f"{file} gives {derived}, the manifest says {stated}")
+    return finding
+
+
+def _unlisted(path: Path, manifest: Manifest) -> Finding:
+    """Whoever loads the folder's files by their ending would take one more for a split."""
+    finding = Finding("files", "folder")
+    folder = path if path.is_dir() else path.parent
+    listed = {entry.path for entry in manifest.splits.values()} | {"excluded.jsonl"}
+    for name in sorted(file.name for file in folder.glob("*.jsonl") if file.name not in listed):
+        finding.fail(f"{name} is in the folder, but the manifest does not list it")
+    return finding

@@ -32,9 +32,8 @@ from evergold.build.offline_records import (
     shown,
     state_of,
 )
-from evergold.build.spec import RagSpec
+from evergold.build.spec import RagSpec, Split
 from evergold.build.split_records import Excluded, RecordRouter
-from evergold.build.splits import Split
 from evergold.errors import BadInput, Conflict
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Manifest
@@ -46,7 +45,7 @@ Progress = Callable[[int, int], None]
 PART_BYTES = 4 << 20
 """Given to a worker at once."""
 _SHOWN_PROBLEMS = 5
-_NOT_A_RECORD = frozenset({"not JSON", "not UTF-8", "too long"})
+_NOT_A_RECORD = frozenset({"not JSON", "not UTF-8", "not an object", "too long"})
 _decode_text = msgspec.json.Decoder(str).decode
 _encode = msgspec.json.Encoder().encode
 log = logging.getLogger(__name__)
@@ -88,7 +87,7 @@ class Kept(NamedTuple):
     offset: int
     size: int
     split: int
-    fingerprint: bytes
+    fingerprint: int
     written: bytes
 
 
@@ -148,8 +147,8 @@ def _too_long(size: int, max_line: int) -> str:
     return f"{size:,} bytes; the longest line allowed has {max_line:,}"
 
 
-def _id_fingerprint(task_id: bytes) -> bytes:
-    """Return 128 bits for an id, given as JSON text; the same for the same id, however it is escaped."""
+def _id_fingerprint(task_id: bytes) -> int:
+    """Return 64 bits for an id, given as JSON text; the same for the same id, however it is escaped."""
     return fingerprint(_encode(_decode_text(task_id)) if b"\\" in task_id else task_id)
 
 
@@ -248,10 +247,11 @@ class _Assembly:
 
     def add(self, part: Part) -> None:
         kept, rejections = part.kept, part.rejected
-        repeated = set(self._seen.add_all(b"".join([record.fingerprint for record in kept])))
+        repeated = [record for record in kept if not self._seen.add_fingerprint(record.fingerprint)]
         if repeated:
-            rejections = sorted([*rejections, *self._repeated([kept[index] for index in sorted(repeated)])])
-            kept = [record for index, record in enumerate(kept) if index not in repeated]
+            rejections = sorted([*rejections, *self._refuse_repeated(repeated)])
+            left_out = {record.line for record in repeated}
+            kept = [record for record in kept if record.line not in left_out]
         for index, output in enumerate(self._outputs):
             output.write([record.written for record in kept if record.split == index])
         if rejections:
@@ -262,7 +262,7 @@ class _Assembly:
         self._lines += part.lines
         self._records += part.records
 
-    def _repeated(self, records: Sequence[Kept]) -> Iterator[Rejection]:
+    def _refuse_repeated(self, records: Sequence[Kept]) -> Iterator[Rejection]:
         """Find the lines of records whose id was there already, again in the source."""
         with open_source(self._spec.location) as source:
             for record in records:

@@ -9,7 +9,7 @@ import msgspec
 import orjson
 
 from evergold.build.manifest import CASE_SCHEMA
-from evergold.build.splits import KINDS, SPLITS, Kind
+from evergold.build.spec import KINDS, SPLITS, Kind
 from evergold.errors import BadInput, unknown
 from evergold.model.build import Manifest
 from evergold.model.case import written_case
@@ -50,7 +50,6 @@ _MARKER = re.compile(r"\[(\d+)\]")
 _LABEL = re.compile(rb'"\[(\d+)\]')
 _QUOTE = ord('"')
 _decode_tags = msgspec.json.Decoder(list[str]).decode
-_decode_all_tags = msgspec.json.Decoder(list[list[str]]).decode
 
 
 def fields_of(split: str, entry_fields: Any) -> Mapping[str, Kind]:
@@ -178,15 +177,6 @@ def tags_of(record: Any) -> list[str]:
         return _decode_tags(metadata.tags)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return []
-
-
-def tags_of_all(records: Sequence[Any]) -> list[list[str]]:
-    """The tags of each of these records, by one look where all of them have some."""
-    try:
-        # One decode for the whole block; the slow way names the record that has none.
-        return _decode_all_tags(b"[%b]" % b",".join([record.metadata.tags for record in records]))
-    except (AttributeError, msgspec.DecodeError, UnicodeDecodeError):
-        return [tags_of(record) for record in records]
 
 
 def first_text(record: Any, names: tuple[str, ...]) -> str | None:

@@ -15,19 +15,22 @@ from uuid import NAMESPACE_URL, uuid5
 import orjson
 
 from evergold.build import manifest as manifests
-from evergold.build.clusters import (
+from evergold.build.groups import (
     KEEP,
     ONE,
     REPEATS,
     SHOWN,
     Clusters,
+    Dealing,
     clusters_of,
+    deal,
+    group_key,
     near_duplicates,
     overlaps,
     report_of,
+    require_groups,
     without_repeats,
 )
-from evergold.build.groups import Dealing, deal, group_key, require_groups
 from evergold.errors import BadInput, Conflict, Incomplete, unknown
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Build, Manifest

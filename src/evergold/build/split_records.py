@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from evergold.build.offline_records import OPENED, Fields, Refusal, read_fields, shown
-from evergold.build.splits import ALIGNED, EMPTY, LIST_KINDS, Column, Kind, Split
+from evergold.build.spec import ALIGNED, EMPTY, LIST_KINDS, Column, Kind, Split
 
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_raws = msgspec.json.Decoder(list[msgspec.Raw]).decode

@@ -24,13 +24,13 @@ from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.build.findings import Finding, Report
+    from evergold.build.manifest import Finding, Report
     from evergold.extract.run import RowCheck
     from evergold.model.build import Manifest
     from evergold.model.generation import GenerationReport
 
 DEFAULT_MANIFEST = "evaluation/datasets/manifest.json"
-MOST_UNGROUNDED = 0.4  # of `build/check_split.py`, which gives the reason
+MOST_UNGROUNDED = 0.4  # of `build/check.py`, which gives the reason
 NAME_WIDTH = 22
 SHOWN_ITEMS = 3
 LONGEST = 160

@@ -25,7 +25,7 @@ from evergold.cli.options import (
 from evergold.cli.output import echo, emit_json, table
 
 if TYPE_CHECKING:
-    from evergold.build.diff import Diff
+    from evergold.build.compare import Diff
     from evergold.model.case import Case
     from evergold.model.faults import Rejected
 

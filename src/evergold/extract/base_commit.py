@@ -21,10 +21,8 @@ from evergold.extract.diff import ChangeType, FileDiff, parse_diff
 from evergold.extract.golden import Approval, FileStep, Golden, same_blob, steps_of
 from evergold.extract.ranges import PathSource, RangeSource, why_range_is_wrong, with_proof
 from evergold.model.case import Case, RankedPath
-from evergold.repo import patch, refs
-from evergold.repo.changes import ChangeIndex
-from evergold.repo.git import Repo
-from evergold.repo.patch import applies
+from evergold.repo import history
+from evergold.repo.git import ChangeIndex, Repo
 
 # A bound on the proofs for a branch that was never merged.
 ANCESTORS_TRIED = 1000
@@ -94,7 +92,7 @@ def derive_base(repo: Repo, approval: Approval, golden: Golden) -> Base:
 
 def ranked_candidates(repo: Repo, target_branch: str | None, files: list[FileDiff]) -> list[Candidate]:
     """Commits of the target's history that may be the base of a change, by content, the likeliest first; unproved."""
-    tip = (refs.target_tip(repo, target_branch) if target_branch else None) or repo.objects.commit("HEAD")
+    tip = (history.target_tip(repo, target_branch) if target_branch else None) or repo.objects.commit("HEAD")
     if tip is None:
         return []
     return candidates(repo.changes(tip), steps_of(files))
@@ -161,7 +159,7 @@ def files_of(repo: Repo, steps: Sequence[FileStep]) -> list[FileDiff] | None:
 
 def _after_earlier_cases(repo: Repo, approval: Approval, golden: Golden) -> Base | None:
     """The commit at which a later case of a flow began: the target has the earlier cases and not yet this one."""
-    tip = refs.target_tip(repo, approval.target_branch) if approval.target_branch else None
+    tip = history.target_tip(repo, approval.target_branch) if approval.target_branch else None
     files = files_of(repo, golden.steps) if tip else None
     if tip is None or files is None:
         return None
@@ -188,27 +186,27 @@ def proves(repo: Repo, commit: str, golden: Golden) -> bool:
     if all(file.old_blob is not None or file.type is ChangeType.ADDED or not file.hunks for file in golden.proof):
         return True
     text = golden.proof_text if golden.proof_text.endswith("\n") else golden.proof_text + "\n"
-    return patch.applies(repo, commit, text.encode("utf-8", "surrogatepass"))
+    return history.applies(repo, commit, text.encode("utf-8", "surrogatepass"))
 
 
 def _candidates(repo: Repo, approval: Approval) -> Iterator[str]:
     """Likely ones first. The tip of the target as it is today is never among them for its own sake."""
-    tips = refs.branch_tips(repo, approval.source_branch) if approval.source_branch else []
-    target = refs.target_tip(repo, approval.target_branch) if approval.target_branch else None
+    tips = history.branch_tips(repo, approval.source_branch) if approval.source_branch else []
+    target = history.target_tip(repo, approval.target_branch) if approval.target_branch else None
     for tip in tips if target else []:
         assert target is not None
         # A tip inside the target has itself as merge base with it, which is the end of the work and not its beginning.
-        if not refs.contains(repo, target, tip) and (base := refs.merge_base(repo, tip, target)):
+        if not history.contains(repo, target, tip) and (base := history.merge_base(repo, tip, target)):
             yield base
-        for before, merged in refs.merges_of(repo, tip, target):
-            if base := refs.merge_base(repo, before, merged):
+        for before, merged in history.merges_of(repo, tip, target):
+            if base := history.merge_base(repo, before, merged):
                 yield base
     for tip in tips if target else []:
-        yield from refs.first_parents(repo, tip, ANCESTORS_TRIED)[1:]
+        yield from history.first_parents(repo, tip, ANCESTORS_TRIED)[1:]
     for name in approval.named_objects:
         if commit := repo.objects.commit(name):
             # A named commit is the merge or its tip: the state before it is its first parent.
-            yield from refs.parents(repo, commit)[:1]
+            yield from history.parents(repo, commit)[:1]
 
 
 def _why_not(repo: Repo, approval: Approval, tried: set[str]) -> str:
@@ -216,7 +214,7 @@ def _why_not(repo: Repo, approval: Approval, tried: set[str]) -> str:
         return f"none of {len(tried)} candidate commits has the files the diff was made against"
     if not approval.source_branch:
         return "the approval names no source branch"
-    if not refs.branch_tips(repo, approval.source_branch):
+    if not history.branch_tips(repo, approval.source_branch):
         return f"branch {approval.source_branch!r} and its archive tag are gone"
     return f"target branch {approval.target_branch!r} is not in the repository"
 
@@ -253,7 +251,7 @@ def settle(case: Case, repo: Repo, diff: str | None) -> Settled:
     if commit is None:
         return Settled(case, (f"commit {case.base_commit!r} is not in the repository",))
     problems: list[str] = []
-    if diff and not applies(repo, commit, diff.encode("utf-8", "surrogateescape")):
+    if diff and not history.applies(repo, commit, diff.encode("utf-8", "surrogateescape")):
         problems.append(f"the approved diff does not apply to commit {commit[:12]}")
     ranges = case.ranges
     for source in GOLDEN:

@@ -19,7 +19,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from evergold.errors import BadInput
-from evergold.repo.quoting import path_text, quoted_prefix, unquote
+from evergold.repo.git import path_text, quoted_prefix, unquote
 
 _PREFIX_PAIRS = frozenset((b"%c/" % old, b"%c/" % new) for old in b"abciow12" for new in b"abciow12" if old != new)
 _NOWHERE = b"/dev/null"

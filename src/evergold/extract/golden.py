@@ -20,7 +20,7 @@ from evergold.extract.diff import ChangeType, FileDiff, Hunk, parse_diff
 from evergold.formats.dataset_pair import PairLines
 from evergold.model.case import Case
 from evergold.model.flow import Action, Flow
-from evergold.repo.changes import PathChange
+from evergold.repo.git import PathChange
 
 MERGE_APPROVAL = "user_request.approve.merge"
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import MOVING
 from evergold.formats.lines import Record, first_record, numbered_lines, one_case, write_lines
 from evergold.formats.parts import JoinedLines, Joining
+from evergold.formats.records import MOVING
 from evergold.model.case import Case, written_case
 from evergold.model.faults import Rejected
 

@@ -3,10 +3,15 @@
 Tables want one type per column, and loaders guess types: `datasets` takes a column of JSON texts that all look like dates for
 dates, even where the card says text, and writes them differently. So every column's type is declared in the file itself,
 texts stay texts, and what has no column travels as the JSON text of one.
+
+Rows as a table of Arrow, pandas or Polars, for notebooks and other people's tools.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -15,11 +20,12 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import KEY, carried, rebuilt, shown_reference, unread_of, with_edits
-from evergold.formats.lines import Record, attempted, read_lines
+from evergold.formats.lines import Record, arrow, attempted, read_lines
 from evergold.formats.parts import JoinedFile, Joining, Opener
+from evergold.formats.records import KEY, carried, rebuilt, shown_reference, unread_of, with_edits
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
+from evergold.model.notebook import html_of_rows
 
 TEXTS = ("id", "dataset", "kind", "entry_type", "input", "output", "expected")
 HELD = set(TEXTS)
@@ -306,11 +312,61 @@ class Parquet:
             raise BadInput(f"{path}: no Parquet file that can be read, behind row {number}: {reason}") from problem
 
 
-def arrow() -> tuple[Any, Any]:
-    """pyarrow and its Parquet part, or which extra brings them."""
+Row = Mapping[str, Any]
+FRAME_ROWS = 2000
+SHOWN_ROWS = 10
+TYPES: dict[str, Callable[[Any], Any]] = {
+    "text": lambda pyarrow: pyarrow.string(),
+    "number": lambda pyarrow: pyarrow.float64(),
+    "count": lambda pyarrow: pyarrow.int64(),
+    "flag": lambda pyarrow: pyarrow.bool_(),
+    "time": lambda pyarrow: pyarrow.timestamp("us", "UTC"),
+    "texts": lambda pyarrow: pyarrow.list_(pyarrow.string()),
+}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A table that is read when it is asked for. `columns` gives each its type: one of `TYPES`.
+
+    In a notebook it shows its first rows.
+    """
+
+    title: str
+    columns: Mapping[str, str]
+    rows: Callable[[], Iterable[Row]]
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table`; batch by batch, so that only the columns are held and not the objects they came from."""
+        pyarrow, _ = arrow()
+        schema = pyarrow.schema([(name, TYPES[kind](pyarrow)) for name, kind in self.columns.items()])
+        source = iter(self.rows())
+        batches = []
+        # Rows may be any mapping; Arrow wants dicts.
+        while rows := [dict(row) for row in islice(source, FRAME_ROWS)]:
+            batches.append(pyarrow.RecordBatch.from_pylist(rows, schema))
+        return pyarrow.Table.from_batches(batches, schema)
+
+    def to_pandas(self) -> Any:
+        """A `pandas.DataFrame`."""
+        _require("pandas")
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """A `polars.DataFrame`."""
+        return _require("polars").from_arrow(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        # One row more than is shown tells whether there are more.
+        rows = list(islice(self.rows(), SHOWN_ROWS + 1))
+        title = f"{self.title}, the first {SHOWN_ROWS} (all: .to_pandas())" if len(rows) > SHOWN_ROWS else self.title
+        return html_of_rows(
+            title, self.columns, ([row.get(name) for name in self.columns] for row in rows[:SHOWN_ROWS])
+        )
+
+
+def _require(package: str) -> Any:
     try:
-        import pyarrow
-        from pyarrow import parquet
+        return import_module(package)
     except ModuleNotFoundError as problem:
-        raise BadInput("Parquet needs pyarrow: pip install 'evergold[export]'") from problem
-    return pyarrow, parquet
+        raise BadInput(f"{package} is not installed: pip install {package}") from problem

@@ -26,7 +26,9 @@ import orjson
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import (
+from evergold.formats.lines import Record, first_record, one_case, read_lines
+from evergold.formats.parts import JoinedArray, Joining
+from evergold.formats.records import (
     conversation,
     last_user_text,
     metadata_of,
@@ -37,8 +39,6 @@ from evergold.formats.carrying import (
     with_edited_reference,
     with_edits,
 )
-from evergold.formats.lines import Record, first_record, one_case, read_lines
-from evergold.formats.parts import JoinedArray, Joining
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ToolCall, calls_in

@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 
 import orjson
 
-from evergold.formats.carrying import (
+from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.formats.parts import JoinedLines, Joining
+from evergold.formats.records import (
     last_user_text,
     metadata_of,
     rebuilt,
@@ -22,8 +24,6 @@ from evergold.formats.carrying import (
     with_edits,
     with_reference,
 )
-from evergold.formats.lines import Record, first_record, read_lines, write_lines
-from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Case, plain_messages
 from evergold.model.faults import Rejected
 

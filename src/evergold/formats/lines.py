@@ -1,18 +1,97 @@
-"""JSON lines in and out: one record each, streamed, the file whole or not at all."""
+"""JSON lines in and out: one record each, streamed, the file whole or not at all.
+
+A Parquet file as lines of JSON, so that whatever reads lines reads tables too. A few hundred rows are in memory at a time.
+
+The rows of a file as lines of JSON, whether it holds lines, packed lines or a Parquet table.
+"""
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import orjson
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, EvergoldError
 from evergold.formats.atomic import FileSet
-from evergold.formats.rows import open_rows
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
+from evergold.storage import open_read
+
+BATCH = 100  # rows that are unpacked at once; a file of a kilobyte may hold a gigabyte that repeats itself
+AT_ONCE = 32 << 20  # bytes of them that become objects of Python at once
+
+
+def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
+    """Each row as an object; a cell that is empty is left out."""
+    pyarrow, parquet = arrow()
+    if not handle.seekable():
+        raise BadInput(f"{name}: a Parquet file cannot be read from a pipe; give its name")
+    number = 0
+    try:
+        table = parquet.ParquetFile(handle, pre_buffer=False)
+        plain = pyarrow.schema([field.with_type(_in_microseconds(field.type, pyarrow)) for field in table.schema_arrow])
+        for batch in table.iter_batches(BATCH, use_threads=False):
+            # `safe=False` cuts nanoseconds to microseconds; a safe cast would refuse the file for them.
+            for part in _parts(pyarrow.Table.from_batches([batch]).cast(plain, safe=False)):
+                for row in part.to_pylist():
+                    number += 1
+                    yield (
+                        orjson.dumps({key: cell for key, cell in row.items() if cell is not None}, default=_text)
+                        + b"\n"
+                    )
+    except pyarrow.ArrowException as problem:
+        reason = str(problem).splitlines()[0]
+        raise BadInput(f"{name}: no Parquet file that can be read, behind row {number}: {reason}") from problem
+
+
+def _parts(table: Any) -> Iterator[Any]:
+    """The rows of a table, fewer at once where they are large."""
+    rows = max(1, table.num_rows * AT_ONCE // max(1, table.nbytes))
+    return (table.slice(start, rows) for start in range(0, table.num_rows, rows))
+
+
+def _in_microseconds(kind: Any, pyarrow: Any) -> Any:
+    """The type with its times in microseconds, which is what times in Python have."""
+    if pyarrow.types.is_timestamp(kind):
+        return pyarrow.timestamp("us", kind.tz)
+    if pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind):
+        return pyarrow.list_(_in_microseconds(kind.value_type, pyarrow))
+    if pyarrow.types.is_struct(kind):
+        return pyarrow.struct([part.with_type(_in_microseconds(part.type, pyarrow)) for part in kind])
+    return kind
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def arrow() -> tuple[Any, Any]:
+    """pyarrow and its Parquet part, or which extra brings them."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ModuleNotFoundError as problem:
+        raise BadInput("Parquet needs pyarrow: pip install 'evergold[export]'") from problem
+    return pyarrow, parquet
+
+
+PARQUET = b"PAR1"
+
+
+@contextmanager
+def open_rows(path: Path) -> Iterator[Iterable[bytes]]:
+    """The lines of a file or object; of a table, its rows as lines of JSON."""
+    with open_read(path) as handle:
+        if handle.peek(len(PARQUET)).startswith(PARQUET):
+            # pyarrow is an extra and slow to import: only a table pays for it.
+
+            yield json_lines(handle, str(path))
+        else:
+            yield handle
+
 
 Record = dict[str, Any]
 

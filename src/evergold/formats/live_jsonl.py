@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import KEY, MOVING, unread_of
 from evergold.formats.lines import first_record, read_lines, write_lines
 from evergold.formats.parts import JoinedLines, Joining
+from evergold.formats.records import KEY, MOVING, unread_of
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 

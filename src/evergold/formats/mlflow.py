@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import orjson
 
-from evergold.formats.carrying import KEY, carried, rebuilt, shown_reference, unread_of, with_edited_reference
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.parts import JoinedLines, Joining
+from evergold.formats.records import KEY, carried, rebuilt, shown_reference, unread_of, with_edited_reference
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Protocol
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import counted_unheld
+from evergold.formats.records import counted_unheld
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.seams import Format

@@ -5,9 +5,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import metadata_of, rebuilt, unread_of, with_edits
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.parts import JoinedLines, Joining
+from evergold.formats.records import metadata_of, rebuilt, unread_of, with_edits
 from evergold.model.case import Case, CaseKind
 from evergold.model.faults import Rejected
 

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.carrying import (
+from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.formats.parts import JoinedLines, Joining
+from evergold.formats.records import (
     last_user_text,
     metadata_of,
     rebuilt,
@@ -13,8 +15,6 @@ from evergold.formats.carrying import (
     with_edited_reference,
     with_edits,
 )
-from evergold.formats.lines import Record, first_record, read_lines, write_lines
-from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Case, CaseKind
 from evergold.model.faults import Rejected
 

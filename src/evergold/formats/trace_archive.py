@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.atomic import FileSet
-from evergold.formats.columns import arrow
+from evergold.formats.lines import arrow
 
 FORMAT = 3
 READABLE = (

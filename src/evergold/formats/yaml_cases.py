@@ -10,7 +10,9 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.carrying import (
+from evergold.formats.lines import Record, attempted
+from evergold.formats.parts import JoinedYaml, Joining
+from evergold.formats.records import (
     KEY,
     conversation,
     conversation_or_none,
@@ -21,10 +23,8 @@ from evergold.formats.carrying import (
     with_edited_reference,
     with_reference,
 )
-from evergold.formats.lines import Record, attempted
-from evergold.formats.parts import JoinedYaml, Joining
-from evergold.formats.yaml_reading import Unreadable, items
-from evergold.formats.yaml_tasks import block_dumper
+from evergold.formats.task_files import block_dumper
+from evergold.formats.yaml_documents import Unreadable, items
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.storage import open_read

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.yaml_reading import Unreadable, YamlDocument, read
+from evergold.formats.yaml_documents import Unreadable, YamlDocument, read
 from evergold.model.faults import Fault, faults_of
 from evergold.model.values import content_hash
 

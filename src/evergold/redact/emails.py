@@ -14,8 +14,7 @@ where only words make the disguise, the word before "at" must not be one that a 
 from collections.abc import Iterator
 from html import unescape
 
-from evergold.redact.folding import Folded, byte_pattern, matches
-from evergold.redact.spans import PrivateSpan
+from evergold.redact.spans import Folded, PrivateSpan, byte_pattern, matches
 
 EMAIL = "EMAIL"
 ESCAPE = (  # of a letter, in JSON, in JSON that is a text of JSON, and once more

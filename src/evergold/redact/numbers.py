@@ -10,10 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.redact.check_digits import luhn
-from evergold.redact.folding import Folded, byte_pattern, holds
+from evergold.redact.identity import luhn
 from evergold.redact.phones import phone_in
-from evergold.redact.spans import PrivateSpan
+from evergold.redact.spans import Folded, PrivateSpan, byte_pattern, holds
 
 ISSUERS = re.compile(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa

@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 from typing import Any
 
-from evergold.redact.folding import Folded, byte_pattern, holds
+from evergold.redact.spans import Folded, byte_pattern, holds
 
 NEAR, GAP = 40, 8
 NUMBER = r"(?:[ _-]?(?:numbers?|no|nr|num|n[ºo°]|número|numéro|numero|nummer))?"

@@ -24,8 +24,7 @@ from importlib.resources import files
 from math import log2
 from typing import Any
 
-from evergold.redact.folding import Folded, Spans, byte_pattern, matches
-from evergold.redact.spans import PrivateSpan
+from evergold.redact.spans import Folded, PrivateSpan, Spans, byte_pattern, matches
 
 WORDS = frozenset(
     b"string str number int boolean bool object none null nil true false required optional missing invalid incorrect wrong "

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from evergold.errors import BadInput, Incomplete, NotFound, unknown
-from evergold.formats.yaml_reading import Unreadable, read
+from evergold.formats.yaml_documents import Unreadable, read
 from evergold.model.case import Case
 from evergold.model.faults import refused_settings
 from evergold.model.review import CaseKey, Questionnaire, ReviewAnswer, ReviewQuestion

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from evergold.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from evergold.formats.frames import Frame
+    from evergold.formats.columns import Frame
     from evergold.store import Store
     from evergold.workspace.access import Access
     from evergold.workspace.alerts import Alerts

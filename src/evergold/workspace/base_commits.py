@@ -11,7 +11,7 @@ from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.flow import BaseCandidate, BaseCheck, ProvedRow
 from evergold.model.review import Decision, ReviewVerdict
 from evergold.repo.git import Repo
-from evergold.repo.patch import applies
+from evergold.repo.history import applies
 from evergold.review.decide import edited
 from evergold.settings import Settings
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 from sqlalchemy import Connection
 
-from evergold.build.clusters import clusters_of
+from evergold.build.groups import clusters_of
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
 from evergold.model.run import Asked, Attempt, Run, RunStatus

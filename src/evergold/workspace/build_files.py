@@ -12,8 +12,8 @@ from pathlib import Path
 import orjson
 
 from evergold.build import manifest as manifests
-from evergold.build.diff import build_records
-from evergold.build.verify import SCHEMA_FILE
+from evergold.build.compare import build_records
+from evergold.build.manifest import SCHEMA_FILE
 from evergold.errors import Conflict, NotFound, Refused
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Provenance

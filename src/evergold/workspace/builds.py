@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ValidationError
 
 from evergold.build import manifest as manifests
-from evergold.build.diff import Diff, diff
+from evergold.build.compare import Comparison, Diff, Sample, compare, diff, sample
 from evergold.build.groups import parse_shares, settled
-from evergold.build.look import Comparison, Sample, compare, sample
 from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
 from evergold.errors import BadInput, NotFound, unknown

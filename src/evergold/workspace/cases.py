@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from evergold import plugins
 from evergold.curate.policy import DEFAULT
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.formats.carrying import counted_unheld
 from evergold.formats.parts import CasesPart, WrittenPart, require_joinable, write_joined
+from evergold.formats.records import counted_unheld
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.review.questions import with_answers, without_answers

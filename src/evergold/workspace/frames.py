@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from evergold.formats.carrying import shown_reference
-from evergold.formats.frames import Frame
+from evergold.formats.columns import Frame
+from evergold.formats.records import shown_reference
 from evergold.model.case import Case
 from evergold.model.run import Attempt
 from evergold.model.trace import Trace

@@ -13,8 +13,7 @@ from evergold import plugins
 from evergold.build.spec import load_spec, project_root
 from evergold.errors import BadInput, Conflict
 from evergold.generate.documents import Corpus, read_corpus
-from evergold.generate.door import Outputs, generate
-from evergold.generate.maker import Maker
+from evergold.generate.maker import Maker, Outputs, generate
 from evergold.generate.model_writer import Spent, chosen_prompts
 from evergold.generate.passages import Library, VectorSearch, WordSearch
 from evergold.generate.spec import GenerationSpec, load_section

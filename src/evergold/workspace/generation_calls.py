@@ -14,9 +14,8 @@ from evergold.calls.caller import Caller, Gate, RetryPolicy
 from evergold.calls.embeddings import EmbeddingTarget, batches, case_of, vectors_of
 from evergold.calls.endpoints import openai_endpoint
 from evergold.errors import BadInput, Unavailable
-from evergold.generate.log import CallLog
 from evergold.generate.maker import Supports
-from evergold.generate.model_writer import Asker, Spent
+from evergold.generate.model_writer import Asker, CallLog, Spent
 from evergold.generate.passages import Embed
 from evergold.generate.spec import GenerationSpec
 from evergold.judge.names import check_judge, judge_named, make_judge

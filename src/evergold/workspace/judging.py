@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.rows import open_rows
+from evergold.formats.lines import open_rows
 from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
 from evergold.model.judging import CalibrationInfo, JudgeInfo
 from evergold.model.run import Run

@@ -16,7 +16,7 @@ from evergold.curate.classify import Explanation
 from evergold.curate.live import Curation, refresh_cases
 from evergold.curate.policy import DEFAULT, read_policy
 from evergold.errors import BadInput
-from evergold.formats.erasing import erase_lines, erase_spooled
+from evergold.formats.erasure import erase_lines, erase_spooled
 from evergold.model.policy import Policy
 from evergold.settings import Settings
 from evergold.storage import location as located

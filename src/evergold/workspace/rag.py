@@ -17,7 +17,7 @@ from evergold.spread import jobs_for, spread_over, spread_processes
 
 if TYPE_CHECKING:
     from evergold.build.check import CheckLimits
-    from evergold.build.findings import Report
+    from evergold.build.manifest import Report
     from evergold.workspace.builds import Builds
     from evergold.workspace.flows import Progress
 
@@ -137,6 +137,6 @@ def write_junit(report: "Report", path: Path) -> None:
 
 def verify_build(folder: Path) -> "Report":
     """Every hash of a build, derived again."""
-    from evergold.build.verify import verify
+    from evergold.build.manifest import verify
 
     return verify(folder)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from evergold.build.clusters import clusters_of
+from evergold.build.groups import clusters_of
 from evergold.model.case import Case
 from evergold.model.case_actions import RepeatCounts, RepeatedQuestion, Repeats
 from evergold.store import Store

@@ -25,7 +25,7 @@ from evergold.bench.retrieval_figures import (
 )
 from evergold.extract.ranges import split_lines
 from evergold.formats.atomic import write_bytes, write_chunks
-from evergold.formats.retrieval_files import Predictions, golden_rows, read_predictions
+from evergold.formats.dataset_ab import Predictions, golden_rows, read_predictions
 from evergold.repo.git import Repo
 from evergold.report.documents import as_rows, compare_rows
 from evergold.report.html import as_html

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evergold.build.findings import Finding, Report
+from evergold.build.manifest import Finding, Report
 from evergold.errors import BadInput
 from evergold.formats.dataset_ab import case_of_rows, read_rows, row_a, row_b, sibling_of
 from evergold.model.case import Case, CaseKind, CaseStatus, ReviewState

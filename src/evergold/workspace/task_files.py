@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from evergold.bench.datasets import discover, read_file
-from evergold.formats.yaml_tasks import json_schema
+from evergold.formats.task_files import json_schema
 
 
 @dataclass(frozen=True)

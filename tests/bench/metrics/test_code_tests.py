@@ -7,7 +7,7 @@ from evergold.bench.metrics import make_metric
 from evergold.bench.metrics.code_tests import TestsPassed
 from evergold.bench.sandbox import missing_sandbox
 from evergold.errors import BadInput
-from evergold.formats import yaml_tasks
+from evergold.formats import task_files as yaml_tasks
 from evergold.model.run import Attempt, Measurement, MeasurementState
 from tests.builders import a_case
 
@@ -49,7 +49,7 @@ def test_an_answer_that_is_no_code_passes_nothing() -> None:
 
 @needs_sandbox
 def test_the_reference_answers_of_the_bundled_benchmark_pass_their_tests() -> None:
-    tasks = yaml_tasks.parse((SAMPLES / "basic-coding.yaml").read_bytes(), "basic-coding.yaml").tasks
+    tasks = yaml_tasks.parse_tasks((SAMPLES / "basic-coding.yaml").read_bytes(), "basic-coding.yaml").tasks
     cases = [task.case("basic-coding") for task in tasks if task.tests]
     assert len(cases) >= 4
     for case in cases:
@@ -83,13 +83,13 @@ def test_limits_out_of_range_are_refused_before_the_run() -> None:
 )
 def test_tests_are_written_as_a_text_a_list_or_a_mapping(written: str, code: tuple[str, ...]) -> None:
     text = f"name: n\ntasks:\n  - id: a\n    name: a\n    input: i\n    expected_output: o\n    {written}\n"
-    (task,) = yaml_tasks.parse(text, "n.yaml").tasks
+    (task,) = yaml_tasks.parse_tasks(text, "n.yaml").tasks
     assert task.tests is not None
     assert task.tests.code == code
-    assert yaml_tasks.parse(yaml_tasks.write("n", "", [task]), "again.yaml").tasks == (task,)
+    assert yaml_tasks.parse_tasks(yaml_tasks.write_tasks("n", "", [task]), "again.yaml").tasks == (task,)
 
 
 def test_a_mistake_in_tests_is_named_with_its_line() -> None:
     text = "name: n\ntasks:\n  - id: a\n    name: a\n    input: i\n    expected_output: o\n    tests: []\n"
     with pytest.raises(BadInput, match=r"n.yaml:7: tasks\[0\].tests"):
-        yaml_tasks.parse(text, "n.yaml")
+        yaml_tasks.parse_tasks(text, "n.yaml")

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from evergold.repo.quoting import path_text, unquote
+from evergold.repo.git import path_text, unquote
 
 Lines = list[str]
 MOST_DIGITS = 9  # no file has more lines; Python refuses to convert texts of thousands of digits

@@ -33,9 +33,7 @@ from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.faults import Rejected
 from evergold.model.flow import Flow
 from evergold.repo.git import Repo
-from evergold.repo.listing import files_at
-from evergold.repo.timeline import Moment
-from evergold.repo.worktrees import common_folder
+from evergold.repo.history import Commit, common_folder, files_at
 
 NO_STEPS = "session without a step"
 NO_COMMIT = "session that led to no commit"
@@ -153,7 +151,7 @@ class AgentExtraction:
             return CommitRead(boundary, reason)
         return CommitRead(boundary, files=files, part=self._part(session, boundary, before, files))
 
-    def _counted_files(self, moment: Moment) -> tuple[list[FileDiff], str]:
+    def _counted_files(self, moment: Commit) -> tuple[list[FileDiff], str]:
         """The files of a commit that count, or why it makes no case; sessions share commits, so it is read once."""
         if moment.id in self._repo.shallow_commits:
             return [], SHALLOW
@@ -246,7 +244,7 @@ class AgentExtraction:
 
 
 def _metadata(draft: _Draft, counts: Counter[str]) -> dict[str, Any]:
-    moment: Moment = draft.boundary.commit
+    moment: Commit = draft.boundary.commit
     edited = {path for part in draft.parts for path in part.edited}
     return {
         "baseVerified": True,

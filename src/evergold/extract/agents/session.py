@@ -27,9 +27,7 @@ from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.ranges import paths_of
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import Repo
-from evergold.repo.history import diffs
-from evergold.repo.refs import branch_tips
-from evergold.repo.timeline import Moment, reachable, timeline
+from evergold.repo.history import Commit, branch_tips, diffs, reachable, timeline
 
 ENOUGH_VOTES = 3
 
@@ -227,7 +225,7 @@ class Boundary:
     """A commit, and the last step of the session that belongs to it."""
 
     index: int
-    commit: Moment
+    commit: Commit
     how: str
 
 
@@ -241,7 +239,7 @@ class History:
         self.unreadable: dict[str, str] = {}
 
     @cached_property
-    def moments(self) -> list[Moment]:
+    def moments(self) -> list[Commit]:
         """All commits that share history with HEAD; a branch of its own roots holds no work on this code."""
         everything = timeline(self.repo)
         related = set(self.main_line)
@@ -252,7 +250,7 @@ class History:
         return [moment for moment in everything if moment.id in related]
 
     @cached_property
-    def by_id(self) -> dict[str, Moment]:
+    def by_id(self) -> dict[str, Commit]:
         return {moment.id: moment for moment in self.moments}
 
     @cached_property
@@ -262,19 +260,19 @@ class History:
         return reachable(self.repo, head) if head else set()
 
     @cached_property
-    def by_trailer(self) -> dict[str, list[Moment]]:
-        results: dict[str, list[Moment]] = {}
+    def by_trailer(self) -> dict[str, list[Commit]]:
+        results: dict[str, list[Commit]] = {}
         for moment in self.moments:
             for value in self._trailer.findall(moment.message):
                 results.setdefault(value, []).append(moment)
         return results
 
-    def named(self, name: str) -> list[Moment]:
+    def named(self, name: str) -> list[Commit]:
         """The commits whose trailers hold a name; those that were merged, if any were."""
         result = self.by_trailer.get(name, [])
         return self._distinct([moment for moment in result if moment.id in self.main_line] or result)
 
-    def resolve(self, made: Committed, time: datetime) -> Moment | None:
+    def resolve(self, made: Committed, time: datetime) -> Commit | None:
         """The commit a session made at a time, as the repository has it today."""
         # An id that git resolves may belong to another branch of its own roots; only related history counts.
         if made.commit and (full := self.repo.objects.commit(made.commit)) and full in self.by_id:
@@ -293,7 +291,7 @@ class History:
         # A printed id that is gone must not be replaced by any commit that happens to lie near: the id was exact.
         return next(iter(self._at(time, SAME_MOMENT)), None) if not made.commit else None
 
-    def between(self, began: datetime, ended: datetime) -> list[Moment]:
+    def between(self, began: datetime, ended: datetime) -> list[Commit]:
         """The commits written in a time, one of each set of copies."""
         return self._distinct(self._written(began, ended))
 
@@ -306,7 +304,7 @@ class History:
             tips += [parent for moment in merges for parent in moment.parents[1:]]
         return reachable(self.repo, *dict.fromkeys(tips)) if tips else None
 
-    def files(self, moments: list[Moment]) -> dict[str, list[FileDiff]]:
+    def files(self, moments: list[Commit]) -> dict[str, list[FileDiff]]:
         """The files each commit changed against its first parent; git is asked once for all that are not known."""
         pairs = [
             (moment.id, moment.parents[0]) for moment in moments if moment.id not in self._files and moment.parents
@@ -327,23 +325,23 @@ class History:
                 self._files[pair[0]] = []
                 self.unreadable[pair[0]] = problem.message
 
-    def _at(self, time: datetime, within: timedelta) -> list[Moment]:
+    def _at(self, time: datetime, within: timedelta) -> list[Commit]:
         """Commits written about a time, the nearest first."""
         return sorted(self._written(time - within, time + within), key=lambda moment: abs(moment.authored - time))
 
-    def _written(self, began: datetime, ended: datetime) -> list[Moment]:
+    def _written(self, began: datetime, ended: datetime) -> list[Commit]:
         first = bisect_left(self._by_time, began, key=_authored)
         return self._by_time[first : bisect_right(self._by_time, ended, key=_authored)]
 
     @cached_property
-    def _by_time(self) -> list[Moment]:
+    def _by_time(self) -> list[Commit]:
         return sorted(self.moments, key=_authored)
 
-    def _distinct(self, moments: list[Moment]) -> list[Moment]:
+    def _distinct(self, moments: list[Commit]) -> list[Commit]:
         """One of several copies of a commit: the merged one, else the newest."""
         # A rebased copy keeps author time and subject. The last one
         # in this order is kept: merged before unmerged, then newest.
-        kept: dict[tuple[datetime, str], Moment] = {}
+        kept: dict[tuple[datetime, str], Commit] = {}
         for moment in sorted(moments, key=lambda moment: (moment.id in self.main_line, moment.committed)):
             kept[(moment.authored, moment.subject)] = moment
         return sorted(kept.values(), key=_authored)
@@ -425,7 +423,7 @@ def _merge_unfit(
     return None if _is_of(moment, merge.index, session, history, checkouts) else SYNC
 
 
-def _is_of(moment: Moment, index: int, session: Session, history: History, checkouts: Checkouts) -> bool:
+def _is_of(moment: Commit, index: int, session: Session, history: History, checkouts: Checkouts) -> bool:
     """Whether at least half of a commit's files were edited in the session by then."""
     paths = {file.new_path or file.path for file in history.files([moment]).get(moment.id, ())}
     return bool(paths) and len(paths & session.edited(checkouts, index)) * 2 >= len(paths)

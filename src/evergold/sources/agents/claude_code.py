@@ -17,7 +17,7 @@ from typing import Any
 from evergold.errors import NotFound
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import Repo
-from evergold.repo.worktrees import checkouts
+from evergold.repo.history import checkouts
 from evergold.sources.agents.log_lines import (
     EPOCH,
     LogLines,
