@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] = ()) -> None:
 
 def _delete(workspace: Workspace, in_postgres: Callable[[], float]) -> str:
     here, there = time.process_time(), in_postgres()
-    deleted = workspace.live.prune("1s").deleted
+    deleted = workspace.retention.prune("1s").deleted
     spent = time.process_time() - here + in_postgres() - there
     return f"{deleted:,} traces, {spent / deleted * 1e6:,.0f} µs each"
 

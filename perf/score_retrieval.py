@@ -15,7 +15,7 @@ from statistics import median
 
 import orjson
 
-from evergold.workspace.retrieval import score_retrieval
+from evergold.bench.retrieval_run import score_retrieval
 from perf.measuring import print_figure
 
 

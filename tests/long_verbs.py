@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import evergold
+from evergold.bench.retrieval_run import ScoringQuery
+from evergold.build.door import build_rag
+from evergold.extract.door import Destination, SessionQuery
 from evergold.extract.run import HistoryQuery
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
-from evergold.workspace.flows import Destination, SessionQuery
-from evergold.workspace.rag import build_rag
-from evergold.workspace.retrieval import ScoringQuery
 from tests.agent_logs import ClaudeLog
 from tests.build.rag_builders import a_spec, an_offline_record
 from tests.builders import a_case

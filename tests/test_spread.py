@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from evergold import spread
 from evergold.errors import BadInput, Unavailable
+from evergold.extract.door import Destination
 from evergold.extract.run import HistoryQuery
 from evergold.machine import usable_cores
 from evergold.model.run import RunSpec, RunStatus
@@ -24,7 +25,6 @@ from evergold.settings import Settings
 from evergold.spread import SMALL_BYTES, Workers, in_order, jobs_for, open_cluster, spread_processes
 from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
-from evergold.workspace.flows import Destination
 from tests.builders import a_case
 from tests.long_verbs import VERBS, Inputs, Verb, answered_cases
 from tests.repos import GitRepo

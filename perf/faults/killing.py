@@ -34,7 +34,7 @@ LOADED = [
         f"evergold.workspace.{part}"
         for part in ("intake", "live", "cases", "builds", "rag", "bench", "backups", "flows")
     ),
-    *("evergold.workspace.generation", "evergold.workspace.generation_calls", "evergold.workspace.base_commits"),
+    *("evergold.workspace.generation", "evergold.generate.calls", "evergold.extract.evidence"),
 ]
 END_SECONDS = 600.0  # for a command that nobody kills, on a machine that is busy with other work
 _processes = multiprocessing.get_context("forkserver")

@@ -9,13 +9,13 @@ from threading import Thread
 
 import pytest
 
+from evergold.alerts.door import Alerts
 from evergold.alerts.webhook import Webhook
 from evergold.errors import BadInput
 from evergold.model.operations import Alert, AlertEvent, DeliveryStatus
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.database.rows import stamp
-from evergold.workspace.alerts import Alerts
 from evergold.workspace.cases import Cases
 from evergold.workspace.intake import Intake
 from tests.alerts.receiver import Receiver, receiving

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.bench.datasets import SAMPLES, dataset_hash, discover, find
+from evergold.bench.datasets import SAMPLES, discover, find
 from evergold.errors import BadInput
+from evergold.model.build import dataset_hash
 
 GOOD = "name: Good\ntasks: [{id: a, name: b, input: c, expected_output: d}]\n"
 

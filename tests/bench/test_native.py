@@ -9,7 +9,7 @@ import pytest
 
 from evergold.bench.metrics import make_metric, measure
 from evergold.bench.replay import ReplayTarget
-from evergold.bench.targets import make_target
+from evergold.calls.targets import make_target
 from evergold.errors import Unavailable
 from evergold.judge.names import make_judge
 from evergold.model.case import Case, Context

@@ -36,8 +36,8 @@ from evergold.bench.retrieval import files_band, gold_of_row, language_of
 from evergold.bench.retrieval_figures import line_symbols
 from evergold.bench.retrievers import _around, words_of
 from evergold.bench.runner import is_dead, new_owner
-from evergold.bench.targets import parse_name, refuse_remote
 from evergold.bench.targets.replies import MAX_OUTPUT, answered, answered_text
+from evergold.calls.targets import parse_name, refuse_remote
 from evergold.errors import BadInput, Refused
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Measurement, MeasurementState, Replay, Turns, Usage

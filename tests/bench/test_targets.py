@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.targets import make_target, parse_name, refuse_remote
+from evergold.calls.targets import make_target, parse_name, refuse_remote
 from evergold.errors import BadInput, Refused, Unavailable
 from evergold.model.case import Case, CaseKind
 from evergold.model.run import Attempt

@@ -15,7 +15,7 @@ from evergold.model.access import Role
 from evergold.model.case import CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.model.review import ReviewVerdict, Standing
 from evergold.model.run import OnUnrecorded, RunStatus, Turns
-from evergold.workspace import backups
+from evergold.upkeep import backups
 
 LOAD_ALL = """
 import sys
@@ -54,5 +54,5 @@ def test_defaults_that_help_shows_are_those_in_force() -> None:
     assert f"{DEFAULT_FOLDER}/manifest.json" == build.DEFAULT_MANIFEST
     assert build.MOST_UNGROUNDED == MOST_UNGROUNDED
     assert admin.STEPS == backups.STEPS
-    trailer = next(one for one in extract.extract_codex.params if one.name == "trailers")
+    trailer = next(one for one in extract.extract_command.commands["codex"].params if one.name == "trailers")
     assert isinstance(trailer, click.Option) and ", ".join(TRAILERS) in (trailer.help or "")

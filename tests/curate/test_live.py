@@ -406,14 +406,14 @@ def test_pruning_keeps_what_the_dataset_cites(ws: Workspace) -> None:
     ws.live.curate()
     ws.intake.accept([ScoreLine(trace_id="never", name="check", value=1.0)])
     ws.store.db.write(lambda c: c.execute(text("UPDATE pending_records SET received_at = '2020-01-01T00:00:00.000Z'")))
-    assert vars(ws.live.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1, "waiting": 1}
-    assert vars(ws.live.prune("90d")) == {"deleted": 1, "kept": 1, "waiting": 1}
-    assert ws.live.prune("90d").deleted == 0
+    assert vars(ws.retention.prune("90d", dry_run=True)) == {"deleted": 1, "kept": 1, "waiting": 1}
+    assert vars(ws.retention.prune("90d")) == {"deleted": 1, "kept": 1, "waiting": 1}
+    assert ws.retention.prune("90d").deleted == 0
     with pytest.raises(NotFound):
         ws.intake.get("old")
     assert ws.intake.get("cited").id == "cited" and ws.intake.get("new").id == "new"
     with pytest.raises(BadInput, match="use 90d, 12h, 2w"):
-        ws.live.prune("ninety days")
+        ws.retention.prune("ninety days")
 
 
 def test_pruning_goes_on_after_what_is_cited_batch_by_batch(ws: Workspace) -> None:
@@ -446,7 +446,7 @@ def test_erasing_a_user_reaches_cases_histories_and_build_files(ws: Workspace, t
     (folder / "all.jsonl").write_text("".join(f'{{"id": "{case.id}"}}\n' for case in cases(ws)))
     ws.store.db.write(lambda c: _record_build(c, str(folder), [case.id for case in cases(ws)]))
 
-    erased = ws.live.erase("ana", who="dpo", why="asked for")
+    erased = ws.retention.erase("ana", who="dpo", why="asked for")
     assert (erased.traces, erased.cases, erased.build_files) == (1, 2, 2)
     assert types(ws, "t2") == ["golden"]
     assert (folder / "all.jsonl").read_text().count("\n") == 1
@@ -476,7 +476,7 @@ def test_after_erasure_no_table_holds_a_word_of_it(ws: Workspace) -> None:
     ws.cases.tag("live", mine[0].id, add=["secret-tag"], who="app")
     ws.store.db.write(lambda c: _record_run(c, [case.id for case in mine]))
     assert "secret" in _every_word(ws)
-    assert ws.live.erase("ana").run_copies == 3 * len(mine)
+    assert ws.retention.erase("ana").run_copies == 3 * len(mine)
     assert "secret" not in _every_word(ws) and "bo's own" in _every_word(ws)
     assert ws.intake.page(TraceFilter(search="secret"), limit=5)[0] == []
 
@@ -497,7 +497,7 @@ def test_erasure_reaches_what_a_user_said_of_others_and_what_waits_on_the_disk(
     ws.intake.accept([Correction(trace_id=name, text="a secret", author="ana") for name in ("t2", "never")])
     ws.live.curate()
     assert types(ws, "t2") == ["correction", "failure"]
-    erased = ws.live.erase("ana")
+    erased = ws.retention.erase("ana")
     assert (erased.traces, erased.cases, erased.spooled) == (0, 1, 3)
     ws.live.curate()
     assert types(ws, "t2") == ["golden"]
@@ -512,7 +512,7 @@ def test_an_erased_word_is_not_in_the_file_of_the_database(tmp_path: Path) -> No
         ws.intake.accept([a_trace(f"t{n}", user_id="ana", input="xylophone", scores=GOOD) for n in range(20)])
         ws.live.curate()
         assert len(ws.intake.page(TraceFilter(search="xylophone"), limit=50)[0]) == 20
-        ws.live.erase("ana")
+        ws.retention.erase("ana")
     assert b"xylophone" not in (tmp_path / "evergold.db").read_bytes()
 
 

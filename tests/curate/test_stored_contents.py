@@ -230,7 +230,7 @@ def test_messages_that_no_case_cites_are_deleted_by_retention(ws: Workspace) -> 
     ws.live.curate()
     sql(ws, "INSERT INTO messages (hash, value) VALUES ('left over', '{}')")
     kept = cases_of(ws)
-    ws.live.prune("3650d")
+    ws.retention.prune("3650d")
     assert value_of(ws, "SELECT count(*) FROM messages WHERE hash = 'left over'") == 0
     assert cases_of(ws) == kept and kept[0].turn
 
@@ -246,7 +246,7 @@ def test_an_erased_user_leaves_no_message(ws: Workspace) -> None:
     )
     ws.live.curate()
     assert value_of(ws, HOLDING.format("xqanaqx")) is not None
-    ws.live.erase("ana")
+    ws.retention.erase("ana")
     assert value_of(ws, HOLDING.format("xqanaqx")) is None
     (case,) = [case for case in cases_of(ws) if case.status == "active"]
     assert [message["content"] for message in case.messages] == ["And?"]
@@ -261,7 +261,7 @@ def test_texts_of_a_content_that_was_replaced_are_erased_from_the_file(tmp_path:
         (case,) = cases_of(ws)
         change = {"messages": [{"role": "user", "content": "xqthreeqx"}]}
         ws.review.edit(CaseKey(dataset="live", id=case.id), Edit(version=case.version, changes=change, why=""), "rev")
-        ws.live.erase("ana")
+        ws.retention.erase("ana")
     held = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert not [word for word in (b"xqoneqx", b"xqtwoqx", b"xqthreeqx") if word in held]
 

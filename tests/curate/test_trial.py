@@ -30,14 +30,14 @@ def test_precision_and_recall_with_intervals(settings: Settings, tmp_path: Path)
     with Workspace.open(settings) as ws:
         ws.intake.accept([a_trace(name, scores=GOOD) for name in ("g1", "g2")])
         ws.intake.accept([a_trace("m", scores=MIDDLING), a_trace("b", scores=BAD), a_trace("b2", scores=BAD)])
-        (trial,) = ws.trials.against(file)
+        (trial,) = ws.live.try_policies(file)
         assert (trial.golden.precision.hits, trial.golden.precision.of) == (1, 2)
         assert (trial.golden.recall.hits, trial.golden.recall.of) == (1, 2)
         assert (trial.failure.precision.hits, trial.failure.precision.of) == (1, 2)
         assert trial.labelled == 5 and trial.missing == 1 and trial.missing_examples == ("gone",)
         assert trial.golden.recall.low == pytest.approx(0.0945, abs=1e-3)
         assert [each.trace_id for each in trial.differences] == ["b2", "g2", "m"]
-        (lower,) = ws.trials.against(file, [other])
+        (lower,) = ws.live.try_policies(file, [other])
         assert lower.golden.recall.value == 1.0
         assert ws.live.stats().total == 0 and ws.live.stats().waiting == 5  # nothing was written
 
@@ -46,7 +46,7 @@ def test_checks_that_are_missing_count_as_curation_would(tmp_path: Path) -> None
     file = labels(tmp_path, good="golden", broken="failure")
     with Workspace.open(Settings(home=tmp_path, checks_builtin="true")) as ws:
         ws.intake.accept([a_trace("good"), a_trace("broken", output="Error: 500")])
-        (trial,) = ws.trials.against(file)
+        (trial,) = ws.live.try_policies(file)
         assert trial.agreement.value == 1.0
         assert ws.intake.get("good").scores == ()
 
@@ -59,7 +59,7 @@ def test_whole_traces_with_labels_need_no_store(tmp_path: Path) -> None:
     ]
     file.write_text("\n".join(map(json.dumps, lines)))
     with Workspace.open(Settings(home=tmp_path / "home", checks_builtin="true")) as ws:
-        (trial,) = ws.trials.against(file)
+        (trial,) = ws.live.try_policies(file)
         assert trial.agreement.value == 1.0 and trial.labelled == 2 and ws.live.trace_count() == 0
 
 
@@ -79,7 +79,7 @@ def test_a_wrong_file_of_labels_is_one_line(tmp_path: Path, text: str, words: st
     file = tmp_path / "labelled.jsonl"
     file.write_text(text)
     with Workspace.open(Settings(home=tmp_path)) as ws, pytest.raises(BadInput) as problem:
-        ws.trials.against(file)
+        ws.live.try_policies(file)
     assert words in problem.value.message
 
 
@@ -111,7 +111,7 @@ def test_reviews_say_how_often_a_rule_was_right(settings: Settings) -> None:
         decide(ws, cases["g1"], ReviewVerdict.DISMISS)
         decide(ws, cases["g2"], ReviewVerdict.APPROVE, entry_type="failure")
         decide(ws, cases["b"], ReviewVerdict.APPROVE, entry_type="golden")
-        found = ws.trials.from_reviews()
+        found = ws.live.agreement()
     assert (found.reviewed, found.disagreed) == (4, 3)
     assert (found.golden.hits, found.golden.of, found.failure.hits, found.failure.of) == (1, 3, 0, 1)
     rule = found.rules[0]

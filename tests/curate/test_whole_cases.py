@@ -91,7 +91,7 @@ def test_traces_of_a_session_are_the_earlier_turns(ws: Workspace) -> None:
     ws.live.curate()
     assert [message["content"] for message in the_case(ws).messages] == ["Hello", "Hi!", "A joke?"]
     before = the_case(ws)
-    assert ws.live.prune("0s").deleted == 1
+    assert ws.retention.prune("0s").deleted == 1
     assert the_case(ws).messages == before.messages and the_case(ws).rev() == before.rev()
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from evergold.build.door import build_rag
 from evergold.build.groups import parse_shares
+from evergold.build.versions import with_options
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from evergold.workspace.builds import with_options
-from evergold.workspace.rag import build_rag
 from tests.api.serving import served
 from tests.build.rag_builders import a_spec, an_offline_record
 from tests.builders import a_case

@@ -25,9 +25,9 @@ from evergold.extract.golden import (
     without,
 )
 from evergold.extract.history import HistoryRules, counted_files, is_revert, read_message
-from evergold.extract.ranges import Head, PathRanking, PathSource, RangeRanking, RangeSource, paths_of, split_lines
+from evergold.extract.ranges import Head, PathRanking, PathSource, RangeRanking, RangeSource, paths_of
 from evergold.model.flow import Action, Flow
-from evergold.repo.git import ChangeIndex, PathChange
+from evergold.repo.git import ChangeIndex, PathChange, split_lines
 
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
 

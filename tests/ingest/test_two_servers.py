@@ -18,7 +18,8 @@ from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.facts import put_fact
 from evergold.store.trace import archive, retention
-from evergold.workspace import Workspace, archives
+from evergold.upkeep import archives
+from evergold.workspace import Workspace
 from tests.builders import a_case
 from tests.otlp import TRACE, a_span, an_llm_span, protobuf_body
 from tests.patience import PATIENCE
@@ -145,7 +146,7 @@ def test_a_trace_that_is_cited_while_old_ones_are_pruned_stays(
         lock(connection, trace_ids)
 
     monkeypatch.setattr(retention, "lock_traces", cited_before)
-    assert one.live.prune("1d").deleted == 0
+    assert one.retention.prune("1d").deleted == 0
     assert one.intake.get(TRACE).id == TRACE
 
 

@@ -7,7 +7,7 @@ import pytest
 from evergold.model.run import Attempt, Measurement
 from evergold.report.documents import to_junit, to_markdown
 from evergold.report.summary import RunReport, summarise
-from evergold.workspace.naming import file_name
+from evergold.storage import file_name
 from tests.report.test_run_report import CASES, a_run
 
 PICTURES = (

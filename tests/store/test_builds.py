@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from evergold.build.versions import with_options
 from evergold.errors import BadInput, Conflict, Incomplete, NotFound
 from evergold.model.case import Provenance
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from evergold.workspace.builds import with_options
 from tests.builders import a_case
 
 

@@ -51,11 +51,11 @@ def archived(workspace: Workspace, folder: Path) -> int:
 
 
 def pruned(workspace: Workspace, _: Path) -> int:
-    return workspace.live.prune("1d").deleted
+    return workspace.retention.prune("1d").deleted
 
 
 def erased(workspace: Workspace, _: Path) -> int:
-    return workspace.live.erase("ana").traces
+    return workspace.retention.erase("ana").traces
 
 
 @pytest.mark.parametrize("verb", [archived, pruned, erased])

@@ -229,7 +229,7 @@ def test_a_search_asks_only_for_what_was_typed(typed: str) -> None:
 
 def test_tags_of_people_are_found_beside_those_of_the_app(workspace: Workspace) -> None:
     workspace.intake.accept(traces(4))
-    changed = workspace.trace_notes.retag(Retagging(trace_ids=("t1", "t2", "gone"), add=("look", "even")), "mira")
+    changed = workspace.intake.retag(Retagging(trace_ids=("t1", "t2", "gone"), add=("look", "even")), "mira")
     assert [(one.trace_id, one.added, one.problem is None) for one in changed] == [
         ("t1", ("even", "look"), True),
         ("t2", ("even", "look"), True),
@@ -237,33 +237,33 @@ def test_tags_of_people_are_found_beside_those_of_the_app(workspace: Workspace) 
     ]
     assert (found(workspace, tag="look"), found(workspace, tag="even")) == (["t2", "t1"], ["t2", "t1", "t0"])
     assert workspace.intake.get("t2").tags == ("even", "look")
-    workspace.trace_notes.retag(Retagging(trace_ids=("t1",), remove=("look", "never")), "mira")
+    workspace.intake.retag(Retagging(trace_ids=("t1",), remove=("look", "never")), "mira")
     assert found(workspace, tag="look") == ["t2"]
 
 
 def test_comments_are_kept_in_order_and_go_with_their_trace(workspace: Workspace) -> None:
     workspace.intake.accept(traces(1))
-    first = workspace.trace_notes.comment("t0", "Look at this.", "mira")
-    workspace.trace_notes.comment("t0", "I did.", "jan")
-    assert [one.text for one in workspace.trace_notes.comments("t0")] == ["Look at this.", "I did."]
-    workspace.trace_notes.uncomment(first.id)
+    first = workspace.intake.comment("t0", "Look at this.", "mira")
+    workspace.intake.comment("t0", "I did.", "jan")
+    assert [one.text for one in workspace.intake.comments("t0")] == ["Look at this.", "I did."]
+    workspace.intake.uncomment(first.id)
     with pytest.raises(NotFound, match="no comment"):
-        workspace.trace_notes.uncomment(first.id)
+        workspace.intake.uncomment(first.id)
     with pytest.raises(NotFound, match="no trace"):
-        workspace.trace_notes.comment("t9", "?", "jan")
+        workspace.intake.comment("t9", "?", "jan")
     workspace.store.db.write(lambda c: c.execute(text("DELETE FROM traces")))
-    assert workspace.trace_notes.comments("t0") == []
+    assert workspace.intake.comments("t0") == []
 
 
 def test_views_of_lists_are_kept_by_name(workspace: Workspace) -> None:
-    workspace.views.keep(ListView(page=ListPage.TRACES, name="mine", address="status=failed"))
-    workspace.views.keep(ListView(page=ListPage.TRACES, name="mine", address="status=completed"))
-    kept = workspace.views.keep(ListView(page=ListPage.CASES, name="mine", address="kind=qa"))
-    assert workspace.views.of(ListPage.CASES) == [kept]
-    assert [view.address for view in workspace.views.of(ListPage.TRACES)] == ["status=completed"]
-    workspace.views.delete(ListPage.TRACES, "mine")
+    workspace.operations.keep_view(ListView(page=ListPage.TRACES, name="mine", address="status=failed"))
+    workspace.operations.keep_view(ListView(page=ListPage.TRACES, name="mine", address="status=completed"))
+    kept = workspace.operations.keep_view(ListView(page=ListPage.CASES, name="mine", address="kind=qa"))
+    assert workspace.operations.views(ListPage.CASES) == [kept]
+    assert [view.address for view in workspace.operations.views(ListPage.TRACES)] == ["status=completed"]
+    workspace.operations.delete_view(ListPage.TRACES, "mine")
     with pytest.raises(NotFound, match="no view"):
-        workspace.views.delete(ListPage.TRACES, "mine")
+        workspace.operations.delete_view(ListPage.TRACES, "mine")
 
 
 def test_cases_are_narrowed_ordered_and_counted(workspace: Workspace) -> None:

@@ -7,7 +7,7 @@ from evergold.store import Store
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.trace.overview import Bucket, Coverage, Facet, Intake, Overview, Tiers, facets_of, overview_of
 from evergold.store.trace.traces import put_traces
-from evergold.workspace.traffic import TrafficWatch
+from evergold.upkeep.traffic import TrafficWatch
 from tests.builders import a_case, a_score, a_trace
 
 MONDAY = datetime(2026, 1, 5, 9, 30, tzinfo=UTC)

@@ -85,7 +85,7 @@ VERBS: dict[str, Callable[[Workspace, Path], object]] = {
     "backfill": lambda workspace, _: workspace.live.curation.backfill(),
     "undo": undo,
     "check-traces": lambda workspace, _: workspace.live.checks.backfill(),
-    "prune": lambda workspace, _: workspace.live.prune("0s"),
+    "prune": lambda workspace, _: workspace.retention.prune("0s"),
     "archive": lambda workspace, folder: workspace.archives.move("0s", folder / "archive"),
 }
 

@@ -20,9 +20,9 @@ from evergold.store.trace.pages import count_traces
 from evergold.store.trace.traces import put_traces
 from evergold.store.trace.traffic import count_hours, keep_hours
 from evergold.store.traffic_marks import take_hours
+from evergold.upkeep.traffic import Traffic, TrafficWatch, percentiles_of
 from evergold.workspace import Workspace
 from evergold.workspace.overview import Period
-from evergold.workspace.traffic import Traffic, TrafficWatch, percentiles_of
 
 NOW = datetime.now(UTC)
 WEEK = timedelta(days=7)

@@ -18,7 +18,8 @@ from evergold.store.database.rows import loads
 from evergold.store.facts import Portion
 from evergold.store.trace.archive import BELONGING, Record, read_records
 from evergold.store.trace.filter import TraceFilter
-from evergold.workspace import Workspace, archives
+from evergold.upkeep import archives
+from evergold.workspace import Workspace
 from tests.builders import a_case
 
 DAYS = ("2026-01-05", "2026-01-06")
@@ -55,8 +56,8 @@ def workspace(settings: Settings) -> Iterator[Workspace]:
                 Reaction(trace_id=f"{DAYS[0]}-1", emoji="👍", author="user2"),
             ]
         )
-        opened.trace_notes.retag(Retagging(trace_ids=[f"{DAYS[0]}-0"], add=["looked at"]), who="ana")
-        opened.trace_notes.comment(f"{DAYS[0]}-0", "strange", who="ana")
+        opened.intake.retag(Retagging(trace_ids=[f"{DAYS[0]}-0"], add=["looked at"]), who="ana")
+        opened.intake.comment(f"{DAYS[0]}-0", "strange", who="ana")
         yield opened
 
 
@@ -140,7 +141,7 @@ def test_an_archive_of_an_earlier_version_comes_back(settings: Settings, old_arc
         shown = [sent.intake.get(trace.id) for trace in sent.intake.page(TraceFilter(), limit=9)[0]]
         assert [compared(workspace.intake.get(trace.id)) for trace in shown] == list(map(compared, shown))
         assert workspace.intake.get("plain").tags == ("returns", "looked at")
-        assert [note.text for note in workspace.trace_notes.comments("plain")] == ["strange"]
+        assert [note.text for note in workspace.intake.comments("plain")] == ["strange"]
         # What an earlier version holds in the same state is not written again.
         assert workspace.archives.move("1d", old_archive).traces == 5
         assert len(list(old_archive.rglob("*.parquet"))) == 2
@@ -150,8 +151,8 @@ def test_an_archive_of_an_earlier_version_comes_back(settings: Settings, old_arc
 def test_a_user_is_erased_from_an_archive_of_an_earlier_version(settings: Settings, old_archive: Path) -> None:
     with Workspace.open(settings) as workspace:
         workspace.archives.remember(old_archive)
-        assert workspace.live.would_erase("ann").archived == 2
-        assert workspace.live.erase("ann").archived == 2
+        assert workspace.retention.would_erase("ann").archived == 2
+        assert workspace.retention.erase("ann").archived == 2
         assert not any(b"ann" in path.read_bytes() for path in old_archive.rglob("*.*"))
         assert [(day.traces, day.problems) for day in workspace.archives.verify(old_archive)] == [(3, [])]
         assert workspace.archives.restore("2026-01-01", old_archive) == 3
@@ -206,7 +207,7 @@ def test_a_trace_that_changed_after_it_was_archived_stays_and_its_newest_state_c
     archive = tmp_path / "archive"
     workspace.archives.move("1d", archive)
     workspace.archives.restore(DAYS[0], archive)
-    workspace.trace_notes.comment(f"{DAYS[0]}-2", "later", who="ana")
+    workspace.intake.comment(f"{DAYS[0]}-2", "later", who="ana")
     before = everything(workspace)
     workspace.archives.move("1d", archive)
     workspace.archives.restore(DAYS[0], archive)
@@ -220,12 +221,12 @@ def test_the_newest_state_counts_also_after_a_user_was_erased(workspace: Workspa
     workspace.archives.move("1d", archive)
     workspace.archives.restore(DAYS[0], archive)
     for number in (1, 2):
-        workspace.trace_notes.comment(f"{DAYS[0]}-{number}", "later", who="ana")
+        workspace.intake.comment(f"{DAYS[0]}-{number}", "later", who="ana")
     workspace.archives.move("1d", archive)
-    assert workspace.live.erase("user2").archived == 3
+    assert workspace.retention.erase("user2").archived == 3
     workspace.archives.restore(DAYS[0], archive)
     assert ids(workspace) == {f"{DAYS[0]}-0", f"{DAYS[0]}-1"}
-    assert [note.text for note in workspace.trace_notes.comments(f"{DAYS[0]}-1")] == ["later"]
+    assert [note.text for note in workspace.intake.comments(f"{DAYS[0]}-1")] == ["later"]
 
 
 @pytest.mark.parametrize("here", [True, False])
@@ -239,14 +240,14 @@ def test_a_trace_that_changes_between_writing_and_deleting_stays(
         whole(folder, part)
         monkeypatch.setattr(trace_archive, "require_whole", whole)
         with nullcontext(workspace) if here else Workspace.open(settings) as other:
-            other.trace_notes.comment(f"{DAYS[0]}-2", "meanwhile", who="ana")
+            other.intake.comment(f"{DAYS[0]}-2", "meanwhile", who="ana")
 
     monkeypatch.setattr(trace_archive, "require_whole", changed_meanwhile)
     done = workspace.archives.move("1d", tmp_path / "archive")
     assert (done.traces, done.kept, ids(workspace)) == (5, 1, {f"{DAYS[0]}-2"})
     assert workspace.archives.move("1d", tmp_path / "archive").traces == 1
     workspace.archives.restore(DAYS[0], tmp_path / "archive")
-    assert [note.text for note in workspace.trace_notes.comments(f"{DAYS[0]}-2")] == ["meanwhile"]
+    assert [note.text for note in workspace.intake.comments(f"{DAYS[0]}-2")] == ["meanwhile"]
 
 
 def test_an_archived_trace_leaves_nothing_that_names_it(workspace: Workspace, tmp_path: Path) -> None:
@@ -266,18 +267,18 @@ def test_erasing_a_user_reaches_the_archive(workspace: Workspace, tmp_path: Path
     import polars
 
     archive = tmp_path / "archive"
-    assert (workspace.live.would_erase("user2").traces, workspace.live.would_erase("nobody").traces) == (2, 0)
+    assert (workspace.retention.would_erase("user2").traces, workspace.retention.would_erase("nobody").traces) == (2, 0)
     workspace.archives.move("1d", archive)
-    would = workspace.live.would_erase("user2")
+    would = workspace.retention.would_erase("user2")
     assert (would.traces, would.cases, would.archived) == (0, 0, 2)
-    assert workspace.live.erase("user2").archived == 2
+    assert workspace.retention.erase("user2").archived == 2
     assert set(polars.read_parquet(archive / "*" / "*.parquet")["user_id"]) == {"user0", "user1"}
     for day in DAYS:
         workspace.archives.restore(day, archive)
     records = {record["id"]: record for record in everything(workspace)}
     assert records[f"{DAYS[0]}-0"]["trace_corrections"] == "[]"
     assert [score["name"] for score in loads(records[f"{DAYS[0]}-1"]["trace_scores"])] == ["ok"]
-    assert workspace.live.erase("user2").archived == 0
+    assert workspace.retention.erase("user2").archived == 0
 
 
 def test_an_archive_that_is_gone_or_was_never_written_does_not_keep_a_user_from_being_erased(
@@ -287,7 +288,7 @@ def test_an_archive_that_is_gone_or_was_never_written_does_not_keep_a_user_from_
     workspace.archives.move("1d", tmp_path / "archive")
     assert workspace.archives.locations() == [str(tmp_path / "archive")]
     shutil.rmtree(tmp_path / "archive")
-    assert workspace.live.erase("user2").archived == 0
+    assert workspace.retention.erase("user2").archived == 0
 
 
 def test_a_damaged_archive_brings_nothing_back(workspace: Workspace, tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.case import CaseStatus
 from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
 from evergold.model.review import CaseKey
+from evergold.review.case_actions import CaseActions
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.cases import CaseFilter
 from evergold.store.case.writes import Author, put_cases
-from evergold.workspace.case_actions import CaseActions
 from evergold.workspace.cases import Cases
 from tests.builders import a_case
 

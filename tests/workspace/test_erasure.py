@@ -98,7 +98,7 @@ def test_no_byte_of_the_folder_holds_a_word_of_an_erased_user(tmp_path: Path) ->
             pass
     assert {found for found, _ in left_in(tmp_path, word.given)} == set(word.given)
     with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
-        workspace.live.erase(WORD.format("user"), who="dpo", why="asked for")
+        workspace.retention.erase(WORD.format("user"), who="dpo", why="asked for")
         assert left_in(tmp_path, word.given) == set()
         workspace.live.curate()
     assert left_in(tmp_path, word.given) == set()
@@ -109,7 +109,7 @@ def test_what_stays_is_the_name_of_the_case(tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path)) as workspace:
         workspace.intake.accept([Trace(id="xqtraceqx", user_id="ana", input="a", output="b", scores=(GOOD,))])
         workspace.live.curate()
-        workspace.live.erase("ana")
+        workspace.retention.erase("ana")
         (case,) = workspace.cases.iterate(CaseFilter(dataset="live", status=None))
         assert (case.id, case.provenance.trace_id, case.input) == ("default:xqtraceqx", None, "")
 
@@ -121,7 +121,7 @@ def test_a_tag_that_others_have_is_still_counted(tmp_path: Path) -> None:
         workspace.live.curate()
         build = workspace.builds.freeze(workspace.builds.default_spec("live"))
         assert {"refund", "about-ana"} <= build.manifest["tags"].keys()
-        workspace.live.erase("ana")
+        workspace.retention.erase("ana")
         left = workspace.builds.get("live", "v1").manifest["tags"]
         assert "refund" in left and "about-ana" not in left
         assert "about-ana" not in (Path(build.location or "") / "manifest.json").read_text()

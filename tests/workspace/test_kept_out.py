@@ -4,13 +4,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from evergold.model.policy import Policy, Reason
+from evergold.curate.kept_out import CHANGE
+from evergold.model.policy import Policy, Reason, Remedy
 from evergold.model.trace import ScoreLine
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.store.verdict.tiers import TIER_OF
 from evergold.workspace import Workspace
-from evergold.workspace.kept_out import CHANGE, Remedy
 from evergold.workspace.overview import Period
 from tests.builders import a_score, a_trace
 

@@ -21,7 +21,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 def test_a_written_answer_makes_a_validated_case_with_a_persons_reference(workspace: Workspace) -> None:
     with workspace:
-        (made,) = workspace.picking.make(Picking(trace_ids=("t1",), answer="At nine."), "ana")
+        (made,) = workspace.case_actions.pick(Picking(trace_ids=("t1",), answer="At nine."), "ana")
         assert made.problem is None
         case = workspace.cases.get("picked", "t1")
         reference = case.reference()
@@ -34,17 +34,17 @@ def test_a_written_answer_makes_a_validated_case_with_a_persons_reference(worksp
 
 def test_without_an_answer_the_case_waits_for_review(workspace: Workspace) -> None:
     with workspace:
-        workspace.picking.make(Picking(trace_ids=("t1",), dataset="later", tags=("look",)), "ana")
+        workspace.case_actions.pick(Picking(trace_ids=("t1",), dataset="later", tags=("look",)), "ana")
         case = workspace.cases.get("later", "t1")
         assert case.review is ReviewState.UNVALIDATED and "look" in case.tags
 
 
 def test_a_trace_is_taken_once_and_what_is_missing_is_named(workspace: Workspace) -> None:
     with workspace:
-        workspace.picking.make(Picking(trace_ids=("t1",), answer="At nine."), "ana")
-        again, gone = workspace.picking.make(Picking(trace_ids=("t1", "nobody"), answer="At eleven."), "ben")
+        workspace.case_actions.pick(Picking(trace_ids=("t1",), answer="At nine."), "ana")
+        again, gone = workspace.case_actions.pick(Picking(trace_ids=("t1", "nobody"), answer="At eleven."), "ben")
         assert "already in 'picked'" in (again.problem or "") and "no trace 'nobody'" in (gone.problem or "")
         approved = workspace.cases.get("picked", "t1").approved
         assert approved is not None and approved.text == "At nine."
         with pytest.raises(NotFound):
-            workspace.picking.conversation("nobody")
+            workspace.case_actions.conversation("nobody")

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 import pytest
 from sqlalchemy import Connection, RowMapping
 
+from evergold.build import repeats
 from evergold.model.case import Case
 from evergold.settings import Settings
 from evergold.store.case.content import add_contents
-from evergold.workspace import Workspace, repeats
+from evergold.workspace import Workspace
 from tests.builders import a_case
 
 

@@ -9,13 +9,13 @@ from fastapi.testclient import TestClient
 
 from evergold.api.app import create_app
 from evergold.bench.replay.helpers import draft_by_rule
+from evergold.bench.replay.users import AT_ONCE
 from evergold.cli import root
 from evergold.errors import BadInput, Conflict
 from evergold.model.case import Case
 from evergold.model.run import SimulatedUser
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from evergold.workspace.replay_users import AT_ONCE
 from tests.builders import a_case
 from tests.openai_server import Body, Reply, serving
 from tests.replays import asked, call, result, said

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from evergold.bench.retrieval_run import ScoringQuery, score_retrieval, write_per_case
 from evergold.cli import invoke as run
 from evergold.errors import BadInput, NotFound
-from evergold.workspace.retrieval import ScoringQuery, score_retrieval, write_per_case
 from tests.repos import GitRepo
 
 
@@ -59,7 +59,7 @@ def answers(tmp_path: Path) -> Path:
 
 
 def test_every_case_is_accounted_for(gold: Path, answers: Path) -> None:
-    figures = score_retrieval(gold, answers).figures
+    figures = score_retrieval(gold, answers)[0]
     assert (figures["n"], figures["abstained"], figures["missing"], figures["not_applicable"]) == (4, 1, 1, 1)
     assert (figures["extra_cases"], figures["missing_cases"], figures["duplicates"]) == (["9", "7"], ["4"], ["1"])
     assert len(figures["problems"]) == 3
@@ -78,7 +78,7 @@ def test_every_case_is_accounted_for(gold: Path, answers: Path) -> None:
 
 def test_paths_alone_are_scored_by_files_alone(gold: Path, tmp_path: Path) -> None:
     answers = write(tmp_path / "p.jsonl", {"caseId": "1", "paths": ["x.py", "a.py"]}, {"caseId": "2", "paths": []})
-    figures = score_retrieval(gold, answers).figures
+    figures = score_retrieval(gold, answers)[0]
     assert (figures["line"], figures["budget"], figures["n"]) == (None, None, 4)
     assert figures["file"]["mrr"]["value"] == 0.125
 
@@ -87,18 +87,18 @@ def test_gold_of_paths(tmp_path: Path) -> None:
     gold = write(
         tmp_path / "a.jsonl", {"caseId": "1", "filePaths": [{"path": "a.py", "sources": ["review_merge_diff"]}]}
     )
-    figures = score_retrieval(gold, write(tmp_path / "p.jsonl", predicted("1", ("a.py", 1, 2)))).figures
+    figures = score_retrieval(gold, write(tmp_path / "p.jsonl", predicted("1", ("a.py", 1, 2))))[0]
     assert figures["line"] is None and figures["file"]["macro"]["precision"]["value"] == 1.0
 
 
 def test_a_second_file_is_compared_case_by_case(gold: Path, answers: Path, tmp_path: Path) -> None:
     better = write(tmp_path / "b.jsonl", *(predicted(case, ("a.py", 1, 10), ("b.py", 1, 10)) for case in "1234"))
-    difference = score_retrieval(gold, answers, better).figures["compare"]["line_recall"]
+    difference = score_retrieval(gold, answers, better)[0]["compare"]["line_recall"]
     assert difference["value"] == pytest.approx(0.75 / 4) and difference["n"] == 4
 
 
 def test_single_cases_go_to_a_file(gold: Path, answers: Path, tmp_path: Path) -> None:
-    assert write_per_case(score_retrieval(gold, answers).scores, tmp_path / "per.jsonl") == 4
+    assert write_per_case(score_retrieval(gold, answers)[1], tmp_path / "per.jsonl") == 4
     rows = [json.loads(line) for line in (tmp_path / "per.jsonl").read_text().splitlines()]
     assert rows[0] == {
         "caseId": "1",
@@ -163,7 +163,7 @@ def test_a_repository_adds_tokens_symbols_and_ranges_outside(tmp_path: Path) -> 
         golden("2", ("a.py", 1, 1), baseCommit="0" * 40),
     )
     answers = write(tmp_path / "p.jsonl", predicted("1", ("a.py", 2, 9)))
-    figures = score_retrieval(gold, answers, query=ScoringQuery(repo_dir=made.path)).figures
+    figures = score_retrieval(gold, answers, query=ScoringQuery(repo_dir=made.path))[0]
     assert figures["tokens"]["1000"]["value"] == 0.5
     assert (figures["symbol"]["macro"]["recall"]["value"], figures["symbol_n"]) == (1.0, 1)
     assert [problem.split(": ", 1)[1] for problem in figures["problems"]] == [

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
+from evergold.build import served as module
 from evergold.build.snapshot import SnapshotSpec
 from evergold.errors import Conflict, NotFound, Unavailable
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from evergold.workspace import served_builds as module
 from tests.builders import a_case
 from tests.patience import PATIENCE
 

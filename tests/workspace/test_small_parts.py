@@ -8,26 +8,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evergold.bench.setup import judged_by
+from evergold.build.check_rows import check_validated_rows
+from evergold.build.door import _report_differences
+from evergold.build.versions import _before, _order
+from evergold.checks.switch import builtin_on
 from evergold.errors import BadInput
+from evergold.formats.columns import attempt_row, case_row, trace_row
 from evergold.model.case import CaseKind, Conversation, EntryType, ReviewState
 from evergold.model.case_actions import Picking
 from evergold.model.run import Measurement, MetricSpec, StepSpent
 from evergold.model.trace import Trace
 from evergold.review.agreement import overlap
+from evergold.review.case_actions import _case
+from evergold.review.rows import cases_of_rows, every_row_of, rows_of_cases
 from evergold.settings import Settings
-from evergold.workspace.backup_files import build_folders, remove_unused, restore_builds, restore_rest
-from evergold.workspace.backups import _Steps
-from evergold.workspace.bench_provenance import judged_by
-from evergold.workspace.builds import _before, _order, case_filter
-from evergold.workspace.check_switch import builtin_on
-from evergold.workspace.frames import attempt_row, case_row, trace_row
-from evergold.workspace.live import cutoff
-from evergold.workspace.naming import LONGEST_NAME, file_name
+from evergold.storage import LONGEST_NAME, file_name
+from evergold.store.case.cases import case_filter
+from evergold.upkeep.archives import cutoff
+from evergold.upkeep.backups import _Steps, build_folders, remove_unused, restore_builds, restore_rest
 from evergold.workspace.overview import Period, _Remembered
-from evergold.workspace.picking import _case
-from evergold.workspace.rag import _differences
-from evergold.workspace.review_files import cases_of_rows, check_validated_rows, every_row_of, rows_of_cases
-from evergold.workspace.task_files import TaskFileChecks
+from evergold.workspace.retrieval import TaskFileChecks
 from evergold.workspace.trajectories import _spent_by_call, is_failing
 from tests.builders import a_case, an_attempt
 
@@ -81,7 +82,7 @@ def test_progress_in_parts_never_goes_back_or_beyond_its_end(amounts: list[float
 
 def test_a_bar_advances_by_differences() -> None:
     advanced: list[int] = []
-    report = _differences(advanced.append)
+    report = _report_differences(advanced.append)
     for done in (3, 3, 10):
         report(done, 10)
     assert advanced == [3, 0, 7]

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from evergold.build.door import build_rag
 from evergold.build.groups import parse_shares
 from evergold.build.snapshot import freeze
 from evergold.build.spec import load_spec
+from evergold.build.versions import with_options
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.model.build import Build
 from evergold.model.case import Case, Provenance
 from evergold.model.run import Run, RunSpec
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from evergold.workspace.builds import with_options
-from evergold.workspace.rag import build_rag
 from tests.builders import a_case
 
 

@@ -170,7 +170,7 @@ class AlertStage:
         now = self._clock()
         # Nine tenths: a server that wakes a moment before the interval is over looks now, not one wake-up later.
         not_since = earlier(now, seconds=0.9 * self.plan.every_seconds)
-        if not self._store.db.write(lambda connection: claim_look(connection, str(stamp(now)), not_since)):
+        if not self._store.write(claim_look, str(stamp(now)), not_since):
             return False
         # Readings are computed between two short transactions: the
         # claim is kept first, and no lock is held while they scan.
@@ -211,8 +211,7 @@ class AlertStage:
         return tried
 
     def _deliver(self, webhook: Webhook, taken: TakenDelivery, now: datetime) -> None:
-        with self._store.db.read() as connection:
-            alert = alert_by_id(connection, taken.alert_id)
+        alert = self._store.read(alert_by_id, taken.alert_id)
         posted = webhook.post(message(alert, taken.event), str(taken.id), int(now.timestamp()))
         if not posted.error:
             settled = partial(settle_delivery, taken=taken, owner=self._owner, moment=str(stamp(now)))

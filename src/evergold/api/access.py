@@ -14,7 +14,7 @@ from starlette.responses import Response
 from evergold.errors import BadInput, Refused
 from evergold.model.access import INCLUDES, Holder, Role
 from evergold.settings import Settings, env_name
-from evergold.workspace.access import Access
+from evergold.workspace.operations import Access
 
 
 def configured_tokens(settings: Settings) -> list[tuple[bytes, Holder]]:

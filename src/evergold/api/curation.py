@@ -10,12 +10,11 @@ from evergold.api.traces import Accepted
 from evergold.curate.background import CuratorState
 from evergold.curate.classify import Explanation
 from evergold.model.operations import Grouping
-from evergold.model.policy import CurationRules, NewRules, ReviewAgreement, RulesPreview, RulesView
+from evergold.model.policy import CurationRules, KeptOut, NewRules, ReviewAgreement, RulesPreview, RulesView
 from evergold.model.trace import Correction, Reaction
 from evergold.store.trace.overview import DatasetStats, Facets, Overview
-from evergold.workspace.kept_out import KeptOut
+from evergold.upkeep.traffic import Traffic
 from evergold.workspace.overview import Period
-from evergold.workspace.traffic import Traffic
 
 router = Router(prefix="/api/v1", tags=["curation"])
 stats_router = Router(prefix="/api/v1/stats", tags=["stats"])
@@ -99,7 +98,7 @@ def list_policies(workspace: Opened) -> list[PolicyView]:
 @router.get("/policies/agreement")
 def policy_agreement(workspace: Opened) -> ReviewAgreement:
     """How often reviewers left what policies decided as it was, by rule and by check."""
-    return workspace.trials.from_reviews()
+    return workspace.live.agreement()
 
 
 @router.get("/stats")

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 
 from evergold.api.requests import Opened, Router
 from evergold.build.compare import Comparison, Sample
+from evergold.build.versions import Lineage
 from evergold.model.build import BuildDiff, BuildView, DatasetSummary
 from evergold.model.case_actions import Repeats
-from evergold.workspace.builds import Lineage
 
 router = Router(prefix="/api/v1/builds", tags=["builds"])
 datasets_router = Router(prefix="/api/v1/datasets", tags=["datasets"])

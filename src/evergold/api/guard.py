@@ -18,7 +18,7 @@ from evergold.api.errors import refusal
 from evergold.errors import BadInput, TooLarge, Unauthorized, Unavailable
 from evergold.model.access import Holder
 from evergold.settings import Settings
-from evergold.workspace.access import Access
+from evergold.workspace.operations import Access
 
 LONGEST_LENGTH = 18  # digits of a length; more are beyond any limit, and thousands of them no number for Python
 GUARDED = ("/api/", "/v1/", "/metrics")

@@ -14,9 +14,9 @@ from evergold.api.access import LOCAL, require_for
 from evergold.api.middleware import Instruments
 from evergold.api.requests import Opened, Router
 from evergold.model.access import INCLUDES, AccessToken, Holder, NewToken, Role, TokenName
+from evergold.model.operations import AlertsState, AlertTest
 from evergold.plugins import hanging_plugins
 from evergold.workspace import Workspace
-from evergold.workspace.alerts import AlertsState, AlertTest
 
 router = Router(tags=["health"])
 tokens_router = Router(prefix="/api/v1", tags=["access"])

@@ -10,8 +10,7 @@ from pydantic import BaseModel, Field
 
 from evergold.api.requests import Opened, Router, Who
 from evergold.model.case import Case
-from evergold.model.run import AlignedTrajectory, CaseReplay, TrajectoryDifference
-from evergold.workspace.replay_users import UsersDrafted
+from evergold.model.run import AlignedTrajectory, CaseReplay, TrajectoryDifference, UsersDrafted
 
 router = Router(prefix="/api/v1", tags=["benchmarks"])
 

@@ -25,13 +25,12 @@ from evergold.errors import Unavailable
 from evergold.model.access import Holder
 from evergold.model.case import Case
 from evergold.model.judging import JudgeInfo
-from evergold.model.run import Asked, Attempt, Run, RunSpec, RunStatus
+from evergold.model.run import Asked, Attempt, MetricInfo, Run, RunSpec, RunStatus
 from evergold.report.compare import Board, Comparison
 from evergold.report.scores import Mean
 from evergold.store.run.attempts import AttemptOrder
-from evergold.workspace.access import Access
 from evergold.workspace.bench_datasets import BenchmarkDataset
-from evergold.workspace.bench_setup import MetricInfo
+from evergold.workspace.operations import Access
 
 router = Router(prefix="/api/v1", tags=["benchmarks"])
 LOOK_SECONDS = 0.3

@@ -31,25 +31,25 @@ class NewComment(BaseModel, extra="forbid"):
 @router.post("/traces/tags")
 def retag_traces(workspace: Opened, wanted: Retagging, who: Who) -> list[Retagged]:
     """Tag many traces, or take people's tags off; the answer says what changed on each."""
-    return workspace.trace_notes.retag(wanted, who)
+    return workspace.intake.retag(wanted, who)
 
 
 @router.get("/traces/{trace_id:path}/comments")
 def list_comments(workspace: Opened, trace_id: str) -> list[TraceComment]:
     """The comments on a trace, the oldest first."""
-    return workspace.trace_notes.comments(trace_id)
+    return workspace.intake.comments(trace_id)
 
 
 @router.post("/traces/{trace_id:path}/comments", status_code=201)
 def write_comment(workspace: Opened, trace_id: str, comment: NewComment, who: Who) -> TraceComment:
     """Write a comment on a trace."""
-    return workspace.trace_notes.comment(trace_id, comment.text, who)
+    return workspace.intake.comment(trace_id, comment.text, who)
 
 
 @router.delete("/comments/{comment_id}", status_code=204)
 def delete_comment(workspace: Opened, comment_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> None:
     """Delete a comment."""
-    workspace.trace_notes.uncomment(comment_id)
+    workspace.intake.uncomment(comment_id)
 
 
 class TracePage(BaseModel):
@@ -105,13 +105,13 @@ def facets(workspace: Opened, wanted: Annotated[TraceFilter, Query()]) -> TraceF
 @router.get("/traces/{trace_id:path}/conversation")
 def get_conversation(workspace: Opened, trace_id: str) -> Conversation:
     """The messages, calls, tools and contexts of a trace in one shape, whatever it was recorded with."""
-    return workspace.picking.conversation(trace_id)
+    return workspace.case_actions.conversation(trace_id)
 
 
 @router.post("/traces/cases", status_code=201)
 def make_cases(workspace: Opened, picking: Picking, who: Who) -> list[Picked]:
     """Make cases of traces; with an answer they are validated, without one they wait for review."""
-    return workspace.picking.make(picking, who)
+    return workspace.case_actions.pick(picking, who)
 
 
 @router.get("/traces/{trace_id:path}", response_model=Trace)
@@ -154,19 +154,19 @@ def delete_score(workspace: Opened, score_id: Annotated[int, Path(ge=1, le=2**63
 @views_router.get("/views")
 def list_views(workspace: Opened, page: ListPage) -> list[ListView]:
     """The kept views of a list."""
-    return workspace.views.of(page)
+    return workspace.operations.views(page)
 
 
 @views_router.put("/views")
 def keep_view(workspace: Opened, view: ListView, who: Who) -> ListView:
     """Keep a view under its name; one of the same name is replaced."""
-    return workspace.views.keep(view.model_copy(update={"owner": who}))
+    return workspace.operations.keep_view(view.model_copy(update={"owner": who}))
 
 
 @views_router.delete("/views", status_code=204)
 def delete_view(workspace: Opened, page: ListPage, name: Annotated[str, Query(min_length=1)]) -> None:
     """Delete a kept view."""
-    workspace.views.delete(page, name)
+    workspace.operations.delete_view(page, name)
 
 
 @uploads_router.post("/uploads", status_code=201)

@@ -6,7 +6,7 @@ found like any other; a file of the user's own by the same name takes a sample's
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from evergold.errors import BadInput, unknown
 from evergold.formats.task_files import TaskFile, check_tasks
 from evergold.formats.yaml_documents import Unreadable, bytes_of
 from evergold.model.case import Case
-from evergold.model.values import content_hash
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "benchmarks"
 SUFFIXES = (".yaml", ".yml")
@@ -61,17 +60,30 @@ def discover(folder: Path | None, samples: Path | None = SAMPLES, only: str | No
     return {**result, **(_in_folder(folder, only, sample=False) if folder else {})}
 
 
+@dataclass(frozen=True)
+class FileCheck:
+    """How many files and tasks were read, and one line for each problem."""
+
+    files: int
+    tasks: int
+    problems: list[str]
+
+
+def check_files(path: Path) -> FileCheck:
+    """Check every YAML file below a folder, or one file."""
+    entries = discover(path, None) if path.is_dir() else {path.stem: read_file(path)}
+    return FileCheck(
+        files=len(entries),
+        tasks=sum(len(entry.file.tasks) for entry in entries.values() if entry.file),
+        problems=[problem for entry in entries.values() for problem in entry.problems],
+    )
+
+
 def find(name: str, datasets: dict[str, DatasetFile]) -> DatasetFile:
     """The dataset of that name. A name is looked up, never turned into a path."""
     if name not in datasets:
         raise BadInput(unknown("dataset", name, tuple(datasets)))
     return datasets[name]
-
-
-def dataset_hash(cases: Iterable[Case]) -> str:
-    """What the dataset says, whatever its order: the same hash means the same questions."""
-    # Sorted by id: the order of tasks in a file does not change what is measured.
-    return content_hash(sorted((case.id, case.rev()) for case in cases))
 
 
 def _in_folder(folder: Path, only: str | None, *, sample: bool) -> dict[str, DatasetFile]:

@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from evergold.bench.judges.asking import SHAPE, SYSTEM
 from evergold.bench.metrics import NamedMetric, parse_metric
 from evergold.bench.replay.play import requests_of, size_of, size_of_tools
-from evergold.bench.targets import parse_name
 from evergold.bench.targets.prompts import messages
 from evergold.calls.budget import cost
+from evergold.calls.targets import parse_name
 from evergold.judge.names import DEFAULT_JUDGE
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question

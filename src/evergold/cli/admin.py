@@ -13,7 +13,7 @@ from evergold.cli.output import echo, emit_json, print_result, progress, table
 
 if TYPE_CHECKING:
     from evergold.model.operations import Alert, DatabaseStatus
-    from evergold.workspace.backups import BackupReport
+    from evergold.upkeep.backups import BackupReport
 
 ROLES = ("owner", "editor", "reviewer", "ingest", "reader")
 STEPS = 1000  # what the progress of a backup or restore adds up to

@@ -71,7 +71,7 @@ def curate_command(
         elif label:
             _undo(workspace, str(label), as_json)
         elif isinstance(against, Path):
-            _print_trials(workspace.trials.against(against, policy_files), as_json)
+            _print_trials(workspace.live.try_policies(against, policy_files), as_json)
         elif listed:
             _list_policies(workspace, as_json)
         elif asked["refresh"]:

@@ -272,8 +272,8 @@ def export_command(
     **filters: object,
 ) -> None:
     """Write the cases of DATASET, newest first. The file appears whole or not at all."""
+    from evergold.storage import file_name
     from evergold.store.case.cases import CaseFilter
-    from evergold.workspace.naming import file_name
 
     wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
     with open_workspace(ctx) as workspace:

@@ -12,9 +12,9 @@ from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, combine_opti
 from evergold.cli.output import echo, emit_json, progress, table
 
 if TYPE_CHECKING:
+    from evergold.extract.door import Destination
     from evergold.extract.run import Summary
-    from evergold.workspace.flows import Destination
-    from evergold.workspace.retrieval import Retrieval
+    from evergold.workspace.retrieval import RetrievalScores
 
 SHOWN = 10
 
@@ -71,9 +71,9 @@ def extract_command() -> None:
 @click.pass_context
 def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Completed tasks of the Sidekick app that worked in a git worktree."""
+    from evergold.extract.door import SidekickQuery
     from evergold.extract.flow_cases import Rules
     from evergold.extract.ranges import HunkContext, Side
-    from evergold.workspace.flows import SidekickQuery
 
     query = SidekickQuery(given["workspace_id"], given["sidekick_db"], given["skip_archived"], given["repo_dir"])
     sides = Side(given["range_side"]), HunkContext(given["hunk_context"])
@@ -150,7 +150,7 @@ def extract_atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -
 
 def _extract_sessions(ctx: click.Context, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
     from evergold.extract.agents.session import TRAILERS
-    from evergold.workspace.flows import SessionQuery
+    from evergold.extract.door import SessionQuery
 
     query = SessionQuery(agent, paths, given["repo_dir"], given["trailers"] or TRAILERS)
     with open_without_database(ctx) as workspace:
@@ -159,7 +159,7 @@ def _extract_sessions(ctx: click.Context, agent: str, paths: tuple[Path, ...], g
 
 
 def _read_destination(given: dict[str, Any]) -> Destination:
-    from evergold.workspace.flows import Destination
+    from evergold.extract.door import Destination
 
     return Destination(given["out_dir"], given["full"], given["into_store"])
 
@@ -241,7 +241,7 @@ def score_retrieval_command(
 
     A prediction is {"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": [...]}, best first.
     """
-    from evergold.workspace.retrieval import ScoringQuery
+    from evergold.bench.retrieval_run import ScoringQuery
 
     query = ScoringQuery(given["tier"], given["seed"], given["repo"])
     how = {name: given[name] for name in ("per_case", "html", "cluster")}
@@ -254,7 +254,7 @@ def score_retrieval_command(
     return 0
 
 
-def _print_figures(retrieval: Retrieval, figures: dict[str, Any], every: bool) -> None:
+def _print_figures(retrieval: RetrievalScores, figures: dict[str, Any], every: bool) -> None:
     counts_text = ", ".join(
         f"{figures[name]} {name.replace('_', ' ')}" for name in ("abstained", "missing", "not_applicable", "extra")
     )

@@ -197,7 +197,7 @@ def verify_archive(ctx: click.Context, archive: Path, as_json: bool) -> int:
 def prune_traces(ctx: click.Context, older_than: str, dry_run: bool, as_json: bool) -> None:
     """Delete old traces that no dataset entry cites."""
     with open_workspace(ctx) as workspace:
-        pruned = workspace.live.prune(older_than, dry_run=dry_run)
+        pruned = workspace.retention.prune(older_than, dry_run=dry_run)
     if as_json:
         emit_json(vars(pruned) | {"dry_run": dry_run})
     else:
@@ -221,7 +221,7 @@ def erase_user(ctx: click.Context, user: str, who: str, why: str, dry_run: bool,
     """
     with open_workspace(ctx) as workspace:
         if dry_run:
-            counted = workspace.live.would_erase(user)
+            counted = workspace.retention.would_erase(user)
             would = {"traces": counted.traces, "cases": counted.cases, "archived": counted.archived}
             print_result(
                 would | {"dry_run": True},
@@ -229,7 +229,7 @@ def erase_user(ctx: click.Context, user: str, who: str, why: str, dry_run: bool,
                 "would erase " + ", ".join(f"{count} {name}" for name, count in would.items()),
             )
             return
-        erased = workspace.live.erase(user, who=who, why=why)
+        erased = workspace.retention.erase(user, who=who, why=why)
     print_result(
         erased.counts(),
         as_json,

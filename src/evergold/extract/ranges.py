@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from evergold.extract.diff import FileDiff, Hunk, runs
 from evergold.model.case import Case, LineRange, RankedPath
 from evergold.model.values import hash_bytes
-from evergold.repo.git import Repo
+from evergold.repo.git import Repo, split_lines
 
 Span = tuple[int, int]
 
@@ -197,13 +197,6 @@ def _merge(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]
         else:
             merged.append((start, end, rank))
     return merged
-
-
-def split_lines(content: bytes) -> list[bytes]:
-    """Lines as git counts them: ended by a line feed and nothing else, the end kept."""
-    lines = content.split(b"\n")
-    last = lines.pop()
-    return [line + b"\n" for line in lines] + ([last] if last else [])
 
 
 class Head(NamedTuple):

@@ -4,12 +4,17 @@ A manifest is kept as it was written, and one of another origin may lack any fie
 shows and keeps the others.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from evergold.errors import BadInput
+from evergold.model.case import Case
 from evergold.model.nesting import UtcTime
+from evergold.model.values import content_hash
 
 
 # `extra="allow"`: manifests of earlier versions and of other programs are read and written back whole.
@@ -46,6 +51,11 @@ class Build(BaseModel, frozen=True, extra="forbid"):
     location: str | None = None
     parent: str | None = None
     manifest: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def cases(self) -> int:
+        """How many cases are in its splits."""
+        return sum(split["count"] for split in self.manifest.get("splits", {}).values())
 
 
 def without_tags(manifest: Mapping[str, Any], tags: Collection[str]) -> dict[str, Any]:
@@ -198,3 +208,51 @@ class ValueChange(BaseModel, frozen=True):
 
     old: Any = None
     new: Any = None
+
+
+def dataset_hash(cases: Iterable[Case]) -> str:
+    """What the dataset says, whatever its order: the same hash means the same questions."""
+    # Sorted by id: the order of tasks in a file does not change what is measured.
+    return content_hash(sorted((case.id, case.rev()) for case in cases))
+
+
+@dataclass(frozen=True)
+class Frozen:
+    """The cases of a run, and what pins them. `build` names the version they come from, where they come from one."""
+
+    name: str
+    version: str
+    content_hash: str
+    cases: Sequence[Case]
+    build: dict[str, Any] = field(default_factory=dict)
+
+    def first(self, limit: int | None) -> "Frozen":
+        """The first cases only: another set of questions, so another version and another hash."""
+        if limit is None or limit >= len(self.cases):
+            return self
+        chosen = self.cases[:limit]
+        return Frozen(self.name, f"{self.version} (first {limit})", dataset_hash(chosen), chosen, self.build)
+
+    def only(self, ids: Sequence[str]) -> "Frozen":
+        """The cases of these ids only; all where none is named."""
+        if not ids:
+            return self
+        chosen = [case for case in self.cases if case.id in set(ids)]
+        missing = sorted(set(ids) - {case.id for case in chosen})
+        if missing:
+            raise BadInput(f"dataset {self.name!r} has no case {missing[0]!r}; `evergold cases list` names its cases")
+        version = f"{self.version} ({len(chosen)} chosen)"
+        return Frozen(self.name, version, dataset_hash(chosen), chosen, self.build)
+
+
+@dataclass(frozen=True)
+class BuildFiles:
+    """The files of a build: its manifest first. Below `root` they refer to each other by the same paths wherever it lies."""
+
+    root: Path
+    manifest: Path
+    files: tuple[Path, ...]
+
+    def names(self) -> dict[str, Path]:
+        """Each file by its path below the root."""
+        return {path.relative_to(self.root).as_posix(): path for path in self.files}

@@ -204,3 +204,31 @@ class Alert(BaseModel, frozen=True):
     @property
     def firing(self) -> bool:
         return self.resolved_at is None
+
+
+class AlertRuleState(BaseModel, frozen=True):
+    """A rule as it is set."""
+
+    name: str
+    kind: AlertKind
+
+
+class AlertsState(BaseModel, frozen=True):
+    """Rules, where alerts go, when a server last looked, and the alerts. `hint` says what to do when something is missing."""
+
+    rules: list[AlertRuleState]
+    webhook: str | None
+    signed: bool
+    looked_at: str | None
+    hint: str | None
+    alerts: list[Alert]
+
+
+class AlertTest(BaseModel, frozen=True):
+    """What each rule finds now, and what became of the test message; `sent` is null where no webhook is set."""
+
+    readings: list[Reading]
+    webhook: str | None
+    sent: bool | None
+    error: str
+    seconds: float

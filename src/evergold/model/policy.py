@@ -309,3 +309,38 @@ class RulesPreview(BaseModel, frozen=True):
     failure_now: int
     failure_then: int
     reasons: tuple[ReasonChange, ...]
+
+
+class Remedy(StrEnum):
+    """What changes a reason: a part of the rules, a look at the traces, or checking the traces that no check has seen."""
+
+    CHECKS = "checks"
+    THRESHOLDS = "thresholds"
+    LIMIT = "limit"
+    FALLBACK_TEXTS = "fallback_texts"
+    ELIGIBLE = "eligible"
+    FAILED_TRACES = "failed_traces"
+    TRACES = "traces"
+    CHECK_NOW = "check_now"
+
+
+class KeptOutReason(BaseModel):
+    """One reason: how many traces it keeps out, by which scores where that is known, and what to change."""
+
+    reason: str
+    code: str
+    traces: int
+    scores: dict[str, int] = {}
+    change: str
+    remedy: Remedy
+
+
+class KeptOut(BaseModel):
+    """The newest traces of a period (`most` at most): golden, failures, waiting, and the rest by reason."""
+
+    policy: str
+    traces: int
+    most: int
+    golden: int
+    failure: int
+    reasons: list[KeptOutReason]

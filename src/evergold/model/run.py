@@ -387,3 +387,27 @@ class CaseReplay(BaseModel, frozen=True):
     model: str
     created_at: UtcTime
     value: float | None = None
+
+
+class UsersDrafted(BaseModel, frozen=True):
+    """What drafting did: `by` counts drafts per author, `problems` why a rule stood in for the model.
+
+    Drafting that was given a time may be `unfinished`; the same call goes on where it stopped.
+    """
+
+    dataset: str
+    drafted: int
+    had_one: int
+    without_messages: int
+    by: dict[str, int]
+    problems: dict[str, int]
+    unfinished: bool = False
+
+
+class MetricInfo(BaseModel, frozen=True):
+    """A metric one can name in a run."""
+
+    name: str
+    description: str
+    version: str
+    judged: bool

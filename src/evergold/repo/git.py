@@ -367,3 +367,10 @@ def split_fields(pieces: Iterable[bytes]) -> Iterator[bytes]:
         yield from fields
     if rest:
         yield rest
+
+
+def split_lines(content: bytes) -> list[bytes]:
+    """Lines as git counts them: ended by a line feed and nothing else, the end kept."""
+    lines = content.split(b"\n")
+    last = lines.pop()
+    return [line + b"\n" for line in lines] + ([last] if last else [])

@@ -1,75 +1,26 @@
-"""Check rows of dataset A and B by the rules of the validator's export, and store those that a browser session sends.
+"""Rows of dataset A and B from a browser session into the store, as its reviewer left them, and out of it again.
 
 A row's content is an edit of the version the session last saw; its mark "validated" is that reviewer's approval, so a
 workspace that asks for two opinions still asks for the second. A case that others changed meanwhile is kept and named.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from evergold.model.case import Case, ReviewState
-from evergold.model.flow import Evidence
+from evergold.errors import BadInput
+from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
+from evergold.model.case import Case, CaseKind, CaseStatus, ReviewState
 from evergold.model.review import Decision, ReviewVerdict, VersionedKey
 from evergold.review.desk import decide_many
 from evergold.store.case.cases import held_cases, revisions_of
 from evergold.store.case.writes import Author, put_cases
 
-NEEDS = ("needsQuery", "needsBaseCommit")
-COMMIT = re.compile(r"[0-9a-f]{7,64}", re.IGNORECASE)
-
-
-def row_faults(row: dict[str, Any]) -> Iterator[str]:
-    """Every fault of a row, each naming its field."""
-    for name in NEEDS:
-        if name in row:
-            yield f"{name} is present: the row is not validated"
-    if not _is_text(row.get("query")):
-        yield "query is empty"
-    # Abbreviated hashes are allowed from seven digits, git's own minimum for display.
-    if not isinstance(row.get("baseCommit"), str) or not COMMIT.fullmatch(row["baseCommit"]):
-        yield "baseCommit is not a commit hash (7 to 64 hex digits)"
-    lists = [name for name in ("filePaths", "lineRanges") if name in row]
-    if len(lists) != 1:
-        yield "a row has filePaths (dataset A) or lineRanges (dataset B)"
-        return
-    entries = row[lists[0]]
-    if not isinstance(entries, list):
-        yield f"{lists[0]} is not a list"
-        return
-    if not entries and lists[0] == "filePaths":
-        yield "filePaths is empty"
-    for number, entry in enumerate(entries):
-        for fault in _entry_faults(entry, lists[0]):
-            yield f"{lists[0]}[{number}] {fault}"
-
-
-def _entry_faults(entry: Any, name: str) -> Iterator[str]:
-    if not isinstance(entry, dict):
-        yield "is not an object"
-        return
-    path = entry.get("path")
-    if not isinstance(path, str) or not path.strip() or path.startswith("/") or ".." in path.split("/"):
-        yield f"has no path inside the repository: {path!r}"
-    sources = entry.get("sources")
-    if not isinstance(sources, list) or not sources or not all(_is_text(source) for source in sources):
-        yield "has no sources"
-    if name == "lineRanges":
-        start, end = entry.get("startLine"), entry.get("endLine")
-        # `True` is an integer in Python, hence the exact type.
-        if type(start) is not int or type(end) is not int or not 1 <= start <= end:
-            yield f"has lines {start!r} to {end!r}"
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value.strip() != ""
-
-
 BY_PEOPLE = frozenset({"edited", *ReviewVerdict})
+Row = dict[str, Any]
 Held = Mapping[tuple[str, str], tuple[int, Case]]
 
 
@@ -180,12 +131,52 @@ def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: T
             taken.changed += 1
 
 
-def of_row(kept: Mapping[str, Any]) -> Evidence | None:
-    """What the row carries, where it is of our shape; another tool's key of that name is not ours to read."""
-    body = kept.get("evidence")
-    if not isinstance(body, dict):
-        return None
-    try:
-        return Evidence.model_validate({name: body[name] for name in Evidence.model_fields if name in body})
-    except ValidationError:
-        return None
+def cases_of_rows(rows: Sequence[Row], dataset: str) -> tuple[list[Case], list[str]]:
+    """The cases that rows of either dataset describe, and what was wrong with the others, by position."""
+    pairs: dict[str, dict[str, Row]] = {}
+    problems: list[str] = []
+    for number, row in enumerate(rows, 1):
+        # The two datasets share no schema; the list each of them has tells which one a row is of.
+        half = "a" if "filePaths" in row else "b" if "lineRanges" in row else None
+        case_id = row.get("caseId")
+        if half is None or not isinstance(case_id, str) or not case_id.strip():
+            problems.append(f"row {number}: needs caseId, and filePaths (dataset A) or lineRanges (dataset B)")
+        elif half in pairs.setdefault(case_id, {}):
+            problems.append(f"row {number}: case {case_id!r} has a row of dataset {half.upper()} already")
+        else:
+            pairs[case_id][half] = row
+    results: list[Case] = []
+    for case_id, pair in pairs.items():
+        try:
+            results.append(case_of_rows(pair.get("a"), pair.get("b")).model_copy(update={"dataset": dataset}))
+        # Rows come from a browser or a file that a person edited: anything may be missing or of another type.
+        except (BadInput, ValidationError, TypeError, KeyError) as problem:
+            problems.append(f"case {case_id!r}: {str(problem).splitlines()[0]}")
+    return results, problems
+
+
+def every_row_of(cases: Iterable[Case]) -> dict[str, Any]:
+    """All context cases as rows of A and B, and the version of each: what another browser goes on from."""
+    results = [case for case in cases if case.kind is CaseKind.CONTEXT and case.status is CaseStatus.ACTIVE]
+    return {
+        "a": [row_a(case) for case in results],
+        "b": [row_b(case) for case in results],
+        "left_out": [],
+        "versions": {case.id: case.version for case in results},
+    }
+
+
+def rows_of_cases(cases: Iterable[Case]) -> dict[str, Any]:
+    """Validated, complete cases as rows of A and B; every other context case with what it lacks."""
+    rows: dict[str, Any] = {"a": [], "b": [], "left_out": [], "versions": {}}
+    for case in cases:
+        if case.kind is not CaseKind.CONTEXT:
+            continue
+        lacks = list(case.missing()) or ([] if case.review is ReviewState.VALIDATED else ["validation"])
+        if lacks:
+            rows["left_out"].append({"id": case.id, "lacks": lacks})
+        else:
+            rows["a"].append(row_a(case))
+            rows["b"].append(row_b(case))
+            rows["versions"][case.id] = case.version
+    return rows

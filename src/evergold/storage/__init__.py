@@ -7,13 +7,15 @@ Files are written by `formats.atomic.FileSet`, which takes both kinds of path.
 import glob
 import os
 import posixpath
+import re
 from pathlib import Path
 
 from evergold.errors import NotFound
+from evergold.model.values import hash_bytes
 from evergold.storage.packing import open_read
 from evergold.storage.remote import MAGIC, RemotePath, is_url
 
-__all__ = ["RemotePath", "is_url", "location", "matching", "normal", "open_read", "relative"]
+__all__ = ["RemotePath", "file_name", "is_url", "location", "matching", "normal", "open_read", "relative"]
 
 
 def location(name: str | Path) -> Path:
@@ -55,3 +57,16 @@ def relative(path: Path, start: Path) -> str:
             return posixpath.relpath(path.key, start.key)
         return str(path)
     return Path(os.path.relpath(path, start)).as_posix()
+
+
+# A leading dot would hide the file, and `..` would leave the folder.
+ODD = re.compile(r"[^\w.-]|^\.")
+LONGEST_NAME = 200  # bytes; file systems take 255
+
+
+def file_name(dataset: str) -> str:
+    """The name itself where it is a plain one; any other character is written out, and what is too long ends in a hash."""
+    plain = ODD.sub(lambda match: "".join(f"%{byte:02X}" for byte in match[0].encode(errors="surrogatepass")), dataset)
+    if len(plain.encode()) <= LONGEST_NAME:
+        return plain
+    return f"{plain.encode()[:100].decode(errors='ignore')}-{hash_bytes(dataset.encode(errors='surrogatepass'))[7:23]}"

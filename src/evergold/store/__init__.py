@@ -1,13 +1,19 @@
 """The only SQL. `Store` is the door: a database brought to today's schema, to read from and to write through."""
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from evergold.errors import Unavailable
 from evergold.settings import Settings
 
 if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
     from evergold.store.database.db import Database
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Store:
@@ -45,6 +51,15 @@ class Store:
             db.close()
             raise
         return cls(db)
+
+    def read(self, work: Callable[Concatenate["Connection", P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call `work(connection, …)` on one consistent state."""
+        with self.db.read() as connection:
+            return work(connection, *args, **kwargs)
+
+    def write(self, work: Callable[Concatenate["Connection", P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call `work(connection, …)` on the writer and return its result after the commit."""
+        return self.db.write(lambda connection: work(connection, *args, **kwargs))
 
     def close(self) -> None:
         self.db.close()

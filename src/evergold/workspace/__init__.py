@@ -21,40 +21,35 @@ from typing import TYPE_CHECKING, Any, Self
 from evergold.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from evergold.alerts.door import Alerts
+    from evergold.bench.replay.users import ReplayUsers
+    from evergold.build.door import RagBuilds
+    from evergold.build.repeats import RepeatedQuestions
+    from evergold.build.served import ServedBuilds
+    from evergold.build.versions import Builds
+    from evergold.curate.rules import RuleChanges
+    from evergold.extract.door import Flows
     from evergold.formats.columns import Frame
+    from evergold.review.case_actions import CaseActions
     from evergold.store import Store
-    from evergold.workspace.access import Access
-    from evergold.workspace.alerts import Alerts
-    from evergold.workspace.archives import Archives
-    from evergold.workspace.backups import Backups
+    from evergold.upkeep.archives import Archives
+    from evergold.upkeep.backups import Backups
+    from evergold.upkeep.retention import Retention
     from evergold.workspace.bench import Bench
-    from evergold.workspace.builds import Builds
-    from evergold.workspace.case_actions import CaseActions
     from evergold.workspace.cases import Cases
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
-    from evergold.workspace.flows import Flows
     from evergold.workspace.frames import Frames
     from evergold.workspace.generation import Generation
     from evergold.workspace.intake import Intake
     from evergold.workspace.judging import Judging
     from evergold.workspace.live import Live
-    from evergold.workspace.operations import Operations
+    from evergold.workspace.operations import Access, Operations
     from evergold.workspace.overview import Overviews
-    from evergold.workspace.picking import Picker
-    from evergold.workspace.rag import RagBuilds
-    from evergold.workspace.repeats import RepeatedQuestions
-    from evergold.workspace.replay_users import ReplayUsers
     from evergold.workspace.replays import Replays
-    from evergold.workspace.retrieval import Retrieval
+    from evergold.workspace.retrieval import RetrievalScores, TaskFileChecks
     from evergold.workspace.review import Review
-    from evergold.workspace.rules import RuleChanges
-    from evergold.workspace.served_builds import ServedBuilds
-    from evergold.workspace.task_files import TaskFileChecks
-    from evergold.workspace.trace_notes import TraceNotes
     from evergold.workspace.trajectories import Trajectories
-    from evergold.workspace.trials import Trials
     from evergold.workspace.uploads import Uploads
-    from evergold.workspace.views import ListViews
 
 
 CLOSING_SECONDS = 3.0  # a server ends within five seconds of its last answer
@@ -72,8 +67,8 @@ class Workspace:
 
     @cached_property
     def store(self) -> "Store":
+        from evergold.checks.switch import keep_switch
         from evergold.store import Store
-        from evergold.workspace.check_switch import keep_switch
 
         store = Store.open(self.settings)
         keep_switch(store, self.settings)
@@ -136,26 +131,27 @@ class Workspace:
 
     @cached_property
     def case_actions(self) -> "CaseActions":
-        from evergold.workspace.case_actions import CaseActions
+        from evergold.review.case_actions import CaseActions
 
         return CaseActions(self.store)
 
     @cached_property
     def access(self) -> "Access":
-        from evergold.workspace.access import Access
+        from evergold.workspace.operations import Access
 
         return Access(self.store)
 
     @cached_property
     def backups(self) -> "Backups":
         """Backups of the whole workspace; restoring one needs no database."""
-        from evergold.workspace.backups import Backups
+        from evergold.build.versions import files_of
+        from evergold.upkeep.backups import Backups
 
-        return Backups(self.settings, lambda: self.store)
+        return Backups(self.settings, lambda: self.store, files_of)
 
     @cached_property
     def alerts(self) -> "Alerts":
-        from evergold.workspace.alerts import Alerts
+        from evergold.alerts.door import Alerts
 
         return Alerts(self.store, self.settings)
 
@@ -167,29 +163,29 @@ class Workspace:
 
     @cached_property
     def archives(self) -> "Archives":
-        from evergold.workspace.archives import Archives
+        from evergold.upkeep.archives import Archives
 
         return Archives(self.store)
+
+    @cached_property
+    def retention(self) -> "Retention":
+        """What leaves the workspace for good."""
+        from evergold.upkeep.retention import Retention
+
+        return Retention(self.store, self.settings)
 
     @cached_property
     def live(self) -> "Live":
         from evergold.workspace.live import Live
 
-        return Live(self.store, self.settings)
-
-    @cached_property
-    def trials(self) -> "Trials":
-        """Policies against what people say."""
-        from evergold.workspace.trials import Trials
-
-        return Trials(self.store, self.settings, self.live)
+        return Live(self.store, self.settings, self.rules, type(self).open)
 
     @cached_property
     def rules(self) -> "RuleChanges":
         """The curation rules as people change them: preview, save, go back."""
-        from evergold.workspace.rules import RuleChanges
+        from evergold.curate.rules import RuleChanges
 
-        return RuleChanges(self.store, self.settings, self.live)
+        return RuleChanges(self.store, self.settings)
 
     @cached_property
     def dataset(self) -> "DatasetCalls":
@@ -211,20 +207,6 @@ class Workspace:
         return Review(self.store, self.settings)
 
     @cached_property
-    def picking(self) -> "Picker":
-        """Cases made from traces by hand, and the conversation of a trace."""
-        from evergold.workspace.picking import Picker
-
-        return Picker(self.store)
-
-    @cached_property
-    def trace_notes(self) -> "TraceNotes":
-        """Tags and comments of people on traces."""
-        from evergold.workspace.trace_notes import TraceNotes
-
-        return TraceNotes(self.store)
-
-    @cached_property
     def uploads(self) -> "Uploads":
         """Files of traces and cases that come through the browser, and the sample data."""
         from evergold.workspace.uploads import Uploads
@@ -234,16 +216,9 @@ class Workspace:
     @cached_property
     def repeats(self) -> "RepeatedQuestions":
         """Which cases of a dataset ask one question."""
-        from evergold.workspace.repeats import RepeatedQuestions
+        from evergold.build.repeats import RepeatedQuestions
 
         return RepeatedQuestions(self.store)
-
-    @cached_property
-    def views(self) -> "ListViews":
-        """Filters, columns and orders of lists, kept under names."""
-        from evergold.workspace.views import ListViews
-
-        return ListViews(self.store)
 
     @cached_property
     def overviews(self) -> "Overviews":
@@ -286,7 +261,7 @@ class Workspace:
     @cached_property
     def replay_users(self) -> "ReplayUsers":
         """Simulated users of cases: drafts, and what people made of them."""
-        from evergold.workspace.replay_users import ReplayUsers
+        from evergold.bench.replay.users import ReplayUsers
 
         return ReplayUsers(self.store, self.settings)
 
@@ -299,44 +274,44 @@ class Workspace:
 
     @cached_property
     def builds(self) -> "Builds":
-        from evergold.workspace.builds import Builds
+        from evergold.build.versions import Builds
 
         return Builds(self.settings, self.store)
 
     @cached_property
     def served_builds(self) -> "ServedBuilds":
         """Builds that a server makes for requests, without holding up answers or its own end."""
-        from evergold.workspace.served_builds import ServedBuilds
+        from evergold.build.served import ServedBuilds
 
         return ServedBuilds(self.builds)
 
     @cached_property
     def rag(self) -> "RagBuilds":
         """RAG splits from offline files, and checks of any build on disk; needs no database."""
-        from evergold.workspace.rag import RagBuilds
+        from evergold.build.door import RagBuilds
 
         return RagBuilds(self.settings, lambda: self.builds)
 
     @cached_property
     def task_files(self) -> "TaskFileChecks":
         """Checks of benchmark files; needs no database."""
-        from evergold.workspace.task_files import TaskFileChecks
+        from evergold.workspace.retrieval import TaskFileChecks
 
         return TaskFileChecks()
 
     @cached_property
     def flows(self) -> "Flows":
         """Context cases from agent work and git history; needs the database only to store them."""
-        from evergold.workspace.flows import Flows
+        from evergold.extract.door import Flows
 
-        return Flows(lambda: self.cases)
+        return Flows(lambda: self.store)
 
     @cached_property
-    def retrieval(self) -> "Retrieval":
+    def retrieval(self) -> "RetrievalScores":
         """Scores of retrieval predictions; needs no database."""
-        from evergold.workspace.retrieval import Retrieval
+        from evergold.workspace.retrieval import RetrievalScores
 
-        return Retrieval()
+        return RetrievalScores()
 
     @cached_property
     def generation(self) -> "Generation":

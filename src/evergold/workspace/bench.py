@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING
 from evergold.bench.metrics import make_metrics
 from evergold.bench.overrun import Slot
 from evergold.bench.runner import LEASE_SECONDS, Runner, is_alive, is_dead, new_owner
+from evergold.bench.setup import RunSetup, installed_metrics, judged_by
 from evergold.bench.supervise import Limits, RunWorker, Supervisor
-from evergold.bench.targets import refuse_remote
+from evergold.calls.targets import refuse_remote
 from evergold.errors import Conflict, EvergoldError, NotFound
 from evergold.model.case import Case
-from evergold.model.run import Attempt, Run, RunSpec, RunStatus
+from evergold.model.run import Attempt, MetricInfo, Run, RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.spread import Workers, spread_over
 from evergold.store import Store
 from evergold.store.run.attempts import AttemptStore
 from evergold.store.run.runs import RunStore
 from evergold.workspace.bench_datasets import BenchDatasets
-from evergold.workspace.bench_provenance import judged_by
-from evergold.workspace.bench_setup import MetricInfo, RunSetup, installed_metrics
 
 if TYPE_CHECKING:
     from evergold.bench.plan import Plan
@@ -43,7 +42,7 @@ class Bench:
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
         self.datasets = BenchDatasets(settings, store)
-        self._setup = RunSetup(settings, store, self.datasets)
+        self._setup = RunSetup(settings, store, self.datasets.freeze)
         self._worker: RunWorker | None = None
 
     @cached_property

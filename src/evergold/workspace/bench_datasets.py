@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from pydantic import BaseModel
 
-from evergold.bench.datasets import DatasetFile, dataset_hash, discover, read_file
+from evergold.bench.datasets import DatasetFile, discover, read_file
+from evergold.build.split_cases import read_split, read_version
+from evergold.build.versions import located
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.model.build import Build
+from evergold.model.build import Build, Frozen, dataset_hash
 from evergold.model.case import Case
 from evergold.model.tool_schemas import PackedCases
 from evergold.settings import Settings
@@ -14,8 +16,6 @@ from evergold.storage import location
 from evergold.store import Store
 from evergold.store.case.builds import get_build, list_builds
 from evergold.store.case.cases import CaseFilter, dataset_names, iterate_cases
-from evergold.workspace.bench_splits import Frozen, read_split, read_version
-from evergold.workspace.build_files import located
 
 
 class BenchmarkDataset(BaseModel, frozen=True):
@@ -38,7 +38,7 @@ class BenchDatasets:
 
     def list(self) -> "list[BenchmarkDataset]":
         """Every dataset, the broken ones with their problems, and every frozen version."""
-        files = {entry.name: _described(entry) for entry in self._files().values()}
+        files = {entry.name: _describe_file(entry) for entry in self._files().values()}
         with self._store.db.read() as connection:
             stored = [
                 BenchmarkDataset(
@@ -52,7 +52,7 @@ class BenchDatasets:
                 )
                 for name, count in dataset_names(connection).items()
             ]
-            frozen = [_described_build(build) for build in list_builds(connection)]
+            frozen = [_describe_build(build) for build in list_builds(connection)]
         return sorted([*files.values(), *stored, *frozen], key=lambda dataset: dataset.name)
 
     def freeze(
@@ -64,11 +64,11 @@ class BenchDatasets:
         if local and dataset_type is not None:
             return read_split(path, dataset_type).first(limit)
         if local and path.suffix in (".yaml", ".yml") and path.is_file():
-            return _frozen(path.stem, read_file(path).cases(), limit)
+            return _freeze_cases(path.stem, read_file(path).cases(), limit)
         files = discover(self._settings.benchmark_datasets_dir, only=name)
         # A file of the folder hides a stored dataset of its name; the list says so.
         if name in files:
-            return _frozen(name, files[name].cases(), limit)
+            return _freeze_cases(name, files[name].cases(), limit)
         if "@" in name:
             return self._version(name).first(limit)
         with self._store.db.read() as connection:
@@ -77,7 +77,7 @@ class BenchDatasets:
             stored = dataset_names(connection)
         if not cases:
             raise BadInput(unknown("dataset", name, sorted({*self._files(), *stored})))
-        return _frozen(name, cases, limit)
+        return _freeze_cases(name, cases, limit)
 
     def _version(self, name: str) -> Frozen:
         """`DATASET@VERSION` or `DATASET@VERSION:SPLIT`."""
@@ -94,25 +94,24 @@ class BenchDatasets:
         return discover(self._settings.benchmark_datasets_dir)
 
 
-def _frozen(name: str, cases: Sequence[Case], limit: int | None) -> Frozen:
+def _freeze_cases(name: str, cases: Sequence[Case], limit: int | None) -> Frozen:
     chosen = cases[:limit]
     content = dataset_hash(chosen)
     version = content.removeprefix("sha256:")[:12]
     return Frozen(name, version, content, chosen)
 
 
-def _described_build(build: Build) -> BenchmarkDataset:
-    counts = [split["count"] for split in build.manifest.get("splits", {}).values()]
+def _describe_build(build: Build) -> BenchmarkDataset:
     return BenchmarkDataset(
         name=f"{build.dataset}@{build.version}",
         title=f"{build.dataset}, frozen as {build.version}",
         origin="build",
-        tasks=sum(counts),
+        tasks=build.cases,
         content_hash=build.content_hash,
     )
 
 
-def _described(entry: DatasetFile) -> BenchmarkDataset:
+def _describe_file(entry: DatasetFile) -> BenchmarkDataset:
     origin = "sample" if entry.sample else "file"
     if entry.file is None:
         return BenchmarkDataset(name=entry.name, title=entry.name, origin=origin, tasks=0, problems=entry.problems)

@@ -20,13 +20,12 @@ from evergold.report.compare import (
     newest_per_model,
 )
 from evergold.report.scores import Groups, Mean, run_means
-from evergold.report.summary import warn_uncalibrated
+from evergold.report.summary import CALIBRATED, warn_uncalibrated
 from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.run.attempts import AttemptOrder, AttemptStore
 from evergold.store.run.runs import CalibrationStore, RunStore, read_questions
-from evergold.workspace.calibration_states import calibration_states
 
 FEEDBACK_DATASET = "failures"
 
@@ -150,3 +149,23 @@ def groups_of(attempts: AttemptStore, runs: Sequence[Run], weighted: bool | None
         return Groups(clusters)
     cases = {case.id: case for run in runs for case in attempts.cases(run.id)}
     return Groups(clusters, clusters_of(cases.values()).name_of)
+
+
+def calibration_states(calibrations: CalibrationStore, run: Run) -> dict[str, str]:
+    """Per judged metric: `calibrated`, or why the judge of this run is not."""
+    results = {}
+    for spec in run.metrics:
+        if spec.judge is None:
+            continue
+        # A metric with parameters (`rubric:politeness`) is calibrated under its base name.
+        rows = calibrations.of_metric(spec.name.partition(":")[0])
+        same = [row for row in rows if row.judge == spec.judge]
+        if any(row.prompt_hash == spec.prompt_hash for row in same):
+            results[spec.name] = CALIBRATED
+        elif same:
+            results[spec.name] = f"its prompts changed since {same[0].created_at[:10]}"
+        elif rows:
+            results[spec.name] = f"only {rows[0].judge} was calibrated"
+        else:
+            results[spec.name] = "never calibrated against human labels"
+    return results

@@ -8,8 +8,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 
 from evergold import plugins
-from evergold.curate.policy import DEFAULT
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, unknown
 from evergold.formats.parts import CasesPart, WrittenPart, require_joinable, write_joined
 from evergold.formats.records import counted_unheld
 from evergold.model.case import Case
@@ -17,9 +16,9 @@ from evergold.model.faults import Rejected
 from evergold.review.questions import with_answers, without_answers
 from evergold.seams import Format
 from evergold.spread import spread_here, spread_over
-from evergold.storage import open_read
+from evergold.storage import file_name, open_read
 from evergold.store import Store
-from evergold.store.case.builds import dataset_counts
+from evergold.store.case.builds import require_dataset
 from evergold.store.case.cases import (
     CaseFacets,
     CaseFilter,
@@ -33,16 +32,14 @@ from evergold.store.case.cases import (
     iterate_cases,
     page_of_cases,
     revisions_of,
-    touched_cases,
 )
 from evergold.store.case.questions import answers_to
 from evergold.store.case.writes import Author, PutResult, put_cases, revise_case
 from evergold.store.database.rows import batches
 from evergold.store.facts import Portion
-from evergold.workspace.naming import file_name
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    pass
 
 SNIFF = 64 * 1024
 LONGEST_LINE = 64 << 20
@@ -64,55 +61,34 @@ class Cases:
         preview: int | None = None,
     ) -> tuple[list[Case], str | None]:
         """A page, newest first unless another order is asked for, and the cursor of the next page."""
-        with self._store.db.read() as connection:
-            return page_of_cases(connection, wanted, limit=limit, before=before, order=order, preview=preview)
+        return self._store.read(page_of_cases, wanted, limit=limit, before=before, order=order, preview=preview)
 
     def facets(self, wanted: CaseFilter) -> CaseFacets:
         """Count the values by which a list of cases can be narrowed."""
-        with self._store.db.read() as connection:
-            return case_facets(connection, wanted)
+        return self._store.read(case_facets, wanted)
 
     def count(self, wanted: CaseFilter) -> int:
-        with self._store.db.read() as connection:
-            return count_cases(connection, wanted)
+        return self._store.read(count_cases, wanted)
 
     def iterate(self, wanted: CaseFilter, *, oldest_first: bool = True) -> Iterator[Case]:
         with self._store.db.read() as connection:
             yield from iterate_cases(connection, wanted, oldest_first=oldest_first)
 
     def get(self, dataset: str, case_id: str) -> Case:
-        with self._store.db.read() as connection:
-            return get_case(connection, dataset, case_id)
+        return self._store.read(get_case, dataset, case_id)
 
     def history(self, dataset: str, case_id: str) -> list[Revision]:
-        with self._store.db.read() as connection:
-            return revisions_of(connection, dataset, case_id)
+        return self._store.read(revisions_of, dataset, case_id)
 
     def put(self, cases: Iterable[Case], author: Author | None = None) -> PutResult:
         batch = list(cases)
-        return self._store.db.write(lambda connection: put_cases(connection, batch, author or Author()))
+        return self._store.write(put_cases, batch, author or Author())
 
     def ids(self, dataset: str) -> set[str]:
-        with self._store.db.read() as connection:
-            return case_ids(connection, dataset)
-
-    def put_derived(self, cases: Iterable[Case], action: str) -> PutResult:
-        """Put cases that a program works out again and again: one that somebody edited or judged stays as it is."""
-        batch = list(cases)
-
-        def put(connection: "Connection") -> PutResult:
-            keys = [(case.dataset, case.id) for case in batch]
-            # What people touched is excluded; what this same program wrote before may be replaced.
-            touched = touched_cases(connection, keys, (action, Author().action))
-            free = [case for case, key in zip(batch, keys, strict=True) if key not in touched]
-            result = put_cases(connection, free, Author(action=action))
-            result.unchanged += len(batch) - len(free)
-            return result
-
-        return self._store.db.write(put)
+        return self._store.read(case_ids, dataset)
 
     def revise(self, case: Case, author: Author, *, expected_version: int | None = None) -> Case:
-        return self._store.db.write(lambda connection: revise_case(connection, case, author, expected_version))
+        return self._store.write(revise_case, case, author, expected_version)
 
     def tag(self, dataset: str, case_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = (), who: str) -> Case:
         case = self.get(dataset, case_id)
@@ -167,15 +143,13 @@ class Cases:
     def _with_answers(self, cases: Iterator[Case]) -> Iterator[Case]:
         """Give each case the answers of its reviewers, a batch of cases at a time."""
         for batch in batches(cases):
-            with self._store.db.read() as connection:
-                answers = answers_to(connection, [(case.dataset, case.id) for case in batch])
+            answers = self._store.read(answers_to, [(case.dataset, case.id) for case in batch])
             for case in batch:
                 yield with_answers(case, answers.get((case.dataset, case.id), ()))
 
     def _numbers(self, cases: Sequence[Case]) -> dict[tuple[str, str], int]:
         """The integers by which SQL knows these cases."""
-        with self._store.db.read() as connection:
-            return entry_ids(connection, [(case.dataset, case.id) for case in cases])
+        return self._store.read(entry_ids, [(case.dataset, case.id) for case in cases])
 
     def require_dataset(self, name: str) -> None:
         with self._store.db.read() as connection:
@@ -203,13 +177,6 @@ class Cases:
             named = [case if dataset is None else case.model_copy(update={"dataset": dataset}) for case in batch]
             total.add(self._store.db.write(portion.time_work(partial(put_cases, cases=named, author=author))))
         return total, rejected
-
-
-def require_dataset(connection: "Connection", name: str) -> None:
-    """A dataset that holds nothing yet is empty; one that nobody ever named is a slip of the pen."""
-    known = {DEFAULT.dataset, *(row["dataset"] for row in dataset_counts(connection))}
-    if name not in known:
-        raise NotFound(unknown("dataset", name, sorted(known)))
 
 
 def _first(cases: Iterator[Case], limit: int | None) -> Iterator[Case]:

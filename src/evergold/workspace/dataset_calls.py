@@ -5,10 +5,10 @@ the columns in the tables, which people know from SQL.
 """
 
 from asyncio import to_thread
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import uuid4
 
 from evergold.curate.live import Curation
@@ -24,6 +24,8 @@ from evergold.workspace.cases import Cases
 from evergold.workspace.intake import Intake
 from evergold.workspace.live import Live
 
+P = ParamSpec("P")
+T = TypeVar("T")
 LIMIT = 1000
 
 
@@ -38,9 +40,8 @@ class DatasetCalls:
         return self._live.curation
 
     @property
-    # The first policy decides where entries live; its dataset is the living one.
     def _dataset(self) -> str:
-        """The dataset of the first policy in force: the living one."""
+        """The dataset of the first policy in force, which decides where entries live."""
         return self._curation.policies[0].dataset
 
     def maybe_curate_to_dataset(self, trace_id: str) -> Case | None:
@@ -79,7 +80,7 @@ class DatasetCalls:
         case = Case(
             id=f"manual:{uuid4().hex}",
             dataset=self._dataset,
-            entry_type=_known(entry_type),
+            entry_type=_entry_type_of(entry_type),
             input=input_text,
             output=output_text,
             expected=expected_output,
@@ -99,7 +100,7 @@ class DatasetCalls:
         limit: int = LIMIT,
     ) -> Sequence[Case]:
         """Entries, newest first."""
-        return self._cases.page(self._wanted(entry_type, tag, confirmed), limit=limit)[0]
+        return self._cases.page(self._filter(entry_type, tag, confirmed), limit=limit)[0]
 
     def add_dataset_tags(self, entry_id: str, tags: Iterable[str]) -> Case:
         """Add tags to an entry, named by its `id`."""
@@ -120,48 +121,45 @@ class DatasetCalls:
         since: str | None = None,
     ) -> int:
         """Write entries, newest first; the file appears whole or not at all. Returns how many."""
-        wanted = self._wanted(entry_type, tag, confirmed, since)
+        wanted = self._filter(entry_type, tag, confirmed, since)
         return self._cases.export(wanted, "live-jsonl", location(output_path), limit=limit)
 
-    def _wanted(
+    def _filter(
         self, entry_type: str | None, tag: str | None, confirmed: bool | None, since: str | None = None
     ) -> CaseFilter:
-        kind = _known(entry_type) if entry_type else None
+        kind = _entry_type_of(entry_type) if entry_type else None
         return CaseFilter(dataset=self._dataset, entry_type=kind, tag=tag, confirmed=confirmed, since=since)
 
 
-def _known(entry_type: EntryType | str) -> EntryType:
+def _entry_type_of(entry_type: EntryType | str) -> EntryType:
     kinds = [kind.value for kind in EntryType]
     if entry_type not in kinds:
         raise BadInput(unknown("entry type", entry_type, kinds))
     return EntryType(entry_type)
 
 
+def _in_thread(
+    call: Callable[Concatenate[DatasetCalls, P], T],
+) -> Callable[Concatenate["AsyncDatasetCalls", P], Awaitable[T]]:
+    """Make an async method of a call, which runs in a thread."""
+
+    @wraps(call)
+    async def run(calls: "AsyncDatasetCalls", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await to_thread(call, calls.sync, *args, **kwargs)
+
+    return run
+
+
 class AsyncDatasetCalls:
     """The same calls for async code: each runs in a thread, so the event loop never waits for a disk."""
 
     def __init__(self, calls: DatasetCalls) -> None:
-        self._calls = calls
+        self.sync = calls
 
-    async def maybe_curate_to_dataset(self, trace_id: str) -> Case | None:
-        return await to_thread(self._calls.maybe_curate_to_dataset, trace_id)
-
-    async def add_correction_pair(
-        self, previous_trace_id: str, correction_text: str, *, author: str | None = None
-    ) -> Case:
-        return await to_thread(self._calls.add_correction_pair, previous_trace_id, correction_text, author=author)
-
-    async def add_dataset_entry(self, trace_id: str | None, entry_type: str, input_text: str, **more: Any) -> Case:
-        return await to_thread(partial(self._calls.add_dataset_entry, trace_id, entry_type, input_text, **more))
-
-    async def get_dataset_entries(self, entry_type: str | None = None, **filters: Any) -> Sequence[Case]:
-        return await to_thread(partial(self._calls.get_dataset_entries, entry_type, **filters))
-
-    async def add_dataset_tags(self, entry_id: str, tags: Iterable[str]) -> Case:
-        return await to_thread(self._calls.add_dataset_tags, entry_id, tags)
-
-    async def get_dataset_stats(self) -> DatasetStats:
-        return await to_thread(self._calls.get_dataset_stats)
-
-    async def export_to_jsonl(self, output_path: Path | str, entry_type: str | None = None, **filters: Any) -> int:
-        return await to_thread(partial(self._calls.export_to_jsonl, output_path, entry_type, **filters))
+    maybe_curate_to_dataset = _in_thread(DatasetCalls.maybe_curate_to_dataset)
+    add_correction_pair = _in_thread(DatasetCalls.add_correction_pair)
+    add_dataset_entry = _in_thread(DatasetCalls.add_dataset_entry)
+    get_dataset_entries = _in_thread(DatasetCalls.get_dataset_entries)
+    add_dataset_tags = _in_thread(DatasetCalls.add_dataset_tags)
+    get_dataset_stats = _in_thread(DatasetCalls.get_dataset_stats)
+    export_to_jsonl = _in_thread(DatasetCalls.export_to_jsonl)

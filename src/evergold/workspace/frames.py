@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from typing import Any
 
-import orjson
-
-from evergold.formats.columns import Frame
-from evergold.formats.records import shown_reference
-from evergold.model.case import Case
-from evergold.model.run import Attempt
-from evergold.model.trace import Trace
+from evergold.formats.columns import (
+    ATTEMPT_COLUMNS,
+    CASE_COLUMNS,
+    TRACE_COLUMNS,
+    Frame,
+    attempt_row,
+    case_row,
+    trace_row,
+)
 from evergold.store.case.cases import CaseFilter
 from evergold.store.trace.filter import TraceFilter
 from evergold.workspace.bench import Bench
@@ -17,51 +19,6 @@ from evergold.workspace.cases import Cases
 from evergold.workspace.intake import Intake
 
 PAGE = 500
-TRACE_COLUMNS = {
-    "id": "text",
-    "session_id": "text",
-    "user_id": "text",
-    "name": "text",
-    "input": "text",
-    "output": "text",
-    "status": "text",
-    "started_at": "time",
-    "ended_at": "time",
-    "tags": "texts",
-    "scores": "text",
-    "metadata": "text",
-}
-CASE_COLUMNS = {
-    "id": "text",
-    "dataset": "text",
-    "kind": "text",
-    "entry_type": "text",
-    "input": "text",
-    "output": "text",
-    "reference": "text",
-    "reference_origin": "text",
-    "review": "text",
-    "tags": "texts",
-    "trace_id": "text",
-    "session_id": "text",
-    "created_at": "time",
-    "messages": "text",
-    "tools": "text",
-    "metadata": "text",
-}
-ATTEMPT_COLUMNS = {
-    "case_id": "text",
-    "trial": "count",
-    "input": "text",
-    "reference": "text",
-    "output": "text",
-    "error": "text",
-    "latency_ms": "number",
-    "input_tokens": "count",
-    "output_tokens": "count",
-    "cost": "number",
-    "cached": "flag",
-}
 
 
 class Frames:
@@ -107,46 +64,3 @@ class Frames:
                 yield attempt_row(attempt, cases.get(attempt.case_id), names)
 
         return Frame(f"run {run_id}: {run.spec.dataset} against {run.spec.model}", columns, rows)
-
-
-def trace_row(trace: Trace) -> dict[str, Any]:
-    shown = ("name", "value", "source", "comment")
-    row = {name: getattr(trace, name) for name in TRACE_COLUMNS if name not in ("tags", "scores", "metadata")}
-    row["status"] = trace.status.value
-    row["tags"] = list(trace.tags)
-    row["scores"] = _json([{name: getattr(score, name) for name in shown} for score in trace.scores])
-    return row | {"metadata": _json(trace.metadata)}
-
-
-def case_row(case: Case) -> dict[str, Any]:
-    reference = case.reference()
-    plain = ("id", "dataset", "input", "output", "created_at")
-    return {name: getattr(case, name) for name in plain} | {
-        "kind": case.kind.value,
-        "entry_type": case.entry_type.value,
-        "review": case.review.value,
-        "reference": shown_reference(case),
-        "reference_origin": None if reference is None else reference.origin.value,
-        "tags": list(case.tags),
-        "trace_id": case.provenance.trace_id,
-        "session_id": case.provenance.session_id,
-        "messages": _json(case.messages),
-        "tools": _json(case.tools),
-        "metadata": _json(case.metadata),
-    }
-
-
-def attempt_row(attempt: Attempt, case: Case | None, metrics: list[str]) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        name: getattr(attempt, name) for name in ("case_id", "trial", "output", "error", "latency_ms")
-    }
-    row |= {name: getattr(attempt.usage, name) for name in ("input_tokens", "output_tokens", "cost")}
-    row |= {"cached": attempt.cached, "input": case and case.input, "reference": case and shown_reference(case)}
-    for name in metrics:
-        measurement = attempt.measurements.get(name)
-        row[name] = None if measurement is None else measurement.value
-    return row
-
-
-def _json(value: Any) -> str | None:
-    return orjson.dumps(value, default=str).decode() if value else None

@@ -12,6 +12,7 @@ from typing import Any
 from evergold import plugins
 from evergold.build.spec import load_spec, project_root
 from evergold.errors import BadInput, Conflict
+from evergold.generate.calls import judge_of, open_calls, open_support
 from evergold.generate.documents import Corpus, read_corpus
 from evergold.generate.maker import Maker, Outputs, generate
 from evergold.generate.model_writer import Spent, chosen_prompts
@@ -21,7 +22,6 @@ from evergold.model.generation import GenerationReport
 from evergold.seams import Writer
 from evergold.settings import Settings
 from evergold.storage import location
-from evergold.workspace.generation_calls import judge_of, open_calls, open_support
 
 
 @dataclass(frozen=True)

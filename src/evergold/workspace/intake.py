@@ -1,4 +1,4 @@
-"""The facade of ingest: store files, records and OTLP requests; read traces back, page by page."""
+"""The facade of ingest: store files, records and OTLP requests; read traces back, page by page; tags and comments on them."""
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -10,7 +10,7 @@ from evergold.ingest.feedback import IngestReport
 from evergold.ingest.ingest import Ingest
 from evergold.ingest.prepare import Request
 from evergold.model.faults import Rejected
-from evergold.model.trace import Correction, Trace
+from evergold.model.trace import Correction, Retagged, Retagging, Trace, TraceComment
 from evergold.seams import Incoming
 from evergold.settings import Settings
 from evergold.sources.langfuse import records_of_batch, reply_to
@@ -21,7 +21,7 @@ from evergold.store.facts import read_counters
 from evergold.store.text_index import AT_ONCE, learn_words, words_waiting
 from evergold.store.trace.filter import TraceFilter, TraceOrder
 from evergold.store.trace.pages import TraceFacets, count_traces, page_of_traces, trace_facets
-from evergold.store.trace.traces import get_trace, stored_size, with_tags
+from evergold.store.trace.traces import comments_on, drop_comment, get_trace, put_comment, retag, stored_size, with_tags
 
 
 class Intake:
@@ -50,7 +50,7 @@ class Intake:
         progress: Callable[[int], None] = lambda _: None,
         cluster: str | None = None,
     ) -> IngestReport:
-        """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing.
+        """Read files of traces. Bad records are reported and read_counters, the good ones stored; strict: all or nothing.
 
         `unit`: what becomes a trace of an agent's log, the whole `task` (default) or each `turn`. With the address of a
         Dask cluster its workers read and redact the files, which they see under the same paths; they are stored here.
@@ -105,21 +105,18 @@ class Intake:
     ) -> tuple[list[Trace], str | None]:
         """A page, newest first unless another order is asked for, and the cursor of the next page."""
         self._learn_words_for(wanted)
-        with self._store.db.read() as connection:
-            return page_of_traces(
-                connection, wanted, limit=limit, before=before, order=order, scores=scores, preview=preview
-            )
+        return self._store.read(
+            page_of_traces, wanted, limit=limit, before=before, order=order, scores=scores, preview=preview
+        )
 
     def count(self, wanted: TraceFilter) -> int:
         self._learn_words_for(wanted)
-        with self._store.db.read() as connection:
-            return count_traces(connection, wanted)
+        return self._store.read(count_traces, wanted)
 
     def facets(self, wanted: TraceFilter) -> TraceFacets:
         """Count the values by which a list of traces can be narrowed."""
         self._learn_words_for(wanted)
-        with self._store.db.read() as connection:
-            return trace_facets(connection, wanted)
+        return self._store.read(trace_facets, wanted)
 
     def get(self, trace_id: str) -> Trace:
         with self._store.db.read() as connection:
@@ -127,20 +124,33 @@ class Intake:
 
     def size(self, trace_id: str) -> int:
         """Characters of the spans of a trace as they are stored; 0 of an unknown one."""
-        with self._store.db.read() as connection:
-            return stored_size(connection, trace_id)
+        return self._store.read(stored_size, trace_id)
 
     def counts(self) -> dict[str, int]:
         """What was redacted, refused, cut or left out since the workspace began."""
-        with self._store.db.read() as connection:
-            return read_counters(connection)
+        return self._store.read(read_counters)
+
+    def retag(self, wanted: Retagging, who: str) -> list[Retagged]:
+        """Put tags on traces and take people's tags off."""
+        work = (wanted.trace_ids, wanted.add, wanted.remove, who)
+        return self._store.write(retag, *work)
+
+    def comments(self, trace_id: str) -> list[TraceComment]:
+        return self._store.read(comments_on, trace_id)
+
+    def comment(self, trace_id: str, text: str, who: str) -> TraceComment:
+        """Write a comment on a trace."""
+        return self._store.write(put_comment, trace_id, text, who)
+
+    def uncomment(self, comment_id: int) -> None:
+        """Delete a comment."""
+        self._store.write(drop_comment, comment_id)
 
     def _learn_words_for(self, wanted: TraceFilter) -> None:
         """Index the words of the latest traces before a search, so that no trace is missing from its result."""
         if wanted.search is None:
             return
-        with self._store.db.read() as connection:
-            known, last = words_waiting(connection)
+        known, last = self._store.read(words_waiting)
         # Each write learns a bounded number of traces; in between other writers get their turn.
         while known < last and self._store.db.write(learn_words):
             known += AT_ONCE

@@ -1,4 +1,7 @@
-"""Reports of runs, and calibration of the judges behind them."""
+"""Reports of runs, and calibration of the judges behind them.
+
+Whether the judge of a run is calibrated for each metric it judged: with the same prompts, and not another judge.
+"""
 
 import asyncio
 import json
@@ -20,8 +23,7 @@ from evergold.store import Store
 from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.store.run.attempts import AttemptStore
 from evergold.store.run.runs import CalibrationStore, RunStore
-from evergold.workspace.bench_results import groups_of
-from evergold.workspace.calibration_states import calibration_states
+from evergold.workspace.bench_results import calibration_states, groups_of
 
 if TYPE_CHECKING:
     from evergold.bench.calibrate import Calibration, JudgeComparison, Label

@@ -1,33 +1,144 @@
-"""The facade of operations: whether the database answers, what waits in it, how large it is."""
+"""What those who run a workspace ask of it: whether the database answers and what waits, tokens, kept views of lists.
 
-from evergold.errors import EvergoldError
+Tokens are 256 random bits, so a plain SHA-256 of one cannot be turned back. A server looks tokens up in a copy of the table that
+is a second or two old: that long a revoked token may still work.
+
+Whatever is not known closes the door: before the table was read nobody is let in, and a workspace whose tokens were all revoked
+still needs one. Otherwise the holder of a revoked token would become the owner.
+"""
+
+import logging
+import secrets
+from hashlib import sha256
+from threading import Lock
+from time import monotonic
+from uuid import uuid4
+
+from pydantic import TypeAdapter, ValidationError
+
+from evergold.errors import BadInput, EvergoldError, NotFound
+from evergold.model.access import AccessToken, Holder, NewToken, Role, TokenName
+from evergold.model.case_actions import ListPage, ListView
+from evergold.model.faults import first_fault
 from evergold.model.operations import Backlog, DatabaseStatus
 from evergold.store import Store
+from evergold.store.case.reviews import drop_view, keep_view, kept_views
 from evergold.store.database.engines import sqlite_file
 from evergold.store.database.operations import backlog_of, require_answer, status_of
+from evergold.store.tokens import TokenStore
+
+FRESH_SECONDS = 2.0
+PREFIX = "evergold_"
+_log = logging.getLogger("evergold.access")
 
 
 class Operations:
-    """What load balancers, monitoring and operators ask."""
+    """What load balancers, monitoring and operators ask, and the views of lists that people keep under names."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def require_database(self) -> None:
         """Raise `Unavailable` with the reason while the database does not answer."""
-        with self._store.db.read() as connection:
-            require_answer(connection)
+        self._store.read(require_answer)
 
     def backlog(self) -> Backlog | None:
         """What waits for curation, for the writer and for a worker; None while the database does not answer."""
         try:
-            with self._store.db.read() as connection:
-                backlog = backlog_of(connection)
+            backlog = self._store.read(backlog_of)
         except EvergoldError:
             return None
         return backlog.model_copy(update={"writes": self._store.db.waiting})
 
     def status(self) -> DatabaseStatus:
         """Size, growth and age of the database."""
-        with self._store.db.read() as connection:
-            return status_of(connection, sqlite_file(self._store.db.url))
+        return self._store.read(status_of, sqlite_file(self._store.db.url))
+
+    def views(self, page: ListPage) -> list[ListView]:
+        return self._store.read(kept_views, page)
+
+    def keep_view(self, view: ListView) -> ListView:
+        """Keep a view under its name; one of the same name is replaced."""
+        return self._store.write(keep_view, view)
+
+    def delete_view(self, page: ListPage, name: str) -> None:
+        self._store.write(drop_view, page, name)
+
+
+class Access:
+    """Make, list and revoke tokens, and say who holds one."""
+
+    def __init__(self, store: Store) -> None:
+        self._tokens = TokenStore(store.db)
+        self._holders: dict[str, Holder | None] | None = None
+        self._read_at = float("-inf")
+        self._reading = Lock()
+
+    def add(self, name: str, role: Role) -> NewToken:
+        """Make a token. It is in the answer and stored nowhere."""
+        try:
+            name = TypeAdapter(TokenName).validate_python(name)
+        except ValidationError as problem:
+            raise BadInput(f"a token's name cannot be {name!r}: {first_fault(problem)}") from problem
+        # A prefix lets secret scanners recognise a token that was committed by accident.
+        token = PREFIX + secrets.token_urlsafe(32)
+        made = self._tokens.add(f"tok_{uuid4().hex[:10]}", name, role, _digest(token.encode()))
+        # The own process sees its change at once; other servers when their copy is two seconds old.
+        self._read_at = float("-inf")
+        return NewToken(**made.model_dump(), token=token)
+
+    def list(self) -> list[AccessToken]:
+        return self._tokens.list()
+
+    def revoke(self, ident: str) -> AccessToken:
+        revoked = self._tokens.revoke(ident)
+        if revoked is None:
+            raise NotFound(f"no token {ident!r}; evergold tokens list shows them")
+        self._read_at = float("-inf")
+        return revoked
+
+    def forget_revoked(self) -> int:
+        """Delete revoked tokens from the list; with none left, a server without a token in its settings asks for none."""
+        forgotten = self._tokens.forget_revoked()
+        self._read_at = float("-inf")
+        return forgotten
+
+    @property
+    def stale(self) -> bool:
+        """Whether the copy of the table is to be read again."""
+        return monotonic() - self._read_at > FRESH_SECONDS
+
+    def refresh(self) -> None:
+        """Read the table. While the database is away the last copy stays in use."""
+        # The first readers wait for each other: none may go on without a copy.
+        with self._reading:
+            if not self.stale:
+                return
+            first = self._holders is None
+            if not first:
+                # Set before reading: while the database is away, requests must not all try to read at once.
+                self._read_at = monotonic()
+            try:
+                self._holders = self._tokens.holders()
+            except Exception as problem:
+                _log.error("the tokens cannot be read, those known before stay valid: %s", problem)
+            if first:
+                self._read_at = monotonic()
+
+    @property
+    def known(self) -> bool:
+        """Whether the table was read at all."""
+        return self._holders is not None
+
+    @property
+    def required(self) -> bool:
+        """Whether any token was ever made, be it revoked since: then every caller needs one."""
+        return self._holders is None or bool(self._holders)
+
+    def holder(self, token: bytes) -> Holder | None:
+        """Say who holds a token, by the copy of the table."""
+        return (self._holders or {}).get(_digest(token))
+
+
+def _digest(token: bytes) -> str:
+    return f"sha256:{sha256(token).hexdigest()}"

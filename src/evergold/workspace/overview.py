@@ -12,12 +12,12 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from evergold.model.operations import Grouping
+from evergold.model.policy import KeptOut
 from evergold.store import Store
 from evergold.store.database.rows import stamp
 from evergold.store.trace.overview import Bucket, Facets, Overview, facets_of, overview_of
-from evergold.workspace.kept_out import KeptOut
+from evergold.upkeep.traffic import LONGEST_REST, Traffic, TrafficWatch, start_of
 from evergold.workspace.live import Live
-from evergold.workspace.traffic import LONGEST_REST, Traffic, TrafficWatch, start_of
 
 T = TypeVar("T")
 
@@ -62,10 +62,6 @@ class _Remembered(Generic[T]):
             return held
 
 
-def _since(period: Period) -> str:
-    return str(stamp(datetime.now(UTC) - LENGTH[period]))
-
-
 def _bucket(period: Period) -> Bucket:
     return Bucket.HOUR if period is Period.DAY else Bucket.DAY
 
@@ -84,19 +80,19 @@ class Overviews:
 
     def kept_out(self, period: Period) -> KeptOut:
         """What keeps the traces of the period out of the golden set."""
-        return self._kept_out.get(period, lambda chosen: self._live.kept_out(_since(chosen)))
+        return self._kept_out.get(
+            period, lambda chosen: self._live.kept_out(str(stamp(datetime.now(UTC) - LENGTH[chosen])))
+        )
 
     def traffic(self, period: Period, by: Grouping) -> Traffic:
         """Cost, tokens, latency, failures and checks over the period, by model or by name."""
         return self._traffic.over(LENGTH[period], by, _bucket(period))
 
     def facets(self) -> Facets:
-        with self._store.db.read() as connection:
-            return facets_of(connection)
+        return self._store.read(facets_of)
 
     def _look(self, period: Period) -> Overview:
         self._traffic.refresh()
         bucket = _bucket(period)
         since = str(stamp(start_of(datetime.now(UTC) - LENGTH[period], bucket)))
-        with self._store.db.read() as connection:
-            return overview_of(connection, since=since, bucket=bucket)
+        return self._store.read(overview_of, since=since, bucket=bucket)

@@ -13,15 +13,14 @@ from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
 from evergold.model.run import Replay, RunSpec
 from evergold.model.tool_calls import calls_in
-from evergold.store.case.cases import iterate_cases
+from evergold.store.case.builds import require_dataset
+from evergold.store.case.cases import case_filter, iterate_cases
 from evergold.store.case.writes import Author, put_cases
-from evergold.workspace.builds import case_filter
-from evergold.workspace.cases import require_dataset
 
 if TYPE_CHECKING:
+    from evergold.build.versions import Builds
     from evergold.store import Store
     from evergold.workspace.bench import Bench
-    from evergold.workspace.builds import Builds
 
 MOST_NAMED = 100
 
@@ -67,7 +66,7 @@ class Replays:
         reasons: Counter[str] = Counter()
         named: dict[str, list[str]] = {}
         ready: list[Case] = []
-        for case in self._chosen(source, filters):
+        for case in self._choose(source, filters):
             problems = list(obstacles(case))
             if not problems:
                 ready.append(case.model_copy(update={"dataset": name}))
@@ -82,15 +81,14 @@ class Replays:
             why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common(5))
             raise BadInput(f"no case of {source!r} can be replayed ({why})")
         author = Author(action="copied", why=f"replay set of {source}")
-        self._store.db.write(lambda connection: put_cases(connection, ready, author))
+        self._store.write(put_cases, ready, author)
         build, _ = self._builds.freeze_as(name, version or None)
         frozen = f"{name}@{build.version}"
         spec = RunSpec(dataset=frozen, model=model, metrics=("trajectory",), replay=replay or Replay())
-        counts = sum(split["count"] for split in build.manifest.get("splits", {}).values())
         return ReplaySet(
             dataset=name,
             version=build.version,
-            cases=counts,
+            cases=build.cases,
             with_calls=sum(bool(calls_in([*case.messages, *case.turn])) for case in ready),
             requests=sum(requests_of(case, spec.replay or Replay()).calls for case in ready),
             left_out=dict(reasons.most_common()),
@@ -98,7 +96,7 @@ class Replays:
             plan=self._bench.plan(spec, local=True),
         )
 
-    def _chosen(self, source: str, filters: Mapping[str, Any]) -> Iterator[Case]:
+    def _choose(self, source: str, filters: Mapping[str, Any]) -> Iterator[Case]:
         given = filters.get("tag") or ()
         tags = [given] if isinstance(given, str) else list(given)
         patterns = [tag for tag in tags if "*" in tag]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from evergold.errors import BadInput, Conflict, NotFound
+from evergold.extract.evidence import BaseCommits, EvidenceRoom
 from evergold.model.case import Case, CaseKind
 from evergold.model.review import (
     Agreement,
@@ -29,18 +30,15 @@ from evergold.model.review import (
 from evergold.review import desk
 from evergold.review import questions as asking
 from evergold.review.agreement import agreement, agreement_on_questions, pace_of_reviewers
-from evergold.review.decide import between
+from evergold.review.decide import between, edited
 from evergold.review.questions import read_questionnaire
-from evergold.review.rows import Sender, Taken, take_cases
+from evergold.review.rows import Sender, Taken, cases_of_rows, every_row_of, rows_of_cases, take_cases
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case import reviews as hands
 from evergold.store.case.cases import CaseFilter, iterate_cases, revisions_of
 from evergold.store.case.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
 from evergold.store.case.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
-from evergold.workspace.base_commits import BaseCommits
-from evergold.workspace.evidence import EvidenceRoom
-from evergold.workspace.review_files import cases_of_rows, every_row_of, rows_of_cases
 
 
 class Review:
@@ -63,16 +61,14 @@ class Review:
 
     def queue(self, query: QueueQuery, reviewer: str = "", *, limit: int = 100, offset: int = 0) -> QueuePage:
         """A page of the queue; `reviewer` is whose cases `part` speaks of."""
-        with self._store.db.read() as connection:
-            items, counts = queue_page(connection, query, reviewer, limit=limit, offset=offset)
+        items, counts = self._store.read(queue_page, query, reviewer, limit=limit, offset=offset)
         return QueuePage(items=tuple(items), total=counts["total"], counts=counts)
 
     def case(self, key: CaseKey) -> CaseFile:
-        with self._store.db.read() as connection:
-            return desk.case_file(connection, key, self.needed)
+        return self._store.read(desk.case_file, key, self.needed)
 
     def edit(self, key: CaseKey, wanted: Edit, reviewer: str) -> Case:
-        return self._store.db.write(lambda connection: desk.edit(connection, key, wanted, reviewer))
+        return self._store.write(desk.edit, key, wanted, reviewer)
 
     def decide(self, key: CaseKey, decision: Decision, reviewer: str) -> Case:
         """Record a verdict. Approving a context case completes its proof, or is refused where its base is disproved."""
@@ -80,22 +76,20 @@ class Review:
             # Only an approval makes a case golden; other verdicts need no proof.
             case = self.case(key).case
             diff = self.evidence.of_case(key).diff if case.kind is CaseKind.CONTEXT else None
-            decision = self.bases.settle_decision(case, decision, diff, reviewer)
-        return self._store.db.write(lambda connection: desk.decide(connection, key, decision, reviewer, self.needed))
+            # The decision may bring edits along: the proof is made for the case as it will be, not as it is.
+            decision = self.bases.settle_decision(edited(case, decision.changes), decision, diff, reviewer)
+        return self._store.write(desk.decide, key, decision, reviewer, self.needed)
 
     def decide_many(
         self, keys: Sequence[VersionedKey], verdict: ReviewVerdict, reviewer: str, comment: str = ""
     ) -> list[dict[str, Any]]:
         """One verdict on many cases. `withdraw` on the versions this returns is its undo."""
         decision = Decision(version=1, verdict=verdict, comment=comment)
-        return self._store.db.write(
-            lambda connection: desk.decide_many(connection, keys, decision, reviewer, self.needed)
-        )
+        return self._store.write(desk.decide_many, keys, decision, reviewer, self.needed)
 
     def difference(self, key: CaseKey, first: int, last: int) -> dict[str, dict[str, Any]]:
         """What changed in a case from one version to another."""
-        with self._store.db.read() as connection:
-            revisions = revisions_of(connection, key.dataset, key.id)
+        revisions = self._store.read(revisions_of, key.dataset, key.id)
         newest = revisions[-1].version if revisions else 1
         if not 1 <= first <= last <= newest:
             raise BadInput(f"versions {first} to {last} of case {key.id!r}: it has versions 1 to {newest}")
@@ -104,12 +98,12 @@ class Review:
     def claim(self, query: QueueQuery, reviewer: str) -> CaseFile | None:
         """The next case for this reviewer, held for the lease; None when nothing is left."""
         seconds = self._lease_seconds()
-        key = self._store.db.write(lambda connection: desk.claim(connection, query, reviewer, self.needed, seconds))
+        key = self._store.write(desk.claim, query, reviewer, self.needed, seconds)
         return None if key is None else self.case(key)
 
     def renew(self, key: CaseKey, reviewer: str) -> None:
         seconds = self._lease_seconds()
-        if not self._store.db.write(lambda connection: hands.renew(connection, key, reviewer, seconds)):
+        if not self._store.write(hands.renew, key, reviewer, seconds):
             raise Conflict(f"case {key.id!r} is not claimed by {reviewer!r}; claim it first")
 
     def assign(self, keys: Sequence[CaseKey], reviewer: str) -> int:
@@ -125,12 +119,11 @@ class Review:
         return self._store.db.write(work)
 
     def release(self, key: CaseKey, reviewer: str) -> None:
-        if not self._store.db.write(lambda connection: hands.release(connection, key, reviewer)):
+        if not self._store.write(hands.release, key, reviewer):
             raise NotFound(f"case {key.id!r} is not in the hands of {reviewer!r}")
 
     def assignments(self, reviewer: str | None = None) -> list[Assignment]:
-        with self._store.db.read() as connection:
-            return hands.assignments_to(connection, reviewer)
+        return self._store.read(hands.assignments_to, reviewer)
 
     def agreement(self, dataset: str | None = None) -> Agreement:
         with self._store.db.read() as connection:
@@ -154,28 +147,27 @@ class Review:
 
     def questions(self, dataset: str) -> Questionnaire:
         """The questions that reviewers of a dataset answer."""
-        with self._store.db.read() as connection:
-            return questionnaire_of(connection, dataset)
+        return self._store.read(questionnaire_of, dataset)
 
     def set_questions(self, dataset: str, wanted: Questionnaire | Path, who: str = "system") -> Questionnaire:
         """Store the questions of a dataset, given as they are or as a TOML or YAML file."""
         given = read_questionnaire(wanted) if isinstance(wanted, Path) else wanted
-        self._store.db.write(lambda connection: put_questionnaire(connection, dataset, given, who))
+        self._store.write(put_questionnaire, dataset, given, who)
         return given
 
     def answer(self, key: CaseKey, given: Mapping[str, Any], reviewer: str) -> list[ReviewAnswer]:
         """Store a reviewer's answers to questions of a case; None takes one back."""
-        return self._store.db.write(lambda connection: asking.answer(connection, key, given, reviewer))
+        return self._store.write(asking.answer, key, given, reviewer)
 
     def views(self) -> list[SavedView]:
         with self._store.db.read() as connection:
             return list(hands.views(connection))
 
     def save_view(self, view: SavedView) -> SavedView:
-        return self._store.db.write(lambda connection: hands.save_view(connection, view))
+        return self._store.write(hands.save_view, view)
 
     def delete_view(self, name: str) -> None:
-        self._store.db.write(lambda connection: hands.delete_view(connection, name))
+        self._store.write(hands.delete_view, name)
 
     def take_rows(
         self,
@@ -190,7 +182,7 @@ class Review:
         cases, disproved = self.bases.settle_rows(given)
         problems += disproved
         sender = Sender(reviewer, self.needed, seen or {}, replace)
-        taken = self._store.db.write(lambda connection: take_cases(connection, cases, sender))
+        taken = self._store.write(take_cases, cases, sender)
         return dataclasses.replace(taken, problems=problems + taken.problems)
 
     def give_rows(self, dataset: str, unvalidated: bool = False) -> dict[str, Any]:

@@ -77,8 +77,7 @@ class Trajectories:
 
     def of_case(self, dataset: str, case_id: str) -> list[CaseReplay]:
         """List the replays of a case, newest run first; of a case made from a replay, that one comes first."""
-        with self._store.db.read() as connection:
-            case = get_case(connection, dataset, case_id)
+        case = self._store.read(get_case, dataset, case_id)
         replays: list[CaseReplay] = []
         origin = case.metadata.get("run") if case.provenance.source == "benchmark" else None
         if isinstance(origin, str):

@@ -32,17 +32,19 @@ class Uploads:
     def take(self, upload: Upload, who: str) -> Uploaded:
         """Read a file of traces or of cases; what could not be read is named, the rest is stored."""
         try:
-            return self._taken(upload, who)
+            return self._store(upload, who)
         except BadInput as problem:
-            raise type(problem)(_for_page(problem.message, upload.name)) from problem
+            # As the page shows it: by the name that the file has there, and without an option of the command line.
+            message = TEMPORARY.sub(lambda _: upload.name, FLAG.sub("", problem.message))
+            raise type(problem)(message) from problem
 
-    def _taken(self, upload: Upload, who: str) -> Uploaded:
+    def _store(self, upload: Upload, who: str) -> Uploaded:
         lines = upload.text.count("\n")
         # A line of two characters takes as long to be refused as a good one to be stored.
         if lines > MOST_LINES:
             raise TooLarge(f"{upload.name} has {lines} lines; at most {MOST_LINES} come through a page: split the file")
         if upload.of is UploadOf.TRACES:
-            return self._traces(self._workspace.intake.ingest([BytesIO(upload.text.encode())]))
+            return self._curate_traces(self._workspace.intake.ingest([BytesIO(upload.text.encode())]))
         with tempfile.TemporaryDirectory() as folder:
             # Formats are recognised by content; the ending helps for
             # packed files, and nothing else of the name is used.
@@ -60,16 +62,11 @@ class Uploads:
         # Shifted by whole days, so that hours of the day keep their shape in the charts.
         shift = date.today() - timedelta(days=1) - date.fromisoformat(max(DAY.findall(lines)))
         recent = DAY.sub(lambda match: (date.fromisoformat(match[0]) + shift).isoformat(), lines)
-        return self._traces(self._workspace.intake.ingest([BytesIO(recent.encode())]))
+        return self._curate_traces(self._workspace.intake.ingest([BytesIO(recent.encode())]))
 
-    def _traces(self, report: IngestReport) -> Uploaded:
+    def _curate_traces(self, report: IngestReport) -> Uploaded:
         if self._workspace.live.background() is None:  # else it does so at once, and nobody waits for it
             self._workspace.live.curate()
         return Uploaded(
             of=UploadOf.TRACES, stored=report.traces, rejected=report.rejected, problems=report.problems[:SHOWN]
         )
-
-
-def _for_page(message: str, name: str) -> str:
-    """A problem as the page shows it: by the name that the file has there, and without an option of the command line."""
-    return TEMPORARY.sub(lambda _: name, FLAG.sub("", message))

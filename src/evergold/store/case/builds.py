@@ -7,10 +7,11 @@ from pydantic import BaseModel
 from sqlalchemy import Connection, delete, func, insert, or_, select
 from sqlalchemy.engine import RowMapping
 
-from evergold.errors import Conflict, NotFound
+from evergold.errors import Conflict, NotFound, unknown
 from evergold.model.build import Build
 from evergold.model.case import Case
 from evergold.model.nesting import UtcTime
+from evergold.model.policy import Policy
 from evergold.store.database.rows import batches, dumps, loads, stamp
 from evergold.store.schema import attempts, build_cases, builds, eval_dataset, run_cases, runs
 
@@ -87,6 +88,13 @@ def dataset_counts(connection: Connection) -> list[dict[str, Any]]:
     )
     query = select(*keys, func.count().label("cases")).group_by(*keys).order_by(*keys)
     return [dict(row) for row in connection.execute(query).mappings()]
+
+
+def require_dataset(connection: "Connection", name: str) -> None:
+    """A dataset that holds nothing yet is empty; one that nobody ever named is a slip of the pen."""
+    known = {Policy().dataset, *(row["dataset"] for row in dataset_counts(connection))}
+    if name not in known:
+        raise NotFound(unknown("dataset", name, sorted(known)))
 
 
 def _build_of(row: RowMapping) -> Build:

@@ -1,11 +1,11 @@
 """Cases out of the store: one, a page, a stream, the history of each, and counts of the values that narrow a list."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from sqlalchemy import (
     ColumnElement,
     CompoundSelect,
@@ -26,8 +26,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import RowMapping
 
-from evergold.errors import BadInput, NotFound
+from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.faults import faults_of
 from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of, tier_of
 from evergold.store.conditions import Cutoff, Many, Pairs, json_text, json_word
 from evergold.store.database.rows import batches, loads, rows_among
@@ -66,6 +67,19 @@ class CaseFilter(BaseModel, frozen=True, extra="forbid"):
     since: Cutoff | None = None
     until: Cutoff | None = None
     search: Search | None = None
+
+
+def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
+    """The filter of a build: all states are read, so that the manifest can say why a case is not in it."""
+    allowed = tuple(name for name in CaseFilter.model_fields if name not in ("dataset", "status"))
+    for name in filters:
+        if name not in allowed:
+            raise BadInput(unknown("filter", name, allowed))
+    try:
+        return CaseFilter.model_validate({"dataset": dataset, "status": None, **filters})
+    except ValidationError as problem:
+        fault = faults_of(problem.errors(), CaseFilter)[0]
+        raise BadInput(f"filter {fault}") from None
 
 
 class CaseOrder(StrEnum):

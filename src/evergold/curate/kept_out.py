@@ -1,26 +1,9 @@
 """Report what keeps traces out of the golden set, with numbers and what to change."""
 
-from enum import StrEnum
-
-from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from evergold.model.policy import Policy, Reason
+from evergold.model.policy import KeptOut, KeptOutReason, Policy, Reason, Remedy
 from evergold.store.verdict.tiers import LOOKED_AT, TIER_OF, Scope, reasons_since, scores_between
-
-
-class Remedy(StrEnum):
-    """What changes a reason: a part of the rules, a look at the traces, or checking the traces that no check has seen."""
-
-    CHECKS = "checks"
-    THRESHOLDS = "thresholds"
-    LIMIT = "limit"
-    FALLBACK_TEXTS = "fallback_texts"
-    ELIGIBLE = "eligible"
-    FAILED_TRACES = "failed_traces"
-    TRACES = "traces"
-    CHECK_NOW = "check_now"
-
 
 CHANGE = {
     Reason.NO_SCORES: (Remedy.CHECKS, "turn the built-in checks on, or send scores from the app"),
@@ -38,28 +21,6 @@ CHANGE = {
 CHECK_NOW = (Remedy.CHECK_NOW, "check the traces that no check has seen")
 
 
-class KeptOutReason(BaseModel):
-    """One reason: how many traces it keeps out, by which scores where that is known, and what to change."""
-
-    reason: str
-    code: str
-    traces: int
-    scores: dict[str, int] = {}
-    change: str
-    remedy: Remedy
-
-
-class KeptOut(BaseModel):
-    """The newest traces of a period (`most` at most): golden, failures, waiting, and the rest by reason."""
-
-    policy: str
-    traces: int
-    most: int
-    golden: int
-    failure: int
-    reasons: list[KeptOutReason]
-
-
 def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str, *, most: int = LOOKED_AT) -> KeptOut:
     """Count the verdicts of a policy; a trace without any score has no verdict, and that is a reason too."""
     traces, counts = reasons_since(connection, policy, scope, since, most)
@@ -73,7 +34,9 @@ def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str
             made[TIER_OF[reason].entry_type or ""] += number
         elif number:
             scores = scores_between(connection, policy, since) if reason is Reason.SYSTEM_BETWEEN else {}
-            remedy, change = _remedy(reason, checks_on=scope.limited)
+            # Where checks are on, a trace without a score is one that they have not seen yet.
+            unseen = scope.limited and reason in (Reason.NO_SCORES, Reason.UNCHECKED)
+            remedy, change = CHECK_NOW if unseen else CHANGE[reason]
             shown = policy.explain(reason)
             reasons.append(
                 KeptOutReason(
@@ -82,8 +45,3 @@ def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str
             )
     reasons.sort(key=lambda each: -each.traces)
     return KeptOut(policy=policy.label, traces=traces, most=most, **made, reasons=reasons)
-
-
-def _remedy(reason: Reason, *, checks_on: bool) -> tuple[Remedy, str]:
-    """Where checks are on, a trace without a score is one that they have not seen yet."""
-    return CHECK_NOW if checks_on and reason in (Reason.NO_SCORES, Reason.UNCHECKED) else CHANGE[reason]

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evergold.bench.metrics.faithfulness import Faithfulness
-from evergold.bench.targets import make_target, parse_name
+from evergold import plugins
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, RetryPolicy
 from evergold.calls.embeddings import EmbeddingTarget, batches, case_of, vectors_of
 from evergold.calls.endpoints import openai_endpoint
+from evergold.calls.targets import make_target, parse_name
 from evergold.errors import BadInput, Unavailable
 from evergold.generate.maker import Supports
 from evergold.generate.model_writer import Asker, CallLog, Spent
@@ -59,7 +59,9 @@ async def open_calls(
         raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
     vectors = _embedding_target(spec.retrieval.model, settings) if calls_out else None
     # The log is opened after everything that can be refused: a wrong setting leaves no empty file behind.
-    log = CallLog.open(log_path, fresh=fresh, secrets=_secrets(settings))
+    # Keys must not reach the log, wherever a server repeats them.
+    secrets = [settings.model_api_key, settings.judge_api_key, os.environ.get("OPENAI_API_KEY", "")]
+    log = CallLog.open(log_path, fresh=fresh, secrets=secrets)
     caller = Caller(
         gate=Gate(spec.concurrency),
         budget=Budget(tokens=spec.budget.tokens, money=spec.budget.money),
@@ -115,11 +117,6 @@ def _static_embed() -> Embed:
     return embed
 
 
-def _secrets(settings: Settings) -> list[str]:
-    """Keys that must not reach the log, wherever a server repeats them."""
-    return [settings.model_api_key, settings.judge_api_key, os.environ.get("OPENAI_API_KEY", "")]
-
-
 def judge_of(spec: GenerationSpec, settings: Settings) -> str | None:
     """The name of the judge that checks support; None where the section asks for no check. Raises for an unknown one."""
     if spec.citations.support == "none":
@@ -136,7 +133,7 @@ async def open_support(spec: GenerationSpec, settings: Settings) -> AsyncIterato
     if name is None:
         yield None
         return
-    judge, metric = make_judge(name, settings), Faithfulness()
+    judge, metric = make_judge(name, settings), plugins.load("metrics", "faithfulness")
 
     async def supports(sentence: str, contexts: Sequence[str]) -> bool | None:
         case = Case(id="support", input=sentence, contexts=tuple(Context(text=text) for text in contexts))

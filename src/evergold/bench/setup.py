@@ -1,48 +1,102 @@
-"""What a run needs before it can begin: its spec checked, its cases frozen, and target, metrics and judge made."""
+"""Record what a run depends on beside its spec and metrics: the questions, the judge and the code behind a number.
+
+Prepare a run as a replay: its cases by turn, the target that plays them, and the models that help.
+
+What a run needs before it can begin: its spec checked, its cases frozen, and target, metrics and judge made.
+"""
 
 import inspect
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
-
-from pydantic import BaseModel
 
 from evergold import plugins
 from evergold.bench.metrics import NamedMetric, make_metrics
 from evergold.bench.overrun import Limit, Slot
+from evergold.bench.replay import Helpers, ReplayTarget, replayable_cases
+from evergold.bench.replay.play import StepLog
 from evergold.bench.runner import Parts
-from evergold.bench.targets import make_target, parse_name
 from evergold.calls.caller import RetryPolicy
 from evergold.calls.endpoints import openai_identity, openai_provider
+from evergold.calls.targets import make_target, parse_name, refuse_remote
 from evergold.errors import BadInput
 from evergold.judge.names import check_judge, judge_named, make_judge
+from evergold.model.build import Frozen
 from evergold.model.case import Case
-from evergold.model.run import Run, RunSpec, Usage
-from evergold.model.tool_schemas import with_derived_tools
+from evergold.model.run import MetricInfo, MetricSpec, Run, RunSpec, Turns, Usage
+from evergold.model.tool_schemas import PackedCases, with_derived_tools
 from evergold.seams import Judge, Target
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.run.attempts import StepStore
-from evergold.workspace.bench_datasets import BenchDatasets
-from evergold.workspace.bench_provenance import judged_by, provenance_of
-from evergold.workspace.bench_replay import check_replay, played, replaying
-from evergold.workspace.bench_splits import Frozen
 
 if TYPE_CHECKING:
     from evergold.bench.plan import Plan
     from evergold.spread import Workers
 
 
-class MetricInfo(BaseModel, frozen=True):
-    """A metric one can name in a run."""
+def provenance_of(spec: RunSpec, frozen: Frozen, origin: str) -> dict[str, Any]:
+    """Which questions, with which seed, by which code; `origin` is whose run it is, a server's or a command's."""
+    dataset: dict[str, Any] = {
+        "name": frozen.name,
+        "version": frozen.version,
+        "content_hash": frozen.content_hash,
+    }
+    if frozen.build:
+        dataset["build"] = frozen.build
+    return {
+        "dataset": dataset,
+        "seed": spec.seed,
+        "code": f"evergold {version('evergold')}",
+        "origin": origin,
+    }
 
-    name: str
-    description: str
-    version: str
-    judged: bool
+
+def judged_by(model: str, metrics: Sequence[MetricSpec]) -> dict[str, Any]:
+    """Who judged, and whether the model under test is among them; a panel's members and an address stand in the name."""
+    judges = list(dict.fromkeys(metric.judge for metric in metrics if metric.judge))
+    # Names of judges may hold an address in brackets, or the members of a panel.
+    named = {word for judge in judges for word in re.split(r"[(), ]+", judge)}
+    return {"judge": ", ".join(judges) or None, "self_judged": model.strip() in named}
+
+
+RECORDED = "recorded"
+
+
+def check_replay(spec: RunSpec, *, local: bool) -> None:
+    """Refuse a replay that cannot be played: a helper nobody knows, or a recorded model before a simulated user."""
+    replay = spec.replay
+    if replay is None:
+        return
+    for model in (replay.user_model, replay.tool_model):
+        if model is not None:
+            parse_name(model)
+            if not local:
+                refuse_remote(model)
+    if replay.turns is Turns.SIMULATED and parse_name(spec.model).plugin == RECORDED:
+        raise BadInput("the recorded model cannot answer a simulated user; take --turns all, or another model")
+
+
+def choose_cases(cases: Sequence[Case], spec: RunSpec) -> Sequence[Case]:
+    """The cases of a run; a replay of each turn makes one case per turn."""
+    each = spec.replay is not None and spec.replay.turns is Turns.EACH
+    return PackedCases(replayable_cases(cases, spec.replay)) if each and spec.replay else cases
+
+
+def make_replay_target(target: Target, run: Run, store: Store, settings: Settings) -> Target:
+    """The target of a run; of a replay, one that plays whole trajectories and keeps their steps in the store."""
+    replay = run.spec.replay
+    if replay is None:
+        return target
+    user, tools = (
+        None if model is None else make_target(model, {}, settings) for model in (replay.user_model, replay.tool_model)
+    )
+    return ReplayTarget(target, replay, StepLog(StepStore(store.db), run.id), Helpers(user, tools))
 
 
 def installed_metrics() -> list[MetricInfo]:
@@ -62,16 +116,17 @@ def installed_metrics() -> list[MetricInfo]:
 class RunSetup:
     """Checks and makes the parts of runs; stores nothing."""
 
-    def __init__(self, settings: Settings, store: Store, datasets: BenchDatasets) -> None:
+    def __init__(self, settings: Settings, store: Store, freeze: Callable[..., Frozen]) -> None:
+        """`freeze` gives the cases of a dataset by its name, with `limit`, `local` and `dataset_type`."""
         self._settings = settings
         self._store = store
-        self._datasets = datasets
+        self._freeze = freeze
 
     def plan(self, spec: RunSpec, *, local: bool = False, dataset_type: str | None = None) -> "Plan":
         """What a run would take and could show; nothing is stored or called."""
         from evergold.bench.plan import Questions, plan_run
 
-        frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
+        frozen, metrics = self._check(spec, local=local, dataset_type=dataset_type)
         cases, derived = with_derived_tools(frozen.cases)
         asked = Questions(frozen.version, frozen.content_hash, cases, derived)
         named = spec.model_copy(update={"judge": judge_named(spec.judge, self._settings)})
@@ -85,10 +140,10 @@ class RunSetup:
         self, spec: RunSpec, *, origin: str, local: bool, dataset_type: str | None = None
     ) -> tuple[Run, Sequence[Case]]:
         """Make a run that nothing refuses, with the cases as they are now."""
-        frozen, metrics = self._checked(spec, local=local, dataset_type=dataset_type)
+        frozen, metrics = self._check(spec, local=local, dataset_type=dataset_type)
         judge = self.judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
-        cases, derived = with_derived_tools(played(frozen.cases, spec))
+        cases, derived = with_derived_tools(choose_cases(frozen.cases, spec))
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
             spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),
@@ -103,7 +158,7 @@ class RunSetup:
         )
         return run, cases
 
-    def _checked(
+    def _check(
         self, spec: RunSpec, *, local: bool, dataset_type: str | None = None
     ) -> tuple[Frozen, list[NamedMetric]]:
         metrics = make_metrics(spec.metrics)
@@ -113,7 +168,7 @@ class RunSetup:
         self._deadline(spec)
         if spec.judge or any(metric.judged for metric in metrics):
             check_judge(judge_named(spec.judge, self._settings))
-        frozen = self._datasets.freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
+        frozen = self._freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
         return frozen.only(spec.cases), metrics
 
     def judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:
@@ -134,7 +189,7 @@ class RunSetup:
         judge = self.judge(run.spec, metrics)
         if workers is not None:
             target, judge = self._remote(workers, run.spec, target, judge)
-        target = replaying(target, run, self._store, self._settings)
+        target = make_replay_target(target, run, self._store, self._settings)
         if run.spec.budget_money is not None and not getattr(target, "priced", True):
             raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
         return Parts(

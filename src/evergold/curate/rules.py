@@ -1,54 +1,136 @@
-"""The facade of the curation rules: read them, see what others would change, save them, go back to earlier ones.
+"""The detector that the settings name: a plug-in, or a judge behind the same seam.
+
+What holds for curation at a moment: the policies, the checks and the detector, by the settings and by the rules that
+people changed in the browser. A change makes another `InForce`; nothing in one ever changes.
+
+The facade of the curation rules: read them, see what others would change, save them, go back to earlier ones.
 
 What the settings say stands: a policy `default` of a file, and checks that a setting turns on or off, are shown and not
 changed here. A saved change queues every trace, and curation judges them again; what people decided stands as always.
 """
 
-from functools import partial
+from collections.abc import Sequence
+from functools import cached_property, partial
 from inspect import cleandoc
 from pathlib import Path
 
 from sqlalchemy import Connection
 
 from evergold import plugins
+from evergold.checks.door import Checks
 from evergold.checks.stage import CheckStage
 from evergold.checks.suite import is_slow
-from evergold.curate.policy import DEFAULT, parse_policy, read_policy
+from evergold.checks.switch import BEGAN_WITH, builtin_on, left_open
+from evergold.curate.detectors import AskingLimit, JudgeDetector, asked_counter
+from evergold.curate.kept_out import kept_out_of
+from evergold.curate.live import Curation
+from evergold.curate.policy import DEFAULT, parse_policy, policies, read_policy
 from evergold.errors import BadInput, Refused, unknown
+from evergold.judge.names import DEFAULT_JUDGE, check_judge, make_judge
 from evergold.model.policy import (
     CheckSwitch,
     CurationRules,
+    KeptOut,
     NewRules,
+    Policy,
     ReasonChange,
     RulesChange,
     RulesPreview,
     RulesView,
 )
+from evergold.seams import Detector
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.facts import fact, put_fact
+from evergold.store.facts import fact, put_fact, read_counters
 from evergold.store.trace.scores import CHECKS_ON
 from evergold.store.verdict.candidates import choose_day, days_of, gather_traces, pool_days, put_due_days
 from evergold.store.verdict.checks import drop_scores_of, put_checked, seen_by_checks, turns_of
-from evergold.store.verdict.curation import changes_of_rules, keep_rules, queue_counts, requeue_all
+from evergold.store.verdict.curation import changes_of_rules, keep_rules, newest_number, queue_counts, requeue_all
 from evergold.store.verdict.tiers import newest_traces
-from evergold.workspace.check_switch import BEGAN_WITH, builtin_on, left_open
-from evergold.workspace.in_force import InForce
-from evergold.workspace.kept_out import KeptOut, kept_out_of
-from evergold.workspace.live import Live
+
+JUDGE = "judge:"
+
+
+def detector_named(store: Store, settings: Settings) -> Detector | None:
+    """Make the detector of `curation.detector`; None where that is empty."""
+    name = settings.curation_detector.strip()
+    if not name.startswith(JUDGE):
+        detector: Detector | None = plugins.load("detectors", name) if name else None
+        return detector
+    judge = name.removeprefix(JUDGE)
+    if judge == DEFAULT_JUDGE:
+        raise BadInput(
+            f"curation.detector = {name!r}: the offline judge does not read remarks; "
+            "name a model (judge:openai/MODEL) or use patterns"
+        )
+    check_judge(judge)
+    sample, budget = settings.curation_detector_sample, settings.curation_detector_budget
+    if not 0.0 <= sample <= 1.0 or budget < 0:
+        raise BadInput(
+            f"curation.detector_sample = {sample:g}, curation.detector_budget = {budget}: "
+            "a sample lies from 0 to 1 and a budget is not negative"
+        )
+    with store.db.read() as connection:
+        asked = read_counters(connection, asked_counter()).get(asked_counter(), 0)
+    return JudgeDetector(name, make_judge(judge, settings), AskingLimit(budget, sample), asked)
+
+
+class InForce:
+    """Policies, checks and detector under one state of the rules; without rules, as the settings say."""
+
+    def __init__(self, store: Store, settings: Settings, number: int = 0, rules: CurationRules | None = None) -> None:
+        self._store = store
+        self._settings = settings
+        self.number = number
+        self.rules = rules
+
+    @cached_property
+    def policies(self) -> tuple[Policy, ...]:
+        """The policy `default`, of a file if one is so called, and those of the other files."""
+        return policies(self._settings.curation_policies, self.rules.policy if self.rules is not None else DEFAULT)
+
+    @cached_property
+    def checks(self) -> Checks:
+        return Checks(self._store, self._settings, self.rules)
+
+    @cached_property
+    def curation(self) -> Curation:
+        return self.under(self.policies)
+
+    @cached_property
+    def _detector(self) -> Detector | None:
+        return detector_named(self._store, self._settings)
+
+    def under(self, chosen: Sequence[Policy]) -> Curation:
+        """These policies instead of those in force, for which what waits goes on waiting."""
+        # A trial of other policies must not take traces out of the queue of those in force.
+        rules = self.number if set(self.policies) <= set(chosen) else None
+        return Curation(self._store, chosen, self._detector, rules=rules, checks=self.checks.stage)
+
 
 PREVIEWED = 2_000  # newest traces: whoever writes meanwhile waits for the preview
 
 
 class RuleChanges:
-    def __init__(self, store: Store, settings: Settings, live: Live) -> None:
+    def __init__(self, store: Store, settings: Settings) -> None:
         self._store = store
         self._settings = settings
-        self._live = live
+        self._held: InForce | None = None
+
+    @property
+    def in_force(self) -> InForce:
+        """The rules as they are now: another process may have changed them since the last call."""
+        with self._store.db.read() as connection:
+            number = newest_number(connection)
+            if self._held is None or self._held.number != number:
+                changes = changes_of_rules(connection, most=1)
+                newest = (changes[0].number, changes[0].rules) if changes else (0, None)
+                self._held = InForce(self._store, self._settings, *newest)
+        return self._held
 
     def view(self) -> RulesView:
         """Show the rules in force, what the settings hold of them, and every change so far."""
-        in_force = self._live.in_force
+        in_force = self.in_force
         with self._store.db.read() as connection:
             began_with = fact(connection, BEGAN_WITH)
             history = changes_of_rules(connection)
@@ -68,10 +150,9 @@ class RuleChanges:
 
     def preview(self, rules: CurationRules) -> RulesPreview:
         """Say what these rules would make of the newest traces; nothing is kept."""
-        proposed = self._proposed(rules)
-        current = self._live.in_force
-        with self._store.db.read() as connection:
-            now = self._kept_out(connection, current)
+        proposed = self._propose(rules)
+        current = self.in_force
+        now = self._store.read(self._kept_out, current)
         then = self._store.db.rehearse(partial(self._suppose, current=current, proposed=proposed))
         return RulesPreview(
             traces=now.traces,
@@ -79,12 +160,12 @@ class RuleChanges:
             golden_then=then.golden,
             failure_now=now.failure,
             failure_then=then.failure,
-            reasons=_compared(now, then),
+            reasons=_compare(now, then),
         )
 
     def save(self, chosen: NewRules, who: str) -> RulesView:
         """Put rules in force, and queue every trace to be judged by them."""
-        proposed = self._proposed(chosen.rules)
+        proposed = self._propose(chosen.rules)
         policy, checks_on = proposed.policies[0], "on" if proposed.checks.stage.names else "off"
 
         def work(connection: Connection) -> None:
@@ -96,14 +177,14 @@ class RuleChanges:
         self._store.db.write(work)
         return self.view()
 
-    def _proposed(self, rules: CurationRules) -> InForce:
+    def _propose(self, rules: CurationRules) -> InForce:
         """Make what would hold under these rules; raise where the settings hold something else, or a name is unknown."""
         parse_policy(rules.policy.model_dump(mode="json"), origin="rules")
         known = plugins.names("checks")
         for name in rules.checks_off:
             if name not in known:
                 raise BadInput(f"checks_off: {unknown('check', name, known)}")
-        if (file := self._file_of_default()) and rules.policy != self._live.in_force.policies[0]:
+        if (file := self._file_of_default()) and rules.policy != self.in_force.policies[0]:
             raise Refused(
                 f"the policy {DEFAULT.name!r} is the one of {file}; change that file, or take it out of the settings"
             )
@@ -160,7 +241,7 @@ def _suppose_checks(connection: Connection, traces: list[str], current: CheckSta
         proposed.put(connection, [one for one in traces if one not in seen], quick)
 
 
-def _compared(now: KeptOut, then: KeptOut) -> tuple[ReasonChange, ...]:
+def _compare(now: KeptOut, then: KeptOut) -> tuple[ReasonChange, ...]:
     """Put the reasons of both beside each other; a sentence names the thresholds that would hold."""
     sentences = {each.code: each.reason for each in (*now.reasons, *then.reasons)}
     before, after = ({each.code: each.traces for each in kept.reasons} for kept in (now, then))

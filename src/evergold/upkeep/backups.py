@@ -1,27 +1,32 @@
-"""Back a live workspace up into one file, and restore it: the database, the files of its builds, settings, undelivered records.
+"""The files of a workspace beside its database: which ones belong into a backup, and where they go when it is restored.
+
+Back a live workspace up into one file, and restore it: the database, the files of its builds, settings, undelivered records.
 
 A backup is of one moment: everything that was acknowledged before it began is in it. Restoring reads and compares the whole
 archive first, puts files where nothing refers to them yet, and then replaces the database in one transaction: that is
 the moment at which the workspace changes. What the old database alone referred to is removed after it.
 """
 
+import hashlib
+import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import BinaryIO
 
 from pydantic import BaseModel
 
-from evergold.errors import BadInput, Conflict, Refused, Unavailable
+from evergold.errors import BadInput, Conflict, EvergoldError, Refused, Unavailable
 from evergold.formats import archive
 from evergold.formats.archive import ArchiveList, ArchiveWriter
 from evergold.formats.atomic import FileSet, scratch_folder
 from evergold.machine import lock
+from evergold.model.build import Build, BuildFiles
 from evergold.settings import Settings
-from evergold.storage import RemotePath
+from evergold.storage import RemotePath, file_name
 from evergold.store import Store
 from evergold.store.database.backup import (
     builds_of,
@@ -33,7 +38,106 @@ from evergold.store.database.backup import (
 )
 from evergold.store.database.migrate import explain_unknown
 from evergold.store.migrations import HEAD
-from evergold.workspace.backup_files import build_folders, collect, remove_unused, restore_builds, restore_rest
+
+BUILDS, SETTINGS, SPOOL = "builds", "settings", "spool"
+RESTORED_SETTINGS = "restored-settings"
+FilesOf = Callable[[Build], BuildFiles]
+
+
+@dataclass
+class WorkspaceFiles:
+    """Files by their names in an archive, the builds among them, and the builds whose files are gone."""
+
+    files: dict[str, Path] = field(default_factory=dict)
+    builds: list[dict[str, str]] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+def collect(settings: Settings, builds: Iterable[Build], files_of: FilesOf) -> WorkspaceFiles:
+    files = WorkspaceFiles()
+    for build in builds:
+        _add_build(files, build, files_of)
+    named = (settings.file, *settings.curation_policies, *settings.checks_files)
+    for path in [Path(name) for name in named if name and Path(name).is_file()]:
+        files.files[f"{SETTINGS}/{path.name}"] = path
+    # The spool holds records that the SDK could not deliver yet: acknowledged by nobody else.
+    spool = settings.home / SPOOL
+    for path in sorted(spool.rglob("*.jsonl")):
+        files.files[f"{SPOOL}/{path.relative_to(spool).as_posix()}"] = path
+    return files
+
+
+def _add_build(collected: WorkspaceFiles, build: Build, files_of: FilesOf) -> None:
+    try:
+        result = files_of(build)
+    except EvergoldError as problem:
+        collected.missing.append(f"{build.dataset} {build.version}: {problem.message}")
+        return
+    prefix = f"{BUILDS}/{file_name(build.dataset)}/{build.version}"
+    collected.files |= {f"{prefix}/{name}": path for name, path in result.names().items()}
+    location = Path(build.location or "").resolve().relative_to(result.root)
+    entry = {"dataset": build.dataset, "version": build.version, "path": prefix, "location": location.as_posix()}
+    collected.builds.append(entry)
+
+
+def restore_builds(home: Path, scratch: Path, builds: Iterable[dict[str, str]]) -> dict[tuple[str, str], str]:
+    """Copy the files of builds into the workspace; return where each build is from now on.
+
+    A folder that is there and differs is another build's, to which the database still refers: then a free name is taken.
+    """
+    locations: dict[tuple[str, str], str] = {}
+    for build in builds:
+        source, target = (scratch / build["path"]).resolve(), (home / build["path"]).resolve()
+        manifest = (source / build["location"]).resolve()
+        # Paths in an archive come from a file of unknown origin; `..` in one must not lead outside.
+        if not (source.is_relative_to(scratch.resolve()) and manifest.is_relative_to(source)):
+            raise BadInput(f"the backup puts a build at {build['path']!r}, outside the workspace; nothing was restored")
+        number = 1
+        while target.exists() and not (target.is_dir() and _hashes(source) == _hashes(target)):
+            number += 1
+            target = target.with_name(f"{source.name}-restored{number}")
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            # Renamed, not copied: scratch lies on the same disk, and a half-copied build is never seen.
+            os.rename(source, target)
+        locations[build["dataset"], build["version"]] = str((target / build["location"]).resolve())
+    return locations
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    folders = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            with path.open("rb") as handle:
+                folders[path.relative_to(folder).as_posix()] = hashlib.file_digest(handle, "sha256").hexdigest()
+    return folders
+
+
+def build_folders(home: Path) -> set[Path]:
+    """The folders of builds in a workspace: one for each dataset and version."""
+    return {path.resolve() for path in (home / BUILDS).glob("*/*") if path.is_dir()}
+
+
+def remove_unused(before: set[Path], locations: Iterable[str]) -> None:
+    """Remove the folders of builds that only the database before referred to."""
+    used = [Path(location) for location in locations]
+    # Folders that appeared during the restore are not in `before`, so they are never removed.
+    for folder in before:
+        if not any(folder_used.is_relative_to(folder) for folder_used in used):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def restore_rest(home: Path, scratch: Path) -> None:
+    """Put settings beside the database, where they change nothing by themselves, and undelivered records into the spool."""
+    if (scratch / SETTINGS).is_dir():
+        # Not over the settings in force: they may name other databases or keys than those of the backup.
+        shutil.copytree(scratch / SETTINGS, home / RESTORED_SETTINGS, dirs_exist_ok=True)
+    for path in sorted((scratch / SPOOL).rglob("*.jsonl")):
+        target = home / SPOOL / path.relative_to(scratch / SPOOL)
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.rename(path, target)
+
 
 DATABASE, ARCHIVE = "database.db", "backup.zip"
 STEPS = 1000  # what the progress of each verb adds up to
@@ -57,9 +161,11 @@ class BackupReport(BaseModel, frozen=True):
 
 
 class Backups:
-    def __init__(self, settings: Settings, store: Callable[[], Store]) -> None:
+    def __init__(self, settings: Settings, store: Callable[[], Store], files_of: FilesOf) -> None:
+        """`store` opens the database, which restoring does not need; `files_of` finds the files of a build."""
         self._settings = settings
         self._store = store
+        self._files_of = files_of
 
     def write(self, file: Path, progress: Progress = lambda _: None) -> BackupReport:
         """Write the workspace as it is now into `file`; an earlier backup there is replaced once the new one is whole."""
@@ -69,7 +175,10 @@ class Backups:
             raise Refused(f"{str(file)!r} exists and is no backup; choose another name")
         store, steps = self._store(), _Steps(progress)
         # On the disk of the target: taking the final name must be a rename, and /tmp may be too small.
-        with _scratch(_folder_for(file, self._settings.home)) as scratch, FileSet() as files:
+        with (
+            _scratch(self._settings.home if isinstance(file, RemotePath) else file.parent) as scratch,
+            FileSet() as files,
+        ):
             copy_database(store.db, scratch / DATABASE, steps.upto(400))
             drafts = FileSet() if isinstance(file, RemotePath) else files
             handle = drafts.open(scratch / ARCHIVE if isinstance(file, RemotePath) else file)
@@ -79,7 +188,8 @@ class Backups:
             archive.verify(Path(handle.name), steps.upto(STEPS, _size(listed)))
             if isinstance(file, RemotePath):  # verified here, because a store shows an object only when it is whole
                 drafts.commit()
-                _copy(scratch / ARCHIVE, files.open(file))
+                with (scratch / ARCHIVE).open("rb") as source:
+                    shutil.copyfileobj(source, files.open(file), 1 << 20)
         return _report(file, listed)
 
     def check(self, file: Path, progress: Progress = lambda _: None) -> BackupReport:
@@ -91,9 +201,10 @@ class Backups:
     def restore(self, file: Path, *, replace: bool = False, progress: Progress = lambda _: None) -> BackupReport:
         """Make the workspace what it was when `file` was written. One that holds data is left alone without `replace`."""
         listed = archive.read_list(file)
-        _require_known(file, listed)
+        if reason := explain_unknown(str(listed.contents.get("schema"))):
+            raise BadInput(f"{str(file)!r} {reason}")
         home, url, steps = self._settings.home, self._settings.database, _Steps(progress)
-        with _restoring(home), _scratch(home) as scratch:
+        with _lock_restore(home), _scratch(home) as scratch:
             # Asked before anything is unpacked: a workspace with data is the most common reason to refuse.
             require_free(url, replace)
             archive.extract(file, scratch, steps.upto(500, _size(listed)))
@@ -108,7 +219,7 @@ class Backups:
         return _report(file, listed)
 
     def _pack(self, writer: ArchiveWriter, copy: Path, dialect: str, steps: "_Steps") -> ArchiveList:
-        collected = collect(self._settings, builds_of(copy))
+        collected = collect(self._settings, builds_of(copy), self._files_of)
         parts = {DATABASE: copy, **collected.files}
         advance = steps.upto(800, sum(path.stat().st_size for path in parts.values()))
         for name, path in parts.items():
@@ -124,16 +235,6 @@ class Backups:
                 "missing": collected.missing,
             }
         )
-
-
-def _folder_for(file: Path, home: Path) -> Path:
-    """Where a backup is put together: beside its file, or in the workspace where it goes to a store."""
-    return home if isinstance(file, RemotePath) else file.parent
-
-
-def _copy(path: Path, target: BinaryIO) -> None:
-    with path.open("rb") as source:
-        shutil.copyfileobj(source, target, 1 << 20)
 
 
 class _Steps:
@@ -170,7 +271,7 @@ def _scratch(parent: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _restoring(home: Path) -> Iterator[None]:
+def _lock_restore(home: Path) -> Iterator[None]:
     """One restore at a time."""
     home.mkdir(parents=True, exist_ok=True)
     with (home / ".restoring").open("wb") as handle:
@@ -181,26 +282,14 @@ def _restoring(home: Path) -> Iterator[None]:
         yield
 
 
-def _require_known(file: Path, listed: ArchiveList) -> None:
-    if reason := explain_unknown(str(listed.contents.get("schema"))):
-        raise BadInput(f"{str(file)!r} {reason}")
-
-
 def _size(listed: ArchiveList) -> int:
     return sum(part.bytes for part in listed.parts)
 
 
 def _report(file: Path, listed: ArchiveList) -> BackupReport:
-    details = listed.contents
+    details = dict(listed.contents)
+    builds = [f"{build['dataset']} {build['version']}" for build in details.pop("builds")]
+    number = details.pop("schema")
     return BackupReport(
-        file=str(file),
-        bytes=file.stat().st_size,
-        hash=listed.hash,
-        created_at=details["created_at"],
-        evergold=details["evergold"],
-        schema_number=details["schema"],
-        database=details["database"],
-        rows=details["rows"],
-        builds=[f"{build['dataset']} {build['version']}" for build in details["builds"]],
-        missing=details["missing"],
+        file=str(file), bytes=file.stat().st_size, hash=listed.hash, schema_number=number, builds=builds, **details
     )

@@ -8,13 +8,11 @@ from datetime import datetime
 from functools import cached_property
 from uuid import uuid4
 
-from pydantic import BaseModel
-
 from evergold.alerts.rules import read_rules
 from evergold.alerts.stage import AlertPlan, AlertStage, AlertWatcher
 from evergold.alerts.webhook import escaped, webhook_of
 from evergold.errors import BadInput, EvergoldError
-from evergold.model.operations import Alert, AlertKind, Reading
+from evergold.model.operations import AlertRuleState, AlertsState, AlertTest
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.alerts import LOOKED, alerts_page
@@ -23,34 +21,6 @@ from evergold.store.facts import fact
 _log = logging.getLogger("evergold.alerts")
 NO_RULES = "no rules; name what to watch in [[alerts.rules]] of evergold.toml"
 NOT_LOOKED = "no server has looked yet; `evergold serve` looks while it runs"
-
-
-class AlertRuleState(BaseModel, frozen=True):
-    """A rule as it is set."""
-
-    name: str
-    kind: AlertKind
-
-
-class AlertsState(BaseModel, frozen=True):
-    """Rules, where alerts go, when a server last looked, and the alerts. `hint` says what to do when something is missing."""
-
-    rules: list[AlertRuleState]
-    webhook: str | None
-    signed: bool
-    looked_at: str | None
-    hint: str | None
-    alerts: list[Alert]
-
-
-class AlertTest(BaseModel, frozen=True):
-    """What each rule finds now, and what became of the test message; `sent` is null where no webhook is set."""
-
-    readings: list[Reading]
-    webhook: str | None
-    sent: bool | None
-    error: str
-    seconds: float
 
 
 class Alerts:

@@ -1,25 +1,35 @@
-"""Datasets and their versions: what there is, frozen builds of it, and how two of them differ."""
+"""The files of stored builds: where they are, and the cases that only they know.
 
+The records of a RAG build are never stored one by one, and its files may be written over by a later version: then the earlier
+one is still known by its manifest, but nothing can be read of it any more.
+
+Datasets and their versions: what there is, frozen builds of it, and how two of them differ.
+"""
+
+import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+import orjson
+from pydantic import BaseModel
 
 from evergold.build import manifest as manifests
-from evergold.build.compare import Comparison, Diff, Sample, compare, diff, sample
+from evergold.build.compare import Comparison, Diff, Sample, build_records, compare, diff, sample
 from evergold.build.groups import parse_shares, settled
+from evergold.build.manifest import SCHEMA_FILE
 from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
-from evergold.errors import BadInput, NotFound, unknown
-from evergold.model.build import Build, BuildBrief, DatasetSummary, Manifest
+from evergold.build.split_cases import case_of_line
+from evergold.errors import BadInput, Conflict, NotFound, Refused
+from evergold.model.build import Build, BuildBrief, BuildFiles, DatasetSummary, Manifest
 from evergold.model.case import Case, Provenance
-from evergold.model.faults import faults_of
+from evergold.model.values import hash_bytes
 from evergold.settings import Settings
-from evergold.storage import location
+from evergold.storage import RemotePath, file_name, location
 from evergold.store import Store
 from evergold.store.case.builds import (
     BuildStep,
@@ -31,15 +41,88 @@ from evergold.store.case.builds import (
     placements,
     put_build,
     replace_build,
+    require_dataset,
     runs_with,
 )
-from evergold.store.case.cases import CaseFilter, find_case, iterate_cases
-from evergold.workspace.build_files import CaseStanding, frozen_only, listed_files, located
-from evergold.workspace.cases import require_dataset
-from evergold.workspace.naming import file_name
+from evergold.store.case.cases import CaseFilter, case_filter, find_case, iterate_cases
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
+
+FROZEN_ONLY = "in builds only"
+
+
+def located(build: Build) -> Path:
+    """Where the files of a build are; refused where those of another one have taken their place."""
+    if build.location is None:
+        raise NotFound(f"where the files of {build.dataset} {build.version} are is not known; build it again")
+    path = location(build.location)
+    there = manifests.read(path)
+    # A later build may have been written over the files. Their hash tells, not the name of the folder.
+    if there.content_hash != build.content_hash:
+        raise Conflict(
+            f"the files of {build.dataset} {build.version} are gone: {path} holds {there.version} with other content; "
+            "write each version to a place of its own"
+        )
+    return path
+
+
+def files_of(build: Build) -> BuildFiles:
+    """Find the files of a build: those that its manifest lists, and the manifest itself."""
+    there = located(build).resolve()
+    if isinstance(there, RemotePath):
+        raise Refused(f"its files are in an object store ({there}) and stay there")
+    folder = there if there.is_dir() else there.parent
+    manifest_path = folder / "manifest.json" if there == folder else there
+    manifest = Manifest.model_validate(build.manifest)
+    paths = [manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest)]
+    missing = [path.name for path in paths if not path.is_file()]
+    if missing:
+        raise NotFound(f"{build.dataset} {build.version} lacks {', '.join(missing)} in {folder}")
+    stated = getattr(manifest, "project_root", None)
+    above = [(folder / stated).resolve()] if isinstance(stated, str) else []
+    # The smallest folder that holds everything the manifest refers to: copied whole, its relative paths stay true.
+    root = Path(os.path.commonpath([str(folder), *(str(path.parent) for path in paths), *map(str, above)]))
+    return BuildFiles(root, manifest_path, (manifest_path, *paths))
+
+
+def listed_files(manifest: Manifest) -> list[str]:
+    """The paths of every file that a manifest lists."""
+    extra = manifest.model_extra or {}
+    listed = [entry.path for entry in manifest.splits.values()]
+    listed += [extra[part]["path"] for part in ("excluded_cases", "rejected_records") if extra.get(part)]
+    if extra.get("schema") == manifests.CASE_SCHEMA:
+        listed.append(SCHEMA_FILE)
+    return listed
+
+
+def find_in_builds(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep], Provenance]:
+    """The versions that hold the case, oldest first, and where the newest of them says that it comes from."""
+    steps: list[BuildStep] = []
+    provenance = Provenance(source="rag")
+    for build in builds:
+        result = _find(build, case_id)
+        if result is not None:
+            split, line = result
+            case = case_of_line(split, line)
+            rev = case.rev() if case else hash_bytes(line)
+            steps.append(BuildStep(version=build.version, split=split, rev=rev, created_at=build.created_at))
+            # RAG records name their document in the metadata; the store has no row of them to ask.
+            document = (orjson.loads(line).get("metadata") or {}).get("document")
+            provenance = Provenance(source="rag", document=document if isinstance(document, str) else None)
+    if not steps:
+        raise NotFound(f"no case {case_id!r} in the store, nor in the files of {len(builds)} builds")
+    return steps, provenance
+
+
+def _find(build: Build, case_id: str) -> tuple[str, bytes] | None:
+    try:
+        path = located(build)
+    except (NotFound, Conflict):
+        return None
+    records = build_records(path, manifests.read(path))
+    return next(((location.split, line) for one, location, line in records if one == case_id), None)
+
 
 _NUMBER = re.compile(r"v(\d+)")
 
@@ -64,12 +147,10 @@ class Builds:
         self._store = store
 
     def versions(self, dataset: str | None = None) -> list[Build]:
-        with self._store.db.read() as connection:
-            return list_builds(connection, dataset)
+        return self._store.read(list_builds, dataset)
 
     def get(self, dataset: str, version: str) -> Build:
-        with self._store.db.read() as connection:
-            return get_build(connection, dataset, version)
+        return self._store.read(get_build, dataset, version)
 
     def datasets(self) -> list[DatasetSummary]:
         """Each dataset with its counts and its versions."""
@@ -85,8 +166,8 @@ class Builds:
             entry.cases += row["cases"] if row["status"] == "active" else 0
         for build in builds:
             entry = results.setdefault(build.dataset, DatasetSummary(dataset=build.dataset))
-            cases = sum(split["count"] for split in build.manifest.get("splits", {}).values())
-            entry.builds.append(BuildBrief(version=build.version, content_hash=build.content_hash, cases=cases))
+            brief = BuildBrief(version=build.version, content_hash=build.content_hash, cases=build.cases)
+            entry.builds.append(brief)
         return [results[name] for name in sorted(results)]
 
     def next_version(self, dataset: str) -> str:
@@ -134,8 +215,8 @@ class Builds:
             everything = (
                 iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None)) if earlier_splits else ()
             )
-            groups = settled(_checked(everything, checkpoint), earlier_splits, spec.group_by)
-            frozen = draft(spec, _checked(iterate_cases(connection, wanted), checkpoint), parent, groups)
+            groups = settled(_check_between(everything, checkpoint), earlier_splits, spec.group_by)
+            frozen = draft(spec, _check_between(iterate_cases(connection, wanted), checkpoint), parent, groups)
         checkpoint()
         build = Build(
             dataset=spec.dataset,
@@ -170,7 +251,7 @@ class Builds:
             parent=max((one.version for one in lower), key=_order, default=None),
             manifest=manifest.model_dump(mode="json"),
         )
-        self._store.db.write(lambda connection: replace_build(connection, build))
+        self._store.write(replace_build, build)
         return self.get(spec.dataset, spec.version)
 
     def default_spec(self, dataset: str, version: str | None = None, out: Path | None = None) -> SnapshotSpec:
@@ -195,15 +276,16 @@ class Builds:
             case: Case | None = find_case(connection, dataset, case_id)
             frozen, tried = builds_with(connection, dataset, case_id), list(runs_with(connection, dataset, case_id))
         if case is not None:
-            now = CaseStanding(case.provenance, case.rev(), str(case.status))
+            provenance, rev, status = case.provenance, case.rev(), str(case.status)
         else:
-            frozen, now = frozen_only(self.versions(dataset), case_id)
+            frozen, provenance = find_in_builds(self.versions(dataset), case_id)
+            rev, status = frozen[-1].rev, FROZEN_ONLY
         return Lineage(
             dataset=dataset,
             case_id=case_id,
-            provenance=now.provenance,
-            rev=now.rev,
-            status=now.status,
+            provenance=provenance,
+            rev=rev,
+            status=status,
             builds=frozen,
             runs=tried,
         )
@@ -237,25 +319,12 @@ class Builds:
         return located(candidates[0])
 
 
-def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
-    """The filter of a build: all states are read, so that the manifest can say why a case is not in it."""
-    allowed = tuple(name for name in CaseFilter.model_fields if name not in ("dataset", "status"))
-    for name in filters:
-        if name not in allowed:
-            raise BadInput(unknown("filter", name, allowed))
-    try:
-        return CaseFilter.model_validate({"dataset": dataset, "status": None, **filters})
-    except ValidationError as problem:
-        fault = faults_of(problem.errors(), CaseFilter)[0]
-        raise BadInput(f"filter {fault}") from None
-
-
 def with_options(spec: SnapshotSpec, **options: Any) -> SnapshotSpec:
     """The spec with the options that were given."""
     return replace(spec, **{name: value for name, value in options.items() if value is not None})
 
 
-def _checked(cases: Iterable[Case], checkpoint: Callable[[], None]) -> Iterator[Case]:
+def _check_between(cases: Iterable[Case], checkpoint: Callable[[], None]) -> Iterator[Case]:
     for case in cases:
         checkpoint()
         yield case

@@ -1,4 +1,4 @@
-"""Checks: which are on, running them by hand, and what they say of one trace."""
+"""The checks of a workspace: which are on, running them by hand, and what they say of one trace."""
 
 import time
 from collections.abc import Callable
@@ -10,17 +10,18 @@ from evergold.checks.builtin import JudgeRoom
 from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
 from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
+from evergold.checks.switch import BEGAN_WITH, builtin_on
 from evergold.errors import BadInput, unknown
+from evergold.judge.names import check_judge, make_judge
 from evergold.model.checking import Checked
 from evergold.model.policy import CurationRules
-from evergold.seams import Check, Judge
+from evergold.seams import Check
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.facts import fact, hold_lease, read_counters
 from evergold.store.trace.pages import count_traces
 from evergold.store.verdict.checks import asked_today, count_unchecked, enqueue_unchecked
 from evergold.store.verdict.curation import ranges
-from evergold.workspace.check_switch import BEGAN_WITH, builtin_on
 
 BACKFILL = "checks.backfill"
 
@@ -35,7 +36,7 @@ class Checks:
     @cached_property
     def stage(self) -> CheckStage:
         """The checks in force: the installed ones that are not turned off, and those of the files."""
-        own = read_checks(self._settings.checks_files, known_judge=_known_judge)
+        own = read_checks(self._settings.checks_files, known_judge=check_judge)
         installed = self.installed
         for check in own:
             if check.name in installed:
@@ -61,9 +62,9 @@ class Checks:
         if not wanted:
             return JudgeRoom({})
         with self._store.db.read() as connection:
-            # The daily budget of judges survives a restart, because what was asked today is counted in the store.
+            # The daily budget of judges survives a restart, because what was asked today is read_counters in the store.
             asked = asked_today(connection)
-        return JudgeRoom({name: _judge(name, self._settings) for name in wanted}, asked)
+        return JudgeRoom({name: make_judge(name, self._settings) for name in wanted}, asked)
 
     def state(self) -> dict[str, object]:
         """Which checks are on, what could not be run, how much of history they have seen, and what to do about it."""
@@ -114,15 +115,3 @@ class Checks:
 
     def explain(self, trace_id: str) -> list[Checked]:
         return self.stage.explain(trace_id)
-
-
-def _known_judge(name: str) -> None:
-    from evergold.judge.names import check_judge
-
-    check_judge(name)
-
-
-def _judge(name: str, settings: Settings) -> Judge:
-    from evergold.judge.names import make_judge
-
-    return make_judge(name, settings)

@@ -10,21 +10,19 @@ shows whether the references themselves are grounded and cited.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from evergold import plugins
-from evergold.bench.datasets import dataset_hash
 from evergold.build.manifest import CASE_SCHEMA, hash_file, locate
 from evergold.build.manifest import read as read_manifest
 from evergold.build.records import INPUTS, REFERENCES, shape_of
 from evergold.errors import BadInput, Conflict, EvergoldError, unknown
 from evergold.formats.lines import first_record
 from evergold.formats.rag_splits import OwnSplit
-from evergold.model.build import FileEntry, Manifest
+from evergold.model.build import FileEntry, Frozen, Manifest, dataset_hash
 from evergold.model.case import Case, written_case
 from evergold.model.faults import Rejected
 from evergold.model.tool_schemas import PackedCases
@@ -32,35 +30,6 @@ from evergold.seams import Format
 from evergold.storage import open_read
 
 TYPES = ("qa", "summaries")
-
-
-@dataclass(frozen=True)
-class Frozen:
-    """The cases of a run, and what pins them. `build` names the version they come from, where they come from one."""
-
-    name: str
-    version: str
-    content_hash: str
-    cases: Sequence[Case]
-    build: dict[str, Any] = field(default_factory=dict)
-
-    def first(self, limit: int | None) -> "Frozen":
-        """The first cases only: another set of questions, so another version and another hash."""
-        if limit is None or limit >= len(self.cases):
-            return self
-        chosen = self.cases[:limit]
-        return Frozen(self.name, f"{self.version} (first {limit})", dataset_hash(chosen), chosen, self.build)
-
-    def only(self, ids: Sequence[str]) -> "Frozen":
-        """The cases of these ids only; all where none is named."""
-        if not ids:
-            return self
-        chosen = [case for case in self.cases if case.id in set(ids)]
-        missing = sorted(set(ids) - {case.id for case in chosen})
-        if missing:
-            raise BadInput(f"dataset {self.name!r} has no case {missing[0]!r}; `evergold cases list` names its cases")
-        version = f"{self.version} ({len(chosen)} chosen)"
-        return Frozen(self.name, version, dataset_hash(chosen), chosen, self.build)
 
 
 def read_split(path: Path, dataset_type: str) -> Frozen:
@@ -182,10 +151,10 @@ def case_of_line(split: str, line: bytes) -> Case | None:
     """The case that a run of this RAG split makes of one of its lines; None for a split that no run can take."""
     if split not in TYPES:
         return None
-    return _recorded(plugins.load("formats", split).case(orjson.loads(line)))
+    return _with_recorded_output(plugins.load("formats", split).case(orjson.loads(line)))
 
 
-def _recorded(case: Case) -> Case:
+def _with_recorded_output(case: Case) -> Case:
     return case if case.output is not None else case.model_copy(update={"output": case.expected})
 
 
@@ -196,7 +165,7 @@ def _cases(path: Path, reader: Format) -> list[Case]:
         if isinstance(item, Rejected):
             bad.append(str(item))
         else:
-            cases.append(_recorded(item))
+            cases.append(_with_recorded_output(item))
     if bad:
         raise BadInput(f"{path} has records that cannot be used: {bad[0]}", problems=bad[:20])
     if not cases:

@@ -1,16 +1,22 @@
-"""What people do to cases in a list: write a new one, tag, dismiss, move and merge many, each with the way back."""
+"""What people do to cases in a list: write a new one, tag, dismiss, move and merge many, each with the way back.
+
+Cases that people make from traces by hand: with the right answer written in place, or to be reviewed later.
+"""
 
 from uuid import uuid4
 
 from sqlalchemy import Connection
 
-from evergold.errors import BadInput
-from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
-from evergold.model.case_actions import CaseChange, CaseChanged, NewCase
+from evergold.conversation import conversation_of
+from evergold.errors import BadInput, NotFound
+from evergold.model.case import Answer, Case, CaseKind, CaseStatus, Conversation, EntryType, Provenance, ReviewState
+from evergold.model.case_actions import CaseChange, CaseChanged, NewCase, Picked, Picking
 from evergold.model.review import CaseKey
+from evergold.model.trace import Trace
 from evergold.store import Store
 from evergold.store.case.cases import find_case, get_case
 from evergold.store.case.writes import Author, put_cases, revise_case
+from evergold.store.trace.traces import Sessions, traces_with_spans, with_tags
 
 MOVABLE = frozenset({CaseStatus.ACTIVE, CaseStatus.DISMISSED, CaseStatus.WITHDRAWN})
 
@@ -27,17 +33,57 @@ class CaseActions:
             provenance=Provenance(source="manual"),
             **wanted.model_dump(),
         )
-        self._store.db.write(lambda connection: put_cases(connection, [case], Author(who=who, action="written")))
-        with self._store.db.read() as connection:
-            return get_case(connection, case.dataset, case.id)
+        self._store.write(put_cases, [case], Author(who=who, action="written"))
+        return self._store.read(get_case, case.dataset, case.id)
 
     def change(self, wanted: CaseChange, who: str) -> CaseChanged:
         """Change many cases in one transaction; what cannot be changed is named, and the rest is done."""
         if wanted.status is CaseStatus.ERASED:
             raise BadInput("a case is not erased here; `evergold traces erase` erases what belongs to a user")
         if wanted.repeats_of is not None:
-            return self._store.db.write(lambda connection: _merge(connection, wanted, who))
-        return self._store.db.write(lambda connection: _change_all(connection, wanted, who))
+            return self._store.write(_merge, wanted, who)
+        return self._store.write(_change_all, wanted, who)
+
+    def conversation(self, trace_id: str) -> Conversation:
+        """Read everything a trace says about its exchange with the model."""
+        with self._store.db.read() as connection:
+            trace = traces_with_spans(connection, [trace_id]).get(trace_id)
+            if trace is None:
+                raise NotFound(f"no trace {trace_id!r} in this workspace")
+            sessions = Sessions(connection)
+            return conversation_of(trace, sessions.before, sessions.called_before)
+
+    def pick(self, picking: Picking, who: str) -> list[Picked]:
+        """Make a case of each trace; a trace that is not here, or already in the dataset, is named with the reason."""
+        with self._store.db.read() as connection:
+            traces = traces_with_spans(connection, picking.trace_ids)
+            known = {trace.id: trace for trace in with_tags(connection, list(traces.values()))}
+            sessions = Sessions(connection)
+            drafts = {
+                trace_id: _case(trace, conversation_of(trace, sessions.before, sessions.called_before), picking)
+                for trace_id, trace in known.items()
+            }
+        # Stored one by one: a trace that is already a case does not keep the others from becoming one.
+        return [self._put(trace_id, drafts.get(trace_id), picking.dataset, who) for trace_id in picking.trace_ids]
+
+    def _put(self, trace_id: str, case: Case | None, dataset: str, who: str) -> Picked:
+        if case is None:
+            return Picked(trace_id=trace_id, problem=f"no trace {trace_id!r} in this workspace")
+        if self._has(dataset, case.id):
+            return Picked(
+                trace_id=trace_id, dataset=dataset, id=case.id, problem=f"already in {dataset!r}; edit it there"
+            )
+        author = Author(who=who, action=ACTION, why="made from a trace by hand")
+        self._store.write(put_cases, [case], author)
+        return Picked(trace_id=trace_id, dataset=dataset, id=case.id)
+
+    def _has(self, dataset: str, case_id: str) -> bool:
+        with self._store.db.read() as connection:
+            try:
+                get_case(connection, dataset, case_id)
+            except NotFound:
+                return False
+        return True
 
 
 def _change_all(connection: Connection, wanted: CaseChange, who: str) -> CaseChanged:
@@ -123,4 +169,32 @@ def _retag(connection: Connection, case: Case, wanted: CaseChange, who: str) -> 
         add_tags=tuple(sorted(set(case.tags) - tags)),
         remove_tags=tuple(sorted(tags - set(case.tags))),
         status=case.status if status is not case.status else None,
+    )
+
+
+ACTION = "picked"
+
+
+def _case(trace: Trace, conversation: Conversation, picking: Picking) -> Case:
+    """A written answer is a person's word: the case is validated. Without one it waits for review."""
+    answer = (picking.answer or "").strip()
+    # An answer that differs from the recorded one says that the recorded one was wrong.
+    wrong = bool(answer) and answer != (trace.output or "").strip()
+    metadata = {**conversation.parameters, **({"note": picking.note} if picking.note else {})}
+    return Case(
+        id=trace.id,
+        dataset=picking.dataset,
+        kind=CaseKind.CHAT,
+        entry_type=EntryType.FAILURE if wrong else EntryType.GOLDEN,
+        input=trace.input,
+        output=trace.output,
+        approved=Answer(text=answer) if answer else None,
+        messages=conversation.messages,
+        turn=conversation.turn,
+        tools=conversation.tools,
+        contexts=conversation.contexts,
+        tags=tuple(sorted({*trace.tags, *picking.tags})),
+        metadata=metadata,
+        provenance=Provenance(source="picked", trace_id=trace.id, session_id=trace.session_id, user_id=trace.user_id),
+        review=ReviewState.VALIDATED if answer else ReviewState.UNVALIDATED,
     )

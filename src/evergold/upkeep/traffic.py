@@ -69,7 +69,7 @@ class TrafficWatch:
             values = frequent_values(connection, by)
             traffic = traffic_cells(connection, since, by, bucket, values)
             checks = check_cells(connection, since, by, bucket, values)
-        return summed(since, bucket, by, traffic, checks)
+        return add_up(since, bucket, by, traffic, checks)
 
     def refresh(self) -> None:
         """Count every hour again that changed since it was counted."""
@@ -104,10 +104,9 @@ class TrafficWatch:
         with self._store.db.read() as connection:
             if not anything_new(connection):
                 return 0, False
-        taken, more = self._store.db.write(lambda connection: take_hours(connection, HOURS_AT_ONCE))
-        with self._store.db.read() as connection:
-            counted = count_hours(connection, taken)
-        kept = self._store.db.write(lambda connection: keep_hours(connection, counted, taken))
+        taken, more = self._store.write(take_hours, HOURS_AT_ONCE)
+        counted = self._store.read(count_hours, taken)
+        kept = self._store.write(keep_hours, counted, taken)
         return counted.traces, more or not kept
 
 
@@ -138,7 +137,7 @@ class TrafficSums:
         return sums | percentiles
 
 
-def summed(
+def add_up(
     since: str, bucket: Bucket, by: Grouping, traffic: Sequence[TrafficCell], checks: Sequence[CheckCell]
 ) -> Traffic:
     """Add the cells of hours or days up, as a whole and by group; the groups with most traces come first, all others last."""

@@ -3,8 +3,11 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from sqlalchemy import Connection
 
 from evergold.extract.agents.extraction import AgentRules
 from evergold.extract.agents.session import TRAILERS
@@ -26,7 +29,9 @@ from evergold.extract.run import (
 from evergold.model.case import Case
 from evergold.seams import FlowSource
 from evergold.spread import spread_over
-from evergold.workspace.cases import Cases
+from evergold.store import Store
+from evergold.store.case.cases import case_ids, touched_cases
+from evergold.store.case.writes import Author, put_cases
 
 BATCH = 200
 
@@ -68,10 +73,10 @@ def _silent(_label: str, _total: int | None) -> AbstractContextManager[Advance]:
 
 
 class Flows:
-    """`cases`: the facade of stored cases, asked for only when an extraction goes into the store."""
+    """`store` opens the database; it is asked for only when an extraction goes into it."""
 
-    def __init__(self, cases: Callable[[], Cases]) -> None:
-        self._cases = cases
+    def __init__(self, store: Callable[[], Store]) -> None:
+        self._store = store
 
     def sidekick(
         self, query: SidekickQuery, into: Destination, rules: Rules | None = None, progress: Progress = _silent
@@ -80,7 +85,7 @@ class Flows:
         from evergold.sources.sidekick import SidekickSource
 
         source = SidekickSource(query.workspace_id, query.database, query.skip_archived)
-        with self._opened(into) as extraction, progress("flows", source.count()) as advance:
+        with self._open(into) as extraction, progress("flows", source.count()) as advance:
             return extract_sidekick(source, extraction, query.repo_dir, rules, advance)
 
     def history(
@@ -95,7 +100,7 @@ class Flows:
         rules = rules or HistoryRules()
         if not rules.repository:
             rules = replace(rules, repository=repository_name(query.repo_dir))
-        with self._opened(into) as extraction, progress("commits", None) as advance, spread_over(cluster) as spread:
+        with self._open(into) as extraction, progress("commits", None) as advance, spread_over(cluster) as spread:
             return extract_history(query, extraction, rules, advance, spread)
 
     def sessions(
@@ -105,7 +110,7 @@ class Flows:
         source = _source(query.agent, query.paths)
         rules = AgentRules(trailers=query.trailers, evidence=into.into_store)
         bar = progress("sessions", source.count())
-        with self._opened(into) as extraction, bar as advance, spread_over(cluster) as spread:
+        with self._open(into) as extraction, bar as advance, spread_over(cluster) as spread:
             return extract_sessions(source, extraction, query.repo_dir, rules, advance, spread)
 
     def check_rows(self, path: Path, repo_dir: Path, advance: Advance = lambda rows: None) -> RowCheck:
@@ -127,28 +132,37 @@ class Flows:
         # Extraction writes files by nature; these are thrown away.
         with TemporaryDirectory(prefix="evergold-") as folder:
             extract_history(HistoryQuery(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
-        self._cases().put_derived(usable, EXTRACTED)
+        self._store().db.write(partial(_put_cases, cases=usable))
         return len(usable)
 
     @contextmanager
-    def _opened(self, into: Destination) -> Iterator[Extraction]:
+    def _open(self, into: Destination) -> Iterator[Extraction]:
         """Open the folder, and the store where it is wanted too; cases are stored in batches."""
         if not into.into_store:
             yield Extraction(into.out_dir, into.full)
             return
-        cases, batch = self._cases(), list[Case]()
+        store, batch = self._store(), list[Case]()
 
         def keep(case: Case) -> None:
             batch.append(case)
             if len(batch) >= BATCH:
-                cases.put_derived(batch, EXTRACTED)
+                store.db.write(partial(_put_cases, cases=batch))
                 batch.clear()
 
         # Read once: asking the store for every commit of a long history would take longer than reading it.
-        stored = cases.ids(DATASET)
+        stored = store.read(case_ids, DATASET)
         yield Extraction(into.out_dir, into.full, keep, lacks=lambda case_id: case_id not in stored)
         # After the block: the last batch is stored only if the extraction went well.
-        cases.put_derived(batch, EXTRACTED)
+        store.db.write(partial(_put_cases, cases=batch))
+
+
+def _put_cases(connection: Connection, cases: Sequence[Case]) -> None:
+    """Store cases that an extraction may work out again and again: one that somebody edited or judged stays as it is."""
+    keys = [(case.dataset, case.id) for case in cases]
+    # What people touched is excluded; what an extraction wrote before may be replaced.
+    touched = touched_cases(connection, keys, (EXTRACTED, Author().action))
+    free = [case for case, key in zip(cases, keys, strict=True) if key not in touched]
+    put_cases(connection, free, Author(action=EXTRACTED))
 
 
 def _source(agent: str, paths: Sequence[Path]) -> FlowSource:

@@ -1,25 +1,25 @@
 """RAG splits from an offline file, and checks of any build on disk; no store is needed."""
 
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evergold.build import rag
+from evergold.build.check import CheckLimits, check
+from evergold.build.check_rows import check_validated_rows
+from evergold.build.manifest import Report, verify
 from evergold.build.offline_records import is_packed, plain_lines, state_of
 from evergold.build.spec import RagSpec, load_spec
+from evergold.build.versions import Builds
 from evergold.errors import BadInput
 from evergold.formats.atomic import scratch_folder, write_bytes
 from evergold.model.build import Build, Manifest
 from evergold.settings import Settings
 from evergold.spread import jobs_for, spread_over, spread_processes
 
-if TYPE_CHECKING:
-    from evergold.build.check import CheckLimits
-    from evergold.build.manifest import Report
-    from evergold.workspace.builds import Builds
-    from evergold.workspace.flows import Progress
+Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class RagBuild:
 
 
 class RagBuilds:
-    """The facade of RAG builds. `builds`: the facade of stored builds, asked for only where a workspace exists."""
+    """`builds` gives the stored builds; it is asked for only where a workspace exists."""
 
-    def __init__(self, settings: Settings, builds: "Callable[[], Builds]") -> None:
+    def __init__(self, settings: Settings, builds: Callable[[], Builds]) -> None:
         self._settings = settings
         self._builds = builds
 
@@ -45,41 +45,41 @@ class RagBuilds:
         *,
         jobs: int | None = None,
         cluster: str | None = None,
-        progress: "Progress | None" = None,
+        progress: Callable[[str, int | None], AbstractContextManager[Advance]] | None = None,
     ) -> RagBuild:
         """Build splits and manifest from an offline file; `options` replace what the config says."""
         spec = load_spec(config, dict(options))
         total = state_of(spec.location).size
         with progress("building", total) if progress else nullcontext(lambda _: None) as advance:
-            manifest = build_rag(spec, jobs=jobs, cluster=cluster, progress=_differences(advance))
+            manifest = build_rag(spec, jobs=jobs, cluster=cluster, progress=_report_differences(advance))
         # A build outside of a workspace must not create one.
-        known = self._builds().register(spec, manifest) if is_workspace(self._settings) else None
-        return RagBuild(manifest, spec.manifest, known)
+        is_workspace = bool(self._settings.database_url) or (self._settings.home / "evergold.db").exists()
+        return RagBuild(manifest, spec.manifest, self._builds().register(spec, manifest) if is_workspace else None)
 
     def check(
         self,
         manifest: Path,
         baseline: Path | None = None,
-        limits: "CheckLimits | None" = None,
+        limits: CheckLimits | None = None,
         junit: Path | None = None,
-        advance: Callable[[int], None] | None = None,
-    ) -> "Report":
-        """Check every record of a build, or every row of a validated `.jsonl` file of dataset A or B."""
-        if manifest.suffix != ".jsonl":
-            return check_build(manifest, baseline, limits, junit, advance)
-        from evergold.workspace.review_files import check_validated_rows
+        advance: Advance | None = None,
+    ) -> Report:
+        """Check every record of a build, or every row of a validated `.jsonl` file of dataset A or B.
 
-        report = check_validated_rows(manifest)
+        The result is written as JUnit XML too where a file for it is named.
+        """
+        is_build = manifest.suffix != ".jsonl"
+        report = check(manifest, baseline, limits, advance) if is_build else check_validated_rows(manifest)
         if junit is not None:
-            write_junit(report, junit)
+            write_bytes(junit, report.to_junit())
         return report
 
-    def verify(self, folder: Path) -> "Report":
+    def verify(self, folder: Path) -> Report:
         """Derive every hash of a build again."""
-        return verify_build(folder)
+        return verify(folder)
 
 
-def _differences(advance: Callable[[int], None]) -> rag.Progress:
+def _report_differences(advance: Advance) -> rag.Progress:
     """A bar advances by differences; the builder reports how far it is."""
     reached = 0
 
@@ -108,35 +108,3 @@ def build_rag(
         return rag.build(spec, None, progress)
     with spread_over(cluster) if cluster else spread_processes(count, rag.__name__) as workers:
         return rag.build(spec, workers, progress)
-
-
-def is_workspace(settings: Settings) -> bool:
-    """Whether there is a workspace already: a build on its own makes none."""
-    return bool(settings.database_url) or (settings.home / "evergold.db").exists()
-
-
-def check_build(
-    manifest: Path,
-    baseline: Path | None = None,
-    limits: "CheckLimits | None" = None,
-    junit: Path | None = None,
-    advance: Callable[[int], None] | None = None,
-) -> "Report":
-    """Every record against its schema and the manifest; the result also as JUnit XML where asked for."""
-    from evergold.build.check import check
-
-    report = check(manifest, baseline, limits, advance)
-    if junit is not None:
-        write_junit(report, junit)
-    return report
-
-
-def write_junit(report: "Report", path: Path) -> None:
-    write_bytes(path, report.to_junit())
-
-
-def verify_build(folder: Path) -> "Report":
-    """Every hash of a build, derived again."""
-    from evergold.build.manifest import verify
-
-    return verify(folder)

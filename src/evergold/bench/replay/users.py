@@ -11,19 +11,16 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
 from evergold.bench.replay.helpers import UserDraft, draft_by_model, draft_by_rule, user_texts
-from evergold.bench.targets import make_target, parse_name, refuse_remote
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, RetryPolicy
+from evergold.calls.targets import make_target, parse_name, refuse_remote
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
-from evergold.model.run import SimulatedUser
-from evergold.store.case.cases import get_case, iterate_cases
+from evergold.model.run import SimulatedUser, UsersDrafted
+from evergold.store.case.builds import require_dataset
+from evergold.store.case.cases import case_filter, get_case, iterate_cases
 from evergold.store.case.writes import Author, revise_case
-from evergold.workspace.builds import case_filter
-from evergold.workspace.cases import require_dataset
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -33,21 +30,6 @@ if TYPE_CHECKING:
 
 DRAFTED_TAG = "user:drafted"
 AT_ONCE = 20
-
-
-class UsersDrafted(BaseModel, frozen=True):
-    """What drafting did: `by` counts drafts per author, `problems` why a rule stood in for the model.
-
-    Drafting that was given a time may be `unfinished`; the same call goes on where it stopped.
-    """
-
-    dataset: str
-    drafted: int
-    had_one: int
-    without_messages: int
-    by: dict[str, int]
-    problems: dict[str, int]
-    unfinished: bool = False
 
 
 @dataclass
@@ -82,7 +64,7 @@ class ReplayUsers:
         until = time.monotonic() + seconds
         by: Counter[str] = Counter()
         problems: Counter[str] = Counter()
-        lacking = self._lacking(dataset, filters, until)
+        lacking = self._find_lacking(dataset, filters, until)
         for first in range(0, len(lacking.names), AT_ONCE):
             # The first batch is always done, so that calls with a short time get to the end as well.
             if first and time.monotonic() > until:
@@ -111,7 +93,7 @@ class ReplayUsers:
 
         def work(connection: "Connection") -> Case:
             case = get_case(connection, dataset, case_id)
-            checked = _checked({**case.metadata, **user})
+            checked = _require_user({**case.metadata, **user})
             # The marks of the draft go with the confirmation.
             kept = {name: value for name, value in case.metadata.items() if not name.startswith("user_drafted")}
             changes = {
@@ -123,7 +105,7 @@ class ReplayUsers:
 
         return self._store.db.write(work)
 
-    def _lacking(self, dataset: str, filters: Mapping[str, Any], until: float) -> "Lacking":
+    def _find_lacking(self, dataset: str, filters: Mapping[str, Any], until: float) -> "Lacking":
         """Look for the cases to draft for before any is written: a draft changes what a filter sees."""
         wanted = case_filter(dataset, filters).model_copy(update={"status": CaseStatus.ACTIVE})
         lacking = Lacking()
@@ -149,9 +131,9 @@ class ReplayUsers:
     def _drafts(self, cases: Sequence[Case], model: str | None) -> list[UserDraft | None]:
         if model is None:
             return [draft_by_rule(case) for case in cases]
-        return asyncio.run(self._asked(cases, model))
+        return asyncio.run(self._ask(cases, model))
 
-    async def _asked(self, cases: Sequence[Case], model: str) -> list[UserDraft | None]:
+    async def _ask(self, cases: Sequence[Case], model: str) -> list[UserDraft | None]:
         target: Any = make_target(model, {}, self._settings)
         policy = RetryPolicy(tries=self._settings.benchmark_tries)
         caller = Caller(Gate(AT_ONCE), Budget(), policy, self._settings.benchmark_timeout)
@@ -167,10 +149,10 @@ class ReplayUsers:
         author = Author(who=draft.by, action="drafted user", why=draft.problem or "")
         changed = case.model_copy(update=changes)
         # The version that was read must still be the one in the store, or somebody's edit would be lost.
-        self._store.db.write(lambda connection: revise_case(connection, changed, author, case.version))
+        self._store.write(revise_case, changed, author, case.version)
 
 
-def _checked(metadata: Mapping[str, Any]) -> SimulatedUser:
+def _require_user(metadata: Mapping[str, Any]) -> SimulatedUser:
     user = SimulatedUser.of(metadata)
     if user is None:
         raise BadInput(

@@ -37,4 +37,4 @@ def keep_switch(store: Store, settings: Settings) -> None:
     now = "on" if builtin_on(settings, began_with, rules) or settings.checks_files else "off"
     # Written only on change: opening a workspace must not cost a write.
     if held != now:
-        store.db.write(lambda connection: put_fact(connection, CHECKS_ON, now))
+        store.write(put_fact, CHECKS_ON, now)

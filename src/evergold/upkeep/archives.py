@@ -5,8 +5,10 @@ what was written. A command that was killed leaves traces in both places at wors
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +20,7 @@ from evergold.formats.lines import arrow
 from evergold.model.trace import Reaction
 from evergold.storage import location
 from evergold.store import Store
-from evergold.store.database.rows import batches, dumps, loads
+from evergold.store.database.rows import batches, dumps, loads, stamp
 from evergold.store.facts import ARCHIVES, Portion, fact, fact_to_change, put_fact
 from evergold.store.trace.archive import (
     Record,
@@ -31,8 +33,9 @@ from evergold.store.trace.archive import (
     upgrade_record,
 )
 from evergold.store.trace.retention import count_prunable
-from evergold.workspace.live import cutoff
 
+AGE = re.compile(r"^(\d+)\s*([smhdw])$")
+UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 BATCH = 500
 PART_CHARACTERS = 50_000_000  # of the texts in a part: so much is held in memory
 
@@ -79,8 +82,7 @@ class Archives:
             # Remembered first: an archive that was begun and cut short must be found when a user is erased.
             self.remember(archive)
         for day in days:
-            with self._store.db.read() as connection:
-                trace_ids = find_archivable_traces(connection, day, before)
+            trace_ids = self._store.read(find_archivable_traces, day, before)
             self._move_day(files.folder_of(archive, day), trace_ids, done, progress)
             done.days += 1
         return done
@@ -115,8 +117,7 @@ class Archives:
 
     def _read_traces(self, trace_ids: list[str]) -> Iterator[Record]:
         for batch in batches(trace_ids, BATCH):
-            with self._store.db.read() as connection:
-                records = read_records(connection, batch)
+            records = self._store.read(read_records, batch)
             yield from records
 
     def restore(self, day: str, source: str | Path) -> int:
@@ -184,6 +185,19 @@ class Archives:
         name = str(archive.absolute())
         if name not in self.locations():
             self._store.db.write(partial(_note_archive, name=name))
+
+
+def cutoff(older_than: str) -> str:
+    """The moment that lies an age (`90d`) back."""
+    match = AGE.match(older_than.strip())
+    if match is None:
+        raise BadInput(f"age {older_than!r} is not a number and a unit: use 90d, 12h, 2w (s, m, h, d, w)")
+    number, unit = match.groups()
+    try:
+        moment = datetime.now(UTC) - timedelta(**{UNITS[unit]: int(number)})
+    except (OverflowError, ValueError) as problem:  # ValueError: more digits than Python converts
+        raise BadInput(f"age {older_than[:40]!r} reaches back before the year 1") from problem
+    return stamp(moment) or ""
 
 
 def _note_archive(connection: Connection, name: str) -> None:

@@ -12,9 +12,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from evergold.build.snapshot import SnapshotSpec
+from evergold.build.versions import Builds
 from evergold.errors import Conflict, NotFound, Unavailable
 from evergold.model.build import Build
-from evergold.workspace.builds import Builds
 
 MOST_AT_ONCE = 4  # each holds the cases of its dataset in memory
 KEPT_OUTCOMES = 100  # of builds whose request was answered before they ended
@@ -51,7 +51,7 @@ class ServedBuilds:
         spec.require_sane()
         until = time.monotonic() + seconds
         with self._lock:
-            job = self._known(spec)
+            job = self._find_job(spec)
         # Waiting for a slot happens outside the lock, or a full house would block every other request.
         job = job or self._start(spec, until)
         if not wait([job.done], max(0.0, until - time.monotonic())).done:
@@ -77,7 +77,7 @@ class ServedBuilds:
         for thread in tuple(self._threads):
             thread.join(max(0.0, until - time.monotonic()))
 
-    def _known(self, spec: SnapshotSpec) -> BuildJob | None:
+    def _find_job(self, spec: SnapshotSpec) -> BuildJob | None:
         """Return the job that makes this very build, or made it a moment ago. The caller holds the lock."""
         job = self._jobs.get((spec.dataset, spec.version))
         if job is None or time.monotonic() - job.ended > REPEAT_SECONDS:
@@ -96,7 +96,7 @@ class ServedBuilds:
         # The slot goes back on every way out but the one on which a thread has taken it over.
         with ExitStack() as slot, self._lock:
             slot.callback(self._slots.release)
-            job = self._known(spec)  # another request may have begun it meanwhile
+            job = self._find_job(spec)  # another request may have begun it meanwhile
             if job is None:
                 job = self._jobs[spec.dataset, spec.version] = BuildJob(spec)
                 self._forget_oldest()

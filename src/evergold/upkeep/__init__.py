@@ -1,0 +1,1 @@
+"""Upkeep of a workspace: traffic figures, archives of old traces, erasure, backups."""
