@@ -351,24 +351,16 @@ def deal(cases: Sequence[Case], dealing: Dealing, earlier_splits: Mapping[str, s
 
 def _joined(cases: Sequence[Case], dealing: Dealing) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
     """The cases of each group, and the groups that repeats have joined into it, under the first one's name."""
-    above: dict[str, str] = {}
-
-    def root(key: str) -> str:
-        while above.setdefault(key, key) != key:
-            above[key] = above[above[key]]
-            key = above[key]
-        return key
-
-    seen: dict[str, str] = {}
+    union, seen = _Union(), dict[str, str]()
     for case in cases:
-        key = root(group_key(case, dealing.group_by))
-        cluster = dealing.repeats.get(case.id, case.id)
-        first, second = sorted((key, root(seen.setdefault(cluster, key))))
-        above[second] = first
+        key = group_key(case, dealing.group_by)
+        union.add(key)
+        union.join(key, seen.setdefault(dealing.repeats.get(case.id, case.id), key))
     groups: dict[str, list[str]] = defaultdict(list)
     joined: dict[str, set[str]] = defaultdict(set)
     for case in cases:
         own = group_key(case, dealing.group_by)
-        groups[root(own)].append(case.id)
-        joined[root(own)].add(own)
+        root = union.root(own)
+        groups[root].append(case.id)
+        joined[root].add(own)
     return groups, joined

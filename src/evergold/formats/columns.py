@@ -2,9 +2,8 @@
 
 Tables want one type per column, and loaders guess types: `datasets` takes a column of JSON texts that all look like dates for
 dates, even where the card says text, and writes them differently. So every column's type is declared in the file itself,
-texts stay texts, and what has no column travels as the JSON text of one.
-
-Rows as a table of Arrow, pandas or Polars, for notebooks and other people's tools.
+texts stay texts, and what has no column travels as the JSON text of one. `Frame` gives any rows as a table of Arrow, pandas
+or Polars, for notebooks and other people's tools.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,7 +19,7 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, arrow, attempted, read_lines
+from evergold.formats.lines import Record, arrow, json_lines, one_case, read_lines
 from evergold.formats.parts import JoinedFile, Joining, Opener
 from evergold.formats.records import KEY, carried, rebuilt, shown_reference, unread_of, with_edits
 from evergold.model.case import Case
@@ -67,21 +66,19 @@ def _shown(row: Record) -> Record:
 
 
 def _foreign(row: Record) -> Case:
-    # Through JSON: cells may be dates, decimals or bytes, which no case holds.
-    plain = orjson.loads(orjson.dumps(row, default=str))
-    asked, answered = (next((name for name in names if _is_text(plain.get(name))), None) for names in (ASKED, ANSWERED))
+    asked, answered = (next((name for name in names if _is_text(row.get(name))), None) for names in (ASKED, ANSWERED))
     if asked is None:
         raise ValueError(
             f"no column holds the question (one of {', '.join(ASKED)}); there are: {', '.join(map(str, row))}"
         )
     # With a column `input` the table probably has our column names; under another name `tags` may mean anything.
     known = {asked, answered, *((*HELD, "tags", "contexts") if asked == "input" else ("id",))}
-    contexts = [{"text": text} for text in plain.get("contexts") or [] if isinstance(text, str)]
-    held = {name: plain.get(name) for name in TEXTS if name in known and name not in ("id", "dataset")}
-    held |= {"input": plain[asked], "expected": plain[answered] if answered else None}
-    held["id"] = str(plain["id"]) if plain.get("id") is not None else None
-    guessed = {"tags": plain.get("tags"), "contexts": contexts} if "contexts" in known else {}
-    return rebuilt(held, None, guessed=guessed, unread=unread_of(plain, *map(str, known)))
+    contexts = [{"text": text} for text in row.get("contexts") or [] if isinstance(text, str)]
+    held = {name: row.get(name) for name in TEXTS if name in known and name not in ("id", "dataset")}
+    held |= {"input": row[asked], "expected": row[answered] if answered else None}
+    held["id"] = str(row["id"]) if row.get("id") is not None else None
+    guessed = {"tags": row.get("tags"), "contexts": contexts} if "contexts" in known else {}
+    return rebuilt(held, None, guessed=guessed, unread=unread_of(row, *map(str, known)))
 
 
 def _is_text(value: Any) -> bool:
@@ -299,19 +296,9 @@ class Parquet:
         return table.count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        pyarrow, parquet = arrow()
-        number = 0
-        try:
-            with path.open("rb") as handle:
-                # `pre_buffer` would read whole column chunks ahead, which costs memory and, in a store, all of the
-                # file.
-                for batch in parquet.ParquetFile(handle, pre_buffer=False).iter_batches(BATCH):
-                    for row in batch.to_pylist():
-                        number += 1
-                        yield attempted(row, f"{path.name}[{number}]", case_of)
-        except pyarrow.ArrowException as problem:
-            reason = str(problem).splitlines()[0]
-            raise BadInput(f"{path}: no Parquet file that can be read, behind row {number}: {reason}") from problem
+        with path.open("rb") as handle:
+            for number, line in enumerate(json_lines(handle, str(path)), 1):
+                yield one_case(line, f"{path.name}[{number}]", case_of)
 
 
 Row = Mapping[str, Any]

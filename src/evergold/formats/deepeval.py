@@ -5,7 +5,7 @@ DeepEval's web service does, are read here too. So are the JSON lines that DeepE
 one, with `|` between them.
 
 DeepEval keeps single-turn and multi-turn goldens apart and refuses a file that mixes them. So every case is a single-turn
-golden here, and those with earlier turns are written once more as conversational goldens (`deepeval_turns.py`) to a file
+golden here, and those with earlier turns are written once more as conversational goldens to a file
 beside it. Either file gives the whole cases back.
 
 DeepEval's conversational goldens: `{"scenario", "turns", "expected_outcome", …}`.

@@ -1,8 +1,7 @@
 """JSON lines in and out: one record each, streamed, the file whole or not at all.
 
-A Parquet file as lines of JSON, so that whatever reads lines reads tables too. A few hundred rows are in memory at a time.
-
-The rows of a file as lines of JSON, whether it holds lines, packed lines or a Parquet table.
+Whatever reads lines reads packed lines and Parquet tables too: `open_rows` gives the rows of a table as lines of JSON, with a
+few hundred of them in memory at a time.
 """
 
 from codecs import BOM_UTF8

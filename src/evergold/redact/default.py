@@ -1,9 +1,8 @@
 """The default redactor: secrets, e-mail addresses, card, account, telephone and identity numbers become typed placeholders.
 
 Nearly every text that is stored holds nothing private. So all patterns look at it in one pass first, which says in which
-groups of them anything matches; only there each kind is sought. Digits are counted as arrays.
-
-IP addresses, which are sought only where the setting `redact.ip_addresses` asks for it.
+groups of them anything matches; only there each kind is sought. IP addresses are sought only where the setting
+`redact.ip_addresses` asks for it.
 """
 
 from collections import Counter

@@ -1,18 +1,15 @@
-"""Numbers that belong to a person: runs of digits are found here, `cards` and `phones` decide what they are.
+"""Numbers that belong to a person: cards and, as `phones` decides, telephone numbers.
 
-Card numbers: the check digit alone lets one id in ten pass, so issuer, length and way of writing must fit as well.
+Of a card number the check digit alone lets one id in ten pass, so issuer, length and way of writing must fit as well.
 """
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator, Sequence
 
 from evergold.redact.identity import luhn
 from evergold.redact.phones import phone_in
-from evergold.redact.spans import Folded, PrivateSpan, byte_pattern, holds
+from evergold.redact.spans import Folded, PrivateSpan, byte_pattern, holds, matches
 
 ISSUERS = re.compile(
     r"4(?:[0-9]{12}|[0-9]{15}|[0-9]{18})"  # Visa
@@ -94,18 +91,11 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
     )
 
 
-SEPARATORS = " ()./_\u00a0\u00ad-"
-SEPARATOR_BYTES = SEPARATORS.encode("latin-1")
-MOST_SEPARATORS = 3
-DIGITS = 8  # the fewest of a number that is private
-DAY_LENGTH = len("2026-01-02")
+SEPARATOR_BYTES = b" ()./_\xa0\xad-"
 DECIMAL = re.compile(r"[0-9]+\.[0-9]+")
 ESCAPE = re.compile(r"\\(?:[nrtbf]|u[0-9a-fA-F]{0,4})\Z")
-RUN = re.compile(rb"[0-9](?:[ ()./_\xa0\xad-]{0,3}[0-9]){7,}")
+RUN = byte_pattern(rb"[0-9](?:[ ()./_\xa0\xad-]{0,3}[0-9]){7,}")
 DAY = re.compile(rb"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-SHORT = 2000
-SEPARATOR = np.zeros(256, np.bool_)
-SEPARATOR[[ord(character) for character in SEPARATORS]] = True
 
 
 def numbers_in(folded: Folded, known: Sequence[PrivateSpan] = ()) -> Iterator[PrivateSpan]:
@@ -128,43 +118,11 @@ def numbers_in(folded: Folded, known: Sequence[PrivateSpan] = ()) -> Iterator[Pr
         yield from _phone(folded, begin, last)
 
 
-def digit_runs(data: bytes) -> Iterable[tuple[int, int]]:
-    """Where eight digits or more stand with at most three separators between two of them; a day such as `2026-01-02` is none.
-
-    A long text is read as an array, which costs a fixed time more and a fraction for each character.
-    """
-    return _runs_of_array(data) if len(data) > SHORT else _runs_of_pattern(data)
-
-
-def _runs_of_pattern(data: bytes) -> Iterator[tuple[int, int]]:
-    for run in RUN.finditer(data):
-        if not DAY.fullmatch(run[0]):
-            yield run.span()
-
-
-def _runs_of_array(data: bytes) -> list[tuple[int, int]]:
-    codes: NDArray[np.uint8] = np.frombuffer(data, np.uint8)
-    digits = np.flatnonzero((codes - np.uint8(ord("0"))) < 10)
-    if len(digits) < DIGITS:
-        return []
-    gaps = np.diff(digits)
-    # Only gaps of one to three characters can hold separators alone; each step looks at the next character of all of
-    # them.
-    near = np.flatnonzero((gaps > 1) & (gaps <= MOST_SEPARATORS + 1))
-    for step in range(1, MOST_SEPARATORS + 1):
-        broken = ~SEPARATOR.take(codes.take(digits.take(near) + step))
-        gaps[near[broken]] = MOST_SEPARATORS + 2
-        near = near[~broken]
-        near = near[gaps.take(near) > step + 1]
-    cuts = np.flatnonzero(gaps > MOST_SEPARATORS + 1)
-    first, last = np.concatenate(([0], cuts + 1)), np.concatenate((cuts, [len(digits) - 1]))
-    long = last - first >= DIGITS - 1
-    starts, ends = digits[first[long]], digits[last[long]] + 1
-    # A day has eight digits and is never private; leaving it out here spares the slower checks.
-    days = ends - starts == DAY_LENGTH
-    for at in (4, 7):
-        days &= codes.take(starts + at, mode="clip") == ord("-")
-    return list(zip(starts[~days].tolist(), ends[~days].tolist(), strict=True))
+def digit_runs(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where eight digits or more stand with at most three separators between two of them; a day such as `2026-01-02` is none."""
+    for ((start, end),) in matches(RUN, data):
+        if not DAY.fullmatch(data, start, end):
+            yield start, end
 
 
 def _phone(folded: Folded, start: int, end: int) -> Iterator[PrivateSpan]:

@@ -5,7 +5,7 @@ copy on an estimate alone.
 
 Find pairs of nearly equal texts between groups, when all of them are in memory.
 
-An index that is asked text by text (`near.py`) proposes every text that is somewhat alike; of ten thousand questions made
+An index that is asked text by text (`NearIndex`) proposes every text that is somewhat alike; of ten thousand questions made
 from one template that is all of them, and measuring every pair takes long. With all texts at hand there is a better filter,
 and it misses nothing: of two sets that share four fifths, the rarest fifth of the one meets the rarest fifth of the other.
 
