@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, text
 
-from evergold.model.operations import Alert, AlertDelivery, AlertEvent, AlertKind, DeliveryStatus, Reading
+from evergold.model.operations import Alert, AlertDelivery, AlertEvent, DeliveryStatus, Reading
 from evergold.store.database.rows import dumps, loads
 
 LOOKED = "alerts.looked_at"
@@ -111,33 +111,15 @@ def _deliveries(connection: Connection, alert_ids: Sequence[int]) -> dict[int, t
     deliveries: dict[int, tuple[AlertDelivery, ...]] = {}
     for row in connection.execute(query.bindparams(bindparam("ids", expanding=True)), {"ids": list(alert_ids)}):
         pending = row.status == DeliveryStatus.PENDING
-        delivery = AlertDelivery(
-            id=row.id,
-            event=AlertEvent(row.event),
-            status=DeliveryStatus(row.status),
-            tries=row.tries,
-            error=row.error,
-            next_try_at=row.next_at if pending else None,
-            created_at=row.created_at,
-            sent_at=row.sent_at,
-        )
+        values = dict(row._mapping) | {"next_try_at": row.next_at if pending else None}
+        delivery = AlertDelivery.model_validate(values)
         deliveries[row.alert_id] = (*deliveries.get(row.alert_id, ()), delivery)
     return deliveries
 
 
 def _alert(row: Any, deliveries: tuple[AlertDelivery, ...]) -> Alert:
-    return Alert(
-        id=row.id,
-        rule=row.rule,
-        kind=AlertKind(row.kind),
-        subject=row.subject,
-        text=row.text,
-        details=loads(row.details),
-        opened_at=row.opened_at,
-        seen_at=row.seen_at,
-        resolved_at=row.resolved_at,
-        deliveries=deliveries,
-    )
+    values = dict(row._mapping) | {"details": loads(row.details), "deliveries": deliveries}
+    return Alert.model_validate(values)
 
 
 LATER = "EXISTS (SELECT 1 FROM alert_deliveries x WHERE x.alert_id = d.alert_id AND x.id > d.id)"

@@ -54,6 +54,4 @@ class TokenStore:
 
 
 def _token(row: Row[Any]) -> AccessToken:
-    return AccessToken(
-        id=row.id, name=row.name, role=Role(row.role), created_at=row.created_at, revoked_at=row.revoked_at
-    )
+    return AccessToken.model_validate(dict(row._mapping))

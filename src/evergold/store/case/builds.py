@@ -98,15 +98,8 @@ def require_dataset(connection: "Connection", name: str) -> None:
 
 
 def _build_of(row: RowMapping) -> Build:
-    return Build(
-        dataset=row["dataset"],
-        version=row["version"],
-        content_hash=row["content_hash"],
-        created_at=row["created_at"],
-        location=row["location"],
-        parent=row["parent"],
-        manifest=loads(row["manifest"]),
-    )
+    held = {name: row[name] for name in Build.model_fields}
+    return Build.model_validate(held | {"manifest": loads(row["manifest"])})
 
 
 NEWEST_RUNS = 50

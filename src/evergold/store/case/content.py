@@ -36,6 +36,7 @@ from evergold.store.trace.traces import Sessions, traces_with_spans
 PARTS = ("messages", "turn", "tools", "contexts")  # lists whose items are stored apart: `store/case/content.py`
 MADE_HERE = ("policy", "correction")  # sources of cases that curation makes without their content
 IN_COLUMNS = {"id", "dataset", "kind", "entry_type", "input", "output", "expected", "metadata", "tags"} | BOOKKEEPING
+SAME_IN_COLUMNS = ("dataset", "kind", "entry_type", "review", "status", "version", "created_at", "updated_at")
 
 
 def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
@@ -80,26 +81,15 @@ def case_of(row: Mapping[str, Any] | RowMapping, tags: Sequence[str]) -> Case:
             provenance[name] = row[name]
     if body.get("turn") and "tool_calls" not in body:
         body["tool_calls"] = calls_in(body["turn"])
-    return Case.model_validate(
-        body
-        | {
-            "id": row["case_id"],
-            "dataset": row["dataset"],
-            "kind": row["kind"],
-            "entry_type": row["entry_type"],
-            "input": row["input_text"],
-            "output": row["output_text"],
-            "expected": row["expected_output"],
-            "metadata": loads(row["metadata"]),
-            "tags": tuple(sorted(tags)),
-            "provenance": provenance,
-            "review": row["review"],
-            "status": row["status"],
-            "version": row["version"],
-            "created_at": row["created_at"],
-            "updated_at": row["updated_at"],
-        }
-    )
+    body |= {name: row[name] for name in SAME_IN_COLUMNS}
+    body |= {"input": row["input_text"], "output": row["output_text"], "expected": row["expected_output"]}
+    own = {
+        "id": row["case_id"],
+        "metadata": loads(row["metadata"]),
+        "tags": tuple(sorted(tags)),
+        "provenance": provenance,
+    }
+    return Case.model_validate(body | own)
 
 
 def tier_of(entry_type: str, confirmed: int) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Row, Select, and_, case, delete, func, insert
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
-from evergold.model.run import Asked, MetricSpec, Run, RunSpec, RunStatus, Usage
+from evergold.model.run import Asked, MetricSpec, Run, RunSpec, RunStatus
 from evergold.store.database.db import Database
 from evergold.store.database.rows import batches, dumps, loads, stamp
 from evergold.store.facts import database_time, now_and_later
@@ -265,23 +265,10 @@ def _metrics(listed: Sequence[MetricSpec]) -> str:
 
 
 def _run(row: Row[Any]) -> Run:
-    return Run(
-        id=row.id,
-        spec=RunSpec.model_validate_json(row.spec),
-        status=RunStatus(row.status),
-        error=row.error,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        total=row.total,
-        done=row.done,
-        failed=row.failed,
-        scored=row.scored,
-        usage=Usage.model_validate(loads(row.usage)),
-        judge_usage=Usage.model_validate(loads(row.judge_usage)),
-        metrics=loads(row.metrics) or (),
-        provenance=loads(row.provenance),
-    )
+    held = {name: row._mapping[name] for name in Run.model_fields}
+    held |= {name: loads(held[name]) for name in ("usage", "judge_usage", "provenance")}
+    held |= {"spec": RunSpec.model_validate_json(row.spec), "metrics": loads(row.metrics) or ()}
+    return Run.model_validate(held)
 
 
 MOST_CHARACTERS = 300

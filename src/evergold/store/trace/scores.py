@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.engine import RowMapping
 
-from evergold.model.trace import Score, ScoreSource
+from evergold.model.trace import Score
 from evergold.model.values import content_hash
 from evergold.store.database.rows import ROWS, batches, dumps, listed_by, now, rows_among, stamp, storable
 from evergold.store.schema import pending_records, trace_scores
@@ -210,15 +210,6 @@ def scores_of_many(connection: Connection, trace_ids: Sequence[str]) -> dict[str
 
 
 def _score(row: RowMapping) -> Score:
-    return Score(
-        name=row["name"],
-        value=row["value"],
-        source=ScoreSource(row["source"]),
-        comment=row["comment"],
-        span_id=row["span_id"],
-        created_at=row["created_at"],
-        # A key made of the content is ours and not shown.
-        key=None if row["key"].startswith("sha256:") else row["key"],
-        id=row["id"],
-        version=row["version"],
-    )
+    held = {name: row[name] for name in Score.model_fields}
+    # A key made of the content is ours and not shown.
+    return Score.model_validate(held | {"key": None if row["key"].startswith("sha256:") else row["key"]})

@@ -188,16 +188,11 @@ def span_of(row: SpanRow) -> Span:
 
 
 def trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...]) -> Trace:
+    same = ("id", "session_id", "user_id", "name", "status", "started_at", "ended_at")
     return Trace(
-        id=row["id"],
-        session_id=row["session_id"],
-        user_id=row["user_id"],
-        name=row["name"],
+        **{name: row[name] for name in same},
         input=row["input_text"],
         output=row["output_text"],
-        status=row["status"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
         tags=tuple(loads(row["tags"]) or ()),
         metadata=loads(row["metadata"]),
         spans=its_spans,

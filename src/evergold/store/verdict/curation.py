@@ -474,13 +474,7 @@ def changes_of_rules(connection: Connection, most: int = SHOWN) -> list[RulesCha
     """List the changes, newest first."""
     query = select(rule_changes).order_by(rule_changes.c.id.desc()).limit(most)
     return [
-        RulesChange(
-            number=row["id"],
-            rules=loads(row["body"]),
-            who=row["who"],
-            why=row["why"],
-            created_at=row["created_at"],
-        )
+        RulesChange.model_validate({**row, "number": row["id"], "rules": loads(row["body"])})
         for row in connection.execute(query).mappings()
     ]
 
