@@ -1,14 +1,14 @@
 import "@mantine/core/styles.css";
-import "./app/global.css";
+import "@/app/global.css";
 import { MantineProvider } from "@mantine/core";
 import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { queryClient } from "./api/query";
-import { TokenDialog } from "./api/TokenDialog";
-import { router } from "./app/router";
-import { theme } from "./app/theme";
+import { queryClient } from "@/api/client";
+import { TokenDialog } from "@/api/TokenDialog";
+import { router } from "@/app/router";
+import { theme } from "@/app/theme";
 
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root element");

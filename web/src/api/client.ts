@@ -3,9 +3,9 @@
  *
  * `unwrap(api.GET(...))` gives the data or throws an `ApiError` that carries the server's one clear line.
  */
+import { QueryClient } from "@tanstack/react-query";
 import createClient, { type Middleware } from "openapi-fetch";
-import { withoutCommands } from "./plainWords";
-import { reportReach } from "./reach";
+import { useSyncExternalStore } from "react";
 import type { components, paths } from "./schema";
 import { currentToken, requireToken } from "./token";
 
@@ -64,3 +64,69 @@ function describe(problem: unknown): string {
   const { loc, msg } = (problem ?? {}) as { loc?: unknown[]; msg?: string };
   return msg ? `${(loc ?? []).slice(1).join(".")}: ${msg}` : String(problem);
 }
+
+const COMMAND = /`evergold |(^|[\s:(])evergold [a-z]+/;
+
+/** The server's messages are the same on the command line; what they advise to type there is no help in a page. */
+export function withoutCommands(message: string): string {
+  const kept = message.split(/;\s+/).filter((clause) => !COMMAND.test(clause));
+  return kept.length > 0 ? kept.join("; ") : message;
+}
+
+export const ASK_AGAIN_MS = 3_000;
+
+/** Whether the server answers: every call reports it. */
+let answers = true;
+const listeners = new Set<() => void>();
+
+function reportReach(now: boolean): void {
+  if (now === answers) return;
+  answers = now;
+  for (const listener of listeners) listener();
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+export const useReach = (): boolean => useSyncExternalStore(subscribe, () => answers);
+
+export async function askAgain(): Promise<void> {
+  try {
+    await fetch("/api/v1/health");
+    reportReach(true);
+  } catch {
+    reportReach(false);
+  }
+}
+
+/** How often an open page looks for news. */
+export const WATCH_MS = 10_000;
+
+/** One retry for a network hiccup, none for an answer that will not change. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    // A server on this machine answers where the browser calls itself offline.
+    mutations: { networkMode: "always" },
+    queries: {
+      networkMode: "always",
+      staleTime: 5_000,
+      retry: (failures, error) =>
+        failures < 1 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+      refetchOnWindowFocus: true,
+    },
+  },
+});
+
+type Paged = { state: { data?: { pages: unknown[] } } };
+
+/** A list is renewed while its first page is all that was read; reading fifty pages again would help nobody. */
+const isShort = (query: Paged) => (query.state.data?.pages.length ?? 0) <= 1;
+
+/** How a long list keeps up: by itself at the top, and left as it was read further down. */
+export const keepUp = {
+  refetchInterval: (query: Paged) => (isShort(query) ? WATCH_MS : false),
+  refetchOnWindowFocus: isShort,
+  refetchOnMount: isShort,
+} as const;

@@ -1,15 +1,26 @@
 /** The frame around every page: a rail on a desk, a bar at the bottom on a phone. */
+import { type MantineColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
+import { useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useNavigate, useRouterState } from "@tanstack/react-router";
 import { useEffect, useRef } from "react";
-import { KeyboardIcon, Mark } from "@/ui/icons";
-import { KeyHelp } from "@/ui/KeyHelp";
-import { useShortcuts } from "@/ui/shortcuts";
-import { ColorSchemeToggle } from "./ColorSchemeToggle";
-import { PLACES } from "./navigation";
+import { useCaller } from "@/api/access";
+import { ASK_AGAIN_MS, askAgain, useReach } from "@/api/client";
+import {
+  AutoIcon,
+  BenchmarksIcon,
+  CasesIcon,
+  DatasetsIcon,
+  KeyboardIcon,
+  Mark,
+  MoonIcon,
+  OverviewIcon,
+  ReviewIcon,
+  SunIcon,
+  TracesIcon,
+} from "@/ui/icons";
+import { KeyHelp, useShortcuts } from "@/ui/shortcuts";
 import classes from "./Shell.module.css";
-import { SignedIn } from "./SignedIn";
-import { Unreachable } from "./Unreachable";
 
 export function Shell() {
   const [helpOpened, help] = useDisclosure(false);
@@ -93,5 +104,77 @@ function Places() {
         </Link>
       ))}
     </nav>
+  );
+}
+
+/** The six places of the app, in the order of the loop: what came in, what it became, who checked it, what is measured. */
+const PLACES = [
+  { to: "/", label: "Overview", key: "o", Icon: OverviewIcon },
+  { to: "/traces", label: "Traces", key: "t", Icon: TracesIcon },
+  { to: "/cases", label: "Cases", key: "c", Icon: CasesIcon },
+  { to: "/review", label: "Review", key: "r", Icon: ReviewIcon },
+  { to: "/datasets", label: "Datasets", key: "d", Icon: DatasetsIcon },
+  { to: "/benchmarks", label: "Benchmarks", key: "b", Icon: BenchmarksIcon },
+] as const;
+
+const MAY: Record<string, string> = {
+  owner: "may do everything",
+  editor: "may do everything but tokens, erasure and settings",
+  reviewer: "may read, decide and comment",
+  ingest: "may only send data",
+  reader: "may read",
+};
+
+/** Name and role behind the token; nothing on a server without tokens, where everybody may do everything. */
+function SignedIn() {
+  const { data } = useCaller();
+  if (!data?.name) return null;
+  return (
+    <p className={classes.who} title={`The role ${data.role} ${MAY[data.role]}`}>
+      {data.name === data.role ? data.role : `${data.name} · ${data.role}`}
+    </p>
+  );
+}
+
+/**
+ * A line on every page while the server does not answer: what is shown is what was read last, and what is typed stays. The
+ * server is asked until it answers; then everything is read again.
+ */
+function Unreachable() {
+  const reached = useReach();
+  const client = useQueryClient();
+  useEffect(() => {
+    if (reached) return;
+    const timer = setInterval(() => void askAgain(), ASK_AGAIN_MS);
+    return () => {
+      clearInterval(timer);
+      void client.invalidateQueries();
+    };
+  }, [reached, client]);
+  return (
+    <div role="status" className={classes.unreachable} hidden={reached}>
+      {!reached && "No connection to the server. What you typed stays; the page goes on by itself when it is back."}
+    </div>
+  );
+}
+
+const NEXT: Record<MantineColorScheme, MantineColorScheme> = { auto: "light", light: "dark", dark: "auto" };
+const LABEL: Record<MantineColorScheme, string> = { auto: "System", light: "Light", dark: "Dark" };
+const ICON = { auto: AutoIcon, light: SunIcon, dark: MoonIcon };
+
+/** Light, dark, or as the system says; one button walks through the three. */
+function ColorSchemeToggle({ className }: { className?: string }) {
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const Icon = ICON[colorScheme];
+  return (
+    <button
+      type="button"
+      className={className}
+      onClick={() => setColorScheme(NEXT[colorScheme])}
+      aria-label={`Colours: ${LABEL[colorScheme]}. Change to ${LABEL[NEXT[colorScheme]]}`}
+    >
+      <Icon />
+      <span>{LABEL[colorScheme]}</span>
+    </button>
   );
 }

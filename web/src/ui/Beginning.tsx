@@ -1,11 +1,12 @@
-/** What fills an empty page: a file dropped here, or sample data by a button. */
-import { Button, FileButton, Group } from "@mantine/core";
+/** What fills an empty page: a file dropped here, sample data by a button, or snippets that send traces here. */
+import { Button, FileButton, Group, Tabs } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { useMay } from "@/api/access";
+import { reviewerName, useMay } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
-import { reviewerName } from "@/api/reviewer";
+import { currentToken } from "@/api/token";
 import { plural } from "./format";
+import { CopyText } from "./states";
 import classes from "./states.module.css";
 
 type BeginningProps = { of: Schemas["UploadOf"]; sample?: boolean; children?: ReactNode };
@@ -67,4 +68,90 @@ export function Beginning({ of, sample = false, children }: BeginningProps) {
       {children}
     </>
   );
+}
+
+/** Snippets in tabs, each with a button that copies it. */
+export function Snippets() {
+  const snippets = snippetsFor(window.location.origin, currentToken());
+  return (
+    <Tabs defaultValue="0" keepMounted={false} w="100%">
+      <Tabs.List>
+        {snippets.map(({ name }, index) => (
+          <Tabs.Tab key={name} value={String(index)}>
+            {name}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      {snippets.map(({ name, text }, index) => (
+        <Tabs.Panel key={name} value={String(index)} pt="xs">
+          <CopyText what={name}>{text}</CopyText>
+        </Tabs.Panel>
+      ))}
+    </Tabs>
+  );
+}
+
+type Snippet = { name: string; language: string; text: string };
+
+/** What an app has to run so that its traces come to this server, with its address and token filled in. */
+export function snippetsFor(origin: string, token: string | null): Snippet[] {
+  const endpoint = `${origin}/v1/traces`;
+  const secret = token ?? "";
+  const python = token ? `, headers={"Authorization": "Bearer ${secret}"}` : "";
+  const script = token ? `, headers: { Authorization: "Bearer ${secret}" }` : "";
+  const curl = token ? ` \\\n  -H 'Authorization: Bearer ${secret}'` : "";
+  const exporter = `from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter("${endpoint}"${python})))
+`;
+  return [
+    {
+      name: "Python",
+      language: "python",
+      text: `import evergold
+
+eg = evergold.connect("${origin}"${token ? `, token="${secret}"` : ""})
+
+with eg.trace(input="Capital of Peru?") as t:
+    t.output = "Lima."
+eg.flush()`,
+    },
+    {
+      name: "TypeScript",
+      language: "typescript",
+      text: `import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { NodeSDK } from "@opentelemetry/sdk-node";
+
+const sdk = new NodeSDK({
+  traceExporter: new OTLPTraceExporter({ url: "${endpoint}"${script} }),
+});
+sdk.start();`,
+    },
+    {
+      name: "LangChain",
+      language: "python",
+      text: `${exporter}
+from openinference.instrumentation.langchain import LangChainInstrumentor
+
+LangChainInstrumentor().instrument(tracer_provider=provider)`,
+    },
+    {
+      name: "OpenAI SDK",
+      language: "python",
+      text: `${exporter}
+from openinference.instrumentation.openai import OpenAIInstrumentor
+
+OpenAIInstrumentor().instrument(tracer_provider=provider)`,
+    },
+    {
+      name: "curl",
+      language: "shell",
+      text: `curl ${origin}/api/v1/traces${curl} \\
+  -H 'Content-Type: application/json' \\
+  -d '{"id": "first", "input": "Capital of Peru?", "output": "Lima."}'`,
+    },
+  ];
 }

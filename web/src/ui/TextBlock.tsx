@@ -1,10 +1,9 @@
 /** A text as it was written: line breaks kept, long ones folded, JSON laid out, one click to copy. Never parsed as HTML. */
 import { CopyButton } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { folding } from "./folding";
 import { CheckIcon, CopyIcon } from "./icons";
 import classes from "./TextBlock.module.css";
-import { visible } from "./visible";
+import { folding, visible } from "./text";
 
 const FOLD_AT = 1200;
 

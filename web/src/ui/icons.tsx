@@ -103,16 +103,6 @@ export const ChevronIcon = (props: IconProps) => (
     <path d="m8 5.5 4.5 4.500L8 14.5" />
   </Glyph>
 );
-export const BackIcon = (props: IconProps) => (
-  <Glyph {...props}>
-    <path d="M12 5.5 7.5 10l4.5 4.5" />
-  </Glyph>
-);
-export const LiveIcon = (props: IconProps) => (
-  <Glyph {...props}>
-    <circle cx="10" cy="10" r="3" fill="currentColor" />
-  </Glyph>
-);
 
 export function Mark({ size = 26 }: IconProps) {
   return (

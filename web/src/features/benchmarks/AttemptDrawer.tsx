@@ -3,15 +3,13 @@ import { Button, Drawer } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { Schemas } from "@/api/client";
-import { TrajectoryBesideRecord } from "@/features/replay/TrajectoryBesideRecord";
-import { referenceText } from "@/ui/reference";
+import { TrajectoryBesideRecord } from "@/features/replay/Trajectories";
+import { referenceText } from "@/ui/cases";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
-import classes from "./attempt.module.css";
+import classes from "./benchmarks.module.css";
 import { type Attempt, useRunCase, useToReview } from "./data";
-import runClasses from "./run.module.css";
-import tablesClasses from "./tables.module.css";
-import { decimals } from "./words";
+import { decimals } from "./figures";
 
 type DrawerProps = {
   runId: string;
@@ -39,11 +37,11 @@ export function AttemptDrawer({ runId, caseId, tasks, open }: DrawerProps) {
       title={caseId}
       classNames={{ title: classes.drawerTitle }}
     >
-      <nav className={classes.pager} aria-label="Tasks of this page">
+      <nav className={classes.attemptPager} aria-label="Tasks of this page">
         <Step label="Previous" keys="p" to={previous} open={open} />
         <Step label="Next" keys="n" to={next} open={open} />
         {at >= 0 && (
-          <p className={runClasses.note}>
+          <p className={classes.runNote}>
             {at + 1} of {tasks.length}
           </p>
         )}
@@ -103,7 +101,7 @@ function OneAttempt({ runId, asked, attempt }: { runId: string; asked: Schemas["
         </div>
         <div className={classes.detail}>
           {attempt.error ? (
-            <p className={runClasses.problem}>{attempt.error}</p>
+            <p className={classes.runProblem}>{attempt.error}</p>
           ) : (
             <TextBlock label="Answer" text={attempt.output ?? ""} absent="no text" />
           )}
@@ -129,7 +127,7 @@ function Reasons({ attempt }: { attempt: Attempt }) {
           <dt>{metric}</dt>
           <dd>
             <strong>{found.value === null ? found.state : decimals(found.value)}</strong>
-            {found.reason && <span className={tablesClasses.under}>{found.reason}</span>}
+            {found.reason && <span className={classes.under}>{found.reason}</span>}
           </dd>
         </div>
       ))}
@@ -142,7 +140,7 @@ function ToReview({ runId, attempt }: { runId: string; attempt: Attempt }) {
   const { case_id, trial = 0 } = attempt;
   if (toReview.data)
     return (
-      <p className={runClasses.note}>
+      <p className={classes.runNote}>
         It is{" "}
         <Link to="/cases/$dataset/$caseId" params={{ dataset: toReview.data.dataset ?? "", caseId: toReview.data.id }}>
           a case to review
@@ -161,7 +159,7 @@ function ToReview({ runId, attempt }: { runId: string; attempt: Attempt }) {
       >
         Make it a case to review
       </Button>
-      {toReview.isError && <p className={runClasses.problem}>{toReview.error.message}</p>}
+      {toReview.isError && <p className={classes.runProblem}>{toReview.error.message}</p>}
     </>
   );
 }

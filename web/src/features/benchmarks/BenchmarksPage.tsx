@@ -1,20 +1,30 @@
 /** Runs, newest first; start one, tick several to compare, and see who leads. */
 import { Button, Tabs } from "@mantine/core";
-import { getRouteApi } from "@tanstack/react-router";
+import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
+import { withoutCommands } from "@/api/client";
+import { SearchBox } from "@/ui/filterbar/FilterBar";
+import { age, count, duration, moment, plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
-import { SearchBox } from "@/ui/SearchBox";
 import { Empty, ListState } from "@/ui/states";
-import { useMeans, useRuns } from "./data";
+import classes from "./benchmarks.module.css";
+import { goesOn, type Mean, type Run, useMeans, useRuns } from "./data";
+import { basis, decimals, money } from "./figures";
 import { Leaderboard } from "./Leaderboard";
-import { RunTable } from "./RunTable";
-import { matches } from "./runOrder";
-import classes from "./runs.module.css";
 import { StartRun } from "./StartRun";
 import { Trends } from "./Trends";
-import tablesClasses from "./tables.module.css";
-import { type BenchmarksView, benchmarksViewOf } from "./view";
+import {
+  type BenchmarksView,
+  benchmarksViewOf,
+  costOf,
+  type Means,
+  matches,
+  type RunSort,
+  sorted,
+  timeOf,
+  versionOf,
+} from "./view";
 
 const route = getRouteApi("/benchmarks");
 
@@ -74,7 +84,7 @@ export function BenchmarksPage() {
               empty={<NoRuns start={mayStart ? () => setStarting(true) : null} />}
             >
               {shown.length === 0 ? (
-                <p className={tablesClasses.foot}>No run has “{q}” in its dataset, model, metrics or status.</p>
+                <p className={classes.foot}>No run has “{q}” in its dataset, model, metrics or status.</p>
               ) : (
                 <RunTable
                   rows={shown}
@@ -113,5 +123,129 @@ function NoRuns({ start }: { start: (() => void) | null }) {
         Measure a model on a dataset. The model “recorded” scores answers that are stored already, and needs no key.
       </p>
     </Empty>
+  );
+}
+
+type Order = { sort: RunSort; up: boolean };
+type RunTableProps = {
+  rows: readonly Run[];
+  means: Means;
+  ticked: readonly string[];
+  toggle: (id: string) => void;
+  order: Order;
+  onOrder: (next: Order) => void;
+};
+
+const HEADINGS: { sort: RunSort; title: string; number?: boolean }[] = [
+  { sort: "dataset", title: "Dataset" },
+  { sort: "model", title: "Model" },
+  { sort: "score", title: "Scores" },
+  { sort: "status", title: "Status" },
+  { sort: "cost", title: "Cost", number: true },
+  { sort: "time", title: "Time", number: true },
+  { sort: "started", title: "Started", number: true },
+];
+
+/** The list of runs: a table on a desk, some lines a run on a phone. Each heading sorts. */
+function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTableProps) {
+  return (
+    <div className={classes.scroll}>
+      <table className={`${classes.table} ${classes.runs}`} data-runs>
+        <thead>
+          <tr>
+            <th className={classes.pick}>
+              <span className="eg-visually-hidden">Compare</span>
+            </th>
+            {HEADINGS.map((heading) => (
+              <Heading key={heading.sort} {...heading} order={order} onOrder={onOrder} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sorted(rows, means, order.sort, order.up).map((run) => (
+            <tr key={run.id}>
+              <td className={classes.pick}>
+                <input
+                  type="checkbox"
+                  aria-label={`Compare ${run.spec.model} on ${run.spec.dataset}`}
+                  checked={ticked.includes(run.id)}
+                  onChange={() => toggle(run.id)}
+                />
+              </td>
+              <td className={classes.dataset}>
+                <Link to="/benchmarks/runs/$runId" params={{ runId: run.id }}>
+                  {run.spec.dataset}
+                </Link>
+                <span className={classes.under}>{versionOf(run)}</span>
+              </td>
+              <td className={classes.model}>{run.spec.model}</td>
+              <td className={classes.scores}>
+                <Scores run={run} means={means[run.id]} />
+              </td>
+              <td
+                className={classes.status}
+                data-status={run.status}
+                title={run.error ? withoutCommands(run.error) : undefined}
+              >
+                {run.status}
+                <Progress run={run} />
+              </td>
+              <td className={classes.number} data-label="Cost">
+                {money(costOf(run))}
+              </td>
+              <td className={classes.number} data-label="Time">
+                {duration(timeOf(run))}
+              </td>
+              <td className={`${classes.number} ${classes.when}`} title={moment(run.created_at)}>
+                {age(run.created_at)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+type HeadingProps = { sort: RunSort; title: string; number?: boolean; order: Order; onOrder: (next: Order) => void };
+
+/** A heading starts with the largest value (the newest, the best); names start with A. */
+function Heading({ sort, title, number, order, onOrder }: HeadingProps) {
+  const active = order.sort === sort;
+  const first = sort === "dataset" || sort === "model" || sort === "status";
+  return (
+    <th
+      className={number ? classes.number : undefined}
+      aria-sort={active ? (order.up ? "ascending" : "descending") : undefined}
+    >
+      <button type="button" className={classes.sort} onClick={() => onOrder({ sort, up: active ? !order.up : first })}>
+        {title}
+        <span aria-hidden="true">{active ? (order.up ? " ↑" : " ↓") : ""}</span>
+      </button>
+    </th>
+  );
+}
+
+/** Each metric's mean with its interval; the metrics alone until they are measured. */
+function Scores({ run, means }: { run: Run; means: readonly Mean[] | undefined }) {
+  if (!means || goesOn(run)) return <span className={classes.dim}>{run.spec.metrics.join(", ")}</span>;
+  return (
+    <ul className={classes.flips}>
+      {means.map((mean) => (
+        <li key={mean.metric}>
+          {mean.metric} <strong>{decimals(mean.value)}</strong> <span className={classes.basis}>{basis(mean)}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Progress({ run }: { run: Run }) {
+  const { done = 0, total = 0, failed = 0 } = run;
+  return (
+    <span className={classes.under}>
+      {done === total ? plural(total, "attempt") : `${count(done)} of ${plural(total, "attempt")}`}
+      {failed > 0 && <span className={classes.broken}> · {count(failed)} failed</span>}
+    </span>
   );
 }

@@ -3,13 +3,13 @@ import { Button, Drawer, SegmentedControl } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { referenceText } from "@/ui/reference";
+import { referenceText } from "@/ui/cases";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
-import { differences } from "@/ui/wordDiff";
-import classes from "./beside.module.css";
+import { differences } from "@/ui/text";
+import classes from "./benchmarks.module.css";
 import { type Attempt, useRunCases } from "./data";
-import { decimals } from "./words";
+import { decimals } from "./figures";
 
 type BesideDrawerProps = {
   runs: readonly string[];
@@ -105,7 +105,7 @@ function Column({ name, runId, caseId, attempt, baseline }: ColumnProps) {
       <p className={classes.text} dir="auto">
         {attempt === undefined ? "Not answered in this run." : marked(attempt, baseline)}
       </p>
-      <dl className={classes.scores}>
+      <dl className={classes.besideScores}>
         {Object.entries(attempt?.measurements ?? {}).map(([metric, measured]) => (
           <div key={metric}>
             <dt>{metric}</dt>

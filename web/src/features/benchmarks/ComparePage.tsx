@@ -1,17 +1,18 @@
 /** Two or more runs over the same cases: differences with their intervals, and the tasks that flipped. */
 import { Button, Select } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
 import type { Schemas } from "@/api/client";
-import { ComparedTrajectories } from "@/features/replay/ComparedTrajectories";
-import { moment } from "@/ui/format";
+import { ComparedTrajectories } from "@/features/replay/Trajectories";
+import { count, moment } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { useShortcuts } from "@/ui/shortcuts";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { BesideDrawer } from "./BesideDrawer";
-import { ComparisonTable } from "./ComparisonTable";
-import { type Run, useComparisons, useResults, useRunsById } from "./data";
+import classes from "./benchmarks.module.css";
+import { type Asked, type Run, useComparisons, useResults, useRunsById } from "./data";
 import { ShareButton } from "./EndedActions";
-import classes from "./run.module.css";
+import { decimals } from "./figures";
 import { type CompareView, compareViewOf } from "./view";
 
 const route = getRouteApi("/benchmarks/compare");
@@ -143,4 +144,98 @@ function namesOf(ids: readonly string[], known: ReadonlyMap<string, Run | undefi
   const spelled = spellings.map((spell) => ids.map((id) => (known.get(id) ? spell(known.get(id) as Run) : id)));
   const clear = spelled.find((names) => new Set(names).size === ids.length) ?? ids;
   return new Map(ids.map((id, index) => [id, clear[index] ?? id]));
+}
+
+type MetricComparison = Schemas["MetricComparison"];
+const SHOWN = 4;
+
+type TableProps = {
+  metrics: readonly MetricComparison[];
+  asked: Record<string, Asked>;
+  open: (caseId: string) => void;
+};
+
+/** One run against another, metric by metric. A number never stands without its interval and how many cases it rests on. */
+function ComparisonTable({ metrics, asked, open }: TableProps) {
+  return (
+    <div className={classes.scroll}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th>Metric</th>
+            <th>Verdict</th>
+            <th className={classes.number}>Baseline</th>
+            <th className={classes.number}>Run</th>
+            <th className={classes.number}>Difference (95 %)</th>
+            <th className={classes.number}>p</th>
+            <th className={classes.number}>Cases</th>
+            <th>Now pass</th>
+            <th>Now fail</th>
+          </tr>
+        </thead>
+        <tbody>
+          {metrics.map((metric) => (
+            <tr key={metric.metric}>
+              <td>{metric.metric}</td>
+              <td data-verdict={metric.verdict} title={metric.test}>
+                {metric.verdict}
+                {metric.verdict === "inconclusive" && typeof metric.smallest_visible === "number" && (
+                  <span className={classes.under}>
+                    too few cases to see less than {decimals(metric.smallest_visible)}
+                  </span>
+                )}
+              </td>
+              <td className={classes.number}>{decimals(metric.first)}</td>
+              <td className={classes.number}>{decimals(metric.second)}</td>
+              <td className={classes.number}>
+                <strong>
+                  {metric.difference > 0 ? "+" : ""}
+                  {decimals(metric.difference)}
+                </strong>{" "}
+                <span className={classes.dim}>
+                  [{decimals(metric.low)}, {decimals(metric.high)}]
+                </span>
+              </td>
+              <td className={classes.number}>{metric.p < 0.001 ? "<0.001" : decimals(metric.p)}</td>
+              <td className={classes.number}>
+                {count(metric.n)}
+                {metric.unpaired > 0 && <span className={classes.under}>{count(metric.unpaired)} not in both</span>}
+              </td>
+              <td>
+                <Flips open={open} asked={asked} cases={metric.gained} />
+              </td>
+              <td>
+                <Flips open={open} asked={asked} cases={metric.lost} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The tasks that changed sides, each a way to its answers side by side; many are folded. */
+function Flips({ open, cases, asked }: Pick<TableProps, "open" | "asked"> & { cases: readonly string[] }) {
+  const [all, setAll] = useState(false);
+  if (cases.length === 0) return <span className={classes.dim}>none</span>;
+  const shown = all ? cases : cases.slice(0, SHOWN);
+  return (
+    <ul className={classes.flips}>
+      {shown.map((id) => (
+        <li key={id}>
+          <button type="button" className={classes.link} title={id} dir="auto" onClick={() => open(id)}>
+            {asked[id]?.question ?? id}
+          </button>
+        </li>
+      ))}
+      {shown.length < cases.length && (
+        <li>
+          <button type="button" className={classes.link} onClick={() => setAll(true)}>
+            and {count(cases.length - shown.length)} more
+          </button>
+        </li>
+      )}
+    </ul>
+  );
 }

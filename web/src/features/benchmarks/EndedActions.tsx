@@ -1,12 +1,12 @@
-/** What can be done with a run that ended: read its report, measure its answers again, delete it. */
+/** What can be done with a run that ended: read its report, measure its answers again, calibrate its judge, delete it. */
 import { Button, CopyButton, Group, Modal } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
 import { Download } from "@/ui/download";
 import { plural } from "@/ui/format";
-import { type Run, useDeleteRun, useRescore } from "./data";
-import classes from "./run.module.css";
+import classes from "./benchmarks.module.css";
+import { type Run, useCalibrate, useCalibration, useDeleteRun, useRescore } from "./data";
 
 export function EndedActions({ run }: { run: Run }) {
   const mayEdit = useMay("editor");
@@ -26,7 +26,7 @@ export function EndedActions({ run }: { run: Run }) {
           </Button>
         </>
       )}
-      {rescore.isError && <p className={classes.problem}>{rescore.error.message}</p>}
+      {rescore.isError && <p className={classes.runProblem}>{rescore.error.message}</p>}
       <DeleteDialog run={run} opened={deleting} close={() => setDeleting(false)} />
     </>
   );
@@ -62,11 +62,11 @@ function DeleteDialog({ run, opened, close }: { run: Run; opened: boolean; close
   const remove = useDeleteRun(run.id, () => void navigate({ to: "/benchmarks" }));
   return (
     <Modal opened={opened} onClose={close} title="Delete this run?" centered>
-      <p className={classes.note}>
+      <p className={classes.runNote}>
         {plural(run.done ?? 0, "attempt")} of {run.spec.model} on {run.spec.dataset} and their scores are deleted. This
         cannot be undone.
       </p>
-      {remove.isError && <p className={classes.problem}>{remove.error.message}</p>}
+      {remove.isError && <p className={classes.runProblem}>{remove.error.message}</p>}
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={close}>
           Keep it
@@ -76,5 +76,26 @@ function DeleteDialog({ run, opened, close }: { run: Run; opened: boolean; close
         </Button>
       </Group>
     </Modal>
+  );
+}
+
+/** A judge that nobody measured against people gives numbers to be careful with; reviews of the dataset measure it. */
+export function Uncalibrated({ runId }: { runId: string }) {
+  const states = useCalibration(runId);
+  const calibrate = useCalibrate(runId);
+  const may = useMay("editor");
+  const doubts = Object.entries(states.data ?? {}).filter(([, state]) => state !== "calibrated");
+  if (doubts.length === 0) return null;
+  return (
+    <div className={classes.doubt} role="note">
+      The judge is uncalibrated for {doubts.map(([metric, state]) => `${metric} (${state})`).join(", ")}. Read these
+      numbers with care until it is measured against people's labels.
+      {may && (
+        <Button size="compact-sm" variant="default" loading={calibrate.isPending} onClick={() => calibrate.mutate()}>
+          Calibrate from reviews
+        </Button>
+      )}
+      {calibrate.isError && <p role="alert">{calibrate.error.message}</p>}
+    </div>
   );
 }

@@ -1,21 +1,22 @@
 /** Models ranked on one version of a dataset at a time, and what each answer's quality costs. */
+import { useMediaQuery } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
+import { useCallback, useMemo } from "react";
+import { Chart, type Palette } from "@/ui/Chart";
 import { count } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Empty, ListState } from "@/ui/states";
-import { CostAgainstQuality } from "./CostAgainstQuality";
+import classes from "./benchmarks.module.css";
 import { type Board, type Mean, useBoards } from "./data";
-import leaderboardClasses from "./leaderboard.module.css";
-import classes from "./tables.module.css";
-import { Uncalibrated } from "./Uncalibrated";
-import { basis, contentInWords, decimals, money } from "./words";
+import { Uncalibrated } from "./EndedActions";
+import { basis, contentInWords, decimals, money, type Point, pointsOf } from "./figures";
 
 export function Leaderboard() {
   const boards = useBoards();
   const rows = boards.data ?? [];
   return (
     <ListState what="leaderboard" query={boards} rows={rows} empty={<Nobody />}>
-      <div className={leaderboardClasses.boards}>
+      <div className={classes.boards}>
         {rows.map((board) => (
           <Panel
             key={`${board.dataset} ${board.content_hash}`}
@@ -66,7 +67,7 @@ function Ranking({ board }: { board: Board }) {
             {board.entries.map((entry, index) => (
               <tr key={entry.run_id}>
                 <td>
-                  <div className={leaderboardClasses.ranked}>
+                  <div className={classes.ranked}>
                     <span className={classes.dim}>{typeof entry.means[0]?.value === "number" ? index + 1 : "–"}</span>
                     <span>
                       <Link to="/benchmarks/runs/$runId" params={{ runId: entry.run_id }}>
@@ -82,7 +83,7 @@ function Ranking({ board }: { board: Board }) {
                   </td>
                 ))}
                 {someFailed && <td className={classes.number}>{count(entry.failed)}</td>}
-                {judges.size > 1 && <td className={leaderboardClasses.judge}>{entry.judge ?? "none"}</td>}
+                {judges.size > 1 && <td className={classes.judge}>{entry.judge ?? "none"}</td>}
                 <td className={classes.number}>{money(entry.usage.cost)}</td>
               </tr>
             ))}
@@ -105,3 +106,59 @@ function MeanCell({ mean }: { mean: Mean | undefined }) {
     </>
   );
 }
+
+const NAME_LENGTH = 22;
+
+/** What quality costs: each model of a board at its price and its mean. */
+function CostAgainstQuality({ board }: { board: Board }) {
+  const metric = board.metrics[0] ?? "";
+  const points = useMemo(() => pointsOf(board), [board]);
+  const wide = useMediaQuery("(min-width: 721px)") ?? true;
+  const option = useCallback((colours: Palette) => chart(points, metric, colours, wide), [points, metric, wide]);
+  if (points.length < 2) return null;
+  return (
+    <div className={classes.chart}>
+      <h3>{metric} against the cost of a run</h3>
+      <Chart label={`Cost against ${metric} on ${board.dataset}`} height={240} option={option} />
+    </div>
+  );
+}
+
+function chart(points: readonly Point[], metric: string, colours: Palette, named: boolean) {
+  const middle = Math.max(...points.map(({ value }) => value[0])) / 2;
+  const axis = {
+    type: "value",
+    axisLabel: { color: colours.dim },
+    axisLine: { lineStyle: { color: colours.line } },
+    splitLine: { lineStyle: { color: colours.line } },
+  };
+  return {
+    grid: { left: 4, right: 24, top: 16, bottom: 4, containLabel: true },
+    xAxis: { ...axis, axisLabel: { color: colours.dim, formatter: (value: number) => `$${value}`, hideOverlap: true } },
+    yAxis: { ...axis, min: 0, max: 1 },
+    tooltip: {
+      confine: true,
+      backgroundColor: colours.surface,
+      borderColor: colours.line,
+      textStyle: { color: colours.ink, fontSize: 12.5 },
+      formatter: ({ name, value }: Point) => `${escaped(name)}<br>${metric} ${decimals(value[1])}, ${money(value[0])}`,
+    },
+    series: [
+      {
+        type: "scatter",
+        symbolSize: 12,
+        itemStyle: { color: colours.gold },
+        label: {
+          show: named,
+          color: colours.ink,
+          formatter: ({ name }: Point) => (name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH)}…` : name),
+        },
+        labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
+        data: points.map((point) => ({ ...point, label: { position: point.value[0] > middle ? "left" : "right" } })),
+      },
+    ],
+  };
+}
+
+/** A tooltip is HTML, a model's name is not. */
+const escaped = (text: string) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

@@ -3,21 +3,27 @@ import { Button, Progress } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
-import { withoutCommands } from "@/api/plainWords";
-import { FailingReplays } from "@/features/replay/FailingReplays";
-import { Facts } from "@/ui/Facts";
-import { count, moment, plural, roughly } from "@/ui/format";
-import { Page, Panel } from "@/ui/Page";
+import { withoutCommands } from "@/api/client";
+import { FailingReplays } from "@/features/replay/Trajectories";
+import { count, duration, moment, plural, roughly } from "@/ui/format";
+import { Facts, Page, Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { AttemptDrawer } from "./AttemptDrawer";
-import { AttemptTable } from "./AttemptTable";
-import attemptClasses from "./attempt.module.css";
-import { canResume, goesOn, type Mean, PAGE, type Run, useCancel, useResults, useResume } from "./data";
-import { EndedActions } from "./EndedActions";
-import classes from "./run.module.css";
-import tablesClasses from "./tables.module.css";
-import { Uncalibrated } from "./Uncalibrated";
-import { meanInWords, remaining, spent, tokens } from "./words";
+import classes from "./benchmarks.module.css";
+import {
+  type Asked,
+  type Attempt,
+  canResume,
+  goesOn,
+  type Mean,
+  PAGE,
+  type Run,
+  useCancel,
+  useResults,
+  useResume,
+} from "./data";
+import { EndedActions, Uncalibrated } from "./EndedActions";
+import { decimals, meanInWords, remaining, spent, tokens } from "./figures";
 
 const route = getRouteApi("/benchmarks/runs/$runId");
 
@@ -62,14 +68,14 @@ export function RunPage() {
       <Panel title="Tasks" aside={plural(total, "attempt")} flush>
         <AttemptTable attempts={attempts} asked={asked} metrics={run.spec.metrics} open={open} />
         {total > PAGE && (
-          <div className={attemptClasses.pager}>
+          <div className={classes.attemptPager}>
             <Button variant="default" disabled={offset === 0} onClick={() => setOffset(Math.max(0, offset - PAGE))}>
               Earlier
             </Button>
             <Button variant="default" disabled={offset + PAGE >= total} onClick={() => setOffset(offset + PAGE)}>
               Later
             </Button>
-            <p className={classes.note}>
+            <p className={classes.runNote}>
               {count(offset + 1)} to {count(Math.min(offset + PAGE, total))} of {count(total)}, the worst first
             </p>
           </div>
@@ -115,7 +121,7 @@ function ResumeButton({ runId }: { runId: string }) {
 
 function Broken({ run }: { run: Run }) {
   return (
-    <span className={tablesClasses.broken}>
+    <span className={classes.broken}>
       {" "}
       · {count(run.failed ?? 0)} of {plural(run.done ?? 0, "attempt")} failed
     </span>
@@ -129,7 +135,7 @@ function Going({ run }: { run: Run }) {
   return (
     <div className={classes.going} role="status">
       <Progress value={total ? (100 * done) / total : 0} aria-label="Progress" />
-      <p className={classes.note}>
+      <p className={classes.runNote}>
         {count(done)} of {count(total)} · {count(run.failed ?? 0)} failed · {count(tokens(run.usage ?? {}))} tokens
         {left === null ? "" : ` · about ${roughly(left)} left`}
       </p>
@@ -171,4 +177,70 @@ function Provenance({ run }: { run: Run }) {
       ]}
     />
   );
+}
+
+const SHOWN = 300;
+
+type AttemptTableProps = {
+  attempts: readonly Attempt[];
+  asked: Record<string, Asked>;
+  metrics: readonly string[];
+  open: (caseId: string) => void;
+};
+
+/** A page of attempts with their measurements; the server gives errors and the lowest values first, which one looks for. */
+function AttemptTable({ attempts, asked, metrics, open }: AttemptTableProps) {
+  const repeated = attempts.some((attempt) => (attempt.trial ?? 0) > 0);
+  if (attempts.length === 0) return <p className={classes.foot}>Nothing was attempted yet.</p>;
+  return (
+    <div className={classes.scroll}>
+      <table className={classes.table}>
+        <thead>
+          <tr>
+            <th>Task</th>
+            {metrics.map((metric) => (
+              <th key={metric} className={classes.number}>
+                {metric}
+              </th>
+            ))}
+            <th>Reference</th>
+            <th>Answer</th>
+            <th className={classes.number}>Time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {attempts.map((attempt) => (
+            <tr key={`${attempt.case_id}/${attempt.trial}`}>
+              <td className={classes.task}>
+                <button type="button" className={classes.link} onClick={() => open(attempt.case_id)}>
+                  <span dir="auto">{asked[attempt.case_id]?.question ?? attempt.case_id}</span>
+                </button>
+                <span className={classes.id}>{attempt.case_id}</span>
+                {repeated && <span className={classes.under}>trial {(attempt.trial ?? 0) + 1}</span>}
+              </td>
+              {metrics.map((metric) => (
+                <td key={metric} className={classes.number} title={attempt.measurements?.[metric]?.reason ?? undefined}>
+                  {decimals(attempt.measurements?.[metric]?.value)}
+                </td>
+              ))}
+              <td className={classes.short} dir="auto">
+                {asked[attempt.case_id]?.reference}
+              </td>
+              <td className={attempt.error ? classes.broken : classes.short} dir="auto">
+                {inShort(attempt)}
+              </td>
+              <td className={classes.number}>{attempt.cached ? "cached" : duration(attempt.latency_ms)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The error, or the answer; an answer of calls alone is shown by their names. */
+function inShort(attempt: Attempt): string {
+  const called = (attempt.tool_calls ?? []).map((call) => call.name);
+  const answer = attempt.output || (called.length ? `called ${called.join(", ")}` : "");
+  return attempt.error ?? answer.slice(0, SHOWN);
 }

@@ -1,12 +1,13 @@
 /** The form that starts a run, with what it would take and could show before anything is spent. */
 import { Button, Group, Modal, MultiSelect, NumberInput, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { count } from "@/ui/format";
-import { type Spec, useDatasets, useMetrics, useRuns, useStart } from "./data";
-import { Estimate } from "./Estimate";
-import { JudgeField } from "./JudgeField";
-import classes from "./run.module.css";
+import { count, plural } from "@/ui/format";
+import { Facts } from "@/ui/Page";
+import classes from "./benchmarks.module.css";
+import { type Spec, useDatasets, useJudges, useMetrics, usePlan, useRuns, useStart } from "./data";
+import { decimals, money } from "./figures";
 
 const MODELS = ["recorded", "local/smollm2", "openai/gpt-4o"];
 /** Kinds of model that only the command line takes are not offered. */
@@ -75,7 +76,7 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
           </SimpleGrid>
           <Estimate spec={spec} />
           {start.isError && (
-            <p role="alert" className={classes.problem}>
+            <p role="alert" className={classes.runProblem}>
               {start.error.message}
             </p>
           )}
@@ -148,4 +149,75 @@ function KnownModels() {
       ))}
     </datalist>
   );
+}
+
+type JudgeFieldProps = { value: string; metrics: readonly string[]; onChange: (name: string) => void };
+
+/** Who judges, with how far that judge is known to agree with people on the chosen metrics. */
+function JudgeField({ value, metrics, onChange }: JudgeFieldProps) {
+  const judges = useJudges();
+  const known = judges.data ?? [];
+  const fallback = known.find((judge) => judge.default)?.name ?? "offline";
+  const chosen = known.find((judge) => judge.name === (value.trim() || fallback));
+  const figures = (chosen?.calibrations ?? []).filter((figure) => metrics.includes(figure.metric));
+  const trust =
+    figures.length === 0
+      ? "Not calibrated against people's labels on these metrics."
+      : figures
+          .map(({ metric, value: kappa, low, high, labels }) =>
+            kappa == null
+              ? `${metric}: ${labels} labels, agreement not defined.`
+              : `${metric}: kappa ${decimals(kappa)} (${decimals(low)} to ${decimals(high)}, ${labels} labels).`,
+          )
+          .join(" ");
+  return (
+    <>
+      <TextInput
+        label="Judge"
+        description={trust}
+        placeholder={fallback}
+        list="benchmark-judges"
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value)}
+      />
+      <datalist id="benchmark-judges">
+        {[...new Set([...known.map((judge) => judge.name), "openai/gpt-4o", "local/smollm2"])].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </>
+  );
+}
+
+/** What a run would take and could show, asked of the server while the form is filled in. */
+function Estimate({ spec }: { spec: Spec | null }) {
+  const [settled] = useDebouncedValue(spec, 400);
+  const plan = usePlan(settled);
+  return (
+    <div className={classes.estimate} aria-live="polite">
+      {!settled && <p className={classes.runNote}>Choose a dataset, a model and a metric to see what it would take.</p>}
+      {settled && plan.isError && <p className={classes.runProblem}>{plan.error.message}</p>}
+      {settled && plan.isPending && <p className={classes.runNote}>Estimating…</p>}
+      {plan.data && (
+        <>
+          <Facts
+            facts={[
+              ["Cases", count(plan.data.cases)],
+              ["The model", plan.data.calls ? plural(plan.data.calls, "call") : "not called"],
+              ["The judge", plan.data.judge && `${plan.data.judge}, ${plural(plan.data.judge_calls, "call")}`],
+              ["Cost", priceInWords(plan.data.cost)],
+              ["Judging", plan.data.judge && priceInWords(plan.data.judge_cost ?? null)],
+            ]}
+          />
+          <p className={classes.runNote}>
+            The smallest difference this many cases can show is about {decimals(plan.data.smallest_visible_effect)}.
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+function priceInWords(cost: number | null): string {
+  return cost === null ? "unknown: no price is known" : cost === 0 ? "nothing" : `about ${money(cost)}`;
 }

@@ -5,12 +5,10 @@ import { useCallback, useMemo } from "react";
 import { Chart, type Palette } from "@/ui/Chart";
 import { Panel } from "@/ui/Page";
 import { Empty } from "@/ui/states";
+import classes from "./benchmarks.module.css";
 import type { Mean, Run } from "./data";
-import runsClasses from "./runs.module.css";
-import classes from "./tables.module.css";
-import { datasetsOf, linesOf, type TrendPoint } from "./trendLines";
-import { Uncalibrated } from "./Uncalibrated";
-import { meanInWords } from "./words";
+import { Uncalibrated } from "./EndedActions";
+import { datasetsOf, linesOf, meanInWords, type TrendPoint } from "./figures";
 
 type TrendsProps = {
   runs: readonly Run[];
@@ -38,7 +36,7 @@ export function Trends({ runs, means, dataset, metric, onChoose }: TrendsProps) 
   }
   return (
     <Panel title={`${measured} on ${chosen}`}>
-      <div className={runsClasses.choices}>
+      <div className={classes.choices}>
         <Select
           label="Dataset"
           allowDeselect={false}

@@ -7,7 +7,6 @@ export type Attempt = Schemas["Attempt"];
 export type Mean = Schemas["Mean"];
 export type Board = Schemas["Board"];
 export type Spec = Schemas["RunSpec"];
-export type Results = Schemas["Results"];
 export type Asked = Schemas["Asked"];
 
 const FOLLOW_MS = 1_000;

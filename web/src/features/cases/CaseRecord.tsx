@@ -1,20 +1,26 @@
 /** One case, whole: what went in, what came out, what was expected, where it comes from and how it changed. */
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { Facts, factsOf } from "@/ui/Facts";
+import { CaseTier, NeedsLook, remarkText } from "@/ui/cases";
 import { moment } from "@/ui/format";
-import { NeedsLook } from "@/ui/NeedsLook";
-import { RecordFrame, Section } from "@/ui/Record";
-import { remarkText } from "@/ui/reference";
+import { Messages } from "@/ui/Messages";
+import { Facts, factsOf, RecordFrame, Section } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
-import { CaseTier } from "@/ui/Tier";
 import { CaseActions } from "./CaseActions";
-import { CaseEvidence } from "./CaseEvidence";
-import { CaseHistory } from "./CaseHistory";
-import { type Case, type CaseDetail, useCase, useOpenQuestion } from "./data";
-import { referenceOrigin } from "./reference";
-import { oneOf, type RepeatedQuestion, useRepeats } from "./repeats";
-import { Tags } from "./Tags";
+import classes from "./cases.module.css";
+import { Tags } from "./columns";
+import {
+  type Case,
+  type CaseDetail,
+  oneOf,
+  type RepeatedQuestion,
+  type Revision,
+  referenceOrigin,
+  useCase,
+  useHistory,
+  useOpenQuestion,
+  useRepeats,
+} from "./data";
 
 const route = getRouteApi("/cases/$dataset/$caseId");
 
@@ -150,4 +156,114 @@ function Origin({ entry }: { entry: Case }) {
       ]}
     />
   );
+}
+
+/** What belongs to a case beside its texts: passages, tool calls, files and line ranges; each only where the case has it. */
+function CaseEvidence({ entry }: { entry: Case }) {
+  return (
+    <>
+      {entry.contexts.length > 0 && (
+        <Section title="Contexts">
+          <ol className={classes.contexts}>
+            {entry.contexts.map((context, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a context is its place
+              <li key={index} className={classes.context}>
+                <span className={classes.number}>[{index + 1}]</span>
+                <div>
+                  {context.source && <div className={classes.source}>{context.source}</div>}
+                  <TextBlock text={context.text} absent="this passage was lost; its place is kept" />
+                </div>
+              </li>
+            ))}
+          </ol>
+        </Section>
+      )}
+      {entry.messages.length + entry.turn.length > 1 && (
+        <Section title="Conversation">
+          <Messages messages={[...entry.messages, ...entry.turn]} />
+        </Section>
+      )}
+      {entry.turn.length === 0 && <Calls title="Tools called" calls={entry.tool_calls} />}
+      <Calls title="Tools expected" calls={entry.expected_tools ?? []} />
+      {entry.paths.length > 0 && (
+        <Section title="Files, most needed first">
+          <ol className={classes.paths}>
+            {entry.paths.map((ranked) => (
+              <li key={ranked.path}>
+                {ranked.path} <span className={classes.why}>{ranked.sources.join(", ")}</span>
+              </li>
+            ))}
+          </ol>
+        </Section>
+      )}
+      {entry.ranges.length > 0 && (
+        <Section title="Lines at the base commit">
+          <ol className={classes.paths}>
+            {entry.ranges.map((range) => (
+              <li key={`${range.path}:${range.start}-${range.end}`}>
+                {range.path}:{range.start}–{range.end} <span className={classes.why}>{range.sources.join(", ")}</span>
+              </li>
+            ))}
+          </ol>
+        </Section>
+      )}
+    </>
+  );
+}
+
+function Calls({
+  title,
+  calls,
+}: {
+  title: string;
+  calls: readonly { name: string; args?: { [key: string]: unknown } }[];
+}) {
+  if (calls.length === 0) return null;
+  return (
+    <Section title={title}>
+      <div style={{ display: "grid", gap: 12 }}>
+        {calls.map((call, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the same call may be made twice
+          <TextBlock key={index} label={call.name} text={JSON.stringify(call.args)} />
+        ))}
+      </div>
+    </Section>
+  );
+}
+
+/** Every change of a case, newest first: who, when, why, and each field before and after. */
+function CaseHistory({ dataset, caseId }: { dataset: string; caseId: string }) {
+  const history = useHistory(dataset, caseId);
+  if (history.isPending) return <Loading what="history" rows={2} />;
+  if (history.isLoadingError) return <Failed error={history.error} retry={() => void history.refetch()} />;
+  return (
+    <ol className={classes.history}>
+      {[...history.data].reverse().map((revision) => (
+        <li key={revision.version} className={classes.revision}>
+          <div>
+            <strong>{revision.action}</strong> by {revision.who} · {moment(revision.created_at)}
+          </div>
+          {revision.why && <div className={classes.change}>{revision.why}</div>}
+          <Changes changes={revision.changes} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Changes({ changes }: { changes: Revision["changes"] }) {
+  return Object.entries(changes).map(([field, change]) => {
+    const { old: before, new: after } = change as { old?: unknown; new?: unknown };
+    return (
+      <div key={field} className={classes.change}>
+        {field}: {before !== undefined && before !== null && <span className={classes.before}>{brief(before)}</span>}{" "}
+        {brief(after)}
+      </div>
+    );
+  });
+}
+
+function brief(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text && text.length > 240 ? `${text.slice(0, 240)}…` : (text ?? "nothing");
 }

@@ -1,14 +1,16 @@
 /** A new case, cases out of a file, and the listed cases as a file. */
-import { Button, Group, Menu, Modal } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { Button, Group, Menu, Modal, Text, Textarea, TextInput } from "@mantine/core";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
 import { api, unwrap } from "@/api/client";
 import { Beginning } from "@/ui/Beginning";
 import { Download } from "@/ui/download";
+import { Dialog, useKept } from "@/ui/forms";
 import { useShortcuts } from "@/ui/shortcuts";
-import { NewCase } from "./NewCase";
+import type { Case } from "./data";
+import { createCase } from "./edits";
 import { asQuery, type CaseView } from "./view";
 
 export function CaseTools({ view }: { view: CaseView }) {
@@ -76,10 +78,84 @@ function ExportMenu({ view }: { view: CaseView }) {
 }
 
 /** The address of the listed cases as a file: the same filters as the list. */
-export function exportAddress(view: CaseView, format: string): string {
+function exportAddress(view: CaseView, format: string): string {
   const query = new URLSearchParams({ format });
   for (const [name, value] of Object.entries(asQuery(view))) {
     for (const each of Array.isArray(value) ? value : [value]) if (each !== undefined) query.append(name, String(each));
   }
   return `/api/v1/cases/export?${query}`;
+}
+
+type NewCaseProps = { dataset: string; onClose: () => void; onMade: (made: Case) => void };
+
+/** The form of a case that somebody writes by hand. */
+function NewCase({ dataset: first, onClose, onMade }: NewCaseProps) {
+  const [dataset, setDataset] = useState(first);
+  const [input, setInput, forgetInput] = useKept("new case, question", "");
+  const [expected, setExpected, forgetExpected] = useKept("new case, answer", "");
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState("");
+  const client = useQueryClient();
+
+  function leave() {
+    forgetInput();
+    forgetExpected();
+    onClose();
+  }
+
+  async function save() {
+    setBusy(true);
+    try {
+      const made = await createCase({ dataset: dataset.trim(), input, expected, kind: "chat", tags: [] });
+      void client.invalidateQueries();
+      leave();
+      onMade(made);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      setBusy(false);
+    }
+  }
+
+  return (
+    <Dialog onClose={leave} closeOnClickOutside={false} title="New case" size="lg">
+      <Textarea
+        label="Question"
+        dir="auto"
+        data-autofocus
+        autosize
+        minRows={2}
+        maxRows={10}
+        value={input}
+        onChange={(event) => setInput(event.currentTarget.value)}
+      />
+      <Textarea
+        mt="sm"
+        label="Expected answer"
+        dir="auto"
+        autosize
+        minRows={3}
+        maxRows={14}
+        value={expected}
+        onChange={(event) => setExpected(event.currentTarget.value)}
+      />
+      <TextInput mt="sm" label="Dataset" value={dataset} onChange={(event) => setDataset(event.currentTarget.value)} />
+      {problem && (
+        <Text role="alert" size="sm" c="var(--eg-rust)" mt="sm">
+          {problem}
+        </Text>
+      )}
+      <Group justify="flex-end" mt="md">
+        <Button variant="default" onClick={leave}>
+          Cancel
+        </Button>
+        <Button
+          disabled={!input.trim() || !expected.trim() || !dataset.trim()}
+          loading={busy}
+          onClick={() => void save()}
+        >
+          Make the case
+        </Button>
+      </Group>
+    </Dialog>
+  );
 }

@@ -1,19 +1,23 @@
 /** Every case, newest first, with filters; one opens beside the list. */
+import { Button, TextInput } from "@mantine/core";
 import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 import { useMay } from "@/api/access";
+import { changed } from "@/ui/address";
 import { Beginning } from "@/ui/Beginning";
+import { FilterBar } from "@/ui/filterbar/FilterBar";
+import type { Field, Option } from "@/ui/filterbar/fields";
+import { ColumnPicker, OrderPicker, Views } from "@/ui/filterbar/Views";
 import { count, plural } from "@/ui/format";
+import { Split } from "@/ui/Page";
 import { RecordList } from "@/ui/RecordList";
-import { Split } from "@/ui/Split";
 import { Empty, ListState } from "@/ui/states";
-import { BulkCases } from "./BulkCases";
-import { CaseFilters } from "./CaseFilters";
 import { CaseTools } from "./CaseTools";
-import { columnsOf } from "./columns";
-import { type Case, useCases } from "./data";
-import { useRepeats } from "./repeats";
-import { type CaseView, isNarrowed } from "./view";
+import classes from "./cases.module.css";
+import { CHOOSABLE, columnsOf, shownColumns } from "./columns";
+import { type Case, type CaseFacets, useCases, useFacets, useRepeats } from "./data";
+import { type Key, useCaseChanges } from "./edits";
+import { type CaseView, isNarrowed, KINDS, ORDERS, REVIEWS, STATUSES, TIERS } from "./view";
 
 const route = getRouteApi("/cases");
 const keyOf = (entry: Case) => `${entry.dataset}/${entry.id}`;
@@ -98,5 +102,139 @@ function NoCases({ filtered, reset }: { filtered: boolean; reset: () => void }) 
       <p>Cases come from traces with scores, and from files.</p>
       <Beginning of="cases" sample />
     </Empty>
+  );
+}
+
+const WORTH = {
+  confirmed: "Golden, confirmed",
+  candidate: "Golden, not confirmed",
+  failure: "Failure",
+  correction: "Correction",
+};
+const KIND = {
+  chat: "Chat",
+  context: "Context retrieval",
+  qa: "Question and answer",
+  summary: "Summary",
+  task: "Task",
+};
+const REVIEW = { unvalidated: "Not validated", validated: "Validated" };
+const STATUS = { active: "Active", withdrawn: "Withdrawn", dismissed: "Dismissed", erased: "Erased" };
+const ORDER = { newest: "Newest first", oldest: "Oldest first", changed: "Last changed first" };
+
+/** The filters of the list, with the values its cases have. */
+function CaseFilters({ view, onChange }: { view: CaseView; onChange: (next: CaseView) => void }) {
+  const facets = useFacets(view);
+  return (
+    <FilterBar
+      what="cases"
+      view={view}
+      fields={fieldsOf(facets.data)}
+      onChange={onChange}
+      note={
+        facets.data && !facets.data.exact
+          ? `Counts are of the newest ${count(facets.data.total)} cases of this list.`
+          : undefined
+      }
+    >
+      <OrderPicker
+        orders={ORDERS.map((value) => ({ value, label: ORDER[value] }))}
+        value={view.order}
+        onChange={(order) => onChange(changed(view, "order", order as CaseView["order"] | null))}
+      />
+      <ColumnPicker
+        columns={CHOOSABLE}
+        shown={shownColumns(view)}
+        onChange={(columns) => onChange(changed(view, "columns", columns))}
+      />
+      <Views page="cases" />
+    </FilterBar>
+  );
+}
+
+function fieldsOf(facets: CaseFacets | undefined): Field<CaseView>[] {
+  const worded = <Value extends string>(
+    known: readonly Value[],
+    words: Record<Value, string>,
+    held?: readonly Option[],
+  ) => known.map((value) => ({ value, label: words[value], count: held?.find((one) => one.value === value)?.count }));
+  return [
+    { type: "choice", key: "tier", label: "Worth", options: worded(TIERS, WORTH, facets?.tiers) },
+    { type: "choice", key: "kind", label: "Kind", options: worded(KINDS, KIND, facets?.kinds) },
+    { type: "choice", key: "dataset", label: "Dataset", options: facets?.datasets ?? [] },
+    { type: "choice", key: "tag", label: "Tag", options: facets?.tags ?? [], several: true },
+    { type: "choice", key: "review", label: "Review", options: worded(REVIEWS, REVIEW, facets?.reviews) },
+    { type: "choice", key: "status", label: "Status", options: worded(STATUSES, STATUS) },
+    { type: "choice", key: "source", label: "Source", options: facets?.sources ?? [] },
+    { type: "text", key: "metadata", label: "Metadata", hint: "release=2026.1", several: true },
+    { type: "dates", key: "since", upTo: "until", label: "Made" },
+  ];
+}
+
+type BulkCasesProps = { cases: readonly Key[]; onClear: () => void };
+
+/** What one can do with the chosen cases at once: tag, move, dismiss, merge; each can be taken back. */
+function BulkCases({ cases, onClear }: BulkCasesProps) {
+  const changes = useCaseChanges();
+  const small = { size: "compact-sm", variant: "default", disabled: changes.busy || cases.length === 0 } as const;
+  return (
+    <section className={classes.bulk} aria-label="Chosen cases">
+      <strong>{plural(cases.length, "case")} chosen</strong>
+      <Entry label="Tag" onEnter={(tag) => changes.change(cases, { addTags: [tag] })} disabled={small.disabled} />
+      <Entry
+        label="Move to dataset"
+        onEnter={(dataset) => changes.change(cases, { dataset })}
+        disabled={small.disabled}
+      />
+      <Button {...small} onClick={() => void changes.change(cases, { status: "dismissed" })}>
+        Dismiss
+      </Button>
+      <Button
+        {...small}
+        disabled={small.disabled || cases.length < 2}
+        title="The first of them in the list stays and gets the tags of the others, which are dismissed"
+        onClick={() => void changes.merge(cases)}
+      >
+        Merge repeats
+      </Button>
+      <Button size="compact-sm" variant="subtle" onClick={onClear}>
+        Choose none
+      </Button>
+      <output>
+        {changes.message}{" "}
+        {changes.undoable && (
+          <Button size="compact-sm" variant="subtle" loading={changes.busy} onClick={() => void changes.undo()}>
+            Undo
+          </Button>
+        )}
+      </output>
+    </section>
+  );
+}
+
+type EntryProps = { label: string; disabled: boolean; onEnter: (value: string) => Promise<boolean> };
+
+function Entry({ label, disabled, onEnter }: EntryProps) {
+  const [value, setValue] = useState("");
+  async function enter() {
+    if (value.trim() && (await onEnter(value.trim()))) setValue("");
+  }
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void enter();
+      }}
+    >
+      <TextInput
+        size="xs"
+        w={150}
+        aria-label={label}
+        placeholder={`${label}…`}
+        disabled={disabled}
+        value={value}
+        onChange={(event) => setValue(event.currentTarget.value)}
+      />
+    </form>
   );
 }

@@ -1,13 +1,11 @@
 /** The columns of the list of cases. */
-import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/columns";
+import { useState } from "react";
+import { CaseTier, referenceText } from "@/ui/cases";
 import { age } from "@/ui/format";
-import { Marked } from "@/ui/Marked";
-import { referenceText } from "@/ui/reference";
-import { CaseTier } from "@/ui/Tier";
+import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/RecordList";
+import { Marked, visible } from "@/ui/text";
 import classes from "./cases.module.css";
-import type { Case } from "./data";
-import { oneOf, type RepeatedQuestion } from "./repeats";
-import { FirstTag } from "./Tags";
+import { type Case, oneOf, type RepeatedQuestion } from "./data";
 import type { CaseView } from "./view";
 
 type Repeats = ReadonlyMap<string, RepeatedQuestion>;
@@ -67,4 +65,37 @@ function specsOf(search: string | undefined, repeats: Repeats = new Map()): Colu
 /** What a good answer is; of a case about context, the files one has to find. */
 function wanted(entry: Case): string {
   return referenceText(entry) || (entry.output ?? entry.paths.map(({ path }) => path).join(", "));
+}
+
+const MOST = 12;
+
+/** Tags as pills. A record shows a dozen and offers the rest; a line of a list shows the first and counts the others. */
+export function Tags({ tags }: { tags: readonly string[] }) {
+  const [all, setAll] = useState(false);
+  const shown = all ? tags : tags.slice(0, MOST);
+  return (
+    <span className={classes.tags}>
+      {shown.map((tag) => (
+        <span key={tag} className={classes.tag}>
+          {visible(tag)}
+        </span>
+      ))}
+      {shown.length < tags.length && (
+        <button type="button" className={classes.moreTags} onClick={() => setAll(true)}>
+          and {tags.length - shown.length} more
+        </button>
+      )}
+    </span>
+  );
+}
+
+function FirstTag({ tags }: { tags: readonly string[] }) {
+  const [first, ...others] = tags;
+  if (!first) return null;
+  return (
+    <span className={classes.firstTag} title={tags.join(", ")}>
+      <span className={classes.tag}>{visible(first)}</span>
+      {others.length > 0 && <span>+{others.length}</span>}
+    </span>
+  );
 }

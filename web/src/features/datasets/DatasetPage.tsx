@@ -3,16 +3,15 @@ import { Button, SegmentedControl } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
-import { repeatsLine, useRepeatCounts } from "@/features/cases/repeats";
+import { repeatsLine, useRepeatCounts } from "@/features/cases/data";
 import { plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { Compare } from "./Compare";
-import { type Build, useBuilds, useDatasets } from "./data";
+import { type Build, type Look, useBuilds, useDatasets } from "./data";
 import { Freeze } from "./Freeze";
 import { SpotCheck } from "./SpotCheck";
 import { Versions } from "./Versions";
-import type { Look } from "./view";
 
 const route = getRouteApi("/datasets/$dataset");
 const LABELS = [

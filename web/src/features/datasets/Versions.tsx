@@ -1,14 +1,14 @@
 /** Versions over time, and what one of them holds, leaves out and leaks. */
-import { useCallback } from "react";
-import { Chart, type Palette } from "@/ui/Chart";
-import { Facts } from "@/ui/Facts";
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useCallback, useState } from "react";
+import { bars, Chart, type Palette } from "@/ui/Chart";
+import { Download } from "@/ui/download";
 import { count, moment, plural } from "@/ui/format";
-import { Panel } from "@/ui/Page";
-import { bars } from "./charts";
-import { type Build, brief, casesIn } from "./data";
+import { Facts, Panel } from "@/ui/Page";
+import { Failed, Loading } from "@/ui/states";
+import { type Build, brief, casesIn, type Manifest, useFiles } from "./data";
 import classes from "./datasets.module.css";
-import { Files } from "./Files";
-import { Leaks } from "./Leaks";
 
 type VersionsProps = { builds: Build[]; chosen: Build; choose: (version: string) => void };
 
@@ -137,5 +137,94 @@ function LeftOut({ manifest }: { manifest: Build["manifest"] }) {
         .sort(([, one], [, other]) => other - one)
         .map(([reason, cases]) => [reason, plural(cases, "case")])}
     />
+  );
+}
+
+/** The files of a version: split sizes, hashes, and the download of each. */
+function Files({ build }: { build: Build }) {
+  const files = useFiles(build.dataset, build.version);
+  if (files.isPending) return <Loading what="files" rows={3} />;
+  if (!files.data) return <Failed error={files.error} retry={() => void files.refetch()} />;
+  if (files.data.length === 0) {
+    return <p className={classes.calm}>The files of this version are not where they were written any more.</p>;
+  }
+  const splits = Object.entries(build.manifest.splits ?? {});
+  return (
+    <ul className={classes.files} aria-label="Files">
+      {files.data.map((name) => {
+        const [split, entry] = splits.find(([, one]) => one.path.split("/").at(-1) === name) ?? [];
+        return (
+          <li key={name}>
+            <FileLink build={build} name={name} />
+            {entry && (
+              <span className="eg-dim">
+                {split}: {plural(entry.count, "case")}
+                {typeof entry.groups === "number" && `, ${plural(entry.groups, "group")}`}
+                {entry.bytes !== undefined && `, ${count(Math.ceil(entry.bytes / 1024))} KB`}
+              </span>
+            )}
+            {entry?.sha256 && <code className={classes.hash}>sha256 {entry.sha256}</code>}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function FileLink({ build, name }: { build: Build; name: string }) {
+  const parts = [build.dataset, build.version, "files", name].map((part) => encodeURIComponent(part));
+  return (
+    <Download href={`/api/v1/builds/${parts.join("/")}`} name={`${build.dataset}-${build.version}-${name}`}>
+      {(link) => (
+        <a download {...link}>
+          {name}
+        </a>
+      )}
+    </Download>
+  );
+}
+
+const SHOWN = 8;
+
+/** What stands in two splits, or in a file meant for training. */
+function Leaks({ dataset, manifest }: { dataset: string; manifest: Manifest }) {
+  const near = manifest.near_duplicates;
+  const [all, setAll] = useState(false);
+  if (!near) return <p className={classes.calm}>Not looked for in this version.</p>;
+  const overlap = Object.entries(manifest.overlap ?? {}).filter(([, found]) => found.count > 0);
+  if (near.count === 0 && overlap.length === 0) {
+    return <p className={classes.calm}>No near-duplicate stands in two splits.</p>;
+  }
+  const pairs = all ? near.pairs : near.pairs.slice(0, SHOWN);
+  return (
+    <>
+      <ul className={classes.plain}>
+        {near.count > 0 && <li>{plural(near.count, "case")} nearly the same as one in another split</li>}
+        {pairs.map((pair) => (
+          <li key={`${pair.a} ${pair.b}`} className={classes.pair}>
+            <CaseLink dataset={dataset} caseId={pair.a} /> in {pair.splits[0]},{" "}
+            <CaseLink dataset={dataset} caseId={pair.b} /> in {pair.splits[1]}
+          </li>
+        ))}
+        {overlap.map(([file, found]) => (
+          <li key={file}>
+            {plural(found.count, "case")} also in {file}
+          </li>
+        ))}
+      </ul>
+      {near.pairs.length > pairs.length && (
+        <Button variant="default" size="xs" mt="xs" onClick={() => setAll(true)}>
+          Show the {near.pairs.length} that the manifest names
+        </Button>
+      )}
+    </>
+  );
+}
+
+function CaseLink({ dataset, caseId }: { dataset: string; caseId: string }) {
+  return (
+    <Link to="/cases/$dataset/$caseId" params={{ dataset, caseId }} search={{ dataset }}>
+      {caseId}
+    </Link>
   );
 }

@@ -1,13 +1,11 @@
 /** What the Datasets pages ask the server for. A build never changes, so what was read of one is kept. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, type Schemas, unwrap } from "@/api/client";
-import { WATCH_MS } from "@/api/query";
+import { api, type Schemas, unwrap, WATCH_MS } from "@/api/client";
+import { oneOf, text, withoutBlanks } from "@/ui/address";
 
 export type Dataset = Schemas["DatasetSummary"];
 export type Build = Schemas["BuildView"];
 export type Manifest = Schemas["ManifestView"];
-export type Entry = Schemas["SplitEntry"];
-export type Pair = Schemas["NearPair"];
 export type NewBuild = Schemas["NewBuild"];
 export type Portrait = Schemas["Portrait"];
 export type Lineage = Schemas["Lineage"];
@@ -119,4 +117,65 @@ export function useCase(dataset: string, caseId: string) {
     queryFn: () =>
       unwrap(api.GET("/api/v1/cases/{dataset}/{case_id}", { params: { path: { dataset, case_id: caseId } } })),
   });
+}
+
+/** What is looked at of a dataset, as it stands in the address bar. */
+const LOOKS = ["versions", "compare", "sample"] as const;
+export type Look = (typeof LOOKS)[number];
+
+type DatasetView = {
+  look?: Look;
+  version?: string;
+  before?: string;
+  seed?: number;
+  split?: string;
+  case?: string;
+};
+
+export function readDatasetView(search: Record<string, unknown>): DatasetView {
+  const seed = Number(search.seed);
+  return withoutBlanks({
+    look: oneOf(LOOKS, search.look),
+    version: text(search.version),
+    before: text(search.before),
+    seed: Number.isSafeInteger(seed) && seed >= 0 ? seed : undefined,
+    split: text(search.split),
+    case: text(search.case),
+  });
+}
+
+/** A record of any build as a person reads it. Frozen cases and RAG records call the same things by different names. */
+type ReadContext = { text: string; source: string; cited: boolean };
+type Reading = { asked: string; answer: string; contexts: ReadContext[] };
+
+const ASKED = ["input", "question", "instruction"];
+const ANSWER = ["expected", "reference_answer", "reference_summary", "reference_context", "output"];
+const MARKER = /\[(\d+)\]/g;
+
+/** `required` are the fields that a split of one's own cannot do without: the first asks, the last answers. */
+export function readingOf(record: Record<string, unknown>, required: string[] = []): Reading {
+  const asked = firstText(record, [...ASKED, ...required.slice(0, 1)]);
+  const answer = firstText(record, [...ANSWER, ...required.slice(1).reverse()]);
+  return { asked, answer, contexts: contextsOf(record, answer) };
+}
+
+function firstText(record: Record<string, unknown>, names: string[]): string {
+  return names.map((name) => record[name]).find((value): value is string => typeof value === "string") ?? "";
+}
+
+/** A context is cited by its label, or by its place where it has none. */
+function contextsOf(record: Record<string, unknown>, answer: string): ReadContext[] {
+  const given = Array.isArray(record.contexts) ? record.contexts : [];
+  const sources = Array.isArray(record.sources) ? record.sources : [];
+  const markers = new Set([...answer.matchAll(MARKER)].map((found) => found[1]));
+  return given.map((context: unknown, place) => {
+    const { text, source } = typeof context === "string" ? { text: context, source: sources[place] } : partsOf(context);
+    const label = /^\[(\d+)\]/.exec(text)?.[1] ?? String(place + 1);
+    return { text, source: typeof source === "string" ? source : "", cited: markers.has(label) };
+  });
+}
+
+function partsOf(context: unknown): { text: string; source: unknown } {
+  const { text, source } = (context ?? {}) as { text?: unknown; source?: unknown };
+  return { text: typeof text === "string" ? text : "", source };
 }

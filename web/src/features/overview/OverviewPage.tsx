@@ -1,23 +1,16 @@
 /** The first page: is data coming in, what does it become, what fails, and how much of the traffic is covered. */
 import { SegmentedControl } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { count, moment, plural } from "@/ui/format";
+import { localMinute } from "@/ui/address";
+import { Beginning, Snippets } from "@/ui/Beginning";
+import { Tier } from "@/ui/cases";
+import { count, moment, plural, share } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
-import { AgreementPanel } from "./AgreementPanel";
-import { AlertsPanel } from "./AlertsPanel";
-import { ChecksPanel } from "./ChecksPanel";
-import { CoveragePanel } from "./CoveragePanel";
-import { type Overview, useOverview } from "./data";
-import { IntakePanel } from "./IntakePanel";
-import { KeptOutPanel } from "./KeptOutPanel";
-import { Live } from "./Live";
-import { olderTraces } from "./older";
+import { type Overview, olderTraces, PERIODS, type Period, USUAL, useOverview } from "./data";
 import classes from "./overview.module.css";
-import { TierStrip } from "./TierStrip";
-import { TrafficPanel } from "./TrafficPanel";
-import { PERIODS, type Period, USUAL } from "./view";
-import { Welcome } from "./Welcome";
+import { AgreementPanel, AlertsPanel, ChecksPanel, CoveragePanel, KeptOutPanel } from "./panels";
+import { IntakePanel, TrafficPanel } from "./TrafficPanel";
 
 const route = getRouteApi("/");
 const WORDS: Record<Period, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d", "90d": "90 d", "365d": "1 y" };
@@ -121,5 +114,63 @@ function Quiet({ newest }: { newest: string | null }) {
         ? `The newest trace is from ${moment(newest)}. Choose a longer period to see it.`
         : "There are no traces yet."}
     </Empty>
+  );
+}
+
+const TIERS = ["confirmed", "candidate", "failure", "correction"] as const;
+const LABEL = {
+  confirmed: "Golden, confirmed",
+  candidate: "Golden candidates",
+  failure: "Failures",
+  correction: "Corrections",
+};
+
+/** The four kinds of case as numbers that lead to their list, and one bar of their shares of the traffic. */
+function TierStrip({ seen }: { seen: Overview }) {
+  return (
+    <section className={classes.strip} aria-label="Cases of the period by worth">
+      {TIERS.map((tier) => (
+        <Link key={tier} to="/cases" search={{ tier }} className={classes.figure}>
+          <Tier tier={tier} label={LABEL[tier]} />
+          <span className={classes.number}>{count(seen.tiers[tier] ?? 0)}</span>
+          <span className={classes.share}>{share(seen.tiers[tier] ?? 0, seen.in_period)} of traces</span>
+        </Link>
+      ))}
+      <Link to="/traces" search={{ since: localMinute(seen.since) }} className={classes.figure}>
+        <Tier tier="none" label="Traces" />
+        <span className={classes.number}>{count(seen.in_period)}</span>
+        <span className={classes.share}>in this period</span>
+      </Link>
+    </section>
+  );
+}
+
+/** Says that the page renews itself, and since when it could not. */
+function Live({ asOf, failed }: { asOf: string | undefined; failed: boolean }) {
+  const time = asOf ? new Date(asOf).toLocaleTimeString("en-GB") : null;
+  return (
+    <span className={classes.live} data-failed={failed || undefined}>
+      {failed ? `Not renewed${time ? `; these numbers are from ${time}` : ""}` : `Live${time ? `, as of ${time}` : ""}`}
+    </span>
+  );
+}
+
+/** What a newcomer sees before the first trace: two ways to begin, each of which begins right here. */
+function Welcome() {
+  return (
+    <div className={classes.welcome}>
+      <h2>Nothing has come in yet. Two ways to begin:</h2>
+      <ol className={classes.ways}>
+        <li>
+          <h3>From a file of traces, or with sample data</h3>
+          <Beginning of="traces" sample />
+        </li>
+        <li>
+          <h3>From your app</h3>
+          <p>Add this where the app starts. Its next answer shows up here by itself.</p>
+          <Snippets />
+        </li>
+      </ol>
+    </div>
   );
 }

@@ -1,14 +1,37 @@
 /** Cost, tokens, latency, errors and checks over time, by model or by name. Every figure leads to its traces. */
 import { SegmentedControl, Select } from "@mantine/core";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { type CSSProperties, useCallback, useMemo } from "react";
+import { Chart, type Palette } from "@/ui/Chart";
+import { count, dollars, duration, plural } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
-import { timeLabel } from "./buckets";
-import { useTraffic } from "./data";
-import { TrafficChart } from "./TrafficChart";
-import { LABEL, linkOf, type Row, rowsOf, worded } from "./traffic";
-import classes from "./traffic.module.css";
-import { GROUPINGS, type Grouping, MEASURES, type Measure, type Period } from "./view";
+import {
+  GROUPINGS,
+  type Grouping,
+  MEASURES,
+  type Measure,
+  type Overview,
+  type Period,
+  type Traffic,
+  useTraffic,
+} from "./data";
+import classes from "./overview.module.css";
+import {
+  everyBucket,
+  LABEL,
+  labelOf,
+  lineOf,
+  linkOf,
+  ofGroup,
+  type Row,
+  rowsOf,
+  startsOf,
+  TIMES,
+  timeLabel,
+  within,
+  worded,
+} from "./traffic";
 
 const route = getRouteApi("/");
 const BY: Record<Grouping, string> = { model: "Model", name: "Name", time: "Time" };
@@ -64,7 +87,7 @@ function TrafficTable({ rows, by }: { rows: Row[]; by: Grouping }) {
           <tr>
             <th scope="col">{BY[by]}</th>
             {MEASURES.map((measure) => (
-              <th key={measure} scope="col" className={classes.figure}>
+              <th key={measure} scope="col" className={classes.trafficFigure}>
                 {LABEL[measure].replace("Latency, ", "")}
               </th>
             ))}
@@ -77,7 +100,7 @@ function TrafficTable({ rows, by }: { rows: Row[]; by: Grouping }) {
                 {row.label}
               </th>
               {MEASURES.map((measure) => (
-                <td key={measure} className={classes.figure}>
+                <td key={measure} className={classes.trafficFigure}>
                   <Figure row={row} measure={measure} />
                 </td>
               ))}
@@ -97,5 +120,161 @@ function Figure({ row, measure }: { row: Row; measure: Measure }) {
     <Link to="/traces" search={link} aria-label={`${row.label}, ${LABEL[measure]}: ${words}`}>
       {words}
     </Link>
+  );
+}
+
+type TrafficChartProps = { seen: Traffic; by: Grouping; measure: Measure };
+
+/** One measure of the traffic over time, a series for each model or name. A click leads to the traces. */
+function TrafficChart({ seen, by, measure }: TrafficChartProps) {
+  const navigate = useNavigate();
+  const starts = useMemo(() => startsOf(seen, seen.total.buckets), [seen]);
+  const series = useMemo(
+    () => (by === "time" ? [{ ...seen.total, value: null as string | null, label: "All" }] : named(seen)),
+    [seen, by],
+  );
+  const option = useCallback(
+    (colours: Palette) => {
+      const hues = [colours.gold, colours.sea, colours.rust, colours.soft, colours.mute, colours.ink, colours.faint];
+      const isTime = TIMES.includes(measure);
+      return {
+        grid: { left: 8, right: 8, top: series.length > 1 ? 34 : 8, bottom: 4, containLabel: true },
+        legend: { show: series.length > 1, top: 0, left: 0, type: "scroll", textStyle: { color: colours.dim } },
+        tooltip: {
+          trigger: "axis",
+          axisPointer: { type: "shadow", shadowStyle: { color: colours.mute, opacity: 0.12 } },
+          backgroundColor: colours.surface,
+          borderColor: colours.line,
+          textStyle: { color: colours.ink, fontSize: 12.5 },
+          valueFormatter: (value: number | null) => (value === null ? "–" : said(value, measure)),
+        },
+        xAxis: {
+          type: "category",
+          data: starts.map((start) => timeLabel(start)),
+          axisTick: { show: false },
+          axisLine: { lineStyle: { color: colours.line } },
+          axisLabel: { color: colours.dim, hideOverlap: true },
+        },
+        yAxis: {
+          type: "value",
+          axisLabel: { color: colours.dim, formatter: (value: number) => said(value, measure) },
+          splitLine: { lineStyle: { color: colours.line } },
+        },
+        series: series.map(({ label, buckets }, index) => ({
+          name: label,
+          data: lineOf(buckets, starts, measure),
+          type: isTime ? "line" : "bar",
+          stack: isTime ? undefined : "all",
+          connectNulls: false,
+          symbolSize: 6,
+          // Where there are more series than hues, those of the second round are paler.
+          itemStyle: { color: hues[index % hues.length], opacity: 1 / (1 + Math.floor(index / hues.length)) },
+          lineStyle: { color: hues[index % hues.length], opacity: 1 / (1 + Math.floor(index / hues.length)) },
+          barCategoryGap: "28%",
+          barMaxWidth: 34,
+        })),
+      };
+    },
+    [series, starts, measure],
+  );
+  const open = useCallback(
+    (index: number, position: number) => {
+      const start = starts[index];
+      const group = by === "time" ? {} : ofGroup(seen, series[position]?.value ?? null);
+      if (start && group) void navigate({ to: "/traces", search: { ...group, ...within(start, seen.bucket) } });
+    },
+    [seen, by, starts, series, navigate],
+  );
+  const words = `${LABEL[measure]} over time: ${worded(seen.total.figures, measure)} in all`;
+  return <Chart label={words} height={220} option={option} onSelect={open} />;
+}
+
+function named(seen: Traffic) {
+  return seen.groups.map((group) => ({ ...group, label: labelOf(group.value) }));
+}
+
+function said(value: number, measure: Measure): string {
+  if (measure === "cost") return dollars(value);
+  return TIMES.includes(measure) ? duration(value) : count(value);
+}
+
+const SERIES = [
+  { name: "Golden, confirmed", colour: "gold", swatch: "gold" },
+  { name: "Golden candidate", colour: "soft", swatch: "gold-soft" },
+  { name: "Failure", colour: "rust", swatch: "rust" },
+  { name: "Not in the dataset", colour: "faint", swatch: "line-strong" },
+] as const;
+
+/** Traces over time, each bar split by what became of them. */
+export function IntakePanel({ seen }: { seen: Overview }) {
+  const buckets = useMemo(() => everyBucket(seen), [seen]);
+  const option = useCallback(
+    (colours: Palette) => {
+      const names = buckets.map(({ start }) => timeLabel(start));
+      const rest = buckets.map((each) =>
+        Math.max(0, each.traces - (each.confirmed ?? 0) - (each.candidate ?? 0) - (each.failure ?? 0)),
+      );
+      const columns = [
+        buckets.map((each) => each.confirmed),
+        buckets.map((each) => each.candidate),
+        buckets.map((each) => each.failure),
+        rest,
+      ];
+      return {
+        grid: { left: 8, right: 8, top: 8, bottom: 4, containLabel: true },
+        tooltip: {
+          trigger: "axis",
+          axisPointer: { type: "shadow", shadowStyle: { color: colours.mute, opacity: 0.12 } },
+          backgroundColor: colours.surface,
+          borderColor: colours.line,
+          textStyle: { color: colours.ink, fontSize: 12.5 },
+        },
+        xAxis: {
+          type: "category",
+          data: names,
+          axisTick: { show: false },
+          axisLine: { lineStyle: { color: colours.line } },
+          axisLabel: { color: colours.dim, hideOverlap: true },
+        },
+        yAxis: {
+          type: "value",
+          minInterval: 1,
+          axisLabel: { color: colours.dim },
+          splitLine: { lineStyle: { color: colours.line } },
+        },
+        series: SERIES.map(({ name, colour }, index) => ({
+          name,
+          data: columns[index],
+          type: "bar",
+          stack: "what it became",
+          itemStyle: { color: colours[colour] },
+          barCategoryGap: "28%",
+          barMaxWidth: 34,
+        })),
+      };
+    },
+    [buckets],
+  );
+  const navigate = useNavigate();
+  const open = useCallback(
+    (index: number) => {
+      const start = buckets[index]?.start;
+      if (start) void navigate({ to: "/traces", search: within(start, seen.bucket) });
+    },
+    [buckets, seen.bucket, navigate],
+  );
+  const { confirmed = 0, candidate = 0, failure = 0 } = seen.tiers;
+  const words = `${plural(seen.in_period, "trace")}: ${confirmed} golden, ${candidate} candidates, ${failure} failures`;
+  return (
+    <>
+      <ul className={classes.legend} aria-hidden="true">
+        {SERIES.map(({ name, swatch }) => (
+          <li key={name} style={{ "--swatch": `var(--eg-${swatch})` } as CSSProperties}>
+            {name}
+          </li>
+        ))}
+      </ul>
+      <Chart label={words} height={240} option={option} onSelect={open} />
+    </>
   );
 }

@@ -1,7 +1,7 @@
-/** What the overview asks for, again every few seconds while somebody looks at it. */
+/** What the overview asks for, again every few seconds while somebody looks at it; its address, and where its alerts lead. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
-import type { Grouping, Period } from "./view";
+import { localMinute, oneOf, withoutBlanks } from "@/ui/address";
 
 export type Overview = Schemas["Overview"];
 export type Traffic = Schemas["Traffic"];
@@ -64,4 +64,64 @@ export function useAlerts() {
     queryFn: () => unwrap(api.GET("/api/v1/alerts", { params: { query: { limit: 10 } } })),
     refetchInterval: WATCH_MS,
   });
+}
+
+export const PERIODS = ["24h", "7d", "30d", "90d", "365d"] as const;
+export type Period = (typeof PERIODS)[number];
+export const USUAL: Period = "30d";
+export const GROUPINGS = ["model", "name", "time"] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+export const MEASURES = ["traces", "cost", "tokens", "p50", "p95", "p99", "failed", "failing"] as const;
+export type Measure = (typeof MEASURES)[number];
+
+type OverviewView = { period?: Period; by?: Grouping; measure?: Measure };
+
+export function readOverviewView(search: Record<string, unknown>): OverviewView {
+  return withoutBlanks({
+    period: oneOf(PERIODS, search.period),
+    by: oneOf(GROUPINGS, search.by),
+    measure: oneOf(MEASURES, search.measure),
+  });
+}
+
+const DAYS: Record<Period, number> = { "24h": 1, "7d": 7, "30d": 30, "90d": 90, "365d": 365 };
+const DAY_MS = 86_400_000;
+
+type Held = { traces: number; in_period: number; oldest: string | null; as_of: string };
+
+/** `period` is the shortest that holds every trace; without one some are older than the longest period. */
+type Older = { hidden: number; period?: Period };
+
+/** What to say of older traces; nothing where the period holds at least half of all. */
+export function olderTraces({ traces, in_period, oldest, as_of }: Held, shown: Period): Older | null {
+  const hidden = traces - in_period;
+  if (hidden <= 0 || in_period * 2 >= traces) return null;
+  if (oldest === null) return { hidden };
+  const days = (Date.parse(as_of) - Date.parse(oldest)) / DAY_MS;
+  const period = PERIODS.find((each) => DAYS[each] > DAYS[shown] && DAYS[each] >= days);
+  return period ? { hidden, period } : { hidden };
+}
+
+/** What an alert leads to: the traces, cases or runs behind it. */
+export type AlertLink =
+  | { to: "/traces"; search: { score?: string[]; since?: string; until?: string }; label: string }
+  | { to: "/cases"; search: { dataset: string }; label: string }
+  | { to: "/benchmarks"; search: { q?: string }; label: string };
+
+const MINUTE = 60_000;
+
+/** The link of an alert. A window ends with the minute in which the alert was last seen to fire. */
+export function linkOfAlert(alert: Pick<Alert, "kind" | "subject" | "details" | "seen_at">): AlertLink {
+  const { check, below, since, dataset } = alert.details as Record<string, unknown>;
+  if (alert.kind === "failing_rate") {
+    const until = localMinute(new Date(alert.seen_at).getTime() + MINUTE);
+    const score = [`${String(check ?? alert.subject)}<${typeof below === "number" ? below : 0.3}`];
+    const window = typeof since === "string" ? { since: localMinute(since), until } : {};
+    return { to: "/traces", search: { score, ...window }, label: "Failing traces" };
+  }
+  if (alert.kind === "dataset_drop")
+    return { to: "/cases", search: { dataset: alert.subject }, label: "Cases of the dataset" };
+  if (alert.kind === "gate_failed")
+    return { to: "/benchmarks", search: typeof dataset === "string" ? { q: dataset } : {}, label: "Runs" };
+  return { to: "/traces", search: {}, label: "Newest traces" };
 }

@@ -2,9 +2,7 @@
 import { localMinute } from "@/ui/address";
 import { NOT_RECORDED } from "@/ui/filterbar/fields";
 import { count, dollars, duration, share } from "@/ui/format";
-import { SIZE, startOf } from "./buckets";
-import type { Traffic } from "./data";
-import type { Grouping, Measure } from "./view";
+import type { Grouping, Measure, Overview, Traffic } from "./data";
 
 export type Figures = Traffic["total"]["figures"];
 type Bucket = Traffic["total"]["buckets"][number];
@@ -23,7 +21,7 @@ export const LABEL: Record<Measure, string> = {
 export const TIMES: readonly Measure[] = ["p50", "p95", "p99"];
 
 /** The filters of the Traces page that a figure stands for. */
-export type TraceLink = {
+type TraceLink = {
   since?: string;
   until?: string;
   model?: string[];
@@ -103,4 +101,42 @@ function rated(part: number, all: number): string {
 export function lineOf(buckets: readonly Bucket[], starts: readonly string[], measure: Measure): (number | null)[] {
   const held = new Map(buckets.map((bucket) => [bucket.start, bucket]));
   return starts.map((start) => held.get(start)?.[measure] ?? (TIMES.includes(measure) ? null : 0));
+}
+
+type IntakeBucket = Overview["intake"][number];
+type Axis = Pick<Overview, "since" | "bucket">;
+
+const HOUR = 3_600_000;
+/** Every bucket of the period, the empty ones too: a quiet day is a fact, not a gap in the axis. */
+const SIZE = { hour: HOUR, day: 24 * HOUR };
+const LETTERS = { hour: 13, day: 10 };
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone: "UTC" });
+const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", timeZone: "UTC" });
+
+export function everyBucket(seen: Overview, now = Date.now()): IntakeBucket[] {
+  const held = new Map(seen.intake.map((bucket) => [bucket.start, bucket]));
+  return startsOf(seen, seen.intake, now).map(
+    (start) => held.get(start) ?? { start, traces: 0, confirmed: 0, candidate: 0, failure: 0, correction: 0 },
+  );
+}
+
+/** The names of all buckets up to now; a clock that is ahead of ours has buckets after that. */
+export function startsOf({ since, bucket }: Axis, held: readonly { start: string }[], now = Date.now()): string[] {
+  const latest = Math.max(now, ...held.slice(-1).map(({ start }) => startOf(start)));
+  const names: string[] = [];
+  for (let at = startOf(nameOf(Date.parse(since), bucket)); at <= latest; at += SIZE[bucket])
+    names.push(nameOf(at, bucket));
+  return names;
+}
+
+function startOf(name: string): number {
+  return Date.parse(name.length === LETTERS.hour ? `${name}:00:00Z` : `${name}T00:00:00Z`);
+}
+
+export function timeLabel(start: string): string {
+  return (start.length === LETTERS.hour ? hour : day).format(startOf(start));
+}
+
+function nameOf(at: number, bucket: Axis["bucket"]): string {
+  return new Date(at).toISOString().slice(0, LETTERS[bucket]);
 }

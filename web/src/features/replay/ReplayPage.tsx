@@ -1,12 +1,13 @@
 /** One case in replay: play it again with a model, and see each trajectory beside the record. */
+import { Button, Group, TextInput } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useState } from "react";
 import { useMay } from "@/api/access";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
-import { CaseReplays } from "./CaseReplays";
-import { useRecordedCase, useReplaysOfCase } from "./data";
-import { PlayAgain } from "./PlayAgain";
+import { usePlay, useRecordedCase, useReplaysOfCase, useUsedModels } from "./data";
+import { CaseReplays } from "./Trajectories";
 
 const route = getRouteApi("/replay/$dataset/$caseId");
 
@@ -47,5 +48,50 @@ export function ReplayPage() {
         </div>
       )}
     </Page>
+  );
+}
+
+/** The form that plays one case again: a model, and how far the run is. */
+function PlayAgain({ dataset, caseId }: { dataset: string; caseId: string }) {
+  const [model, setModel] = useState("");
+  const models = useUsedModels();
+  const play = usePlay(dataset, caseId);
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (model.trim()) play.begin(model.trim());
+      }}
+    >
+      <Group align="flex-end" gap={8} mt="md">
+        <TextInput
+          label="Model"
+          placeholder="openai/gpt-4o"
+          list="replay-models"
+          w={260}
+          value={model}
+          onChange={(event) => setModel(event.currentTarget.value)}
+        />
+        <datalist id="replay-models">
+          {models.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <Button type="submit" loading={play.busy} disabled={!model.trim()}>
+          Play it again
+        </Button>
+        <output role={play.problem ? "alert" : undefined}>
+          {play.problem}
+          {play.run && (
+            <>
+              {play.busy ? "Playing…" : `The replay ${play.run.status}. `}{" "}
+              <Link to="/benchmarks/runs/$runId" params={{ runId: play.run.id }}>
+                Open its run
+              </Link>
+            </>
+          )}
+        </output>
+      </Group>
+    </form>
   );
 }

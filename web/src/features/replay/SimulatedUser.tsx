@@ -1,7 +1,7 @@
 /** The simulated user of a case: a draft is marked as one until the reviewer confirms it, as it is or changed. */
 import { Button, Textarea } from "@mantine/core";
 import type { Schemas } from "@/api/client";
-import { useKept } from "@/ui/kept";
+import { useKept } from "@/ui/forms";
 import { useConfirmUser, userOf } from "./data";
 import classes from "./replay.module.css";
 

@@ -1,7 +1,7 @@
 /** What replayed trajectories ask for. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { reviewerName } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
-import { reviewerName } from "@/api/reviewer";
 
 export type AlignedTrajectory = Schemas["AlignedTrajectory"];
 export type AlignedCall = Schemas["AlignedCall"];
@@ -47,7 +47,7 @@ export function useFailingToReview(runId: string) {
   });
 }
 
-export type UserWords = { persona: string; goal: string };
+type UserWords = { persona: string; goal: string };
 
 /** The simulated user that the metadata of a case states; null where it states none. */
 export function userOf(

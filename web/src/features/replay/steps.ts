@@ -2,7 +2,7 @@
 import type { AlignedCall, AlignedTrajectory, Call, Spent } from "./data";
 
 export type StepRow = { step: number | null; recorded: Call | null; cells: (AlignedCall | null)[] };
-export type Total = { tokens: number; cost: number | null; seconds: number | null };
+type Total = { tokens: number; cost: number | null; seconds: number | null };
 
 /** Recorded steps stand in one row on all sides; calls that nobody recorded stand between them, beside each other. */
 export function stepRows(sides: readonly (readonly AlignedCall[])[]): StepRow[] {

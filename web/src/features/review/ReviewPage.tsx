@@ -2,10 +2,10 @@
 import { Button } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { useMe } from "@/api/access";
 import { Beginning } from "@/ui/Beginning";
 import { useShortcuts } from "@/ui/shortcuts";
 import { Empty, Failed, Loading } from "@/ui/states";
-import { useMe } from "./me";
 import { ASSIGN_FIELD, BulkBar } from "./queue/BulkBar";
 import { claimNext, type Key, type QueueItem, useCaseFile, useQueue, useRefresh } from "./queue/data";
 import { ProgressView } from "./queue/ProgressView";

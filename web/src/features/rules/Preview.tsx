@@ -3,9 +3,9 @@ import { Button, Group, Stack, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useState } from "react";
 import { ApiError } from "@/api/client";
-import { count, plural } from "@/ui/format";
+import { count, moment, plural } from "@/ui/format";
 import { Loading } from "@/ui/states";
-import { type Rules, usePreview } from "./data";
+import { type Rules, type RulesChange, type RulesView, usePreview } from "./data";
 import classes from "./rules.module.css";
 
 const PAUSE_MS = 300;
@@ -114,4 +114,53 @@ function Row({ name, now, next }: { name: string; now: number; next?: number }) 
       {next !== undefined && <td>{count(next)}</td>}
     </tr>
   );
+}
+
+type HistoryProps = {
+  view: RulesView;
+  mayEdit: boolean;
+  busy: boolean;
+  onRestore: (rules: Rules, why: string) => void;
+};
+
+/** Every change of the rules, newest first; any earlier state can be put back. */
+export function History({ view, mayEdit, busy, onRestore }: HistoryProps) {
+  const editable = mayEdit && view.policy_set_by === "" && view.checks_set_by === "";
+  return (
+    <ol className={classes.history}>
+      {view.history.map((change) => (
+        <li key={change.number}>
+          <div>
+            <b>{change.number === 0 ? "As the workspace began" : `Change ${change.number}`}</b>
+            {change.number > 0 && (
+              <span className="eg-dim">
+                {" "}
+                by {change.who}, {moment(change.created_at)}
+              </span>
+            )}
+            {change.why && <div>{change.why}</div>}
+          </div>
+          {change.number === view.number ? (
+            <span className="eg-dim">in force</span>
+          ) : (
+            editable && (
+              <Button
+                variant="default"
+                size="xs"
+                disabled={busy}
+                aria-label={`Go back to ${nameOf(change)}`}
+                onClick={() => onRestore(change.rules, `back to ${nameOf(change)}`)}
+              >
+                Go back
+              </Button>
+            )
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function nameOf(change: RulesChange): string {
+  return change.number === 0 ? "the beginning" : `change ${change.number}`;
 }

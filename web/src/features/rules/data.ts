@@ -1,7 +1,7 @@
 /** The rules of curation: read, tried, saved. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { api, type Schemas, unwrap } from "@/api/client";
-import { WATCH_MS } from "@/api/query";
+import { api, type Schemas, unwrap, WATCH_MS } from "@/api/client";
+import { oneOf, withoutBlanks } from "@/ui/address";
 
 export type RulesView = Schemas["RulesView"];
 export type Rules = Schemas["CurationRules"];
@@ -35,4 +35,11 @@ export function useSaveRules() {
       for (const name of ["rules-preview", "kept-out", "overview"]) void cache.invalidateQueries({ queryKey: [name] });
     },
   });
+}
+
+const PARTS = ["thresholds", "limit", "checks", "fallback_texts"] as const;
+type Part = (typeof PARTS)[number];
+
+export function readRulesView(search: Record<string, unknown>): { part?: Part } {
+  return withoutBlanks({ part: oneOf(PARTS, search.part) });
 }

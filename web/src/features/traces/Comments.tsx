@@ -2,14 +2,12 @@
 import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { useMay } from "@/api/access";
+import { reviewerName, useMay } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
-import { reviewerName } from "@/api/reviewer";
 import { age } from "@/ui/format";
-import { useKept } from "@/ui/kept";
-import { useRemoval } from "@/ui/removal";
+import { useKept, useRemoval } from "@/ui/forms";
 import { Failed, Loading } from "@/ui/states";
-import { visible } from "@/ui/visible";
+import { visible } from "@/ui/text";
 import { useComments } from "./data";
 import classes from "./traces.module.css";
 

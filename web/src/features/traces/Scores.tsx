@@ -2,9 +2,9 @@
 import { Button } from "@mantine/core";
 import { useMay } from "@/api/access";
 import { age, unit } from "@/ui/format";
-import { useRemoval } from "@/ui/removal";
+import { useRemoval } from "@/ui/forms";
 import { Empty } from "@/ui/states";
-import { visible } from "@/ui/visible";
+import { visible } from "@/ui/text";
 import type { Score } from "./data";
 import classes from "./traces.module.css";
 import { useTraceActions } from "./useTraceActions";

@@ -4,15 +4,14 @@
  */
 import { Button, TextInput } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { Facts, factsOf } from "@/ui/Facts";
 import { count, duration } from "@/ui/format";
 import { ChevronIcon } from "@/ui/icons";
+import { Facts, factsOf } from "@/ui/Page";
 import { Empty } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
-import { visible } from "@/ui/visible";
+import { visible } from "@/ui/text";
 import type { Span } from "./data";
-import { billOf } from "./spanBill";
-import { type SpanRow, shownRows, spanTree, ticks } from "./spanTree";
+import { billOf, type SpanRow, shownRows, spanTree, ticks } from "./spanTree";
 import classes from "./Waterfall.module.css";
 
 /** As many rows as a page draws at once; more come by a button. */

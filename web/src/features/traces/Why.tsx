@@ -1,11 +1,10 @@
 /** Why a trace is, or is not, golden: each policy's verdict, the scores that decided it, and what would change it. */
 import { Button, Group } from "@mantine/core";
 import { useMay } from "@/api/access";
+import { Tier } from "@/ui/cases";
 import { unit } from "@/ui/format";
-import { Isolated } from "@/ui/Isolated";
 import { Loading } from "@/ui/states";
-import { Tier } from "@/ui/Tier";
-import { visible } from "@/ui/visible";
+import { Isolated, visible } from "@/ui/text";
 import { type Explanation, useExplanations } from "./data";
 import { Meter, WHOSE } from "./Scores";
 import { Outcome } from "./TraceActions";

@@ -1,9 +1,9 @@
 /** The columns of the list of traces. */
-import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/columns";
 import { age, count, dollars, duration, milliseconds, unit } from "@/ui/format";
-import { Marked } from "@/ui/Marked";
+import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/RecordList";
+import { Marked } from "@/ui/text";
 import type { Trace } from "./data";
-import { Status } from "./Status";
+import classes from "./traces.module.css";
 import type { TraceView } from "./view";
 
 export const CHOOSABLE = choosable(specsOf(undefined));
@@ -65,13 +65,23 @@ export function modelOf(trace: Trace): string | null {
 const figureOf = (value: unknown) => (typeof value === "number" && Number.isFinite(value) ? value : null);
 const counted = (number: number | null) => (number === null ? "–" : count(number));
 
-export function tokensOf({ metadata }: Trace): number | null {
+function tokensOf({ metadata }: Trace): number | null {
   const parts = [figureOf(metadata?.input_tokens), figureOf(metadata?.output_tokens)];
   const known = parts.filter((part) => part !== null);
   return figureOf(metadata?.total_tokens) ?? (known.length > 0 ? known.reduce((sum, part) => sum + part, 0) : null);
 }
 
-export function costOf({ metadata }: Trace): string | null {
+function costOf({ metadata }: Trace): string | null {
   const cost = figureOf(metadata?.cost);
   return cost === null ? null : dollars(cost);
+}
+
+const WORD: Record<string, string> = { completed: "Completed", failed: "Failed", started: "Running" };
+
+export function Status({ status }: { status: string }) {
+  return (
+    <span className={classes.status} data-status={status}>
+      {WORD[status] ?? status}
+    </span>
+  );
 }

@@ -1,7 +1,6 @@
 /** What the Traces pages ask the server for. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
-import { api, type Schemas, unwrap } from "@/api/client";
-import { keepUp, WATCH_MS } from "@/api/query";
+import { api, keepUp, type Schemas, unwrap, WATCH_MS } from "@/api/client";
 import { asQuery, type TraceView } from "./view";
 
 export type Trace = Schemas["Trace"];

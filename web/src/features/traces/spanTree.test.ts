@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shownRows, spanTree, ticks } from "./spanTree";
+import { billOf, shownRows, spanTree, ticks } from "./spanTree";
 
 const at = (ms: number) => new Date(Date.UTC(2026, 0, 1) + ms).toISOString();
 
@@ -60,4 +60,11 @@ describe("ticks", () => {
     expect(ticks(1830)).toEqual([0, 500, 1000, 1500]);
     expect(ticks(0)).toEqual([0]);
   });
+});
+
+it("says tokens and cost where they were recorded, and nothing where not", () => {
+  expect(billOf({ input_tokens: 1200, output_tokens: 34, cost: 0.0123 })).toBe("1,234 tokens · $0.012");
+  expect(billOf({ tokens: 12 })).toBe("12 tokens");
+  expect(billOf({ tokens: "many", cost: Number.NaN })).toBe("");
+  expect(billOf(null)).toBe("");
 });

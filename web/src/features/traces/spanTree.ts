@@ -4,8 +4,9 @@
  * Real telemetry is untidy: parents that never arrived, spans without times, a span that names itself. Such a span still gets
  * its row; nothing is dropped.
  */
+import { count, dollars } from "@/ui/format";
 
-export type TimedSpan = {
+type TimedSpan = {
   id: string;
   parent_id?: string | null;
   started_at?: string | null;
@@ -22,7 +23,7 @@ export type SpanRow<Item extends TimedSpan> = {
   ms: number | null;
 };
 
-export type SpanTree<Item extends TimedSpan> = { rows: SpanRow<Item>[]; totalMs: number };
+type SpanTree<Item extends TimedSpan> = { rows: SpanRow<Item>[]; totalMs: number };
 
 export function spanTree<Item extends TimedSpan>(spans: readonly Item[]): SpanTree<Item> {
   const [start, end] = extent(spans);
@@ -123,4 +124,18 @@ function timing(span: TimedSpan, start: number, total: number): Pick<SpanRow<Tim
 
 function inOrder<Item extends TimedSpan>(spans: Item[]): Item[] {
   return spans.toSorted((one, other) => (one.started_at ?? "").localeCompare(other.started_at ?? ""));
+}
+
+type Metadata = { [key: string]: unknown } | null | undefined;
+
+const number = (value: unknown): number | null =>
+  typeof value === "number" && Number.isFinite(value) && value > 0 ? value : null;
+
+/** What one step took of tokens and money, in a few words; empty where neither was recorded. */
+export function billOf(metadata: Metadata): string {
+  const read = number(metadata?.input_tokens);
+  const written = number(metadata?.output_tokens);
+  const tokens = number(metadata?.tokens) ?? number(metadata?.total_tokens) ?? ((read ?? 0) + (written ?? 0) || null);
+  const cost = number(metadata?.cost);
+  return [tokens && `${count(tokens)} tokens`, cost && dollars(cost)].filter(Boolean).join(" · ");
 }

@@ -2,9 +2,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMay } from "@/api/access";
+import { reviewerName, useMay } from "@/api/access";
 import { api, unwrap } from "@/api/client";
-import { reviewerName } from "@/api/reviewer";
 import type { Score } from "./data";
 
 export interface NewCase {

@@ -1,11 +1,10 @@
 /** The filters above a list: a search, a panel with everything the list can be narrowed by, and a chip for each that is set. */
-import { Button, Popover } from "@mantine/core";
-import type { ReactNode } from "react";
-import { useRef, useState } from "react";
+import { Button, Popover, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { changed } from "../address";
-import { CrossIcon } from "../icons";
-import { useRemoval } from "../removal";
-import { SearchBox } from "../SearchBox";
+import { useRemoval } from "../forms";
+import { CrossIcon, SearchIcon } from "../icons";
 import { useShortcuts } from "../shortcuts";
 import { FieldControl } from "./FieldControl";
 import classes from "./FilterBar.module.css";
@@ -102,4 +101,34 @@ function cleared<View extends object>(view: View, fields: readonly Field<View>[]
   return Object.fromEntries(
     Object.entries(view).filter(([key]) => key !== "q" && !keys.includes(key as never)),
   ) as View;
+}
+
+const PAUSE_MS = 250;
+
+type SearchBoxProps = { label: string; hint?: string; value: string; onChange: (value: string) => void };
+
+/** A search field that `/` focuses; it reports when the typing pauses, so that a list is not asked for every letter. */
+export function SearchBox({ label, hint, value, onChange }: SearchBoxProps) {
+  const [typed, setTyped] = useState(value);
+  const field = useRef<HTMLInputElement>(null);
+  const report = useDebouncedCallback(onChange, PAUSE_MS);
+  useEffect(() => setTyped(value), [value]);
+  useShortcuts("Search", [{ keys: "/", does: label, run: () => field.current?.focus() }]);
+  return (
+    <TextInput
+      ref={field}
+      type="search"
+      aria-label={label}
+      placeholder={label}
+      title={hint}
+      leftSection={<SearchIcon size={16} />}
+      value={typed}
+      onChange={(event) => {
+        setTyped(event.currentTarget.value);
+        report(event.currentTarget.value.trim());
+      }}
+      onKeyDown={(event) => event.key === "Escape" && field.current?.blur()}
+      style={{ flex: "1 0 200px", maxWidth: 360 }}
+    />
+  );
 }

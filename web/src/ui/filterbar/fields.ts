@@ -1,6 +1,6 @@
 /** What a list can be narrowed by, as data: the same bar serves traces and cases. */
 import { changed } from "../address";
-import { visible } from "../visible";
+import { visible } from "../text";
 
 /** What an empty value of a list stands for. */
 export const NOT_RECORDED = "not recorded";
@@ -24,7 +24,7 @@ export type DatesField<View> = Named<View> & { type: "dates"; upTo: keyof View &
 
 export type Field<View> = ChoiceField<View> | TextField<View> | RangeField<View> | DatesField<View>;
 
-export type Chip<View> = { text: string; without: View };
+type Chip<View> = { text: string; without: View };
 
 /** The filters that are set, each with the view that lacks it. */
 export function chipsOf<View extends object>(view: View, fields: readonly Field<View>[]): Chip<View>[] {

@@ -1,7 +1,7 @@
 /** Commits that may be the base of the approved diff, recognised by content, with what speaks for each. */
 import { useQuery } from "@tanstack/react-query";
+import { useMe } from "@/api/access";
 import { api, unwrap } from "@/api/client";
-import { useMe } from "../me";
 import classes from "./evidence.module.css";
 
 type BaseCandidatesProps = { diff: string | null; chosen: string; onChoose: (commit: string) => void };

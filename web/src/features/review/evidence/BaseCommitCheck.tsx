@@ -1,8 +1,8 @@
 /** Whether the commit is in the repository and the golden diff applies to it; silent where the server has no repository. */
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
+import { useMe } from "@/api/access";
 import { api, unwrap } from "@/api/client";
-import { useMe } from "../me";
 import classes from "./evidence.module.css";
 
 export function BaseCommitCheck({ commit, diff }: { commit: string; diff: string | null }) {

@@ -9,7 +9,7 @@ import { type MouseEvent, useId, useMemo } from "react";
 import { type DiffFile, diffFiles, type Hunk } from "./diffFiles";
 import classes from "./evidence.module.css";
 
-export type GoldenRange = { path: string; startLine: number; endLine: number };
+type GoldenRange = { path: string; startLine: number; endLine: number };
 
 type DiffEvidenceProps = {
   diff: string;

@@ -1,5 +1,4 @@
 /** What the agent asked for and what it got; results open on demand, because they run to thousands of lines. */
-
 import classes from "./evidence.module.css";
 import type { Evidence } from "./rowEvidence";
 

@@ -1,7 +1,7 @@
 /** One question with the control that its kind asks for. */
 import { Button, Textarea } from "@mantine/core";
 import { useEffect, useRef } from "react";
-import { useKept } from "@/ui/kept";
+import { useKept } from "@/ui/forms";
 import type { Case, Question } from "../queue/data";
 import type { Mark } from "./marks";
 import classes from "./questions.module.css";

@@ -1,8 +1,7 @@
 /** The questions of a dataset as a form: add, change, move and take away. */
 import { Button, Group, Text } from "@mantine/core";
 import { useState } from "react";
-import { Dialog } from "@/ui/Dialog";
-import { useRemoval } from "@/ui/removal";
+import { Dialog, useRemoval } from "@/ui/forms";
 import { type Question, saveQuestions } from "../queue/data";
 import { named } from "./named";
 import { QuestionDraft } from "./QuestionDraft";

@@ -19,7 +19,7 @@ export function withoutMark(marks: readonly Mark[], gone: Mark): Mark[] {
   return marks.filter((mark) => !same(mark, gone));
 }
 
-export const same = (one: Mark, other: Mark) =>
+const same = (one: Mark, other: Mark) =>
   one.start === other.start && one.end === other.end && one.label === other.label;
 
 /** The text of a mark. */

@@ -1,7 +1,7 @@
 /** One verdict on every chosen case, with an undo. What could not be done is listed. */
 import { Button, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useMe } from "../me";
+import { useMe } from "@/api/access";
 import { assign, type QueueItem, sayMany, useRefresh, type Verdict } from "./data";
 import classes from "./list.module.css";
 

@@ -2,7 +2,7 @@
 import { TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
-import { NeedsLook } from "@/ui/NeedsLook";
+import { NeedsLook } from "@/ui/cases";
 import { useShortcuts } from "@/ui/shortcuts";
 import type { Evidence } from "../evidence/rowEvidence";
 import { Questions, unanswered } from "../questions/Questions";

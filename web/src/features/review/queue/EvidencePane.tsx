@@ -1,12 +1,12 @@
 /** The evidence of a stored case, by kind: conversation, spans and scores; contexts; or diff, tool calls and files. */
 import { Tabs } from "@mantine/core";
-import { CaseReplays } from "@/features/replay/CaseReplays";
 import { SimulatedUser } from "@/features/replay/SimulatedUser";
+import { CaseReplays } from "@/features/replay/Trajectories";
 import { Scores } from "@/features/traces/Scores";
 import { Waterfall } from "@/features/traces/Waterfall";
 import { Messages } from "@/ui/Messages";
 import { Failed, Loading } from "@/ui/states";
-import { visible } from "@/ui/visible";
+import { visible } from "@/ui/text";
 import { EvidencePanel } from "../evidence/EvidencePanel";
 import evidenceClasses from "../evidence/evidence.module.css";
 import type { Evidence } from "../evidence/rowEvidence";

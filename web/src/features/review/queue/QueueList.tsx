@@ -4,7 +4,7 @@
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useEffect, useRef } from "react";
-import { visible } from "@/ui/visible";
+import { visible } from "@/ui/text";
 import type { Key, QueueItem } from "./data";
 import classes from "./list.module.css";
 

@@ -2,8 +2,8 @@
 import { Anchor, Button, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
+import { saveReviewerName } from "@/api/access";
 import type { Schemas } from "@/api/client";
-import { saveReviewerName } from "@/api/reviewer";
 import { useProgress } from "./data";
 import classes from "./page.module.css";
 import type { QueueView } from "./view";

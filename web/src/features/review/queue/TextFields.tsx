@@ -1,8 +1,8 @@
 /** The texts of a case, by kind: which there are, what they are called, which of them a reviewer writes. */
 import { NativeSelect, Textarea, TextInput } from "@mantine/core";
 import type { RefObject } from "react";
-import { remarkText, statedAnswer } from "@/ui/reference";
-import { visible } from "@/ui/visible";
+import { remarkText, statedAnswer } from "@/ui/cases";
+import { visible } from "@/ui/text";
 import type { Case, Changes } from "./data";
 import classes from "./desk.module.css";
 import { Passage } from "./Passages";

@@ -1,11 +1,10 @@
 /** The queue's questions to the server, and the verbs of a reviewer. */
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { reviewerName } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
-import { reviewerName } from "@/api/reviewer";
 
 export type Case = Schemas["Case"];
 export type Question = Schemas["ReviewQuestion"];
-export type Answer = Schemas["ReviewAnswer"];
 export type CaseFile = Schemas["CaseFile"];
 export type QueueItem = Schemas["QueueItem"];
 export type Verdict = Schemas["ReviewVerdict"];

@@ -5,9 +5,8 @@
  * and the reviewer chooses. Nothing is overwritten, nothing typed is lost.
  */
 import { useCallback, useEffect, useRef, useState } from "react";
-import { ApiError } from "@/api/client";
-import { useReach } from "@/api/reach";
-import { readKept, writeKept } from "@/ui/kept";
+import { ApiError, useReach } from "@/api/client";
+import { readKept, writeKept } from "@/ui/forms";
 import { type Case, type CaseFile, type Changes, type Key, type Saying, saveChanges, sayVerdict } from "./data";
 
 const SAVE_AFTER_MS = 700;
@@ -15,7 +14,7 @@ const SAVE_AFTER_MS = 700;
 /** Changes that the server does not have yet, and the version they were made on. */
 type Unsent = { version: number; changes: Changes };
 export type Conflict = { mine: Changes; message: string };
-export type Draft = {
+type Draft = {
   /** The case as the reviewer sees it: the server's, with the changes on top. */
   entry: Case;
   changes: Changes;

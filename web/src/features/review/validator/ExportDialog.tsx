@@ -1,7 +1,7 @@
 /** The two validated files, and every case that is not in them with what it lacks. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
-import { Dialog } from "@/ui/Dialog";
+import { Dialog } from "@/ui/forms";
 import dialogs from "./dialogs.module.css";
 import { EXPORT_NAMES, exportSession } from "./exportRows";
 import classes from "./page.module.css";

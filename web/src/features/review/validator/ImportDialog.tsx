@@ -1,7 +1,7 @@
 /** Before an import that is not plain: what is wrong with the files, and the three-way choice for edited cases. */
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useState } from "react";
-import { Dialog } from "@/ui/Dialog";
+import { Dialog } from "@/ui/forms";
 import dialogs from "./dialogs.module.css";
 import { offered, type Proposal, summary } from "./importing";
 import type { Problem } from "./importJsonl";

@@ -1,7 +1,7 @@
 /** Asks before a case is validated against what the repository says; the reason stays in the exported rows. */
 import { Button, Group, List, Text, Textarea } from "@mantine/core";
 import { useState } from "react";
-import { Dialog } from "@/ui/Dialog";
+import { Dialog } from "@/ui/forms";
 
 type OverrideDialogProps = { problems: string[]; onCancel: () => void; onOverride: (why: string) => void };
 

@@ -1,5 +1,4 @@
 /** The mark of a case's state: a shape as well as a colour, so that it reads without colour. */
-
 import classes from "./list.module.css";
 import type { Status } from "./navigation";
 

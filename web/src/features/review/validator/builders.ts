@@ -1,5 +1,4 @@
 /** Builders for the tests: valid rows with defaults, of which a test states only what it is about. */
-
 import { parseFile } from "./importJsonl";
 import { joinRows } from "./join";
 import { applyPlan, type Choice, planImport } from "./reimport";

@@ -2,12 +2,12 @@
 import { type Content, type JsonObject, lacks } from "./rows";
 import type { CaseState, Session } from "./session";
 
-export interface LeftOut {
+interface LeftOut {
   caseId: string;
   lacks: string[];
 }
 
-export interface Exported {
+interface Exported {
   a: string;
   b: string;
   counts: { a: number; b: number };

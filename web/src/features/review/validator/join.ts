@@ -5,7 +5,7 @@
 import type { ParsedFile, Problem, Row } from "./importJsonl";
 import type { Content, PathEntry, RangeEntry } from "./rows";
 
-export interface Joined {
+interface Joined {
   contents: Content[];
   problems: Problem[];
 }

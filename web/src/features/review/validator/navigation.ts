@@ -49,7 +49,7 @@ function shows(state: CaseState, filter: Filter): boolean {
 }
 
 /** The part of a session that a list shows; moving from case to case leaves it as it is. */
-export type Shelf = Pick<Session, "cases" | "order">;
+type Shelf = Pick<Session, "cases" | "order">;
 
 export function visible(session: Shelf, filter: Filter): string[] {
   return session.order.filter((key) => shows(session.cases[key] as CaseState, filter));

@@ -22,7 +22,7 @@ export interface RowStorage {
 export type Saved =
   | { ok: true }
   | { ok: false; reason: "quota" | "other tab" | "unreadable" | "failed"; message: string };
-export type Stored = Pick<Session, "cases" | "order" | "current">;
+type Stored = Pick<Session, "cases" | "order" | "current">;
 
 export const STORAGE_KEY = "evergold.evaldata";
 /** Characters; browsers give an origin about five million. */

@@ -5,11 +5,11 @@
 import { type Content, type Json, sameContent, sameJson } from "./rows";
 import type { CaseState, Session } from "./session";
 
-export const FIELDS = ["query", "baseCommit", "filePaths", "lineRanges", "extraA", "extraB"] as const;
+const FIELDS = ["query", "baseCommit", "filePaths", "lineRanges", "extraA", "extraB"] as const;
 export type Field = (typeof FIELDS)[number];
-export type Side = "mine" | "theirs";
+type Side = "mine" | "theirs";
 
-export interface FieldChange {
+interface FieldChange {
   field: Field;
   changed: "mine" | "theirs" | "both";
 }
@@ -84,7 +84,7 @@ function sideOf(change: FieldChange, choice: Choice): Side {
 }
 
 /** The case after the choice; it stays validated only when its content did not change. */
-export function resolve(state: CaseState, theirs: Content, choice: Choice): CaseState {
+function resolve(state: CaseState, theirs: Content, choice: Choice): CaseState {
   let content = state.content;
   for (const change of changes(state, theirs)) {
     if (sideOf(change, choice) === "theirs") content = { ...content, [change.field]: theirs[change.field] };

@@ -45,8 +45,8 @@ export interface Content {
 export type ListName = "filePaths" | "lineRanges";
 export type Entry = PathEntry | RangeEntry;
 
-export const PATH_SOURCES = ["review_merge_diff", "tool_call_args", "tool_call_result", "diff", "manual"] as const;
-export const RANGE_SOURCES = ["golden_diff", "tool_call_args", "tool_call_result", "manual"] as const;
+const PATH_SOURCES = ["review_merge_diff", "tool_call_args", "tool_call_result", "diff", "manual"] as const;
+const RANGE_SOURCES = ["golden_diff", "tool_call_args", "tool_call_result", "manual"] as const;
 export const SOURCES: Record<ListName, readonly string[]> = { filePaths: PATH_SOURCES, lineRanges: RANGE_SOURCES };
 
 export const SHARED_KEYS = [

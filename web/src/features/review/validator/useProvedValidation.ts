@@ -3,8 +3,8 @@
  * commit that the repository disproves needs an explicit override, which stays in the rows.
  */
 import { useState } from "react";
+import { useMe } from "@/api/access";
 import { api, unwrap } from "@/api/client";
-import { useMe } from "../me";
 import { rowA, rowB } from "./exportRows";
 import { type Content, type JsonObject, lacks, type PathEntry, type RangeEntry } from "./rows";
 import type { Action, CaseState } from "./session";

@@ -15,7 +15,7 @@ export const browserStorage: TextStorage = {
 
 export type SaveState = "loading" | "saving" | Saved;
 
-export interface Validator {
+interface Validator {
   session: Session;
   dispatch: Dispatch<Action>;
   save: SaveState;

@@ -1,7 +1,7 @@
 /** The copy in the workspace, in React: sent shortly after every change while a server answers. */
 import { useCallback, useEffect, useRef, useState } from "react";
+import { reviewerName } from "@/api/access";
 import { api, unwrap } from "@/api/client";
-import { reviewerName } from "@/api/reviewer";
 import { parseFile } from "./importJsonl";
 import { joinRows } from "./join";
 import type { Session } from "./session";
@@ -19,7 +19,7 @@ const post = (parcel: Parcel) =>
     }),
   );
 
-export interface Copy {
+interface Copy {
   /** Null while there is no workspace, or nothing to copy. */
   copy: CopyState | null;
   /** Put this browser's state over what others changed. */

@@ -10,7 +10,7 @@ import type { TextStorage } from "./persistence";
 import type { Content, JsonObject } from "./rows";
 import type { CaseState, Session } from "./session";
 
-export interface Taken {
+interface Taken {
   kept: string[];
   problems: string[];
   versions: { [key: string]: number };
@@ -22,7 +22,7 @@ export interface Parcel {
   replace: boolean;
 }
 
-export type Post = (parcel: Parcel) => Promise<Taken>;
+type Post = (parcel: Parcel) => Promise<Taken>;
 
 export type CopyState =
   | { state: "copied" }
@@ -30,7 +30,7 @@ export type CopyState =
   | { state: "differs"; keys: string[] }
   | { state: "failed"; message: string };
 
-export const COPY_KEY = "evergold.evaldata.workspace";
+const COPY_KEY = "evergold.evaldata.workspace";
 const CASES_AT_ONCE = 200;
 
 /** What the workspace has of a case: the version seen, and whether this browser's state is there. */

@@ -1,0 +1,279 @@
+/** The panels of the overview: what keeps traces out, failing checks, coverage, agreement of reviewers, alerts. */
+import { Button } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+import { useMay } from "@/api/access";
+import { localMinute } from "@/ui/address";
+import { count, moment, plural, share } from "@/ui/format";
+import { Failed, Loading } from "@/ui/states";
+import {
+  type Alert,
+  type AlertLink,
+  linkOfAlert,
+  type Overview,
+  type Period,
+  type Reason,
+  useAgreement,
+  useAlerts,
+  useCheckNow,
+  useKeptOut,
+} from "./data";
+import classes from "./overview.module.css";
+
+export function KeptOutPanel({ period }: { period: Period }) {
+  const seen = useKeptOut(period);
+  if (seen.isPending) return <Loading what="reasons" rows={3} />;
+  if (!seen.data) return <Failed error={seen.error} retry={() => void seen.refetch()} />;
+  const { reasons, traces, most } = seen.data;
+  if (reasons.length === 0)
+    return (
+      <p className={classes.calm}>
+        Nothing: every trace of this period is a case, by <Link to="/rules">the rules in force</Link>.
+      </p>
+    );
+  return (
+    <>
+      <ul className={classes.bars}>
+        {reasons.map((each) => (
+          <li key={each.reason} className={classes.bar}>
+            <span className={classes.barName}>{each.reason}</span>
+            <span className={classes.barTrack}>
+              <span className={classes.barFill} style={{ width: `${(100 * each.traces) / Math.max(1, traces)}%` }} />
+            </span>
+            <span className={classes.barValue}>
+              {count(each.traces)} <span className="eg-dim">· {share(each.traces, traces)}</span>
+            </span>
+            <span className={classes.change}>
+              {Object.entries(each.scores ?? {}).map(([name, number]) => (
+                <span key={name}>
+                  <Link to="/traces" search={{ score: [`${name}<1`] }}>
+                    {name}
+                  </Link>{" "}
+                  {count(number)} ·{" "}
+                </span>
+              ))}
+              <Change reason={each} />
+            </span>
+          </li>
+        ))}
+      </ul>
+      <p className={classes.calm}>
+        By <Link to="/rules">the rules in force</Link> ({seen.data.policy}),{" "}
+        {traces >= most ? `the newest ${count(most)} traces` : "all traces of the period"}.{" "}
+        <Link to="/traces">Look at traces</Link>
+      </p>
+    </>
+  );
+}
+
+/** The link or button that changes a reason; the server says which. */
+function Change({ reason }: { reason: Reason }) {
+  const mayEdit = useMay("editor");
+  const checkNow = useCheckNow();
+  const says = reason.change.charAt(0).toUpperCase() + reason.change.slice(1);
+  if (reason.remedy === "check_now")
+    return mayEdit ? (
+      <Button variant="default" size="compact-xs" loading={checkNow.isPending} onClick={() => checkNow.mutate()}>
+        {says}
+      </Button>
+    ) : (
+      says
+    );
+  if (reason.remedy === "failed_traces")
+    return (
+      <Link to="/traces" search={{ status: "failed" }}>
+        {says}
+      </Link>
+    );
+  if (reason.remedy === "traces") return <Link to="/traces">{says}</Link>;
+  return (
+    <Link to="/rules" search={reason.remedy === "eligible" ? {} : { part: reason.remedy }}>
+      {says}
+    </Link>
+  );
+}
+
+const WHOSE: Record<string, string> = { user: "user", human: "reviewer", llm_judge: "model judge" };
+
+type ChecksPanelProps = { checks: Overview["checks"]; since: string };
+
+/** The checks that fail most often, with the share of the times they were made; each leads to its failing traces. */
+export function ChecksPanel({ checks, since }: ChecksPanelProps) {
+  if (checks.length === 0)
+    return <p className={classes.calm}>No score of this period is below the failure threshold.</p>;
+  return (
+    <ul className={classes.bars}>
+      {checks.map((check) => (
+        <li key={`${check.source} ${check.name}`} className={classes.bar}>
+          <span className={classes.barName}>
+            <Link
+              to="/traces"
+              search={{ since: localMinute(since), score: [`${prefix(check.source)}${check.name}<0.3`] }}
+              className="eg-clip"
+            >
+              {check.name}
+            </Link>
+            {WHOSE[check.source] && <span className="eg-dim">{WHOSE[check.source]}</span>}
+          </span>
+          <span className={classes.barTrack}>
+            <span
+              className={classes.barFill}
+              data-tone="rust"
+              style={{ width: `${(100 * check.failing) / check.scored}%` }}
+            />
+          </span>
+          <span className={classes.barValue}>
+            {count(check.failing)}{" "}
+            <span className="eg-dim">
+              of {count(check.scored)} · {share(check.failing, check.scored)}
+            </span>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The source as a condition on scores names it: those of the system need no name. */
+function prefix(source: string): string {
+  return source === "system" ? "" : `${source}:`;
+}
+
+type CoveragePanelProps = { coverage: Overview["coverage"]; inPeriod: number };
+
+/** How much of the period's traffic has a case in each dataset. */
+export function CoveragePanel({ coverage, inPeriod }: CoveragePanelProps) {
+  if (coverage.length === 0) {
+    return (
+      <p className={classes.calm}>
+        No dataset has a case yet. Traces become cases by <Link to="/rules">the rules in force</Link>, or by hand: open
+        a trace and make a case of it.
+      </p>
+    );
+  }
+  return (
+    <ul className={classes.bars}>
+      {coverage.map((part) => (
+        <li key={part.dataset} className={classes.bar}>
+          <span className={classes.barName}>
+            <Link to="/cases" search={{ dataset: part.dataset }} className="eg-clip">
+              {part.dataset}
+            </Link>
+            <span className="eg-dim">{plural(part.cases, "case")}</span>
+          </span>
+          <span className={classes.barTrack}>
+            <span
+              className={classes.barFill}
+              style={{ width: inPeriod ? `${Math.min(100, (100 * part.traces) / inPeriod)}%` : 0 }}
+            />
+          </span>
+          <span className={classes.barValue}>
+            {share(part.traces, inPeriod)} <span className="eg-dim">· {count(part.traces)} traces</span>
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+const SHOWN = 6;
+
+/** How often reviewers left what a rule decided as it was. */
+export function AgreementPanel() {
+  const seen = useAgreement();
+  if (seen.isPending) return <Loading what="agreement" rows={3} />;
+  if (!seen.data) return <Failed error={seen.error} retry={() => void seen.refetch()} />;
+  const { reviewed, disagreed, rules, checks } = seen.data;
+  if (reviewed === 0)
+    return (
+      <p className={classes.calm}>Nobody has reviewed a case that a policy made. Review says how far to trust it.</p>
+    );
+  const rows = [
+    ...rules.map((each) => ({ ...each, kind: "rule" })),
+    ...checks.map((each) => ({ ...each, kind: "score" })),
+  ].slice(0, SHOWN);
+  return (
+    <>
+      <p className={classes.calm}>
+        People disagreed with {count(disagreed)} of {count(reviewed)} decisions.
+      </p>
+      <ul className={classes.bars}>
+        {rows.map((each) => (
+          <li key={`${each.kind} ${each.name} ${each.verdict}`} className={classes.bar}>
+            <span className={classes.barName}>
+              <span>{each.name}</span>
+              <span className="eg-dim">
+                {each.kind} → {each.verdict}
+              </span>
+            </span>
+            <span className={classes.barTrack}>
+              <span
+                className={classes.barFill}
+                data-tone="rust"
+                style={{ width: `${(100 * (each.agreed.of - each.agreed.hits)) / Math.max(1, each.agreed.of)}%` }}
+              />
+            </span>
+            <span className={classes.barValue}>
+              {count(each.agreed.of - each.agreed.hits)}{" "}
+              <span className="eg-dim">
+                of {count(each.agreed.of)} · {share(each.agreed.of - each.agreed.hits, each.agreed.of)}
+              </span>
+            </span>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** What fires now, what was over lately, and how far each notification is; each alert leads to what is behind it. */
+export function AlertsPanel() {
+  const seen = useAlerts();
+  if (seen.isPending) return <Loading what="alerts" rows={2} />;
+  if (!seen.data) return <Failed error={seen.error} retry={() => void seen.refetch()} />;
+  const { alerts, rules, webhook, signed, hint } = seen.data;
+  const where = webhook
+    ? `Sent to ${webhook}${signed ? ", signed" : ", unsigned"}.`
+    : "Written to the log; no webhook is set.";
+  return (
+    <>
+      {hint && <p className={classes.calm}>Alerts: {hint}.</p>}
+      {rules.length > 0 && alerts.length === 0 && <p className={classes.calm}>Nothing fires.</p>}
+      <ul className={classes.bars}>
+        {alerts.map((alert) => (
+          <AlertLine key={alert.id} alert={alert} />
+        ))}
+      </ul>
+      {rules.length > 0 && <p className={classes.calm}>{where}</p>}
+    </>
+  );
+}
+
+function AlertLine({ alert }: { alert: Alert }) {
+  return (
+    <li className={classes.bar}>
+      <span className={classes.barName}>
+        <strong>{alert.resolved_at ? "Over" : "Firing"}</strong>
+        <span>
+          {alert.text}. <Behind link={linkOfAlert(alert)} rule={alert.rule} />
+        </span>
+      </span>
+      <span className={classes.barValue}>{moment(alert.opened_at)}</span>
+      <span className={classes.change}>{notified(alert)}</span>
+    </li>
+  );
+}
+
+function Behind({ link, rule }: { link: AlertLink; rule: string }) {
+  const named = { "aria-label": `${link.label}: ${rule}`, children: link.label };
+  if (link.to === "/traces") return <Link to="/traces" search={link.search} {...named} />;
+  if (link.to === "/cases") return <Link to="/cases" search={link.search} {...named} />;
+  return <Link to="/benchmarks" search={link.search} {...named} />;
+}
+
+function notified(alert: Alert): string {
+  const last = alert.deliveries?.[0];
+  if (!last) return "Written to the log";
+  if (last.status === "sent") return "Notification sent";
+  if (last.status === "given_up") return `Notification given up after ${last.tries} tries: ${last.error}`;
+  return last.error ? `Notification waits, tried ${last.tries} times: ${last.error}` : "Notification waits";
+}

@@ -1,0 +1,77 @@
+/** What pages show of a case alike: its worth at a glance, its open question, its reference. */
+import { Link } from "@tanstack/react-router";
+import type { Schemas } from "@/api/client";
+import page from "./Page.module.css";
+import classes from "./Tier.module.css";
+
+type TierName = "confirmed" | "candidate" | "failure" | "correction" | "none";
+
+const LABEL: Record<TierName, string> = {
+  confirmed: "Golden",
+  candidate: "Candidate",
+  failure: "Failure",
+  correction: "Correction",
+  none: "Not curated",
+};
+
+type CaseLike = { entry_type?: string; kind?: string; status?: string; metadata?: Record<string, unknown> };
+
+function tierOf(entry: CaseLike): TierName {
+  if (entry.entry_type === "failure") return "failure";
+  if (entry.entry_type === "correction") return "correction";
+  return entry.metadata?.confirmed === true ? "confirmed" : "candidate";
+}
+
+/** The worth of a case. Only a live chat is a candidate until somebody confirms it; other kinds are golden by their source. */
+export function CaseTier({ entry }: { entry: CaseLike }) {
+  const tier = tierOf(entry);
+  const label = tier === "candidate" && entry.kind !== "chat" ? "Golden" : undefined;
+  return <Tier tier={tier} label={label} faded={entry.status !== "active"} />;
+}
+
+/** Shape and word carry the worth, colour only helps. */
+export function Tier({ tier, label, faded = false }: { tier: TierName; label?: string; faded?: boolean }) {
+  return (
+    <span className={classes.tier} data-tier={tier} data-faded={faded || undefined}>
+      <span className={classes.mark} aria-hidden="true" />
+      {label ?? LABEL[tier]}
+    </span>
+  );
+}
+
+/** A question about a case that somebody decided: what came since and speaks against it, with the way to what raised it. */
+export function NeedsLook({ question, traceId }: { question?: string | null; traceId?: string | null }) {
+  if (!question) return null;
+  return (
+    <section className={page.needsLook} aria-label="Needs another look">
+      <strong>Does the decision still hold?</strong> {question}
+      {traceId && (
+        <>
+          {" · "}
+          <Link to="/traces/$traceId" params={{ traceId }} hash="scores">
+            See the scores of its trace
+          </Link>
+        </>
+      )}
+    </section>
+  );
+}
+
+type Answers = Pick<Schemas["Case"], "entry_type" | "approved" | "revised" | "expected" | "output">;
+
+/** The answer that a person or the source states; `expected` of a correction holds the words that corrected, no answer. */
+export function statedAnswer({ entry_type, approved, revised, expected }: Answers): string {
+  if (approved) return approved.text ?? "";
+  return (entry_type === "correction" ? revised?.text : expected) ?? "";
+}
+
+/** The stated answer, else the recorded one of a golden case. */
+export function referenceText(entry: Answers): string {
+  return statedAnswer(entry) || (entry.entry_type === "golden" ? (entry.output ?? "") : "");
+}
+
+/** What the user said against an answer, where it is not the right answer itself. */
+export function remarkText(entry: Answers): string {
+  const said = entry.entry_type === "correction" ? (entry.expected ?? "") : "";
+  return said === statedAnswer(entry) ? "" : said;
+}

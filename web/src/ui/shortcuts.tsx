@@ -1,0 +1,122 @@
+/**
+ * Keyboard shortcuts and the list that `?` shows.
+ *
+ * A component registers its keys while it is mounted; the help dialog lists what is registered right now, so the list is always true.
+ * Keys are single ("j", "/", "Enter") or a sequence of two typed one after the other ("g t").
+ */
+import { Kbd, Modal } from "@mantine/core";
+import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
+import classes from "./KeyHelp.module.css";
+
+type Shortcut = { keys: string; does: string; run: () => void };
+type ShortcutGroup = { title: string; shortcuts: readonly Shortcut[] };
+
+const SEQUENCE_MS = 900;
+
+let groups: readonly ShortcutGroup[] = [];
+let pending = "";
+let pendingSince = 0;
+const listeners = new Set<() => void>();
+
+function replace(next: readonly ShortcutGroup[]): void {
+  groups = next;
+  for (const listener of listeners) listener();
+}
+
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
+}
+
+/** Whether a key belongs to what has the focus: Enter and the space bar to a button or link, every key to an open menu. */
+function isTaken(event: KeyboardEvent): boolean {
+  if (!(event.target instanceof HTMLElement)) return false;
+  if (event.target.closest("[role=menu], [role=listbox]")) return true;
+  const pressed = event.key === "Enter" || event.key === " ";
+  return pressed && event.target.closest("button, a[href], summary, [role=tab], [role=button]") !== null;
+}
+
+function find(keys: string): Shortcut | undefined {
+  for (const group of [...groups].reverse()) {
+    const match = group.shortcuts.find((shortcut) => shortcut.keys === keys);
+    if (match) return match;
+  }
+  return undefined;
+}
+
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isTaken(event)) return;
+  const modal = document.querySelector("[role=dialog]");
+  if (modal) return;
+  const sequence = pending && event.timeStamp - pendingSince < SEQUENCE_MS ? `${pending} ${event.key}` : "";
+  const match = (sequence && find(sequence)) || find(event.key);
+  pending = "";
+  if (match) {
+    event.preventDefault();
+    match.run();
+  } else if (groups.some((group) => group.shortcuts.some((shortcut) => shortcut.keys.startsWith(`${event.key} `)))) {
+    pending = event.key;
+    pendingSince = event.timeStamp;
+  }
+}
+
+window.addEventListener("keydown", onKeyDown);
+
+/** Registers keys while the component is mounted. `shortcuts` may change on every render. */
+export function useShortcuts(title: string, shortcuts: readonly Shortcut[]): void {
+  const latest = useRef(shortcuts);
+  latest.current = shortcuts;
+  const shape = shortcuts.map((shortcut) => `${shortcut.keys}\t${shortcut.does}`).join("\n");
+  // Not after the paint: a key that can be seen works.
+  useLayoutEffect(() => {
+    const group: ShortcutGroup = {
+      title,
+      shortcuts: shape
+        .split("\n")
+        .filter(Boolean)
+        .map((line, index) => {
+          const [keys = "", does = ""] = line.split("\t");
+          return { keys, does, run: () => latest.current[index]?.run() };
+        }),
+    };
+    replace([...groups, group]);
+    return () => replace(groups.filter((other) => other !== group));
+  }, [title, shape]);
+}
+
+function useShortcutGroups(): readonly ShortcutGroup[] {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => groups,
+  );
+}
+
+/** The dialog behind `?`: every key that works on the page as it is now. */
+export function KeyHelp({ opened, onClose }: { opened: boolean; onClose: () => void }) {
+  const groups = useShortcutGroups();
+  return (
+    <Modal opened={opened} onClose={onClose} title="Keys" size="md" centered>
+      {[...groups].reverse().map((group) => (
+        <section key={group.title} className={classes.group}>
+          <h3 className={classes.title}>{group.title}</h3>
+          <dl className={classes.list}>
+            {group.shortcuts.map((shortcut) => (
+              <div key={shortcut.keys} className={classes.row}>
+                <dt>{shortcut.does}</dt>
+                <dd>
+                  {shortcut.keys.split(" ").map((key) => (
+                    <Kbd key={key}>{key}</Kbd>
+                  ))}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Modal>
+  );
+}
