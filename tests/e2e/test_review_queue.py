@@ -61,14 +61,14 @@ def test_the_start_button_waits_for_the_queue(browser: Browser, server: str) -> 
 
 
 def test_a_failure_becomes_a_correction(browser: Browser, server: str) -> None:
-    page = a_reviewer(browser, server, "ana", "?dataset=live&id=chat-failed")
+    page = a_reviewer(browser, server, "Änne 李", "?dataset=live&id=chat-failed")
     page.get_by_label("Expected answer").fill("At 13:00 since March.")
     page.get_by_role("button", name="Save as correction").click()
     expect(page.get_by_text("in view")).to_contain_text("1 validated")
     page.goto(f"{server}/review?dataset=live&id=chat-failed")
     expect(page.get_by_text("correction · validated")).to_be_visible()
     page.get_by_text("History").click()
-    expect(page.get_by_role("region", name="Case")).to_contain_text("ana approve")
+    expect(page.get_by_role("region", name="Case")).to_contain_text("Änne 李 approve")
     page.screenshot(path=PICTURES / "review-history.png")
     page.context.close()
 
@@ -193,6 +193,25 @@ def test_no_serious_accessibility_fault(browser: Browser, server: str, case: str
     page.context.close()
 
 
+def test_a_server_that_goes_away_is_named_and_an_edit_is_stored_when_it_is_back(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", "?dataset=live&id=chat-failed")
+    answer = page.get_by_label("Expected answer")
+    answer.wait_for()
+    page.route("**/api/**", lambda route: route.abort())
+    answer.fill("Typed while it was away.")
+    expect(page.get_by_text("v1 · failed")).to_be_visible()
+    expect(page.get_by_role("region", name="Case").get_by_role("alert")).to_contain_text("does not answer")
+    page.goto(f"{server}/review?kind=qa")
+    expect(page.get_by_role("navigation", name="Queue").get_by_role("alert")).to_contain_text("does not answer")
+    page.unroute("**/api/**")
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_text("in view")).to_contain_text("1 in view")
+    page.goto(f"{server}/review?dataset=live&id=chat-failed")
+    expect(page.get_by_text("v2 · saved")).to_be_visible()
+    expect(answer).to_have_value("Typed while it was away.")
+    page.context.close()
+
+
 def test_a_phone_reviews_too(browser: Browser, server: str) -> None:
     page = a_reviewer(browser, server, "ana", width=390)
     page.get_by_role("button", name="Where is my parcel?").click()
@@ -201,5 +220,14 @@ def test_a_phone_reviews_too(browser: Browser, server: str) -> None:
     page.screenshot(path=PICTURES / "review-phone.png")
     page.get_by_role("button", name="Confirm", exact=True).click()
     expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
+    assert serious_faults(page) == []
+    page.get_by_role("button", name="Evidence").click()
+    expect(page.get_by_text("Conversation (2)")).to_be_visible()
+    page.get_by_role("button", name="Cases", exact=True).click()
+    page.get_by_role("button", name="Retry failed uploads").click()
+    expect(page.get_by_role("button", name="Move path 1", exact=True)).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.get_by_role("button", name="Evidence").click()
+    expect(page.get_by_role("button", name="lines 14–15")).to_be_visible()
     assert serious_faults(page) == []
     page.context.close()

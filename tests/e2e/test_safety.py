@@ -1,4 +1,4 @@
-"""Texts come from strangers. A script in any of them is shown as text and never runs."""
+"""Texts come from strangers: nothing in them runs or is fetched, and nothing unseen in them passes for another text."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -17,7 +17,8 @@ from tests.api.serving import served
 
 pytestmark = pytest.mark.slow
 
-BAD = "<img src=x onerror=\"window.hacked='img'\"><script>window.hacked='script'</script>"
+HIDDEN = r"/[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/"
+BAD = "\u202e\u2066<img src=x onerror=\"window.hacked='img'\"><script>window.hacked='script'</script>"
 SENT = quote(BAD, safe="")
 LINK = "javascript:window.hacked='link'"
 
@@ -64,7 +65,18 @@ def test_nothing_that_came_in_runs(opened: Callable[..., Page], built_app: None,
     poison(tmp_path / ".evergold")
     with served(tmp_path) as address:
         page = opened(address, expected="404")
-        for path in ("/", "/traces", "/traces/bad", "/cases", "/cases/live/bad", f"/cases?q={SENT}", f"/traces/{SENT}"):
+        strays: list[str] = []
+        page.on("request", lambda request: request.url.startswith((address, "data:")) or strays.append(request.url))
+        paths = (
+            "/",
+            "/traces",
+            "/traces/bad",
+            "/cases",
+            "/cases/live/bad",
+            "/review?dataset=live&id=bad",
+            "/datasets/live",
+        )
+        for path in (*paths, f"/cases?q={SENT}", f"/traces/{SENT}"):
             page.goto(address + path)
             expect(page.get_by_role("heading", level=1)).to_be_visible()
             page.wait_for_load_state("networkidle")
@@ -73,4 +85,7 @@ def test_nothing_that_came_in_runs(opened: Callable[..., Page], built_app: None,
             assert page.evaluate("window.hacked") is None, f"a script ran on {path}"
             assert page.locator("img[src=x]").count() == 0
             assert page.locator("a[href^='javascript:']").count() == 0
+            unseen = page.evaluate(f"{HIDDEN}.test(document.querySelector('main').innerText)")
+            assert not unseen, f"a character that nobody sees stands on {path}"
+        assert strays == []
         page.context.close()

@@ -18,6 +18,7 @@ A slash inside a name was hidden from routing (`middleware/guard.py`) and is put
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any, TypeVar
+from urllib.parse import unquote
 
 import orjson
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
@@ -57,7 +58,8 @@ def name_caller(request: Request) -> str:
     # A name that a client gives itself counts only where there are no tokens: it proves nothing.
     named: str | None = request.scope.get("evergold.who")
     if named is None:
-        named = request.headers.get("x-evergold-reviewer", "").strip()
+        # A header has no letters beyond Latin-1, so the pages send a name percent-encoded.
+        named = unquote(request.headers.get("x-evergold-reviewer", "")).strip()
     return named[:100] or LOCAL_NAME
 
 

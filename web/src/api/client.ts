@@ -7,7 +7,7 @@ import { QueryClient } from "@tanstack/react-query";
 import createClient, { type Middleware } from "openapi-fetch";
 import { useSyncExternalStore } from "react";
 import type { components, paths } from "./schema";
-import { currentToken, requireToken } from "./token";
+import { currentToken, requireToken, reviewerName } from "./token";
 
 export type Schemas = components["schemas"];
 
@@ -26,6 +26,8 @@ const authorise: Middleware = {
   onRequest({ request }) {
     const token = currentToken();
     if (token) request.headers.set("Authorization", `Bearer ${token}`);
+    const name = reviewerName();
+    if (name) request.headers.set("x-evergold-reviewer", encodeURIComponent(name));
     return request;
   },
   onResponse({ response }) {

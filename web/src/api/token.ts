@@ -1,7 +1,7 @@
 /**
- * The access token of a server that asks for one.
+ * Who uses this browser: the access token of a server that asks for one, else the name that a reviewer gave.
  *
- * It lives in localStorage of this browser and travels only as an Authorization header to the server the page came from.
+ * The token lives in localStorage of this browser and travels only as an Authorization header to the server the page came from.
  * `required` turns true when the API answers 401; the token dialog watches it.
  */
 import { useSyncExternalStore } from "react";
@@ -51,4 +51,23 @@ export function useTokenRequired(): boolean {
     },
     () => state.required,
   );
+}
+
+const NAME = "evergold.reviewer";
+
+/** Where nobody has a token, a reviewer says who they are; the server notes it with every decision. */
+export function reviewerName(): string {
+  try {
+    return localStorage.getItem(NAME) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+export function saveReviewerName(name: string): void {
+  try {
+    localStorage.setItem(NAME, name.trim());
+  } catch {
+    // forbidden storage: the name lasts as long as the page does not need it again
+  }
 }

@@ -66,7 +66,7 @@ const routes = [
     getParentRoute,
     path: "/review",
     validateSearch: readQueueView,
-    component: lazyRouteComponent(() => import("@/features/review/ReviewPage"), "ReviewPage"),
+    component: lazyRouteComponent(() => import("@/features/review/queue/ReviewPage"), "ReviewPage"),
   }),
   createRoute({
     getParentRoute,

@@ -79,25 +79,9 @@ function palette(): Palette {
   };
 }
 
-/** The one kind of chart of these pages: bars, stacked or side by side; lying ones leave room for long names. */
-type Series = { name: string; colour: string; data: number[] };
-
-type Shape = { stack?: string; lying?: boolean };
-
-export function bars(colours: Palette, names: string[], series: Series[], shape: Shape = {}): EChartsCoreOption {
-  const words = { color: colours.dim };
-  const categories = {
-    type: "category",
-    data: names,
-    inverse: shape.lying,
-    axisTick: { show: false },
-    axisLine: { lineStyle: { color: colours.line } },
-    axisLabel: shape.lying ? { ...words, width: 130, overflow: "truncate" } : { ...words, hideOverlap: true },
-  };
-  const values = { type: "value", axisLabel: words, splitLine: { lineStyle: { color: colours.line } } };
+/** What charts over categories have alike: a tooltip for each category, and two quiet axes. */
+export function frame(colours: Palette, names: string[]) {
   return {
-    grid: { left: 4, right: 4, top: 34, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-    legend: { top: 0, left: 0, icon: "roundRect", itemWidth: 10, itemHeight: 10, textStyle: words },
     tooltip: {
       trigger: "axis",
       axisPointer: { type: "shadow", shadowStyle: { color: colours.mute, opacity: 0.12 } },
@@ -105,8 +89,34 @@ export function bars(colours: Palette, names: string[], series: Series[], shape:
       borderColor: colours.line,
       textStyle: { color: colours.ink, fontSize: 12.5 },
     },
-    xAxis: shape.lying ? values : categories,
-    yAxis: shape.lying ? categories : values,
+    xAxis: {
+      type: "category",
+      data: names,
+      axisTick: { show: false },
+      axisLine: { lineStyle: { color: colours.line } },
+      axisLabel: { color: colours.dim, hideOverlap: true },
+    },
+    yAxis: {
+      type: "value",
+      axisLabel: { color: colours.dim },
+      splitLine: { lineStyle: { color: colours.line } },
+    },
+  };
+}
+
+type Series = { name: string; colour: string; data: number[] };
+type Shape = { stack?: string; lying?: boolean };
+
+/** Bars, stacked or side by side; lying ones leave room for long names. */
+export function bars(colours: Palette, names: string[], series: Series[], shape: Shape = {}): EChartsCoreOption {
+  const { tooltip, xAxis, yAxis } = frame(colours, names);
+  const lying = { ...xAxis, inverse: true, axisLabel: { color: colours.dim, width: 130, overflow: "truncate" } };
+  return {
+    grid: { left: 4, right: 4, top: 34, bottom: 4, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+    legend: { top: 0, left: 0, icon: "roundRect", itemWidth: 10, itemHeight: 10, textStyle: { color: colours.dim } },
+    tooltip,
+    xAxis: shape.lying ? yAxis : xAxis,
+    yAxis: shape.lying ? lying : yAxis,
     series: series.map(({ name, colour, data }) => ({
       name,
       data,

@@ -26,7 +26,7 @@ export function TextBlock({ text, label, absent = "none", tone = "plain" }: Text
     <div role="group" className={classes.block} data-tone={tone} aria-label={label}>
       {label && (
         <header className={classes.head}>
-          <span>{label}</span>
+          <span>{visible(label)}</span>
           {!empty && <Copy text={text} what={label} />}
         </header>
       )}

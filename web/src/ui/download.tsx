@@ -26,8 +26,12 @@ async function save(href: string, name: string, token: string): Promise<string |
   const answer = await fetch(href, { headers: { Authorization: `Bearer ${token}` } });
   if (answer.status === 401) requireToken();
   if (!answer.ok) return `The server answered ${answer.status}.`;
-  const address = URL.createObjectURL(await answer.blob());
-  Object.assign(document.createElement("a"), { href: address, download: name }).click();
-  URL.revokeObjectURL(address);
+  saveFile(name, await answer.blob());
   return null;
+}
+
+export function saveFile(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
+  Object.assign(document.createElement("a"), { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

@@ -1,4 +1,5 @@
 /** One case, whole: what went in, what came out, what was expected, where it comes from and how it changed. */
+
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { CaseTier, NeedsLook, remarkText } from "@/ui/cases";
 import { moment } from "@/ui/format";
@@ -6,6 +7,7 @@ import { Messages } from "@/ui/Messages";
 import { Facts, factsOf, RecordFrame, Section } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
+import { visible } from "@/ui/text";
 import { CaseActions } from "./CaseActions";
 import classes from "./cases.module.css";
 import { Tags } from "./columns";
@@ -190,7 +192,7 @@ function CaseEvidence({ entry }: { entry: Case }) {
           <ol className={classes.paths}>
             {entry.paths.map((ranked) => (
               <li key={ranked.path}>
-                {ranked.path} <span className={classes.why}>{ranked.sources.join(", ")}</span>
+                {visible(ranked.path)} <span className={classes.why}>{visible(ranked.sources.join(", "))}</span>
               </li>
             ))}
           </ol>
@@ -201,7 +203,8 @@ function CaseEvidence({ entry }: { entry: Case }) {
           <ol className={classes.paths}>
             {entry.ranges.map((range) => (
               <li key={`${range.path}:${range.start}-${range.end}`}>
-                {range.path}:{range.start}–{range.end} <span className={classes.why}>{range.sources.join(", ")}</span>
+                {visible(range.path)}:{range.start}–{range.end}{" "}
+                <span className={classes.why}>{visible(range.sources.join(", "))}</span>
               </li>
             ))}
           </ol>

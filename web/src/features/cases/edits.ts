@@ -1,7 +1,6 @@
 /** Changes of cases: one edited in its form beside somebody else's change, or many at once. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { reviewerName } from "@/api/access";
 import { ApiError, api, type Schemas, unwrap } from "@/api/client";
 import { statedAnswer } from "@/ui/cases";
 import { plural } from "@/ui/format";
@@ -52,7 +51,6 @@ export function useCaseEdit(onSaved: (before: Case, after: Case) => void) {
       const after = await unwrap(
         api.PATCH("/api/v1/review/case", {
           params: { query: { dataset: seen.dataset, id: seen.id } },
-          headers: { "x-evergold-reviewer": reviewerName() },
           body: { version: seen.version, changes: changesOf(draft, fields), why: "" },
         }),
       );
@@ -87,8 +85,7 @@ type Change = Schemas["CaseChange"];
 type Wanted = { addTags?: string[]; dataset?: string; status?: Change["status"] };
 type Outcome = { message: string; undo: readonly Change[] };
 
-const headers = () => ({ "x-evergold-reviewer": reviewerName() });
-const send = (body: Change) => unwrap(api.POST("/api/v1/cases/changes", { headers: headers(), body }));
+const send = (body: Change) => unwrap(api.POST("/api/v1/cases/changes", { body }));
 
 export function useCaseChanges() {
   const client = useQueryClient();
@@ -136,4 +133,4 @@ export function useCaseChanges() {
   return { change, merge, undo, busy, message: outcome?.message ?? "", undoable: (outcome?.undo.length ?? 0) > 0 };
 }
 
-export const createCase = (body: Schemas["NewCase"]) => unwrap(api.POST("/api/v1/cases", { headers: headers(), body }));
+export const createCase = (body: Schemas["NewCase"]) => unwrap(api.POST("/api/v1/cases", { body }));

@@ -2,7 +2,7 @@
 import { SegmentedControl, Select } from "@mantine/core";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { type CSSProperties, useCallback, useMemo } from "react";
-import { Chart, type Palette } from "@/ui/Chart";
+import { Chart, frame, type Palette } from "@/ui/Chart";
 import { count, dollars, duration, plural } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
@@ -137,29 +137,19 @@ function TrafficChart({ seen, by, measure }: TrafficChartProps) {
     (colours: Palette) => {
       const hues = [colours.gold, colours.sea, colours.rust, colours.soft, colours.mute, colours.ink, colours.faint];
       const isTime = TIMES.includes(measure);
+      const { tooltip, xAxis, yAxis } = frame(
+        colours,
+        starts.map((start) => timeLabel(start)),
+      );
       return {
         grid: { left: 8, right: 8, top: series.length > 1 ? 34 : 8, bottom: 4, containLabel: true },
         legend: { show: series.length > 1, top: 0, left: 0, type: "scroll", textStyle: { color: colours.dim } },
         tooltip: {
-          trigger: "axis",
-          axisPointer: { type: "shadow", shadowStyle: { color: colours.mute, opacity: 0.12 } },
-          backgroundColor: colours.surface,
-          borderColor: colours.line,
-          textStyle: { color: colours.ink, fontSize: 12.5 },
+          ...tooltip,
           valueFormatter: (value: number | null) => (value === null ? "–" : said(value, measure)),
         },
-        xAxis: {
-          type: "category",
-          data: starts.map((start) => timeLabel(start)),
-          axisTick: { show: false },
-          axisLine: { lineStyle: { color: colours.line } },
-          axisLabel: { color: colours.dim, hideOverlap: true },
-        },
-        yAxis: {
-          type: "value",
-          axisLabel: { color: colours.dim, formatter: (value: number) => said(value, measure) },
-          splitLine: { lineStyle: { color: colours.line } },
-        },
+        xAxis,
+        yAxis: { ...yAxis, axisLabel: { ...yAxis.axisLabel, formatter: (value: number) => said(value, measure) } },
         series: series.map(({ label, buckets }, index) => ({
           name: label,
           data: lineOf(buckets, starts, measure),
@@ -210,7 +200,10 @@ export function IntakePanel({ seen }: { seen: Overview }) {
   const buckets = useMemo(() => everyBucket(seen), [seen]);
   const option = useCallback(
     (colours: Palette) => {
-      const names = buckets.map(({ start }) => timeLabel(start));
+      const { tooltip, xAxis, yAxis } = frame(
+        colours,
+        buckets.map(({ start }) => timeLabel(start)),
+      );
       const rest = buckets.map((each) =>
         Math.max(0, each.traces - (each.confirmed ?? 0) - (each.candidate ?? 0) - (each.failure ?? 0)),
       );
@@ -222,26 +215,9 @@ export function IntakePanel({ seen }: { seen: Overview }) {
       ];
       return {
         grid: { left: 8, right: 8, top: 8, bottom: 4, containLabel: true },
-        tooltip: {
-          trigger: "axis",
-          axisPointer: { type: "shadow", shadowStyle: { color: colours.mute, opacity: 0.12 } },
-          backgroundColor: colours.surface,
-          borderColor: colours.line,
-          textStyle: { color: colours.ink, fontSize: 12.5 },
-        },
-        xAxis: {
-          type: "category",
-          data: names,
-          axisTick: { show: false },
-          axisLine: { lineStyle: { color: colours.line } },
-          axisLabel: { color: colours.dim, hideOverlap: true },
-        },
-        yAxis: {
-          type: "value",
-          minInterval: 1,
-          axisLabel: { color: colours.dim },
-          splitLine: { lineStyle: { color: colours.line } },
-        },
+        tooltip,
+        xAxis,
+        yAxis: { ...yAxis, minInterval: 1 },
         series: SERIES.map(({ name, colour }, index) => ({
           name,
           data: columns[index],

@@ -1,10 +1,12 @@
 /** The panels of the overview: what keeps traces out, failing checks, coverage, agreement of reviewers, alerts. */
+
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useMay } from "@/api/access";
 import { localMinute } from "@/ui/address";
 import { count, moment, plural, share } from "@/ui/format";
 import { Failed, Loading } from "@/ui/states";
+import { visible } from "@/ui/text";
 import {
   type Alert,
   type AlertLink,
@@ -110,7 +112,7 @@ export function ChecksPanel({ checks, since }: ChecksPanelProps) {
               search={{ since: localMinute(since), score: [`${prefix(check.source)}${check.name}<0.3`] }}
               className="eg-clip"
             >
-              {check.name}
+              {visible(check.name)}
             </Link>
             {WHOSE[check.source] && <span className="eg-dim">{WHOSE[check.source]}</span>}
           </span>
@@ -156,7 +158,7 @@ export function CoveragePanel({ coverage, inPeriod }: CoveragePanelProps) {
         <li key={part.dataset} className={classes.bar}>
           <span className={classes.barName}>
             <Link to="/cases" search={{ dataset: part.dataset }} className="eg-clip">
-              {part.dataset}
+              {visible(part.dataset)}
             </Link>
             <span className="eg-dim">{plural(part.cases, "case")}</span>
           </span>
@@ -200,7 +202,7 @@ export function AgreementPanel() {
         {rows.map((each) => (
           <li key={`${each.kind} ${each.name} ${each.verdict}`} className={classes.bar}>
             <span className={classes.barName}>
-              <span>{each.name}</span>
+              <span>{visible(each.name)}</span>
               <span className="eg-dim">
                 {each.kind} → {each.verdict}
               </span>
@@ -254,7 +256,7 @@ function AlertLine({ alert }: { alert: Alert }) {
       <span className={classes.barName}>
         <strong>{alert.resolved_at ? "Over" : "Firing"}</strong>
         <span>
-          {alert.text}. <Behind link={linkOfAlert(alert)} rule={alert.rule} />
+          {visible(alert.text)}. <Behind link={linkOfAlert(alert)} rule={alert.rule} />
         </span>
       </span>
       <span className={classes.barValue}>{moment(alert.opened_at)}</span>

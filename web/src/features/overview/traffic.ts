@@ -1,7 +1,9 @@
 /** The figures of the traffic as rows and columns, each with the list of traces that it counts. */
+
 import { localMinute } from "@/ui/address";
 import { NOT_RECORDED } from "@/ui/filterbar/fields";
 import { count, dollars, duration, share } from "@/ui/format";
+import { visible } from "@/ui/text";
 import type { Grouping, Measure, Overview, Traffic } from "./data";
 
 export type Figures = Traffic["total"]["figures"];
@@ -46,7 +48,7 @@ export function ofGroup(seen: Traffic, value: string | null): TraceLink | null {
 }
 
 export function labelOf(value: string | null): string {
-  return value === null ? "all others" : value || NOT_RECORDED;
+  return value === null ? "all others" : visible(value) || NOT_RECORDED;
 }
 
 export function rowsOf(seen: Traffic, by: Grouping, timeLabel: (start: string) => string): Row[] {

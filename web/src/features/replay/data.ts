@@ -1,6 +1,5 @@
 /** What replayed trajectories ask for. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { reviewerName } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
 
 export type AlignedTrajectory = Schemas["AlignedTrajectory"];
@@ -66,7 +65,6 @@ export function useConfirmUser(dataset: string, caseId: string, version: number)
       unwrap(
         api.PUT("/api/v1/replay-users", {
           params: { query: { dataset, case_id: caseId } },
-          headers: { "x-evergold-reviewer": reviewerName() },
           body: { ...words, version },
         }),
       ),

@@ -2,7 +2,7 @@
 import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { reviewerName, useMay } from "@/api/access";
+import { useMay } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
 import { age } from "@/ui/format";
 import { useKept, useRemoval } from "@/ui/forms";
@@ -27,7 +27,6 @@ export function Comments({ traceId }: { traceId: string }) {
       unwrap(
         api.POST("/api/v1/traces/{trace_id}/comments", {
           params: { path: { trace_id: traceId } },
-          headers: { "x-evergold-reviewer": reviewerName() },
           body: { text },
         }),
       ),

@@ -2,8 +2,9 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { reviewerName, useMay } from "@/api/access";
+import { useMay } from "@/api/access";
 import { api, unwrap } from "@/api/client";
+import { reviewerName } from "@/api/token";
 import type { Score } from "./data";
 
 export interface NewCase {
@@ -28,7 +29,6 @@ export function useTraceActions(traceIds: readonly string[]) {
   const [outcome, setOutcome] = useState<Outcome>(NOTHING);
   const [busy, setBusy] = useState(false);
   const mayEdit = useMay("editor");
-  const headers = () => ({ "x-evergold-reviewer": reviewerName() });
 
   /** Does the work and shows its outcome; gives what went wrong, or nothing. */
   async function act(work: () => Promise<Outcome>): Promise<string> {
@@ -93,14 +93,13 @@ export function useTraceActions(traceIds: readonly string[]) {
   const retag = (add: string[], remove: string[]) =>
     act(async () => {
       const body = { trace_ids: [...traceIds], add, remove };
-      const changes = await unwrap(api.POST("/api/v1/traces/tags", { headers: headers(), body }));
+      const changes = await unwrap(api.POST("/api/v1/traces/tags", { body }));
       const changed = changes.filter((one) => one.added.length + one.removed.length > 0);
       const undo = () =>
         void act(async () => {
           for (const { trace_id, added, removed } of changed)
             await unwrap(
               api.POST("/api/v1/traces/tags", {
-                headers: headers(),
                 body: { trace_ids: [trace_id], add: removed, remove: added },
               }),
             );
@@ -113,7 +112,7 @@ export function useTraceActions(traceIds: readonly string[]) {
   const makeCases = ({ answer, dataset, tags = [] }: NewCase) =>
     act(async () => {
       const body = { trace_ids: [...traceIds], dataset, answer: answer?.trim() || null, tags, note: "" };
-      const made = await unwrap(api.POST("/api/v1/traces/cases", { headers: headers(), body }));
+      const made = await unwrap(api.POST("/api/v1/traces/cases", { body }));
       const done = made.filter((one) => one.problem == null);
       const problems = made.flatMap((one) => (one.problem == null ? [] : [one.problem]));
       const message = [done.length > 0 ? `${count(done.length, "case")} in ${dataset}.` : "", ...problems.slice(0, 2)];
@@ -135,7 +134,7 @@ export function useTraceActions(traceIds: readonly string[]) {
   const openInReplay = () =>
     void act(async () => {
       const body = { trace_ids: [...traceIds], dataset: REPLAYS, answer: null, tags: [], note: "" };
-      const [made] = await unwrap(api.POST("/api/v1/traces/cases", { headers: headers(), body }));
+      const [made] = await unwrap(api.POST("/api/v1/traces/cases", { body }));
       if (!made?.id) return { message: made?.problem ?? "", failed: true, undo: null };
       await navigate({ to: "/replay/$dataset/$caseId", params: { dataset: REPLAYS, caseId: made.id } });
       return NOTHING;
@@ -145,7 +144,7 @@ export function useTraceActions(traceIds: readonly string[]) {
     void act(async () => {
       const cases = ids.map((id) => ({ dataset, id, version: 1 }));
       const body = { cases, verdict: "dismiss" as const, comment: "undone" };
-      await unwrap(api.POST("/api/v1/decisions/bulk", { headers: headers(), body }));
+      await unwrap(api.POST("/api/v1/decisions/bulk", { body }));
       return { message: `Took ${count(ids.length, "case")} back.`, failed: false, undo: null };
     });
 

@@ -1,26 +1,21 @@
 /** One case on the desk: its panel by kind, opinions, questions, history, and the verdict bar. */
-import { TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
 import { NeedsLook } from "@/ui/cases";
+import { age } from "@/ui/format";
 import { useShortcuts } from "@/ui/shortcuts";
-import type { Evidence } from "../evidence/rowEvidence";
+import { visible } from "@/ui/text";
+import { ContextEditor, OverrideDialog } from "../ContextEditor";
+import { applyEdit, changesOf, contentOf, type Edit, type Entry } from "../content";
+import { CasePane } from "../desk";
+import desk from "../desk.module.css";
+import { EvidencePanel } from "../Evidence";
 import { Questions, unanswered } from "../questions/Questions";
-import { OverrideDialog } from "../validator/OverrideDialog";
-import type { Entry } from "../validator/rows";
-import { ConflictBanner } from "./ConflictBanner";
-import { ContextPanel } from "./ContextPanel";
+import { CaseEvidence, TextFields } from "./CaseContent";
 import { type Case, type CaseFile, type Saying, useCaseEvidence, useRefresh } from "./data";
-import classes from "./desk.module.css";
-import { EvidencePane } from "./EvidencePane";
-import { History } from "./History";
-import { lacking } from "./lacking";
-import listClasses from "./list.module.css";
-import { Opinions } from "./Opinions";
-import { TextFields } from "./TextFields";
-import { useDraft } from "./useDraft";
-import type { Said } from "./useUndo";
-import { CORRECTION, mayCorrect, VerdictBar } from "./VerdictBar";
+import { type Conflict, lacking, type Said, useDraft } from "./drafts";
+import classes from "./queue.module.css";
 
 type CaseDeskProps = { file: CaseFile; me: string; onDecided: (said: Said) => void };
 
@@ -75,51 +70,67 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
     { keys: "m", does: "Write a comment", run: () => note.current?.focus() },
   ]);
 
+  const content = entry.kind === "context" ? contentOf(entry) : null;
+  function editContent(edit: Edit) {
+    if (content === null) return;
+    const changes = changesOf(content, applyEdit(content, edit));
+    if (Object.keys(changes).length > 0) draft.edit(changes);
+  }
+
   return (
     <>
-      <section className={classes.desk} aria-label="Case">
-        <div className={classes.fields}>
-          <DeskHead entry={entry} state={draft.state} />
-          <NeedsLook question={file.needs_look} traceId={entry.provenance.trace_id} />
-          {draft.conflict && <ConflictBanner conflict={draft.conflict} theirs={file.case} onResolve={draft.resolve} />}
-          {draft.problem && (
-            <p className={classes.problem} role="alert">
-              {draft.problem}
-            </p>
-          )}
-          <Opinions file={file} me={me} onSay={(saying) => void say(saying)} />
-          {entry.kind === "context" ? (
-            <ContextPanel
-              entry={entry}
-              evidence={evidence.data as Evidence | undefined}
-              onEdit={draft.edit}
-              onShow={setShown}
-              firstRef={first}
-            />
-          ) : (
-            <TextFields entry={entry} onEdit={draft.edit} onLight={setLit} firstRef={first} />
-          )}
-          <Questions
-            file={file}
-            entry={entry}
-            me={me}
-            onAnswering={(done) => {
-              answering.current = done;
-            }}
+      <CasePane
+        title={visible(entry.id)}
+        facts={
+          <>
+            {entry.dataset} · {entry.kind} · {entry.entry_type} · {entry.review} · v{entry.version} ·{" "}
+            <span role="status">{draft.state}</span>
+          </>
+        }
+        verdicts={<Verdicts entry={entry} decided={decided} missing={missing} onSay={(saying) => void say(saying)} />}
+      >
+        <NeedsLook question={file.needs_look} traceId={entry.provenance.trace_id} />
+        {draft.conflict && <ConflictBanner conflict={draft.conflict} theirs={file.case} onResolve={draft.resolve} />}
+        {draft.problem && (
+          <p className={classes.problem} role="alert">
+            {draft.problem}
+          </p>
+        )}
+        <Opinions file={file} me={me} onSay={(saying) => void say(saying)} />
+        {content ? (
+          <ContextEditor
+            content={content}
+            evidence={evidence.data}
+            onEdit={editContent}
+            onShow={setShown}
+            queryRef={first}
           />
-          <TextInput
-            dir="auto"
-            ref={note}
-            label="Comment"
-            placeholder="Why, for colleagues"
-            value={comment}
-            onChange={(event) => setComment(event.currentTarget.value)}
-          />
-          <History history={file.history} />
-        </div>
-        <VerdictBar entry={entry} decided={decided} missing={missing} onSay={(saying) => void say(saying)} />
-      </section>
-      <EvidencePane entry={entry} lit={lit} shown={shown} onEdit={draft.edit} />
+        ) : (
+          <TextFields entry={entry} onEdit={draft.edit} onLight={setLit} firstRef={first} />
+        )}
+        <Questions
+          file={file}
+          entry={entry}
+          me={me}
+          onAnswering={(done) => {
+            answering.current = done;
+          }}
+        />
+        <TextInput
+          dir="auto"
+          ref={note}
+          label="Comment"
+          placeholder="Why, for colleagues"
+          value={comment}
+          onChange={(event) => setComment(event.currentTarget.value)}
+        />
+        <History history={file.history} />
+      </CasePane>
+      {content ? (
+        <EvidencePanel content={content} evidence={evidence} shown={shown} onEdit={editContent} />
+      ) : (
+        <CaseEvidence entry={entry} evidence={evidence} lit={lit} />
+      )}
       {draft.disproved && (
         <OverrideDialog
           problems={draft.disproved}
@@ -131,14 +142,158 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   );
 }
 
-function DeskHead({ entry, state }: { entry: Case; state: string }) {
+type OpinionsProps = { file: CaseFile; me: string; onSay: (saying: Saying) => void };
+
+/**
+ * What colleagues said. Hidden until this reviewer has spoken, where several must agree: an opinion read before one's own is
+ * not independent. Shown at once when they differ, because then somebody must rule.
+ */
+function Opinions({ file, me, onSay }: OpinionsProps) {
+  const [open, setOpen] = useState(false);
+  const spoken = file.opinions.filter((opinion) => opinion.verdict !== "skip");
+  if (spoken.length === 0) return null;
+  const disputed = file.standing === "disputed";
+  const visible = open || disputed || spoken.some((opinion) => opinion.reviewer === me);
   return (
-    <header className={classes.head}>
-      <h2>{entry.id}</h2>
-      <p className={listClasses.source}>
-        {entry.dataset} · {entry.kind} · {entry.entry_type} · {entry.review} · v{entry.version} ·{" "}
-        <span role="status">{state}</span>
-      </p>
-    </header>
+    <section className={classes.opinions} aria-label="Opinions">
+      <h3>
+        {disputed ? "Reviewers differ" : file.standing === "second_opinion" ? "A second opinion is wanted" : "Opinions"}{" "}
+        ({spoken.length})
+      </h3>
+      {visible ? (
+        <ul>
+          {spoken.map((opinion) => (
+            <li key={`${opinion.reviewer} ${opinion.created_at}`}>
+              <b>{opinion.reviewer}</b>: {opinion.verdict.replace("_", " ")}
+              {opinion.adjudicate && " (ruling)"}
+              {opinion.comment && ` — ${opinion.comment}`}
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <Button size="compact-xs" variant="default" onClick={() => setOpen(true)}>
+          Show them before I decide
+        </Button>
+      )}
+      {disputed && (
+        <Group gap="xs" mt={6}>
+          <Button size="compact-sm" variant="default" onClick={() => onSay({ verdict: "approve", adjudicate: true })}>
+            Rule: approve
+          </Button>
+          <Button size="compact-sm" variant="default" onClick={() => onSay({ verdict: "dismiss", adjudicate: true })}>
+            Rule: dismiss
+          </Button>
+        </Group>
+      )}
+    </section>
+  );
+}
+
+type ConflictBannerProps = { conflict: Conflict; theirs: Case; onResolve: (choice: "mine" | "theirs") => void };
+
+/** Somebody else was first: their version and mine side by side, field by field, and one choice. */
+function ConflictBanner({ conflict, theirs, onResolve }: ConflictBannerProps) {
+  const both = Object.fromEntries(
+    Object.entries(conflict.mine).map(([name, mine]) => [name, { old: theirs[name as keyof Case], new: mine }]),
+  );
+  return (
+    <section className={classes.conflict} role="alert">
+      <p>{conflict.message}</p>
+      <p className={desk.dim}>Struck through: what is there now. Underlined: what you wrote.</p>
+      <Difference changes={both} />
+      <Group gap="xs">
+        <Button size="compact-sm" variant="default" onClick={() => onResolve("mine")}>
+          Put mine on top
+        </Button>
+        <Button size="compact-sm" variant="default" onClick={() => onResolve("theirs")}>
+          Take what is there
+        </Button>
+      </Group>
+    </section>
+  );
+}
+
+const said = (value: unknown) =>
+  value === null || value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value, null, 1);
+
+/** Who did what and when, newest first; each revision opens to what it changed. */
+function History({ history }: { history: CaseFile["history"] }) {
+  return (
+    <details className={classes.history}>
+      <summary>History ({history.length})</summary>
+      <ol>
+        {[...history].reverse().map((entry) => (
+          <li key={`${entry.version} ${entry.who} ${entry.what} ${entry.at}`}>
+            <b>{entry.who}</b> {entry.what.replace("_", " ")}{" "}
+            <span className={desk.dim}>
+              v{entry.version} · {age(entry.at)}
+            </span>
+            {entry.why && <p>{entry.why}</p>}
+            <Difference changes={entry.changes} />
+          </li>
+        ))}
+      </ol>
+    </details>
+  );
+}
+
+function Difference({ changes }: { changes: CaseFile["history"][number]["changes"] }) {
+  const fields = Object.entries(changes as Record<string, { old?: unknown; new?: unknown }>);
+  if (fields.length === 0) return null;
+  return (
+    <dl className={classes.difference}>
+      {fields.map(([name, change]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <del>{said(change.old)}</del>
+            <ins>{said(change.new)}</ins>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+type VerdictsProps = { entry: Case; decided: boolean; missing: string[]; onSay: (saying: Saying) => void };
+
+const CORRECTION: Saying = { verdict: "approve", changes: { entry_type: "correction" } };
+
+/** Whether the case can be saved as a correction: a chat with an expected answer that is not one already. */
+function mayCorrect(entry: Case): boolean {
+  return entry.kind === "chat" && entry.entry_type !== "correction" && Boolean(entry.expected?.trim());
+}
+
+/** The verdicts on a case as buttons, and what still stands in the way of approving it. */
+function Verdicts({ entry, decided, missing, onSay }: VerdictsProps) {
+  return (
+    <>
+      <Button disabled={missing.length > 0} aria-describedby="lacking" onClick={() => onSay({ verdict: "approve" })}>
+        {entry.kind === "chat" && entry.entry_type === "golden" ? "Confirm" : "Approve"}
+      </Button>
+      {entry.kind === "chat" && entry.entry_type !== "correction" && (
+        <Button variant="default" disabled={!mayCorrect(entry)} onClick={() => onSay(CORRECTION)}>
+          Save as correction
+        </Button>
+      )}
+      <Button variant="default" onClick={() => onSay({ verdict: "dismiss" })}>
+        Dismiss
+      </Button>
+      <Button variant="default" onClick={() => onSay({ verdict: "second_opinion" })}>
+        Second opinion
+      </Button>
+      {decided ? (
+        <Button variant="default" onClick={() => onSay({ verdict: "reopen" })}>
+          Reopen
+        </Button>
+      ) : (
+        <Button variant="subtle" onClick={() => onSay({ verdict: "skip" })}>
+          Skip
+        </Button>
+      )}
+      <span id="lacking" className={desk.why} aria-live="polite">
+        {missing.length > 0 && `${missing.join(", ")} missing`}
+      </span>
+    </>
   );
 }

@@ -1,6 +1,5 @@
 /** The queue's questions to the server, and the verbs of a reviewer. */
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { reviewerName } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
 
 export type Case = Schemas["Case"];
@@ -30,8 +29,6 @@ export type Changes = { [field: string]: unknown };
 
 const PAGE = 500;
 
-const headers = () => ({ "x-evergold-reviewer": reviewerName() });
-
 export function useQueue(filters: Filters) {
   return useInfiniteQuery({
     queryKey: ["review", "queue", filters],
@@ -41,7 +38,6 @@ export function useQueue(filters: Filters) {
       unwrap(
         api.GET("/api/v1/review/queue", {
           params: { query: { ...filters, limit: PAGE, offset: pageParam } },
-          headers: headers(),
         }),
       ),
     getNextPageParam: (last, pages) => {
@@ -74,7 +70,6 @@ export const saveChanges = (key: Key, version: number, changes: Changes) =>
     api.PATCH("/api/v1/review/case", {
       params: { query: key },
       body: { version, changes, why: "" },
-      headers: headers(),
     }),
   );
 
@@ -90,7 +85,6 @@ export const sayVerdict = (key: Key, version: number, saying: Saying) =>
   unwrap(
     api.POST("/api/v1/decisions", {
       params: { query: key },
-      headers: headers(),
       body: {
         version,
         verdict: saying.verdict,
@@ -103,20 +97,17 @@ export const sayVerdict = (key: Key, version: number, saying: Saying) =>
   );
 
 export const saveAnswers = (key: Key, answers: { [question: string]: unknown }) =>
-  unwrap(api.PUT("/api/v1/review/answers", { params: { query: key }, headers: headers(), body: { answers } }));
+  unwrap(api.PUT("/api/v1/review/answers", { params: { query: key }, body: { answers } }));
 
 export const saveQuestions = (dataset: string, questions: Question[]) =>
-  unwrap(
-    api.PUT("/api/v1/review/questions", { params: { query: { dataset } }, headers: headers(), body: { questions } }),
-  );
+  unwrap(api.PUT("/api/v1/review/questions", { params: { query: { dataset } }, body: { questions } }));
 
 export const claimNext = (filters: Filters) =>
-  unwrap(api.POST("/api/v1/review/claims", { body: { status: "active", text: "", ...filters }, headers: headers() }));
+  unwrap(api.POST("/api/v1/review/claims", { body: { status: "active", text: "", ...filters } }));
 
 export const sayMany = (cases: (Key & { version: number })[], verdict: Verdict) =>
   unwrap(
     api.POST("/api/v1/decisions/bulk", {
-      headers: headers(),
       body: { cases: cases.map(({ dataset, id, version }) => ({ dataset, id, version })), verdict, comment: "" },
     }),
   );
@@ -138,7 +129,6 @@ export function useSaveView() {
     mutationFn: ({ name, filters }: { name: string; filters: Filters }) =>
       unwrap(
         api.PUT("/api/v1/review/views", {
-          headers: headers(),
           body: { name, owner: "", query: { status: "active", text: "", ...filters } },
         }),
       ),

@@ -1,34 +1,47 @@
 /** The validator: import, review, export. Works on files alone; with a server behind it, evidence and checks appear. */
-import { Button, Modal, Text } from "@mantine/core";
+import { Button, Modal, NativeSelect, Text, TextInput } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { type DragEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import {
+  type Dispatch,
+  type DragEvent,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
 import { useMe } from "@/api/access";
 import { api, unwrap } from "@/api/client";
+import { useShortcuts } from "@/ui/shortcuts";
 import { Empty, Loading } from "@/ui/states";
-import { EvidencePanel } from "../evidence/EvidencePanel";
-import { useRowEvidence } from "../evidence/rowEvidence";
-import { CaseEditor } from "./CaseEditor";
-import { CaseList } from "./CaseList";
-import { ExportDialog } from "./ExportDialog";
-import { ImportDialog } from "./ImportDialog";
-import { offered, type Proposal, propose, summary } from "./importing";
-import { counts, type Filter, neighbour, nextIncomplete, visible } from "./navigation";
-import { OverrideDialog } from "./OverrideDialog";
-import classes from "./page.module.css";
-import { applyPlan, type Choice } from "./reimport";
-import type { Entry } from "./rows";
-import { CopyNotice, SaveNotice } from "./SaveNotice";
-import type { CaseState } from "./session";
-import { Toolbar } from "./Toolbar";
-import { useProvedValidation } from "./useProvedValidation";
-import { useValidator } from "./useValidator";
-import { useValidatorKeys } from "./useValidatorKeys";
-import { DATASET, useWorkspaceCopy } from "./useWorkspaceCopy";
+import { visible } from "@/ui/text";
+import { ContextEditor, OverrideDialog } from "../ContextEditor";
+import { type Edit, type Entry, lacks } from "../content";
+import { CaseList, CasePane, CaseRow, Desk, type DeskTab, isField, StateMark, useEscapeFromFields } from "../desk";
+import desk from "../desk.module.css";
+import { EvidencePanel, useRowEvidence } from "../Evidence";
+import { ExportDialog, ImportDialog } from "./dialogs";
+import { applyPlan, type Choice, offered, type Proposal, propose, summary } from "./imports";
+import {
+  type Action,
+  type CaseState,
+  counts,
+  type Filter,
+  listed,
+  neighbour,
+  nextIncomplete,
+  type Session,
+  type StatusFilter,
+  statusOf,
+} from "./session";
+import { useProvedValidation, useValidator } from "./useValidator";
+import { CopyNotice, SaveNotice, type Step, Toolbar } from "./ValidatorBar";
+import classes from "./validator.module.css";
+import { DATASET, useWorkspaceCopy } from "./workspaceCopy";
 
 const EVIDENCE_AFTER_MS = 120;
-
-type Tab = "list" | "case" | "evidence";
 
 export function ValidatorPage() {
   const { session, dispatch, save, takeOver, forget } = useValidator();
@@ -37,24 +50,28 @@ export function ValidatorPage() {
   const [dialog, setDialog] = useState<"export" | "clear" | null>(null);
   const [notice, setNotice] = useState<string | null>(null);
   const [dropping, setDropping] = useState(false);
-  const [tab, setTab] = useState<Tab>("case");
+  const [tab, setTab] = useState<DeskTab>("case");
   const [shown, setShown] = useState<Entry | null>(null);
   const me = useMe();
   const there = useWorkspaceCopy(session, save !== "loading", me.data !== undefined);
-  const refs = {
-    search: useRef<HTMLInputElement>(null),
-    query: useRef<HTMLTextAreaElement>(null),
-    commit: useRef<HTMLInputElement>(null),
-  };
+  const proving = useProvedValidation(dispatch);
+  const search = useRef<HTMLInputElement>(null);
+  const query = useRef<HTMLTextAreaElement>(null);
+  const commit = useRef<HTMLInputElement>(null);
 
-  const { cases, order } = session;
-  const keys = useMemo(() => visible({ cases, order }, filter), [cases, order, filter]);
-  const found = useMemo(() => counts({ cases, order }), [cases, order]);
-  const key = session.current;
-  const state: CaseState | undefined = key === null ? undefined : session.cases[key];
+  const { cases, order, current: key } = session;
+  const keys = useMemo(() => listed({ cases, order }, filter), [cases, order, filter]);
+  const state: CaseState | undefined = key === null ? undefined : cases[key];
   // The editor answers the key at once; the evidence, which is heavier, follows when the reviewer stays.
   const [late] = useDebouncedValue(state, EVIDENCE_AFTER_MS);
+  const beside = (late ?? state)?.content;
   const evidence = useRowEvidence(late?.content ?? null);
+  const edit = (made: Edit) => key !== null && dispatch({ type: "edit", key, edit: made });
+  const besideKey = beside?.identity.caseId;
+  const editBeside = useCallback(
+    (made: Edit) => besideKey !== undefined && dispatch({ type: "edit", key: besideKey, edit: made }),
+    [dispatch, besideKey],
+  );
 
   useEffect(() => {
     document.title = "Validator · Evergold";
@@ -70,14 +87,12 @@ export function ValidatorPage() {
     [dispatch],
   );
 
-  function step(kind: "previous" | "next" | "incomplete") {
-    if (kind !== "incomplete") return select(neighbour(keys, session.current, kind === "next" ? 1 : -1));
+  function step(kind: Step) {
+    if (kind !== "incomplete") return select(neighbour(keys, key, kind === "next" ? 1 : -1));
     const next = nextIncomplete(session);
     setNotice(next === null ? "Every case is validated." : null);
     select(next);
   }
-
-  const proving = useProvedValidation(dispatch);
 
   function validate() {
     if (key === null || state === undefined) return;
@@ -110,20 +125,33 @@ export function ValidatorPage() {
     void take([...event.dataTransfer.files]);
   }
 
-  useValidatorKeys({
-    step,
-    validate,
-    refs,
-    session,
-    dispatch,
-    onExport: () => setDialog("export"),
-    enabled: state !== undefined,
-  });
+  useShortcuts("Validator", [
+    ...(state === undefined
+      ? []
+      : [
+          { keys: "n", does: "Next incomplete case", run: () => step("incomplete") },
+          { keys: "j", does: "Next case", run: () => step("next") },
+          { keys: "k", does: "Previous case", run: () => step("previous") },
+          { keys: "v", does: "Mark as validated", run: validate },
+          { keys: "q", does: "Edit the query", run: () => query.current?.focus() },
+          { keys: "b", does: "Edit the base commit", run: () => commit.current?.focus() },
+          { keys: "p", does: "Edit the paths", run: () => focusFirst("File paths") },
+          { keys: "r", does: "Edit the ranges", run: () => focusFirst("Line ranges") },
+          { keys: "/", does: "Search", run: () => search.current?.focus() },
+          { keys: "x", does: "Export", run: () => setDialog("export") },
+          { keys: "Alt+↑↓", does: "Move an entry up or down (in a list)", run: () => undefined },
+          { keys: "Escape", does: "Leave a field", run: () => undefined },
+        ]),
+    { keys: "z", does: "Undo", run: () => dispatch({ type: "undo" }) },
+    { keys: "Z", does: "Redo", run: () => dispatch({ type: "redo" }) },
+  ]);
+  useEscapeFromFields();
+  useControlKeys(validate, dispatch);
 
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the page takes dropped files; the Import button does the same by keyboard
     <div
-      className={classes.page}
+      className={desk.page}
       onDragOver={(event) => {
         event.preventDefault();
         if (event.dataTransfer.types.includes("Files")) setDropping(true);
@@ -133,69 +161,75 @@ export function ValidatorPage() {
       }}
       onDrop={drop}
     >
-      <div>
-        <Toolbar
-          empty={session.order.length === 0}
-          save={save}
-          copy={there.copy}
-          undo={session.past.at(-1)?.label ?? null}
-          redo={session.future.at(-1)?.label ?? null}
-          onFiles={(files) => void take(files)}
-          onExport={() => setDialog("export")}
-          onClear={() => setDialog("clear")}
-          onStep={step}
-          onUndo={() => dispatch({ type: "undo" })}
-          onRedo={() => dispatch({ type: "redo" })}
-        />
-        <SaveNotice
-          save={save}
-          onTakeOver={takeOver}
-          onExport={() => setDialog("export")}
-          onForget={() => void forget()}
-        />
-        <CopyNotice copy={there.copy} onInsist={there.insist} />
-        {proving.failure && (
-          <div className={classes.notice} role="alert">
-            The case was not marked: {proving.failure}
-          </div>
-        )}
-        {notice && (
-          <div className={classes.notice} role="status">
-            {notice}
-            <button type="button" className={classes.linkish} onClick={() => setNotice(null)}>
-              Dismiss
-            </button>
-          </div>
-        )}
-      </div>
-      {session.order.length > 0 && <Tabs tab={tab} onTab={setTab} />}
+      <Toolbar
+        session={session}
+        save={save}
+        copy={there.copy}
+        dispatch={dispatch}
+        onFiles={(files) => void take(files)}
+        onDialog={setDialog}
+        onStep={step}
+      />
+      <SaveNotice
+        save={save}
+        onTakeOver={takeOver}
+        onExport={() => setDialog("export")}
+        onForget={() => void forget()}
+      />
+      <CopyNotice copy={there.copy} onInsist={there.insist} />
+      {proving.failure && (
+        <p className={desk.notice} role="alert">
+          The case was not marked: {proving.failure}
+        </p>
+      )}
+      {notice && (
+        <p className={desk.notice} role="status">
+          {notice}
+          <button type="button" className={desk.linkish} onClick={() => setNotice(null)}>
+            Dismiss
+          </button>
+        </p>
+      )}
       {save === "loading" ? (
         <Loading what="your session" />
-      ) : state === undefined || key === null ? (
+      ) : state === undefined || key === null || beside === undefined ? (
         <Welcome onOpen={me.data === undefined ? null : openWorkspace} />
       ) : (
-        <div className={classes.columns} data-tab={tab}>
-          <CaseList
-            session={session}
-            keys={keys}
-            counts={found}
-            filter={filter}
-            searchRef={refs.search}
-            onFilter={setFilter}
-            onSelect={select}
-          />
-          <CaseEditor
-            caseKey={key}
-            state={state}
-            dispatch={dispatch}
-            evidence={evidence.data}
-            queryRef={refs.query}
-            commitRef={refs.commit}
-            onValidate={validate}
-            onShow={setShown}
-          />
-          <EvidencePanel content={(late ?? state).content} evidence={evidence} shown={shown} dispatch={dispatch} />
-        </div>
+        <Desk
+          name="Cases"
+          tab={tab}
+          onTab={setTab}
+          list={
+            <Sidebar
+              session={session}
+              keys={keys}
+              filter={filter}
+              searchRef={search}
+              onFilter={setFilter}
+              onSelect={select}
+            />
+          }
+        >
+          <CasePane
+            title={
+              <>
+                <StateMark state={statusOf(state)} /> {visible(key)}
+              </>
+            }
+            facts={visible(factsOf(state))}
+            verdicts={<Verdicts caseKey={key} state={state} dispatch={dispatch} onValidate={validate} />}
+          >
+            <ContextEditor
+              content={state.content}
+              evidence={evidence.data}
+              onEdit={edit}
+              onShow={setShown}
+              queryRef={query}
+              commitRef={commit}
+            />
+          </CasePane>
+          <EvidencePanel content={beside} evidence={evidence} shown={shown} onEdit={editBeside} />
+        </Desk>
       )}
       {proposal && (
         <ImportDialog
@@ -216,8 +250,7 @@ export function ValidatorPage() {
       )}
       <Modal opened={dialog === "clear"} onClose={() => setDialog(null)} title="Clear all?" centered>
         <Text size="sm" mb="md">
-          {session.order.length} cases with their edits leave this browser. Undo brings them back until you leave the
-          page.
+          {order.length} cases with their edits leave this browser. Undo brings them back until you leave the page.
         </Text>
         <Button
           color="rust"
@@ -226,7 +259,7 @@ export function ValidatorPage() {
             setDialog(null);
           }}
         >
-          Clear {session.order.length} cases
+          Clear {order.length} cases
         </Button>
       </Modal>
       {proving.disproved && state !== undefined && (
@@ -241,20 +274,115 @@ export function ValidatorPage() {
   );
 }
 
-function Tabs({ tab, onTab }: { tab: Tab; onTab: (tab: Tab) => void }) {
-  const names: [Tab, string][] = [
-    ["list", "Cases"],
-    ["case", "Case"],
-    ["evidence", "Evidence"],
-  ];
+function focusFirst(section: string) {
+  document.querySelector<HTMLElement>(`section[aria-label="${section}"] [data-path]`)?.focus();
+}
+
+/** Control with Enter validates from inside a field; with Z it undoes and redoes outside of one. */
+function useControlKeys(validate: () => void, dispatch: Dispatch<Action>) {
+  useEffect(() => {
+    function onKeyDown(event: KeyboardEvent) {
+      if (!(event.ctrlKey || event.metaKey)) return;
+      if (event.key === "Enter" && isField(event.target)) validate();
+      else if (event.key.toLowerCase() === "z" && !isField(event.target))
+        dispatch({ type: event.shiftKey ? "redo" : "undo" });
+    }
+    window.addEventListener("keydown", onKeyDown);
+    return () => window.removeEventListener("keydown", onKeyDown);
+  }, [dispatch, validate]);
+}
+
+function factsOf({ content: { identity } }: CaseState): string {
+  const { taskId, flowId, caseIndex, workspaceId } = identity;
+  return `task ${taskId || "–"} · flow ${flowId || "–"} · case ${caseIndex} · workspace ${workspaceId || "–"}`;
+}
+
+const FILTERS: StatusFilter[] = ["all", "incomplete", "ready", "validated", "edited", "half pair"];
+
+type SidebarProps = {
+  session: Session;
+  keys: string[];
+  filter: Filter;
+  searchRef: RefObject<HTMLInputElement | null>;
+  onFilter: (filter: Filter) => void;
+  onSelect: (key: string) => void;
+};
+
+function Sidebar({ session, keys, filter, searchRef, onFilter, onSelect }: SidebarProps) {
+  const { cases, order, current } = session;
+  const found = useMemo(() => counts({ cases, order }), [cases, order]);
   return (
-    <div className={classes.tabs}>
-      {names.map(([name, label]) => (
-        <button key={name} type="button" aria-pressed={tab === name} onClick={() => onTab(name)}>
-          {label}
-        </button>
-      ))}
-    </div>
+    <>
+      <div className={desk.filters}>
+        <div className={classes.search}>
+          <TextInput
+            ref={searchRef}
+            aria-label="Search cases"
+            placeholder="Search id, query, path"
+            size="xs"
+            value={filter.text}
+            onChange={(event) => onFilter({ ...filter, text: event.currentTarget.value })}
+          />
+          <NativeSelect
+            aria-label="Show"
+            size="xs"
+            data={FILTERS}
+            value={filter.status}
+            onChange={(event) => onFilter({ ...filter, status: event.currentTarget.value as StatusFilter })}
+          />
+        </div>
+        <p className={desk.summary} role="status">
+          <b>{found.validated}</b> of {found.total} validated · {found.incomplete} incomplete
+          {keys.length !== found.total && ` · ${keys.length} shown`}
+        </p>
+      </div>
+      <CaseList rows={keys} keyOf={(key) => key} current={current}>
+        {(key) => {
+          const state = cases[key] as CaseState;
+          const { query, filePaths, lineRanges } = state.content;
+          const half = filePaths === null ? " · A missing" : lineRanges === null ? " · B missing" : "";
+          return (
+            <CaseRow
+              mark={<StateMark state={statusOf(state)} />}
+              title={query || "No query yet"}
+              facts={`${key}${half}`}
+              here={key === current}
+              onSelect={() => onSelect(key)}
+            />
+          );
+        }}
+      </CaseList>
+    </>
+  );
+}
+
+type VerdictsProps = { caseKey: string; state: CaseState; dispatch: Dispatch<Action>; onValidate: () => void };
+
+function Verdicts({ caseKey, state, dispatch, onValidate }: VerdictsProps) {
+  const missing = lacks(state.content);
+  const edited = state.content !== state.imported;
+  return (
+    <>
+      {state.validated ? (
+        <Button variant="default" onClick={() => dispatch({ type: "unvalidate", key: caseKey })}>
+          Reopen
+        </Button>
+      ) : (
+        <Button disabled={missing.length > 0} aria-describedby="why-not" onClick={onValidate}>
+          Mark as validated
+        </Button>
+      )}
+      <span id="why-not" className={desk.why} aria-live="polite">
+        {state.validated
+          ? "Validated. An edit makes it unvalidated again."
+          : missing.length > 0
+            ? missing.slice(0, 3).join("; ") + (missing.length > 3 ? `; and ${missing.length - 3} more` : "")
+            : "Complete."}
+      </span>
+      <Button variant="subtle" disabled={!edited} onClick={() => dispatch({ type: "reset", key: caseKey })}>
+        Reset
+      </Button>
+    </>
   );
 }
 

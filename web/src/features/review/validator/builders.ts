@@ -1,8 +1,8 @@
 /** Builders for the tests: valid rows with defaults, of which a test states only what it is about. */
-import { parseFile } from "./importJsonl";
-import { joinRows } from "./join";
-import { applyPlan, type Choice, planImport } from "./reimport";
-import type { Content, JsonObject } from "./rows";
+
+import type { Content, JsonObject } from "../content";
+import { applyPlan, type Choice, joinRows, planImport } from "./imports";
+import { parseFile } from "./rows";
 import { EMPTY, reduce, type Session } from "./session";
 
 const SHARED = {
@@ -48,6 +48,14 @@ export function imported(session: Session, rows: JsonObject[], chosen: { [key: s
   const plan = planImport(session, contentsOf(...rows));
   return reduce(session, { type: "put", label: "import", states: applyPlan(session, plan, chosen) });
 }
+
+/** The session with another query in a case. */
+export const askedIn = (session: Session, key: string, value: string) =>
+  reduce(session, { type: "edit", key, edit: { type: "setField", field: "query", value } });
+
+/** The session with cases marked as validated. */
+export const validatedIn = (session: Session, ...keys: string[]) =>
+  keys.reduce((now, key) => reduce(now, { type: "validate", key }), session);
 
 export function aSession(...caseIds: string[]): Session {
   return imported(

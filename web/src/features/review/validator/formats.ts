@@ -2,88 +2,43 @@
  * Recognises files that are not dataset A or B, so that a wrong file is answered with what it is and where it belongs
  * instead of a thousand missing-field messages.
  */
-import type { JsonObject } from "./rows";
+import type { JsonObject } from "../content";
 
-interface Signature {
-  what: string;
-  doInstead: string;
-  matches: (row: JsonObject) => boolean;
-}
+const IMPORT = "import it on the Cases page";
+const REVIEW = `${IMPORT} and review it in the queue`;
+const EXTRACT = "cases are first extracted from it; ask whoever runs this server";
 
 const has = (row: JsonObject, ...keys: string[]) => keys.every((key) => key in row);
 
-const SIGNATURES: Signature[] = [
-  {
-    what: "predictions for retrieval scoring",
-    doInstead: "retrieval is scored outside this page",
-    matches: (row) => has(row, "caseId") && (has(row, "ranges") || has(row, "paths")),
-  },
-  {
-    what: "an export of the living dataset",
-    doInstead: "import it on the Cases page and review it in the queue",
-    matches: (row) => has(row, "entry_type", "input"),
-  },
-  {
-    what: "a RAG split or offline generations",
-    doInstead: "import it on the Cases page and review it in the queue",
-    matches: (row) => has(row, "task_id") && (has(row, "question") || has(row, "instruction") || has(row, "summary")),
-  },
-  {
-    what: "an OpenAI fine-tuning file",
-    doInstead: "import it on the Cases page",
-    matches: (row) => Array.isArray(row.messages),
-  },
-  {
-    what: "an OpenAI preference file",
-    doInstead: "import it on the Cases page",
-    matches: (row) => has(row, "preferred_output"),
-  },
-  {
-    what: "OpenTelemetry traces",
-    doInstead: "drop the file on the Overview or Traces page",
-    matches: (row) => has(row, "resourceSpans"),
-  },
-  {
-    what: "a Claude Code session log",
-    doInstead: "cases are first extracted from it; ask whoever runs this server",
-    matches: (row) => has(row, "sessionId", "type"),
-  },
-  {
-    what: "an agent trajectory",
-    doInstead: "cases are first extracted from it; ask whoever runs this server",
-    matches: (row) => has(row, "steps", "agent") || has(row, "payload", "type"),
-  },
-  {
-    what: "an OpenAI evals file",
-    doInstead: "import it on the Cases page",
-    matches: (row) => has(row, "input", "ideal"),
-  },
-  {
-    what: "an Inspect dataset",
-    doInstead: "import it on the Cases page",
-    matches: (row) => has(row, "input", "target"),
-  },
-  {
-    what: "a Ragas dataset",
-    doInstead: "import it on the Cases page",
-    matches: (row) => has(row, "user_input"),
-  },
-  {
-    what: "DeepEval goldens",
-    doInstead: "import it on the Cases page",
-    matches: (row) => has(row, "input") && (has(row, "expectedOutput") || has(row, "actualOutput")),
-  },
-  {
-    what: "an MLflow dataset",
-    doInstead: "import it on the Cases page",
-    matches: (row) => has(row, "inputs", "expectations"),
-  },
+/** What a row is, what to do with it instead, and how it is known. */
+const SIGNATURES: [what: string, doInstead: string, matches: (row: JsonObject) => boolean][] = [
+  [
+    "predictions for retrieval scoring",
+    "retrieval is scored outside this page",
+    (row) => has(row, "caseId") && (has(row, "ranges") || has(row, "paths")),
+  ],
+  ["an export of the living dataset", REVIEW, (row) => has(row, "entry_type", "input")],
+  [
+    "a RAG split or offline generations",
+    REVIEW,
+    (row) => has(row, "task_id") && (has(row, "question") || has(row, "instruction") || has(row, "summary")),
+  ],
+  ["an OpenAI fine-tuning file", IMPORT, (row) => Array.isArray(row.messages)],
+  ["an OpenAI preference file", IMPORT, (row) => has(row, "preferred_output")],
+  ["OpenTelemetry traces", "drop the file on the Overview or Traces page", (row) => has(row, "resourceSpans")],
+  ["a Claude Code session log", EXTRACT, (row) => has(row, "sessionId", "type")],
+  ["an agent trajectory", EXTRACT, (row) => has(row, "steps", "agent") || has(row, "payload", "type")],
+  ["an OpenAI evals file", IMPORT, (row) => has(row, "input", "ideal")],
+  ["an Inspect dataset", IMPORT, (row) => has(row, "input", "target")],
+  ["a Ragas dataset", IMPORT, (row) => has(row, "user_input")],
+  ["DeepEval goldens", IMPORT, (row) => has(row, "input") && (has(row, "expectedOutput") || has(row, "actualOutput"))],
+  ["an MLflow dataset", IMPORT, (row) => has(row, "inputs", "expectations")],
 ];
 
 /** One sentence on what a foreign row is and what to do with it, or null when nothing known fits. */
 export function foreignRow(row: JsonObject): string | null {
-  const found = SIGNATURES.find((signature) => signature.matches(row));
-  return found === undefined ? null : `looks like ${found.what}; ${found.doInstead}`;
+  const [what, doInstead] = SIGNATURES.find(([, , matches]) => matches(row)) ?? [];
+  return what === undefined ? null : `looks like ${what}; ${doInstead}`;
 }
 
 /** Files that are not JSONL at all, told by their first characters. */

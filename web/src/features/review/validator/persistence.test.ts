@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { aSession } from "./builders";
+import { aSession, askedIn } from "./builders";
 import { Persistence, type RowStorage, STORAGE_KEY, type TextStorage } from "./persistence";
-import { type CaseState, reduce } from "./session";
+import type { CaseState } from "./session";
 
 /** A browser's storage with a limit, as the real one has. */
 function limitedStorage(limit = Number.POSITIVE_INFINITY): TextStorage {
@@ -46,9 +46,10 @@ describe("persistence", () => {
     const persistence = new Persistence(local, rows, 100);
     const session = aSession("1", "2", "3");
     await persistence.save(session);
-    const edited = reduce(session, { type: "setField", key: "2", field: "query", value: "new" });
+    const edited = askedIn(session, "2", "new");
     await persistence.save(edited);
-    await persistence.save(reduce(edited, { type: "remove", keys: ["3"] }));
+    const { 3: _gone, ...left } = edited.cases;
+    await persistence.save({ ...edited, cases: left, order: ["1", "2"] });
     expect(rows.writes).toEqual([["1", "2", "3"], ["2"], []]);
     const { stored } = await new Persistence(local, rows).load();
     expect(stored?.order).toEqual(["1", "2"]);

@@ -1,17 +1,8 @@
 /**
- * The editor's state as a reducer: every change is a patch of whole case states, so undo and redo are exact, and a
- * reload restores what was there. Pure: no clock, no storage, no React.
+ * The validator's session as a reducer: every change is a patch of whole case states, so undo and redo are exact, and a
+ * reload restores what was there; then which case comes next, and which cases a filter shows. Pure: no clock, no storage.
  */
-import {
-  type Content,
-  DERIVED_FROM_COMMIT,
-  DERIVED_FROM_PATH,
-  type Entry,
-  type JsonObject,
-  type ListName,
-  lacks,
-  sameContent,
-} from "./rows";
+import { applyEdit, type Content, type Edit, lacks, sameContent } from "../content";
 
 export interface CaseState {
   /** The content as last imported: what Reset returns to, and the common ancestor of a re-import. */
@@ -46,25 +37,14 @@ export type Action =
   | { type: "loaded"; cases: Session["cases"]; order: string[]; current: string | null }
   | { type: "put"; label: string; states: { [key: string]: CaseState } }
   | { type: "select"; key: string | null }
-  | { type: "setField"; key: string; field: "query" | "baseCommit"; value: string }
-  | { type: "addEntry"; key: string; list: ListName; entry: Entry; at?: number }
-  | { type: "editEntry"; key: string; list: ListName; index: number; patch: Partial<Entry> }
-  | { type: "removeEntry"; key: string; list: ListName; index: number }
-  | { type: "moveEntry"; key: string; list: ListName; from: number; to: number }
-  | { type: "createHalf"; key: string; list: ListName }
-  | { type: "validate"; keys: string[] }
-  | { type: "unvalidate"; keys: string[] }
-  | { type: "reset"; key: string }
-  | { type: "remove"; keys: string[] }
+  | { type: "edit"; key: string; edit: Edit }
+  | { type: "validate" | "unvalidate" | "reset"; key: string }
   | { type: "clearAll" }
   | { type: "undo" }
   | { type: "redo" };
 
 export const EMPTY: Session = { cases: {}, order: [], current: null, past: [], future: [] };
 const UNDO_DEPTH = 200;
-
-const without = (record: JsonObject, keys: readonly string[]): JsonObject =>
-  Object.fromEntries(Object.entries(record).filter(([key]) => !keys.includes(key)));
 
 function applyPatch(session: Session, patch: Patch, order: string[]): Session {
   const cases = { ...session.cases };
@@ -92,71 +72,37 @@ function commit(session: Session, label: string, after: Patch, field: string | n
   return { ...applyPatch(session, after, order), past, future: [] };
 }
 
-/** Editing a validated case makes it unvalidated again: the verdict was on other content. */
-function edit(
-  session: Session,
-  key: string,
-  label: string,
-  change: (content: Content) => Content,
-  field: string | null = null,
-): Session {
+const LABELS: Record<Exclude<Edit["type"], "setField">, string> = {
+  addEntry: "add entry",
+  editEntry: "edit entry",
+  removeEntry: "remove entry",
+  moveEntry: "move entry",
+  createHalf: "start the missing half",
+};
+
+/** What keystrokes go on with: the same field of the same case or entry. */
+function fieldOf(key: string, edit: Edit): string | null {
+  if (edit.type === "setField") return `${key} ${edit.field}`;
+  return edit.type === "editEntry" ? `${key} ${edit.list} ${edit.index} ${Object.keys(edit.patch).join()}` : null;
+}
+
+/** Changing a validated case makes it unvalidated again: the verdict was on other content. */
+function edit(session: Session, key: string, made: Edit | "reset"): Session {
   const state = session.cases[key];
   if (state === undefined) return session;
-  const content = change(state.content);
+  const content = made === "reset" ? state.imported : applyEdit(state.content, made);
   if (sameContent(content, state.content)) return session;
-  return commit(session, label, { [key]: { ...state, content, validated: false } }, field);
+  const after = { [key]: { ...state, content, validated: false } };
+  if (made === "reset") return commit(session, "reset to the import", after);
+  const label = made.type === "setField" ? `edit ${made.field}` : LABELS[made.type];
+  return commit(session, label, after, fieldOf(key, made));
 }
 
-function editList(
-  session: Session,
-  key: string,
-  list: ListName,
-  label: string,
-  change: (entries: Entry[]) => Entry[],
-  field: string | null = null,
-): Session {
-  return edit(
-    session,
-    key,
-    label,
-    (content) => {
-      const entries = content[list];
-      return entries === null ? content : ({ ...content, [list]: change(entries) } as Content);
-    },
-    field,
-  );
-}
-
-function editedEntry(entry: Entry, patch: Partial<Entry>): Entry {
-  const moved = patch.path !== undefined && patch.path !== entry.path;
-  return { ...(moved ? without(entry, DERIVED_FROM_PATH) : entry), ...patch } as Entry;
-}
-
-function moved(entries: Entry[], from: number, to: number): Entry[] {
-  const target = Math.max(0, Math.min(entries.length - 1, to));
-  const rest = entries.filter((_, index) => index !== from);
-  const entry = entries[from];
-  return entry === undefined ? entries : [...rest.slice(0, target), entry, ...rest.slice(target)];
-}
-
-function setField(content: Content, field: "query" | "baseCommit", value: string): Content {
-  if (field === "query") return { ...content, query: value };
-  return {
-    ...content,
-    baseCommit: value,
-    extraA: without(content.extraA, DERIVED_FROM_COMMIT),
-    extraB: without(content.extraB, DERIVED_FROM_COMMIT),
-  };
-}
-
-function mark(session: Session, keys: string[], validated: boolean): Session {
-  const chosen = keys.filter((key) => {
-    const state = session.cases[key];
-    return state !== undefined && state.validated !== validated && (!validated || lacks(state.content).length === 0);
-  });
-  const patch = Object.fromEntries(chosen.map((key) => [key, { ...(session.cases[key] as CaseState), validated }]));
-  const verb = validated ? "validate" : "reopen";
-  return commit(session, chosen.length === 1 ? `${verb} ${chosen[0]}` : `${verb} ${chosen.length} cases`, patch);
+function mark(session: Session, key: string, validated: boolean): Session {
+  const state = session.cases[key];
+  if (state === undefined || state.validated === validated) return session;
+  if (validated && lacks(state.content).length > 0) return session;
+  return commit(session, `${validated ? "validate" : "reopen"} ${key}`, { [key]: { ...state, validated } });
 }
 
 function travel(session: Session, direction: "undo" | "redo"): Session {
@@ -179,56 +125,96 @@ export function reduce(session: Session, action: Action): Session {
       return commit(session, action.label, action.states);
     case "select":
       return action.key === session.current ? session : { ...session, current: action.key };
-    case "setField":
-      return edit(
-        session,
-        action.key,
-        `edit ${action.field}`,
-        (content) => setField(content, action.field, action.value),
-        `${action.key} ${action.field}`,
-      );
-    case "addEntry":
-      return editList(session, action.key, action.list, "add entry", (entries) => {
-        const at = action.at ?? entries.length;
-        return [...entries.slice(0, at), action.entry, ...entries.slice(at)];
-      });
-    case "editEntry":
-      return editList(
-        session,
-        action.key,
-        action.list,
-        "edit entry",
-        (entries) => entries.map((entry, index) => (index === action.index ? editedEntry(entry, action.patch) : entry)),
-        `${action.key} ${action.list} ${action.index} ${Object.keys(action.patch).join()}`,
-      );
-    case "removeEntry":
-      return editList(session, action.key, action.list, "remove entry", (entries) =>
-        entries.filter((_, index) => index !== action.index),
-      );
-    case "moveEntry":
-      return editList(session, action.key, action.list, "move entry", (entries) =>
-        moved(entries, action.from, action.to),
-      );
-    case "createHalf":
-      return edit(session, action.key, "start the missing half", (content) =>
-        content[action.list] === null ? { ...content, [action.list]: [] } : content,
-      );
+    case "edit":
+      return edit(session, action.key, action.edit);
     case "validate":
-      return mark(session, action.keys, true);
     case "unvalidate":
-      return mark(session, action.keys, false);
+      return mark(session, action.key, action.type === "validate");
     case "reset":
-      return edit(session, action.key, "reset to the import", () => (session.cases[action.key] as CaseState).imported);
-    case "remove":
-      return commit(
-        session,
-        `remove ${action.keys.length} cases`,
-        Object.fromEntries(action.keys.filter((key) => key in session.cases).map((key) => [key, null])),
-      );
+      return edit(session, action.key, "reset");
     case "clearAll":
       return commit(session, "clear all", Object.fromEntries(session.order.map((key) => [key, null])));
     case "undo":
     case "redo":
       return travel(session, action.type);
   }
+}
+
+type Status = "validated" | "ready" | "incomplete";
+export type StatusFilter = Status | "all" | "edited" | "half pair";
+
+export interface Filter {
+  text: string;
+  status: StatusFilter;
+}
+
+const statuses = new WeakMap<CaseState, Status>();
+
+/** Remembered by state: a list of thousands asks for it on every keystroke. */
+export function statusOf(state: CaseState): Status {
+  let status = statuses.get(state);
+  if (status === undefined) {
+    status = state.validated ? "validated" : lacks(state.content).length === 0 ? "ready" : "incomplete";
+    statuses.set(state, status);
+  }
+  return status;
+}
+
+const haystacks = new WeakMap<object, string>();
+
+function haystack(state: CaseState): string {
+  let found = haystacks.get(state.content);
+  if (found === undefined) {
+    const { identity, query, baseCommit, filePaths, lineRanges } = state.content;
+    const paths = [...(filePaths ?? []), ...(lineRanges ?? [])].map((entry) => entry.path);
+    found = [identity.caseId, identity.taskId, identity.flowId, query, baseCommit, ...paths].join("\n").toLowerCase();
+    haystacks.set(state.content, found);
+  }
+  return found;
+}
+
+function shows(state: CaseState, filter: Filter): boolean {
+  if (filter.status === "edited" && state.content === state.imported) return false;
+  if (filter.status === "half pair" && state.content.filePaths !== null && state.content.lineRanges !== null)
+    return false;
+  const bySituation = filter.status === "all" || filter.status === "edited" || filter.status === "half pair";
+  if (!bySituation && statusOf(state) !== filter.status) return false;
+  const words = filter.text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  return words.length === 0 || words.every((word) => haystack(state).includes(word));
+}
+
+/** The part of a session that a list shows; moving from case to case leaves it as it is. */
+type Shelf = Pick<Session, "cases" | "order">;
+
+export function listed(session: Shelf, filter: Filter): string[] {
+  return session.order.filter((key) => shows(session.cases[key] as CaseState, filter));
+}
+
+export function neighbour(keys: string[], current: string | null, step: 1 | -1): string | null {
+  if (keys.length === 0) return null;
+  const at = current === null ? -1 : keys.indexOf(current);
+  if (at === -1) return (step === 1 ? keys[0] : keys.at(-1)) ?? null;
+  return keys[Math.max(0, Math.min(keys.length - 1, at + step))] ?? null;
+}
+
+/** The first case that is not validated after the current one, wrapping round; the current one only when no other is left. */
+export function nextIncomplete(session: Session): string | null {
+  const { order, current } = session;
+  const from = current === null ? -1 : order.indexOf(current);
+  for (let step = 1; step <= order.length; step += 1) {
+    const key = order[(from + step) % order.length] as string;
+    if (!(session.cases[key] as CaseState).validated) return key;
+  }
+  return null;
+}
+
+type Counts = Record<Status, number> & { total: number };
+
+export function counts(session: Shelf): Counts {
+  const found: Counts = { validated: 0, ready: 0, incomplete: 0, total: session.order.length };
+  for (const key of session.order) found[statusOf(session.cases[key] as CaseState)] += 1;
+  return found;
 }

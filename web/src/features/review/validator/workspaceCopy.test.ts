@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { aSession } from "./builders";
+import { aSession, askedIn } from "./builders";
 import type { TextStorage } from "./persistence";
-import { reduce, type Session } from "./session";
 import { type Parcel, WorkspaceCopy } from "./workspaceCopy";
 
 function storage(): TextStorage {
@@ -30,8 +29,6 @@ function workspace() {
   return { post, parcels, versions };
 }
 
-const asked = (session: Session, key: string, value: string) =>
-  reduce(session, { type: "setField", key, field: "query", value });
 const sentIds = (parcel: Parcel | undefined) => [...new Set(parcel?.rows.map((row) => row.caseId))];
 
 describe("the copy in the workspace", () => {
@@ -40,7 +37,7 @@ describe("the copy in the workspace", () => {
     const copy = new WorkspaceCopy(storage(), there.post);
     const session = aSession("1", "2");
     expect(await copy.send(session.cases)).toEqual({ state: "copied" });
-    expect(await copy.send(asked(session, "2", "better").cases)).toEqual({ state: "copied" });
+    expect(await copy.send(askedIn(session, "2", "better").cases)).toEqual({ state: "copied" });
     expect(there.parcels.map(sentIds)).toEqual([["1", "2"], ["2"]]);
     expect(there.parcels[1]?.versions).toEqual({ 2: 1 });
   });
@@ -51,7 +48,7 @@ describe("the copy in the workspace", () => {
     const session = aSession("1");
     await copy.send(session.cases);
     there.versions["1"] = 7;
-    const mine = asked(session, "1", "mine");
+    const mine = askedIn(session, "1", "mine");
     expect(await copy.send(mine.cases)).toEqual({ state: "differs", keys: ["1"] });
     expect(await copy.send(mine.cases, true)).toEqual({ state: "copied" });
     expect(there.versions["1"]).toBe(8);
@@ -61,7 +58,7 @@ describe("the copy in the workspace", () => {
     const [local, there] = [storage(), workspace()];
     const session = aSession("1");
     await new WorkspaceCopy(local, there.post).send(session.cases);
-    const edited = asked(session, "1", "written while the server was away");
+    const edited = askedIn(session, "1", "written while the server was away");
     const away = new WorkspaceCopy(local, () => Promise.reject(new Error("server away")));
     away.start(session.cases);
     expect(await away.send(edited.cases)).toEqual({ state: "failed", message: "server away" });

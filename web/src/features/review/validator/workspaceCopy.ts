@@ -5,10 +5,15 @@
  * in the workspace meanwhile is not overwritten: it is kept there, stays as it is here, and is named until the reviewer
  * insists. Which version was seen, and what still waits to be sent, survives a reload.
  */
-import { rowA, rowB } from "./exportRows";
+
+import { useCallback, useEffect, useRef, useState } from "react";
+import { api, unwrap } from "@/api/client";
+import type { Content, JsonObject } from "../content";
+import { joinRows } from "./imports";
 import type { TextStorage } from "./persistence";
-import type { Content, JsonObject } from "./rows";
+import { parseFile, rowA, rowB } from "./rows";
 import type { CaseState, Session } from "./session";
+import { browserStorage } from "./useValidator";
 
 interface Taken {
   kept: string[];
@@ -141,4 +146,72 @@ export class WorkspaceCopy {
       this.local.removeItem(COPY_KEY); // a full storage is told by the session's own save; this one only saves work
     }
   }
+}
+
+const SEND_AFTER_MS = 1200;
+/** The copy in the workspace, in React: sent shortly after every change while a server answers. */
+export const DATASET = "context";
+
+const post = (parcel: Parcel) =>
+  unwrap(
+    api.POST("/api/v1/review/rows", {
+      body: { ...parcel, dataset: DATASET },
+    }),
+  );
+
+interface Copy {
+  /** Null while there is no workspace, or nothing to copy. */
+  copy: CopyState | null;
+  /** Put this browser's state over what others changed. */
+  insist: () => void;
+  /** Every case of the workspace as a session's states. */
+  fetchCases: () => Promise<Session["cases"]>;
+}
+
+export function useWorkspaceCopy(session: Session, loaded: boolean, present: boolean): Copy {
+  const [there] = useState(() => new WorkspaceCopy(browserStorage, post));
+  const [copy, setCopy] = useState<CopyState | null>(null);
+  const started = useRef(false);
+  const { cases } = session;
+  const newest = useRef(cases);
+  newest.current = cases;
+
+  const send = useCallback(
+    async (states: Session["cases"], replace = false) => {
+      setCopy({ state: "sending" });
+      const answer = await there.send(states, replace);
+      // Edits made while the parcel was on its way are not in the workspace: the next parcel's answer speaks for them.
+      if (answer.state !== "copied" || states === newest.current) setCopy(answer);
+    },
+    [there],
+  );
+
+  useEffect(() => {
+    if (!loaded || !present) return;
+    if (!started.current) there.start(cases);
+    started.current = true;
+    if (Object.keys(cases).length === 0) return setCopy(null);
+    setCopy((old) => (old?.state === "differs" ? old : { state: "sending" }));
+    const timer = setTimeout(() => void send(cases), SEND_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [cases, loaded, present, send, there]);
+
+  const fetchCases = useCallback(async () => {
+    const rows = await unwrap(
+      api.GET("/api/v1/review/rows", { params: { query: { dataset: DATASET, unvalidated: true } } }),
+    );
+    const text = (list: unknown[]) => list.map((row) => JSON.stringify(row)).join("\n");
+    const { contents } = joinRows([parseFile("workspace A", text(rows.a)), parseFile("workspace B", text(rows.b))]);
+    const open = new Set(rows.a.filter((row) => "needsQuery" in row).map((row) => row.caseId));
+    const found: Session["cases"] = Object.fromEntries(
+      contents.map((content) => {
+        const { caseId } = content.identity;
+        return [caseId, { imported: content, content, validated: !open.has(caseId) }];
+      }),
+    );
+    there.adopt(found, rows.versions);
+    return found;
+  }, [there]);
+
+  return { copy, insist: () => void send(cases, true), fetchCases };
 }

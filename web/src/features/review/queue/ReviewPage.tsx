@@ -1,0 +1,285 @@
+/** The queue: every kind of case that waits for a person, one desk, keys for everything. */
+import { Anchor, Button, TextInput } from "@mantine/core";
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { useMe } from "@/api/access";
+import type { Schemas } from "@/api/client";
+import { saveReviewerName } from "@/api/token";
+import { Beginning } from "@/ui/Beginning";
+import { useShortcuts } from "@/ui/shortcuts";
+import { Empty, Failed, Loading } from "@/ui/states";
+import { Desk, type DeskTab, useEscapeFromFields } from "../desk";
+import desk from "../desk.module.css";
+import { claimNext, type Key, type QueueItem, useCaseFile, useProgress, useQueue, useRefresh } from "./data";
+import { type Said, useUndo } from "./drafts";
+import { ProgressView } from "./ProgressView";
+import { ASSIGN_FIELD, BulkBar, nameOf, QueueFilters, QueueList } from "./QueueSidebar";
+import classes from "./queue.module.css";
+import { filtersOf, type QueueView } from "./view";
+
+/** The desk is large: the queue is there before it. */
+const loadDesk = () => import("./CaseDesk").then(({ CaseDesk }) => ({ default: CaseDesk }));
+const CaseDesk = lazy(loadDesk);
+
+export function ReviewPage() {
+  const view: QueueView = useSearch({ from: "/review" });
+  const navigate = useNavigate({ from: "/review" });
+  const filters = useMemo(() => filtersOf(view), [view]);
+  const queue = useQueue(filters);
+  const refresh = useRefresh();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [notice, setNotice] = useState<string | null>(null);
+  const [tab, setTab] = useState<DeskTab>("case");
+  const me = useMe();
+
+  const items = useMemo(() => (queue.data?.pages ?? []).flatMap((page) => page.items), [queue.data]);
+  const total = queue.data?.pages[0]?.total ?? 0;
+  const counts = queue.data?.pages[0]?.counts ?? {};
+  const current: Key | null = view.dataset && view.id ? { dataset: view.dataset, id: view.id } : null;
+  const file = useCaseFile(current);
+  const empty = queue.data !== undefined && total === 0;
+
+  useEffect(() => {
+    document.title = "Review · Evergold";
+    void loadDesk();
+  }, []);
+
+  const setView = (next: QueueView) => void navigate({ search: next, replace: true });
+  const select = useCallback(
+    (item: Key | undefined) => {
+      if (item === undefined) return;
+      setTab("case");
+      void navigate({
+        search: (old: QueueView) => ({ ...old, dataset: item.dataset, id: item.id, show: undefined }),
+        replace: true,
+      });
+    },
+    [navigate],
+  );
+  const undo = useUndo(me.data?.name ?? "", select);
+  const at = current === null ? -1 : items.findIndex((item) => nameOf(item) === nameOf(current));
+  const step = (by: 1 | -1) => select(items[Math.max(0, Math.min(items.length - 1, at + by))]);
+  const waiting = (item: QueueItem) => item.review !== "validated" && item.status === "active";
+
+  function nextWaiting() {
+    if (queue.data === undefined) return;
+    const order = [...items.slice(at + 1), ...items.slice(0, Math.max(0, at))];
+    const next = order.find(waiting);
+    setNotice(next === undefined ? "Nothing else waits in this view." : null);
+    select(next);
+  }
+
+  function decided(said: Said) {
+    undo.add(said);
+    nextWaiting();
+  }
+
+  async function claim() {
+    try {
+      const taken = await claimNext(filters);
+      setNotice(taken ? null : "Nothing is left for you in this view.");
+      if (taken) select(taken.case);
+    } catch (error) {
+      setNotice(error instanceof Error ? error.message : String(error));
+    }
+    await refresh();
+  }
+
+  function choose(item: QueueItem) {
+    const next = new Set(chosen);
+    if (!next.delete(nameOf(item))) next.add(nameOf(item));
+    setChosen(next);
+  }
+
+  function assignTo(item: QueueItem) {
+    if (!chosen.has(nameOf(item))) choose(item);
+    requestAnimationFrame(() => document.getElementById(ASSIGN_FIELD)?.focus());
+  }
+  const toggleDisputed = () => setView({ ...view, standing: view.standing === "disputed" ? undefined : "disputed" });
+  const toggleProgress = () => setView({ ...view, show: view.show ? undefined : "progress" });
+
+  useShortcuts("Queue", [
+    { keys: "j", does: "Next case", run: () => step(1) },
+    { keys: "k", does: "Previous case", run: () => step(-1) },
+    { keys: "n", does: "Next case that waits", run: nextWaiting },
+    { keys: "c", does: "Claim the next case for me", run: () => void claim() },
+    { keys: "x", does: "Choose this case for a bulk action", run: () => items[at] && choose(items[at] as QueueItem) },
+    { keys: "i", does: "Assign this case", run: () => items[at] && assignTo(items[at] as QueueItem) },
+    { keys: "z", does: "Take the last verdict back", run: () => void undo.undo() },
+    { keys: "u", does: "Cases to adjudicate", run: toggleDisputed },
+    { keys: "p", does: "Progress", run: toggleProgress },
+  ]);
+  useEscapeFromFields();
+
+  return (
+    <div
+      className={`${desk.page} ${classes.page}`}
+      data-open={(current !== null && tab !== "list" && !view.show) || undefined}
+    >
+      <ReviewBar
+        counts={queue.data ? { ...counts, total } : null}
+        me={me.data}
+        view={view}
+        onMe={() => void me.refetch()}
+        onClaim={() => void claim()}
+        onDisputed={toggleDisputed}
+        onProgress={toggleProgress}
+      />
+      {(notice || undo.message || undo.problem) && (
+        <p className={desk.notice} role="status">
+          {undo.problem ?? undo.message} {notice}
+          {undo.message && (
+            <Button size="compact-xs" variant="subtle" onClick={() => void undo.undo()}>
+              Undo
+            </Button>
+          )}
+        </p>
+      )}
+      {view.show === "progress" ? (
+        <ProgressView />
+      ) : (
+        <Desk
+          name="Queue"
+          tab={current !== null ? tab : empty ? "both" : "list"}
+          onTab={current === null ? undefined : setTab}
+          list={
+            <>
+              <QueueFilters view={view} onView={setView} />
+              <BulkBar items={items.filter((item) => chosen.has(nameOf(item)))} onDone={() => setChosen(new Set())} />
+              {queue.isPending && <Loading what="the queue" />}
+              {queue.isError && <Failed error={queue.error} retry={() => void queue.refetch()} />}
+              {queue.data && (
+                <QueueList
+                  items={items}
+                  current={current}
+                  chosen={chosen}
+                  onSelect={select}
+                  onChoose={choose}
+                  onMore={() => void (queue.hasNextPage && !queue.isFetchingNextPage && queue.fetchNextPage())}
+                />
+              )}
+            </>
+          }
+        >
+          {current === null ? (
+            <Start
+              empty={empty}
+              loaded={queue.data !== undefined}
+              onStart={() => select(items.find(waiting) ?? items[0])}
+            />
+          ) : file.isPending ? (
+            <Loading what="the case" />
+          ) : file.isLoadingError ? (
+            <Failed error={file.error} retry={() => void file.refetch()} />
+          ) : (
+            <Suspense fallback={<Loading what="the case" />}>
+              <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={decided} />
+            </Suspense>
+          )}
+        </Desk>
+      )}
+    </div>
+  );
+}
+
+function Start({ empty, loaded, onStart }: { empty: boolean; loaded: boolean; onStart: () => void }) {
+  if (!empty) {
+    const start = (
+      <Button disabled={!loaded} onClick={onStart}>
+        Start with the first
+      </Button>
+    );
+    return (
+      <Empty title="Pick a case" action={start}>
+        Choose one from the list, or press <kbd>n</kbd> for the first that waits and <kbd>?</kbd> for all keys.
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="Nothing to review in this view">
+      <p>Cases come here from curated traces, from files, and from the traces you send to review.</p>
+      <Beginning of="cases" sample />
+    </Empty>
+  );
+}
+
+type ReviewBarProps = {
+  counts: { [name: string]: number } | null;
+  me: Schemas["Me"] | undefined;
+  view: QueueView;
+  onMe: () => void;
+  onClaim: () => void;
+  onDisputed: () => void;
+  onProgress: () => void;
+};
+
+/** The head of the queue: counts, who reviews and how far today, and the parts of the page. */
+function ReviewBar({ counts, me, view, onMe, onClaim, onDisputed, onProgress }: ReviewBarProps) {
+  return (
+    <header className={desk.bar}>
+      <h1>Review</h1>
+      <p className={desk.summary} role="status">
+        {counts
+          ? `${counts.waiting} waiting · ${counts.validated} validated · ${counts.disputed} disputed · ${counts.total} in view`
+          : "Loading…"}
+      </p>
+      <div className={desk.tools}>
+        <Today name={me?.name} />
+        <WhoAmI name={me?.name} fixed={(me?.reviewers.length ?? 0) > 0} onChange={onMe} />
+        <Button size="xs" variant="default" onClick={onClaim}>
+          Claim next
+        </Button>
+        <Button size="xs" variant="default" onClick={onDisputed}>
+          {view.standing === "disputed" ? "All cases" : "Adjudicate"}
+        </Button>
+        <Button size="xs" variant="default" onClick={onProgress}>
+          {view.show ? "Queue" : "Progress"}
+        </Button>
+        <Anchor component={Link} to="/dev/evaldata" size="sm" c="var(--eg-accent)">
+          Validate files
+        </Anchor>
+      </div>
+    </header>
+  );
+}
+
+/** How many cases I decided today, of the goal where there is one. */
+function Today({ name }: { name: string | undefined }) {
+  const { data } = useProgress();
+  const mine = data?.reviewers.find(({ reviewer }) => reviewer === name)?.today ?? 0;
+  if (!data || (mine === 0 && data.daily_goal === 0)) return null;
+  return (
+    <span className={classes.who}>{data.daily_goal > 0 ? `${mine} of ${data.daily_goal} today` : `${mine} today`}</span>
+  );
+}
+
+function WhoAmI({ name, fixed, onChange }: { name: string | undefined; fixed: boolean; onChange: () => void }) {
+  const [editing, setEditing] = useState(false);
+  const [value, setValue] = useState("");
+  if (fixed || !editing) {
+    return (
+      <button type="button" className={classes.who} disabled={fixed} onClick={() => setEditing(true)}>
+        Reviewing as {name ?? "…"}
+      </button>
+    );
+  }
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        saveReviewerName(value);
+        setEditing(false);
+        onChange();
+      }}
+    >
+      <TextInput
+        size="xs"
+        aria-label="Your name"
+        placeholder="Your name"
+        autoFocus
+        value={value}
+        onChange={(event) => setValue(event.currentTarget.value)}
+      />
+    </form>
+  );
+}
