@@ -5,8 +5,8 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { TokenDialog } from "@/api/access";
 import { queryClient } from "@/api/client";
-import { TokenDialog } from "@/api/TokenDialog";
 import { router } from "@/app/router";
 import { theme } from "@/app/theme";
 

@@ -1,7 +1,8 @@
 /** What a page shows when there is nothing to show yet: loading, empty, failed. Every list and panel uses these three. */
 import { Button, CopyButton, Skeleton, Stack, Text, Title, VisuallyHidden } from "@mantine/core";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { ApiError } from "@/api/client";
+import { currentToken, requireToken } from "@/api/token";
 import { CheckIcon, CopyIcon } from "./icons";
 import classes from "./states.module.css";
 
@@ -79,4 +80,39 @@ export function CopyText({ what, children }: { what: string; children: string })
       </CopyButton>
     </div>
   );
+}
+
+type LinkProps = { href: string; onClick: (event: React.MouseEvent) => void };
+type DownloadProps = { href: string; name: string; children: (link: LinkProps) => ReactNode };
+
+/** A file of the server: a plain link, and a fetch where the server asks for a token, which only a fetch can send. */
+export function Download({ href, name, children }: DownloadProps) {
+  const [problem, setProblem] = useState<string | null>(null);
+  const onClick = (event: React.MouseEvent) => {
+    const token = currentToken();
+    if (!token) return;
+    event.preventDefault();
+    save(href, name, token).then(setProblem, () => setProblem("The server does not answer."));
+  };
+  return (
+    <>
+      {children({ href, onClick })}
+      {problem && <span role="alert">{problem}</span>}
+    </>
+  );
+}
+
+/** Saves a file under a name; gives what went wrong, or null. */
+async function save(href: string, name: string, token: string): Promise<string | null> {
+  const answer = await fetch(href, { headers: { Authorization: `Bearer ${token}` } });
+  if (answer.status === 401) requireToken();
+  if (!answer.ok) return `The server answered ${answer.status}.`;
+  saveFile(name, await answer.blob());
+  return null;
+}
+
+export function saveFile(name: string, content: Blob): void {
+  const address = URL.createObjectURL(content);
+  Object.assign(document.createElement("a"), { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 60_000);
 }

@@ -3,8 +3,8 @@ import { Button, CopyButton, Group, Modal } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
-import { Download } from "@/ui/download";
 import { plural } from "@/ui/format";
+import { Download } from "@/ui/states";
 import classes from "./benchmarks.module.css";
 import { type Run, useCalibrate, useCalibration, useDeleteRun, useRescore } from "./data";
 

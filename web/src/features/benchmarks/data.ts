@@ -52,32 +52,22 @@ export const useResults = (runId: string, offset: number, enabled = true) =>
     refetchInterval: (query) => followEvery(query.state.data?.run),
   });
 
-export const useRunCase = (runId: string, caseId: string | null) =>
-  useQuery({
-    queryKey: ["runs", runId, "case", caseId],
-    enabled: caseId !== null,
-    queryFn: () =>
-      unwrap(
-        api.GET("/api/v1/benchmarks/runs/{run_id}/cases/{case_id}", {
-          params: { path: { run_id: runId, case_id: caseId ?? "" } },
-        }),
-      ),
-  });
+const runCase = (runId: string, caseId: string | null) => ({
+  queryKey: ["runs", runId, "case", caseId],
+  enabled: caseId !== null,
+  queryFn: () =>
+    unwrap(
+      api.GET("/api/v1/benchmarks/runs/{run_id}/cases/{case_id}", {
+        params: { path: { run_id: runId, case_id: caseId ?? "" } },
+      }),
+    ),
+});
+
+export const useRunCase = (runId: string, caseId: string | null) => useQuery(runCase(runId, caseId));
 
 /** One task as each of several runs answered it. */
 export const useRunCases = (runIds: readonly string[], caseId: string | null) =>
-  useQueries({
-    queries: runIds.map((runId) => ({
-      queryKey: ["runs", runId, "case", caseId],
-      enabled: caseId !== null,
-      queryFn: () =>
-        unwrap(
-          api.GET("/api/v1/benchmarks/runs/{run_id}/cases/{case_id}", {
-            params: { path: { run_id: runId, case_id: caseId ?? "" } },
-          }),
-        ),
-    })),
-  });
+  useQueries({ queries: runIds.map((runId) => runCase(runId, caseId)) });
 
 export const useBoards = () =>
   useQuery({ queryKey: ["leaderboard"], queryFn: () => unwrap(api.GET("/api/v1/benchmarks/leaderboard")) });

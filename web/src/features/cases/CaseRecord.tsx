@@ -1,5 +1,4 @@
 /** One case, whole: what went in, what came out, what was expected, where it comes from and how it changed. */
-
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { CaseTier, NeedsLook, remarkText } from "@/ui/cases";
 import { moment } from "@/ui/format";

@@ -3,10 +3,9 @@ import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
 import { bars, Chart, type Palette } from "@/ui/Chart";
-import { Download } from "@/ui/download";
 import { count, moment, plural } from "@/ui/format";
 import { Facts, Panel } from "@/ui/Page";
-import { Failed, Loading } from "@/ui/states";
+import { Download, Failed, Loading } from "@/ui/states";
 import { type Build, brief, casesIn, type Manifest, useFiles } from "./data";
 import classes from "./datasets.module.css";
 

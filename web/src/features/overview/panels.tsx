@@ -1,5 +1,4 @@
 /** The panels of the overview: what keeps traces out, failing checks, coverage, agreement of reviewers, alerts. */
-
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useMay } from "@/api/access";

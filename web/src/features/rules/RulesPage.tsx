@@ -122,6 +122,16 @@ const BUILT_IN = { thresholds: { failure_below: 0.3, golden_from: 0.8 }, limit: 
 type Policy = NonNullable<Rules["policy"]>;
 type PolicyFormProps = { policy: Policy; disabled: boolean; onChange: (policy: Policy) => void };
 
+const THRESHOLDS = [
+  {
+    name: "golden_from",
+    id: "thresholds",
+    label: "Golden from",
+    description: "Every system score must be at least this",
+  },
+  { name: "failure_below", label: "Failure below", description: "One score below this makes a failure" },
+] as const;
+
 /** The numbers and lists of the policy that people change most. What else it says stays as it is. */
 function PolicyForm({ policy, disabled, onChange }: PolicyFormProps) {
   const { thresholds = BUILT_IN.thresholds, limit = BUILT_IN.limit } = policy;
@@ -129,31 +139,19 @@ function PolicyForm({ policy, disabled, onChange }: PolicyFormProps) {
   return (
     <Stack>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
-        <NumberInput
-          id="thresholds"
-          label="Golden from"
-          description="Every system score must be at least this"
-          min={0.05}
-          max={1}
-          step={0.05}
-          decimalScale={2}
-          disabled={disabled}
-          value={thresholds.golden_from}
-          onChange={(value) => typeof value === "number" && set({ thresholds: { ...thresholds, golden_from: value } })}
-        />
-        <NumberInput
-          label="Failure below"
-          description="One score below this makes a failure"
-          min={0.05}
-          max={1}
-          step={0.05}
-          decimalScale={2}
-          disabled={disabled}
-          value={thresholds.failure_below}
-          onChange={(value) =>
-            typeof value === "number" && set({ thresholds: { ...thresholds, failure_below: value } })
-          }
-        />
+        {THRESHOLDS.map(({ name, ...words }) => (
+          <NumberInput
+            key={name}
+            {...words}
+            min={0.05}
+            max={1}
+            step={0.05}
+            decimalScale={2}
+            disabled={disabled}
+            value={thresholds[name]}
+            onChange={(value) => typeof value === "number" && set({ thresholds: { ...thresholds, [name]: value } })}
+          />
+        ))}
       </SimpleGrid>
       <NumberInput
         id="limit"

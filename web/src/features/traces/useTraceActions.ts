@@ -5,6 +5,7 @@ import { useState } from "react";
 import { useMay } from "@/api/access";
 import { api, unwrap } from "@/api/client";
 import { reviewerName } from "@/api/token";
+import { plural } from "@/ui/format";
 import type { Score } from "./data";
 
 export interface NewCase {
@@ -20,30 +21,24 @@ interface Outcome {
 }
 
 const REPLAYS = "replays";
-const NOTHING: Outcome = { message: "", failed: false, undo: null };
-const count = (number: number, noun: string) => `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
+const done = (message: string, undo: Outcome["undo"] = null): Outcome => ({ message, failed: false, undo });
+const failed = (message: string): Outcome => ({ message, failed: true, undo: null });
 
 export function useTraceActions(traceIds: readonly string[]) {
   const client = useQueryClient();
   const navigate = useNavigate();
-  const [outcome, setOutcome] = useState<Outcome>(NOTHING);
+  const [outcome, setOutcome] = useState<Outcome>(done(""));
   const [busy, setBusy] = useState(false);
   const mayEdit = useMay("editor");
 
   /** Does the work and shows its outcome; gives what went wrong, or nothing. */
   async function act(work: () => Promise<Outcome>): Promise<string> {
     setBusy(true);
-    const done = await work().catch(
-      (error: unknown): Outcome => ({
-        message: error instanceof Error ? error.message : String(error),
-        failed: true,
-        undo: null,
-      }),
-    );
-    setOutcome(done);
+    const now = await work().catch((error: unknown) => failed(error instanceof Error ? error.message : String(error)));
+    setOutcome(now);
     setBusy(false);
     void client.invalidateQueries();
-    return done.failed ? done.message : "";
+    return now.failed ? now.message : "";
   }
 
   const score = (value: 0 | 1) =>
@@ -60,7 +55,7 @@ export function useTraceActions(traceIds: readonly string[]) {
       await unwrap(api.POST("/api/v1/scores", { body }));
       const word = value === 1 ? "good" : "bad";
       const undo = mayEdit ? () => unscore(key) : null;
-      return { message: `Scored ${count(traceIds.length, "trace")} as ${word}.`, failed: false, undo };
+      return done(`Scored ${plural(traceIds.length, "trace")} as ${word}.`, undo);
     });
 
   /** Takes back what was scored here under this key. */
@@ -72,7 +67,7 @@ export function useTraceActions(traceIds: readonly string[]) {
         if (mine?.id != null)
           await unwrap(api.DELETE("/api/v1/scores/{score_id}", { params: { path: { score_id: mine.id } } }));
       }
-      return { message: `Took the score of ${count(traceIds.length, "trace")} back.`, failed: false, undo: null };
+      return done(`Took the score of ${plural(traceIds.length, "trace")} back.`);
     });
 
   /** Withdraws one score of the one trace; what a check or a detector found is not written again by hand. */
@@ -85,9 +80,9 @@ export function useTraceActions(traceIds: readonly string[]) {
         void act(async () => {
           const body = traceIds.map((trace_id) => ({ ...same, type: "score" as const, trace_id }));
           await unwrap(api.POST("/api/v1/scores", { body }));
-          return { message: `Gave the score ${score.name} again.`, failed: false, undo: null };
+          return done(`Gave the score ${score.name} again.`);
         });
-      return { message: `Withdrew the score ${score.name}.`, failed: false, undo: found ? null : undo };
+      return done(`Withdrew the score ${score.name}.`, found ? null : undo);
     });
 
   const retag = (add: string[], remove: string[]) =>
@@ -103,31 +98,20 @@ export function useTraceActions(traceIds: readonly string[]) {
                 body: { trace_ids: [trace_id], add: removed, remove: added },
               }),
             );
-          return { message: `Took the tags of ${count(changed.length, "trace")} back.`, failed: false, undo: null };
+          return done(`Took the tags of ${plural(changed.length, "trace")} back.`);
         });
-      const message = `Tagged ${count(changed.length, "trace")}.`;
-      return { message, failed: false, undo: changed.length > 0 ? undo : null };
+      return done(`Tagged ${plural(changed.length, "trace")}.`, changed.length > 0 ? undo : null);
     });
 
   const makeCases = ({ answer, dataset, tags = [] }: NewCase) =>
     act(async () => {
       const body = { trace_ids: [...traceIds], dataset, answer: answer?.trim() || null, tags, note: "" };
       const made = await unwrap(api.POST("/api/v1/traces/cases", { body }));
-      const done = made.filter((one) => one.problem == null);
-      const problems = made.flatMap((one) => (one.problem == null ? [] : [one.problem]));
-      const message = [done.length > 0 ? `${count(done.length, "case")} in ${dataset}.` : "", ...problems.slice(0, 2)];
-      return {
-        message: message.filter(Boolean).join(" "),
-        failed: done.length === 0,
-        undo:
-          done.length === 0
-            ? null
-            : () =>
-                dismiss(
-                  dataset,
-                  done.map((one) => one.id ?? ""),
-                ),
-      };
+      const ids = made.flatMap((one) => (one.problem == null ? [one.id ?? ""] : []));
+      const problems = made.flatMap((one) => (one.problem == null ? [] : [one.problem])).slice(0, 2);
+      if (ids.length === 0) return failed(problems.join(" "));
+      const message = [`${plural(ids.length, "case")} in ${dataset}.`, ...problems].join(" ");
+      return done(message, () => dismiss(dataset, ids));
     });
 
   /** Opens a trace in replay: as a case of the dataset of replays, which is made where there is none yet. */
@@ -135,9 +119,9 @@ export function useTraceActions(traceIds: readonly string[]) {
     void act(async () => {
       const body = { trace_ids: [...traceIds], dataset: REPLAYS, answer: null, tags: [], note: "" };
       const [made] = await unwrap(api.POST("/api/v1/traces/cases", { body }));
-      if (!made?.id) return { message: made?.problem ?? "", failed: true, undo: null };
+      if (!made?.id) return failed(made?.problem ?? "");
       await navigate({ to: "/replay/$dataset/$caseId", params: { dataset: REPLAYS, caseId: made.id } });
-      return NOTHING;
+      return done("");
     });
 
   const dismiss = (dataset: string, ids: string[]) =>
@@ -145,7 +129,7 @@ export function useTraceActions(traceIds: readonly string[]) {
       const cases = ids.map((id) => ({ dataset, id, version: 1 }));
       const body = { cases, verdict: "dismiss" as const, comment: "undone" };
       await unwrap(api.POST("/api/v1/decisions/bulk", { body }));
-      return { message: `Took ${count(ids.length, "case")} back.`, failed: false, undo: null };
+      return done(`Took ${plural(ids.length, "case")} back.`);
     });
 
   return { score, withdraw, makeCases, openInReplay, retag, busy, ...outcome };

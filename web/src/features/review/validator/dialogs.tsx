@@ -1,8 +1,8 @@
 /** The dialogs of import and export: what is wrong with files, the three-way choice for edited cases, what is left out. */
 import { Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
 import { useMemo, useState } from "react";
-import { saveFile } from "@/ui/download";
 import { Dialog } from "@/ui/forms";
+import { saveFile } from "@/ui/states";
 import type { Content } from "../content";
 import desk from "../desk.module.css";
 import { type Choice, type Clash, type Field, offered, type Proposal, summary } from "./imports";

@@ -1,9 +1,38 @@
-/** Asks for the access token when the server wants one. */
+/** Who the server takes this browser for, and what that role may do; the dialog that asks for its token. */
 import { Button, Modal, PasswordInput, Stack, Text } from "@mantine/core";
-import { useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
+import { api, type Schemas, unwrap } from "./client";
 import { currentToken, saveToken, useTokenRequired } from "./token";
 
+type Role = Schemas["Role"];
+
+export function useCaller() {
+  return useQuery({
+    queryKey: ["me"],
+    staleTime: 60_000,
+    retry: false,
+    queryFn: () => unwrap(api.GET("/api/v1/me")),
+  });
+}
+
+/** Whether the caller's role includes `role`. Until the server has answered nothing is taken away. */
+export function useMay(role: Role): boolean {
+  const caller = useCaller();
+  return caller.data?.may.includes(role) ?? true;
+}
+
+/** The reviewer that the server takes this browser for, and what it can show. */
+export function useMe() {
+  return useQuery({
+    queryKey: ["review", "me"],
+    staleTime: 60_000,
+    retry: false,
+    queryFn: () => unwrap(api.GET("/api/v1/review/me")),
+  });
+}
+
+/** Asks for the access token when the server wants one. */
 export function TokenDialog() {
   const required = useTokenRequired();
   const queries = useQueryClient();

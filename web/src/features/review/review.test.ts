@@ -1,6 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { applyEdit, changesOf, contentOf } from "./content";
-import type { Case } from "./queue/data";
+import type { Case, CaseFile } from "./queue/data";
+import { takingBack } from "./queue/drafts";
 
 const entry = {
   id: "c/1",
@@ -27,4 +28,26 @@ describe("a stored context case", () => {
     const content = contentOf(entry);
     expect(changesOf(content, content)).toEqual({});
   });
+});
+
+const chat = { dataset: "live", id: "c1", entry_type: "failure", expected: null } as unknown as Case;
+const file = (...opinions: object[]) => ({ case: chat, opinions }) as unknown as CaseFile;
+
+test("a first verdict is withdrawn, and the fields it changed go back", () => {
+  const saying = { verdict: "approve" as const, changes: { entry_type: "correction" } };
+  expect(takingBack({ before: file(), after: chat, saying }, "ana")).toEqual({
+    verdict: "withdraw",
+    changes: { entry_type: "failure" },
+    adjudicate: false,
+  });
+});
+
+test("a changed mind changes back to the word before", () => {
+  const before = file(
+    { reviewer: "ana", verdict: "approve", adjudicate: false },
+    { reviewer: "bo", verdict: "dismiss" },
+  );
+  const saying = { verdict: "dismiss" as const };
+  expect(takingBack({ before, after: chat, saying }, "ana").verdict).toBe("approve");
+  expect(takingBack({ before, after: chat, saying: { verdict: "reopen" } }, "ana").verdict).toBe("withdraw");
 });
