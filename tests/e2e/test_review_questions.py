@@ -161,5 +161,4 @@ def test_the_expected_answer_is_in_view_on_a_small_screen(browser: Browser, serv
     expect(field).to_be_in_viewport(ratio=1)
     box, bar = field.bounding_box(), page.get_by_role("button", name="Confirm", exact=True).bounding_box()
     assert box is not None and bar is not None and box["y"] + box["height"] <= bar["y"]
-    page.screenshot(path=PICTURES / "review-1024.png")
     page.context.close()

@@ -69,7 +69,6 @@ def test_a_failure_becomes_a_correction(browser: Browser, server: str) -> None:
     expect(page.get_by_text("correction · validated")).to_be_visible()
     page.get_by_text("History").click()
     expect(page.get_by_role("region", name="Case")).to_contain_text("Änne 李 approve")
-    page.screenshot(path=PICTURES / "review-history.png")
     page.context.close()
 
 
@@ -78,7 +77,6 @@ def test_hovering_a_citation_lights_its_context(browser: Browser, server: str) -
     page.get_by_role("button", name="Cites context 2").hover()
     expect(page.locator("li[data-lit]")).to_contain_text("Furniture is inspected first")
     expect(page.get_by_role("button", name="Cites context 7, which does not exist")).to_be_visible()
-    page.screenshot(path=PICTURES / "review-qa.png")
     page.context.close()
 
 
@@ -86,7 +84,6 @@ def test_a_context_case_is_edited_and_saved_by_itself(browser: Browser, server: 
     page = a_reviewer(browser, server, "ana", "?dataset=context&id=case-0001")
     page.get_by_role("button", name="lines 14–15").click()
     expect(page.get_by_text("v2 · saved")).to_be_visible()
-    page.screenshot(path=PICTURES / "review-context.png")
     page.reload()
     expect(page.get_by_label("First line of range 2")).to_have_value("14")
     page.context.close()
@@ -122,7 +119,6 @@ def test_reviewers_who_differ_are_adjudicated(browser: Browser, server: str) -> 
     page = a_reviewer(browser, server, "cy", "?standing=disputed")
     page.keyboard.press("n")
     expect(page.get_by_role("region", name="Opinions")).to_contain_text("bo: dismiss")
-    page.screenshot(path=PICTURES / "review-adjudicate.png")
     page.get_by_role("button", name="Rule: approve").click()
     expect(page.get_by_text("in view")).to_contain_text("0 disputed")
     page.get_by_role("button", name="Progress").click()
@@ -217,7 +213,6 @@ def test_a_phone_reviews_too(browser: Browser, server: str) -> None:
     page.get_by_role("button", name="Where is my parcel?").click()
     expect(page.get_by_role("button", name="Confirm", exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.screenshot(path=PICTURES / "review-phone.png")
     page.get_by_role("button", name="Confirm", exact=True).click()
     expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
     assert serious_faults(page) == []

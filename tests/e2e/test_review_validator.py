@@ -105,7 +105,6 @@ def test_import_fill_reorder_validate_reload_export(page: Page, tmp_path: Path) 
     expect(page.get_by_text("of 4 validated")).to_contain_text("2 of 4 validated")
     expect_paths(page, "pkg/retry.go", "pkg/backoff.go", "pkg/limits.go")
     rows_a, rows_b = export(page, tmp_path)
-    page.screenshot(path=PICTURES / "validator-export.png")
     expect(page.get_by_role("region", name="Left out")).to_contain_text("case-0002: base commit is empty")
     assert [row["caseId"] for row in rows_a] == ["case-0000", "case-0001"]
     assert [run(["check", str(tmp_path / name)]) for name in EXPORTED] == [0, 0]
@@ -162,7 +161,6 @@ def test_the_keyboard_alone(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Mark as validated").wait_for()
     page.locator("body").press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Next incomplete case")
-    page.screenshot(path=PICTURES / "validator-keys.png")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.keyboard.press("v")
@@ -199,7 +197,6 @@ def test_broken_files_are_explained_by_line_and_field_and_good_rows_are_offered(
     expect(remarks).to_contain_text("line 4 · filePaths · repaired")
     expect(remarks).to_contain_text("line 7 · caseId · left out")
     expect(remarks).to_contain_text("predictions for retrieval scoring")
-    page.screenshot(path=PICTURES / "validator-import.png")
     page.get_by_role("button", name="Import 17 cases").click()
     expect(page.get_by_text("of 17 validated")).to_be_visible()
 
@@ -372,7 +369,6 @@ def test_a_phone(browser: Browser, server: str, tmp_path: Path) -> None:
     import_files(page, incomplete_pair(tmp_path))
     page.get_by_role("button", name="Mark as validated").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.screenshot(path=PICTURES / "validator-phone.png")
     page.get_by_role("button", name="Evidence").click()
     expect(page.get_by_text("Approved diff")).to_be_visible()
     page.get_by_role("button", name="Cases", exact=True).click()
