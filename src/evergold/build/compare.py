@@ -1,9 +1,4 @@
-"""Two builds side by side: which cases came, went, changed (field by field), or moved to another split.
-
-Looking at a build: a sample to read, what it is made of, and how far two versions are apart.
-
-Profile a split by types, tags, lengths and repetitions, so that two versions can be compared.
-"""
+"""Look at builds: a sample to read, what a version is made of, and how two versions differ, case by case and as a whole."""
 
 import heapq
 import json

@@ -1,15 +1,12 @@
-"""Assign cases to splits. Cases that belong together (one session, document, repository) stay together.
+"""Assign cases to splits. Cases that belong together (one session, document, repository, question) stay together.
 
 Groups are put in an order fixed by the seed and dealt out until each split has its share of the cases. A group that an
 earlier version already had stays where it was, also when none of its cases of then takes part any more: what a model was
 tuned on must not turn up in tomorrow's test set.
 
-Repeats of one question: exact and near copies of the input and of the user's turns before it.
-
-A question that many people ask stands in the data many times. Its copies belong into one split, or only the best of
-them into the build, with their number.
-
-Find leaks: near-duplicates across splits, and cases that a prompt or a training file already shows.
+A question that many people ask stands in the data many times, as exact and near copies of the input and of the user's turns
+before it. Its copies belong into one split, or only the best of them into the build, with their number. What still leaks is
+reported: near-duplicates across splits, and cases that a prompt or a training file already shows.
 """
 
 from collections import Counter, defaultdict

@@ -3,12 +3,9 @@
 Paths in it are relative to the project's root, as in the specification. `project_root` says where that is, seen from the
 manifest, so that the whole folder can be moved and still be checked.
 
-Findings of a check, as JSON for programs and as JUnit XML for CI systems.
-
-Verification: every hash of a build derived again from the bytes it pins.
-
-`check` asks whether a build is good; `verify` only asks whether it is still the one that was made. So a broken line, a
-missing file or a field of the manifest that was changed is a finding, never the end of the verification.
+`check` asks whether a build is good; `verify` here only asks whether it is still the one that was made, and derives every
+hash again from the bytes it pins. Both answer with findings: a broken line, a missing file or a field of the manifest that
+was changed is one, never the end of the verification.
 """
 
 import hashlib

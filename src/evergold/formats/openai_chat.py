@@ -1,9 +1,8 @@
 """OpenAI's shapes: fine-tuning (`messages`), preferences (preferred and not), and evals (`input`, `ideal`).
 
-The two training shapes have no place for metadata, and their files are uploaded as they are. So what they cannot hold
-stands in a file beside them (`NAME.evergold.jsonl`), found again by the hash of a line: lines may be added, moved and taken out.
-
-Conversations with their answer, as OpenAI's fine-tuning wants them: real calls, their results, and nothing of ours.
+Training conversations are what fine-tuning takes: real calls, their results, and nothing of ours. They have no place for
+metadata, and their files are uploaded as they are. So what they cannot hold stands in a file beside them
+(`NAME.evergold.jsonl`), found again by the hash of a line: lines may be added, moved and taken out.
 """
 
 import re

@@ -1,10 +1,8 @@
-"""The YAML task files of benchmarks, as a format: any case as a task, and tasks as cases.
-
-Benchmark tasks as YAML: what people write by hand, checked so that a typo is named and never ignored.
+"""The YAML task files of benchmarks: any case as a task, and what people write by hand as cases.
 
 The pydantic models below are the schema: they validate a file, they are the JSON Schema published for editors
-(`json_schema`), and they write a dataset back (`write`). Text stays text: `id: 001` is a number to YAML, so it is
-refused with the advice to quote it instead of turning into "1".
+(`json_schema`), and they write a dataset back (`write_tasks`). A typo is named and never ignored. Text stays text: `id: 001`
+is a number to YAML, so it is refused with the advice to quote it instead of turning into "1".
 """
 
 import difflib

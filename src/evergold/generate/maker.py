@@ -1,18 +1,11 @@
-"""One document → its records: what to ask, what to answer it from, the answer, and whether it may stay.
+"""Documents → an offline dataset, what was refused, and a report: all three or none.
 
-The same steps for every writer. A writer that quotes and a model that writes meet the same rules: what is not cited as
-asked is written once more, and then refused and kept with the reason.
-
-An answer must cite, and only what is there: decided by rule, never by the writer's word.
-
-One finished answer → one line of the offline dataset, in the schema that `evergold build` reads.
-
-Check that each sentence of a text follows from the passages it cites. A judge decides; a quotation needs none.
-
-The door of the stage: a folder of documents → an offline dataset, what was refused, and a report. All three or none.
+The same steps for every writer. A writer that quotes and a model that writes meet the same rules: an answer must cite, only
+what is there, and what the cited passages support. What is not cited as asked is written once more, and then refused and
+kept with the reason.
 
 Documents are worked on side by side and written in order, so that a run of yesterday and one of today give the same
-bytes, however fast the calls came back. Near-copies are refused here, where the order decides who was first.
+bytes, however fast the calls came back. Near-copies are refused last, where the order decides who was first.
 """
 
 import asyncio

@@ -1,9 +1,7 @@
-"""Bank accounts (IBAN) and national identity numbers: a shape, and the check digits that belong to it.
+"""Bank accounts (IBAN) and national identity numbers: a shape, and check digits by the rule of its issuer.
 
 Where a number has no check digit, or one that a number in eleven passes by chance and no writing of its own, the word before
 it must name it (`SSN 270-90-4452`, `PESEL: 63121307649`).
-
-The check digits of bank accounts and national identity numbers, each by the rule of its issuer.
 """
 
 import re

@@ -1,10 +1,8 @@
-"""Private parts of a text: what kind each is and where it stands, and the text with placeholders in their place.
+"""Texts to search for private things, and the spans that are replaced by placeholders.
 
-A text as bytes and as Latin-1, in which every character keeps its index.
-
-Patterns run over bytes, where RE2 is fastest and an index needs no translation. ASCII is itself, full-width forms and the
-digits of other scripts become ASCII, so `４１１１` and `user＠example.com` are seen as what they are. Every other character
-becomes one byte that names its class.
+A text is searched as bytes and as Latin-1, in which every character keeps its index: RE2 is fastest over bytes, and an index
+needs no translation. ASCII is itself, full-width forms and the digits of other scripts become ASCII, so `４１１１` and
+`user＠example.com` are seen as what they are. Every other character becomes one byte that names its class.
 """
 
 from collections import Counter
