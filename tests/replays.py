@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from evergold.bench.replay import Helpers, ReplayTarget
-from evergold.bench.targets.python_function import PythonTarget
+from evergold.bench.targets.programs import PythonTarget
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Replay
 from evergold.seams import Target

@@ -84,18 +84,18 @@ def tool(function: Any = None, *, name: str | None = None) -> Any:
     """
     if not callable(function):
         # `@tool(name="x")` and `tool("x")`: the function comes with the next call.
-        return functools.partial(_wrapped, name=name or function)
-    return _wrapped(function, name)
+        return functools.partial(_wrap, name=name or function)
+    return _wrap(function, name)
 
 
 def call(name: str, args: Mapping[str, Any] | None = None) -> Any:
     """Ask the replay for the result of a call; raises `RuntimeError` outside of one."""
-    return result_of(name, _required().ask(name, dict(args or {})))
+    return result_of(name, _require_session().ask(name, dict(args or {})))
 
 
 async def call_async(name: str, args: Mapping[str, Any] | None = None) -> Any:
     """Like `call`, without blocking the event loop."""
-    return result_of(name, await _required().ask_async(name, dict(args or {})))
+    return result_of(name, await _require_session().ask_async(name, dict(args or {})))
 
 
 def result_of(name: str, reply: ToolReply) -> Any:
@@ -105,7 +105,7 @@ def result_of(name: str, reply: ToolReply) -> Any:
     return reply.result
 
 
-def _wrapped(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
+def _wrap(function: Callable[..., Any], name: str | None = None) -> Callable[..., Any]:
     called = name or function.__name__
     signature = inspect.signature(function)
     # The text form too: with `from __future__ import annotations` annotations are texts.
@@ -163,7 +163,7 @@ def _session() -> ToolSession | None:
     return session
 
 
-def _required() -> ToolSession:
+def _require_session() -> ToolSession:
     session = _session()
     if session is None:
         raise RuntimeError("no replay is under way; run with --replay, or open one with evergold.replay.session(url)")

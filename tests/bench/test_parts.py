@@ -10,12 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.bench.judges.abilities import EVERYTHING, fewer, request_options
-from evergold.bench.judges.asking import ask
-from evergold.bench.judges.replies import Reply, read_reply
-from evergold.bench.metrics import make_metric, measure, parse_metric, spec_of
-from evergold.bench.metrics.contextual_precision import average_precision
-from evergold.bench.metrics.logprobs import value_position, weighted_score
+from evergold.bench.metrics import make_metric, make_metrics, measure, parse_metric
+from evergold.bench.metrics.judged import average_precision, value_position, weighted_score
 from evergold.bench.metrics.questions import (
     list_question,
     no_answer,
@@ -25,9 +21,10 @@ from evergold.bench.metrics.questions import (
     support,
     verdict_question,
 )
-from evergold.bench.metrics.tokens import f_score, words
+from evergold.bench.metrics.text import f_score, words
 from evergold.bench.metrics.tools import best_pairs
-from evergold.bench.overrun import MOST_OVERRUNS, Limit, Overrun, Slot, Task
+from evergold.bench.model_judges import EVERYTHING, Reply, ask, fewer, read_reply, request_options
+from evergold.bench.overrun import MOST_OVERRUNS, MetricCall, MetricLimit, Overrun, Slot
 from evergold.bench.plan import _members
 from evergold.bench.replay.helpers import draft_by_rule
 from evergold.bench.replay.play import obstacles, requests_of
@@ -36,7 +33,7 @@ from evergold.bench.retrieval import files_band, gold_of_row, language_of
 from evergold.bench.retrieval_figures import line_symbols
 from evergold.bench.retrievers import _around, words_of
 from evergold.bench.runner import is_dead, new_owner
-from evergold.bench.targets.replies import MAX_OUTPUT, answered, answered_text
+from evergold.bench.targets.messages import MAX_OUTPUT, read_answer, read_text_answer
 from evergold.calls.targets import parse_name, refuse_remote
 from evergold.errors import BadInput, Refused
 from evergold.model.judging import Answer, Question
@@ -253,7 +250,7 @@ def test_a_completion_is_text_or_a_final_reason(completion: Any, final: str | No
     ],
 )
 def test_a_reply_of_a_users_own_program(reply: Any, output: str, error: str | None) -> None:
-    attempt = answered(a_case(), 0, reply)
+    attempt = read_answer(a_case(), 0, reply)
     assert attempt.output == output and (
         error is None if attempt.error is None else error is not None and error in attempt.error
     )
@@ -271,7 +268,7 @@ def test_a_reply_of_a_users_own_program(reply: Any, output: str, error: str | No
     ],
 )
 def test_bytes_are_json_where_they_are_a_text_or_an_object(body: bytes, output: str) -> None:
-    assert answered_text(a_case(), 0, body).output == output
+    assert read_text_answer(a_case(), 0, body).output == output
 
 
 def test_a_slot_shows_the_measurement_under_way_to_another_reader() -> None:
@@ -279,23 +276,23 @@ def test_a_slot_shows_the_measurement_under_way_to_another_reader() -> None:
         file.truncate(Slot.SIZE)
         writer, reader = Slot(file.fileno()), Slot(file.fileno())
         assert reader.read() == (0, None)
-        writer.show(Task("case", 1, "exact_match"))
-        assert reader.read() == (1, Task("case", 1, "exact_match"))
+        writer.show(MetricCall("case", 1, "exact_match"))
+        assert reader.read() == (1, MetricCall("case", 1, "exact_match"))
         writer.show()
         assert reader.read() == (2, None)
-        writer.show(Task("x" * Slot.SIZE, 0, "m"))
+        writer.show(MetricCall("x" * Slot.SIZE, 0, "m"))
         assert reader.read() == (3, None)
 
 
 def test_a_metric_that_runs_out_of_time_is_interrupted_and_then_left_out() -> None:
-    limit = Limit(0.02)
+    limit = MetricLimit(0.02)
     for _ in range(MOST_OVERRUNS):
-        with pytest.raises(Overrun, match="took over"), limit.around(Task("c", 0, "slow")):
+        with pytest.raises(Overrun, match="took over"), limit.around(MetricCall("c", 0, "slow")):
             while True:
                 pass
-    with pytest.raises(Overrun, match="not measured: slow"), limit.around(Task("c", 0, "slow")):
+    with pytest.raises(Overrun, match="not measured: slow"), limit.around(MetricCall("c", 0, "slow")):
         raise AssertionError("it is not tried again")
-    with limit.around(Task("c", 0, "quick")):
+    with limit.around(MetricCall("c", 0, "quick")):
         pass
 
 
@@ -357,7 +354,9 @@ def test_a_metric_that_breaks_is_an_error_with_its_reason(result: Any) -> None:
 def test_a_failed_attempt_is_not_measured() -> None:
     made = asyncio.run(measure(Broken(1.0), a_case(), an_attempt(error="timeout")))
     assert made.state is MeasurementState.UNSCORED
-    assert spec_of("length:most=5").params["most"] == 5 and object_schema({"a": {}})["required"] == ["a"]
+    assert make_metrics(["length:most=5"])[0].spec(None).params["most"] == 5 and object_schema({"a": {}})[
+        "required"
+    ] == ["a"]
 
 
 @pytest.mark.parametrize(

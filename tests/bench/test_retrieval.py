@@ -52,7 +52,7 @@ def test_a_worked_example() -> None:
 def test_an_empty_prediction_has_recall_0_and_no_precision() -> None:
     score = score_case(gold(("a", 1, 5)), Prediction("c"))
     assert score.lines is not None and score.files is not None
-    assert (score.lines.precision, score.lines.recall, score.lines.f(1), score.abstained, score.noise) == (
+    assert (score.lines.precision, score.lines.recall, score.lines.f(1), score.has_abstained, score.noise) == (
         None,
         0.0,
         0.0,
@@ -64,7 +64,7 @@ def test_an_empty_prediction_has_recall_0_and_no_precision() -> None:
 
 def test_a_missing_prediction_is_not_an_abstention_and_finds_nothing() -> None:
     score = score_case(gold(("a", 1, 5)), None)
-    assert (score.missing, score.abstained) == (True, False)
+    assert (score.missing, score.has_abstained) == (True, False)
     assert score.lines is not None and score.lines.recall == 0.0
 
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import pytest
 
 from evergold.bench.metrics import NamedMetric
-from evergold.bench.overrun import Limit
+from evergold.bench.overrun import MetricLimit
 from evergold.bench.runner import Parts, Runner, new_owner
-from evergold.calls.caller import RetryPolicy, failed
+from evergold.calls.caller import RetryPolicy, failed_attempt
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, MeasurementState, Run, RunSpec, RunStatus, Usage
 from evergold.model.tool_calls import ToolCall
@@ -88,7 +88,7 @@ class Bench:
             judge=judge,
             retry=RetryPolicy(tries=4, first_wait=0.001),
             deadline=parts.get("deadline", PATIENCE),
-            limit=Limit(parts.get("limit", PATIENCE)),
+            limit=MetricLimit(parts.get("limit", PATIENCE)),
         )
         asyncio.run(Runner(self.runs, self.attempts, owner).execute(self.runs.get("r1"), made))
         return self.runs.get("r1")
@@ -136,7 +136,7 @@ def test_never_more_calls_at_once_than_asked_for(bench: Bench) -> None:
 
 def test_a_failed_call_is_an_error_and_is_never_measured(bench: Bench) -> None:
     async def half(case: Case, trial: int) -> Attempt:
-        return await right(case, trial) if int(case.id[1:]) % 2 else failed(case, trial, "bad_request", "no")
+        return await right(case, trial) if int(case.id[1:]) % 2 else failed_attempt(case, trial, "bad_request", "no")
 
     bench.create(cases(10))
     run = bench.work(Scripted(half))
@@ -177,7 +177,7 @@ def test_a_metric_that_breaks_is_an_error_with_its_reason(bench: Bench) -> None:
 )
 def test_the_class_of_an_error_decides_how_often_it_is_tried(bench: Bench, error_class: str, sends: int) -> None:
     async def broken(case: Case, trial: int) -> Attempt:
-        return failed(case, trial, error_class, "no")
+        return failed_attempt(case, trial, error_class, "no")
 
     bench.create(cases(1))
     target = Scripted(broken)
@@ -191,7 +191,7 @@ def test_what_succeeds_later_is_an_answer_and_its_sends_are_counted(bench: Bench
 
     async def third_time(case: Case, trial: int) -> Attempt:
         kind = next(replies)
-        return failed(case, trial, kind, "no", retry_after=0.001) if kind else await right(case, trial)
+        return failed_attempt(case, trial, kind, "no", retry_after=0.001) if kind else await right(case, trial)
 
     bench.create(cases(1))
     bench.work(Scripted(third_time))
@@ -202,7 +202,7 @@ def test_what_succeeds_later_is_an_answer_and_its_sends_are_counted(bench: Bench
 @pytest.mark.parametrize("kind", ["auth", "quota", "unknown_model"])
 def test_when_no_call_can_succeed_the_run_stops_and_can_go_on_later(bench: Bench, kind: str) -> None:
     async def refused(case: Case, trial: int) -> Attempt:
-        return failed(case, trial, kind, "wrong key")
+        return failed_attempt(case, trial, kind, "wrong key")
 
     bench.create(cases(500))
     target = Scripted(refused)
@@ -230,7 +230,7 @@ def test_the_budget_is_never_exceeded_and_a_larger_one_goes_on(bench: Bench) -> 
 def test_a_resumed_run_repeats_no_finished_call(bench: Bench) -> None:
     async def until_fifty(case: Case, trial: int) -> Attempt:
         if len(first.sent) > 50:
-            return failed(case, trial, "auth", "key revoked")
+            return failed_attempt(case, trial, "auth", "key revoked")
         return await right(case, trial)
 
     bench.create(cases(200))

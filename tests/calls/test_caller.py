@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evergold.calls.budget import Budget, BudgetReached
-from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, TargetUnusable, failed, together
+from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, TargetUnusable, failed_attempt, together
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
 from tests.builders import a_case, an_attempt
@@ -42,7 +42,7 @@ def called(limits: Caller, target: Scripted) -> Attempt:
 
 
 def error(error_class: str, retry_after: float | None = None) -> Attempt:
-    return failed(a_case(), 0, error_class, "no", retry_after)
+    return failed_attempt(a_case(), 0, error_class, "no", retry_after)
 
 
 def test_a_good_answer_comes_back_with_its_latency() -> None:
@@ -85,7 +85,7 @@ def test_a_target_that_never_answers_is_given_up_after_the_deadline() -> None:
 def test_a_rate_limit_shrinks_the_gate() -> None:
     limits = caller()
     called(limits, Scripted(error("rate_limit", 0.0), an_attempt()))
-    assert limits.gate.backoffs == 1
+    assert limits.gate.limit == 2.5, "halved once, then grown by a success"
 
 
 def test_what_every_send_costs_counts_against_the_budget() -> None:

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.calls.caller import FATAL, Failure, RetryPolicy, classified, failed, retry_after
+from evergold.calls.caller import FATAL, CallFailure, RetryPolicy, classify, failed_attempt, retry_after
 from tests.builders import a_case
 
 
-def answered(status: int, code: str | None = None, **headers: str) -> Failure:
-    return classified(status, code, "no", headers)
+def answered(status: int, code: str | None = None, **headers: str) -> CallFailure:
+    return classify(status, code, "no", headers)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_rate_limit_carries_its_wait() -> None:
     ("error", "line"), [("a\n  b", "a b"), ("", "server"), ("  \n", "server"), ("x" * 600, "x" * 500)]
 )
 def test_a_failed_attempt_says_why_in_one_line(error: str, line: str) -> None:
-    attempt = failed(a_case("c9"), 2, "server", error, 1.5)
+    attempt = failed_attempt(a_case("c9"), 2, "server", error, 1.5)
     assert (attempt.error, attempt.case_id, attempt.trial, attempt.retry_after) == (line, "c9", 2, 1.5)
 
 

@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.judges.openai_judge import JudgeLimits, OpenAIJudge
-from evergold.bench.judges.replies import read_reply
-from evergold.bench.metrics.correctness import Correctness
+from evergold.bench.metrics.judged import Correctness
 from evergold.bench.metrics.questions import support
+from evergold.bench.model_judges import JudgeLimits, OpenAIJudge, read_reply
 from evergold.calls import endpoints as openai_client
 from evergold.calls.embeddings import EmbeddingTarget, case_of
-from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, parse_object, token_counts
+from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, parse_object
 from evergold.errors import Unavailable
 from evergold.model.run import Attempt, MeasurementState
 from evergold.sdk.export import export_from_server
@@ -185,8 +184,11 @@ def test_log_probabilities_that_are_none_are_left_out(logprob: Any) -> None:
 
 
 def test_counts_beyond_any_count_are_unknown() -> None:
-    assert token_counts({"usage": {"prompt_tokens": 10**30, "completion_tokens": 7}}) == (0, 7)
-    assert token_counts({"usage": {"prompt_tokens": float("nan"), "completion_tokens": "7"}}) == (0, 0)
+    endpoint = Endpoint("m", "http://x", "k")
+    large = endpoint.usage({"usage": {"prompt_tokens": 10**30, "completion_tokens": 7}})
+    assert (large.input_tokens, large.output_tokens) == (0, 7)
+    odd = endpoint.usage({"usage": {"prompt_tokens": float("nan"), "completion_tokens": "7"}})
+    assert (odd.input_tokens, odd.output_tokens) == (0, 0)
 
 
 @pytest.mark.parametrize("text", ['{"a": ' + "9" * 5000 + "}", "{" * 100_000, '{"a": "\\ud800'])

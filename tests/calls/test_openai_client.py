@@ -6,10 +6,15 @@ from typing import Any
 
 import pytest
 
-from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, first_choice, token_counts, tool_functions
+from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, first_choice, tool_functions
 from tests.openai_server import Reply, serving
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "ähm 漢"}]}
+
+
+def counts_of(reply: object) -> tuple[int, int]:
+    usage = Endpoint("m", "http://x", "k").usage(reply)
+    return usage.input_tokens, usage.output_tokens
 
 
 def posted(url: str, body: dict[str, Any] = BODY, timeout: float | None = None) -> Any:
@@ -79,7 +84,7 @@ def test_a_request_that_is_no_json_is_refused_before_it_is_sent() -> None:
 
 @pytest.mark.parametrize("reply", [None, "text", [], {}, {"choices": 5}, {"choices": [5]}, {"choices": [{}]}])
 def test_what_is_no_completion_has_no_choice_and_no_tokens(reply: Any) -> None:
-    assert first_choice(reply) is None and token_counts(reply) == (0, 0)
+    assert first_choice(reply) is None and counts_of(reply) == (0, 0)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +98,7 @@ def test_what_is_no_completion_has_no_choice_and_no_tokens(reply: Any) -> None:
     ],
 )
 def test_tokens_are_counted_as_far_as_they_are_known(usage: Any, counts: tuple[int, int]) -> None:
-    assert token_counts({"usage": usage}) == counts
+    assert counts_of({"usage": usage}) == counts
 
 
 def test_tool_calls_of_any_shape_are_read_or_left_out() -> None:

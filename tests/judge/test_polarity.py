@@ -11,7 +11,7 @@ from evergold.judge.answer_words import compare_answers, likeness, normal_text, 
 from evergold.judge.code import compare_code, extract, has_code, looks_like_code
 from evergold.judge.daily import DailyBudget, ask_now
 from evergold.judge.grading import grade
-from evergold.judge.polarity import chosen_letter, denials, opposed, options, refuses, turned, yes_or_no
+from evergold.judge.polarity import chosen_letter, contradicts, denials, has_opposites, options, refuses, yes_or_no
 from evergold.judge.relevance import relevance, shipped_relevance
 from evergold.judge.small_model import WordPieces, shipped_model
 from evergold.judge.support import SupportModel, shipped_weights
@@ -98,11 +98,11 @@ def test_denials_are_counted(text: str, count: int) -> None:
     ],
 )
 def test_a_text_is_turned_by_a_negation_or_an_opposite_and_not_by_both(one: str, other: str, expected: bool) -> None:
-    assert turned(one, other, set(one.split()), set(other.split())) is expected
+    assert contradicts(one, other, set(one.split()), set(other.split())) is expected
 
 
 def test_a_word_that_both_sides_have_is_no_opposite() -> None:
-    assert opposed({"open"}, {"closed"}) and not opposed({"open", "closed"}, {"closed"})
+    assert has_opposites({"open"}, {"closed"}) and not has_opposites({"open", "closed"}, {"closed"})
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from evergold.bench.metrics.json_match import _without_fence
+from evergold.bench.metrics.text import _without_fence
 from evergold.calls.endpoints import parse_object
 from evergold.checks.answered import _CLAUSES, _TRACE
 from evergold.checks.builtin import _JSON_WANTED

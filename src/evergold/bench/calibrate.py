@@ -7,6 +7,7 @@ Two judges on the same labels: which one agrees with people more often, and is t
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ from evergold.stats.paired import PairedVerdict, judge, paired_effect
 
 # Calls of a judge under way at a time: providers limit requests a minute, and a calibration is not urgent.
 AT_ONCE = 8
+MARGIN = 0.02  # shares of agreement closer than this are called a tie
 WORDS = {"pass": 1.0, "fail": 0.0, "yes": 1.0, "no": 0.0, "good": 1.0, "bad": 0.0}
 
 
@@ -109,10 +111,7 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
     made = await asyncio.gather(*(one(number, label) for number, label in enumerate(labels)))
     # Answers that the judge could not score are outside agreement and kappa, and listed by reason instead.
     pairs = [(label.label, got.value) for label, got in zip(labels, made, strict=True) if got.value is not None]
-    unscored: dict[str, int] = {}
-    for got in made:
-        if got.value is None:
-            unscored[got.reason or "no reason given"] = unscored.get(got.reason or "no reason given", 0) + 1
+    unscored = Counter(got.reason or "no reason given" for got in made if got.value is None)
     people, judged_values = [human for human, _ in pairs], [value for _, value in pairs]
     verdicts = [(human >= passing, value >= passing) for human, value in pairs]
     prompt_hash = metric.prompt_hash() if hasattr(metric, "prompt_hash") else None
@@ -130,13 +129,12 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
         spearman=_figure(spearman(people, judged_values)),
         false_pass=_figure(_rate([judged for human, judged in verdicts if not human])),
         false_fail=_figure(_rate([not judged for human, judged in verdicts if human])),
-        agreed=tuple(_agreed(label.label, got.value, passing) for label, got in zip(labels, made, strict=True)),
+        # None where the judge could not say.
+        agreed=tuple(
+            None if got.value is None else (label.label >= passing) == (got.value >= passing)
+            for label, got in zip(labels, made, strict=True)
+        ),
     )
-
-
-def _agreed(human: float, judged: float | None, passing: float) -> bool | None:
-    """Whether judge and person say the same of one answer; None where the judge could not say."""
-    return None if judged is None else (human >= passing) == (judged >= passing)
 
 
 def _rate(flags: Sequence[bool]) -> Interval | None:
@@ -157,10 +155,6 @@ def _plain(row: Any) -> Any:
     if isinstance(contexts, list):
         row = row | {"contexts": [item.get("text") if isinstance(item, dict) else item for item in contexts]}
     return row
-
-
-# Shares of agreement closer than this are called a tie.
-MARGIN = 0.02
 
 
 class JudgeComparison(BaseModel, frozen=True):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evergold.calls.budget import cost
-from evergold.calls.caller import Failure
+from evergold.calls.caller import CallFailure
 from evergold.conversation import text_of
 from evergold.errors import BadInput, Unavailable
 from evergold.model.run import Usage
@@ -57,7 +57,7 @@ class NativeModel:
 
     async def request(
         self, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], parameters: Any
-    ) -> Any | Failure:
+    ) -> Any | CallFailure:
         """The provider's response, or what went wrong."""
         from pydantic_ai.direct import model_request
         from pydantic_ai.exceptions import AgentRunError, UserError
@@ -71,7 +71,7 @@ class NativeModel:
                 model_request_parameters=parameters,
             )
         except (AgentRunError, UserError) as problem:
-            return Failure(_class_of(problem), str(problem), getattr(problem, "retry_after", None))
+            return CallFailure(_class_of(problem), str(problem), getattr(problem, "retry_after", None))
 
     def usage(self, response: Any) -> Usage:
         sent, made = response.usage.input_tokens, response.usage.output_tokens
@@ -102,7 +102,7 @@ def native_model(provider: str, name: str, environ: Mapping[str, str] | None = N
 
         # No timeout of its own: the deadline of the run applies, and two limits would race.
         client = httpx2.AsyncClient(timeout=None)
-        return NativeModel(provider, name, _connected(provider, name, client, key=key, url=url), client, url)
+        return NativeModel(provider, name, _connect(provider, name, client, key=key, url=url), client, url)
     except ImportError as problem:
         raise Unavailable(f"{provider}/{name} needs: pip install 'evergold[providers]'") from problem
 
@@ -119,7 +119,7 @@ def tool_definition(tool: Mapping[str, Any], kind: Literal["function", "output"]
     )
 
 
-def _connected(provider: str, name: str, http: Any, *, key: str, url: str | None) -> Any:
+def _connect(provider: str, name: str, http: Any, *, key: str, url: str | None) -> Any:
     if provider == "anthropic":
         from anthropic import AsyncAnthropic
         from pydantic_ai.models.anthropic import AnthropicModel

@@ -28,7 +28,7 @@ class Overrun(EvergoldError):
     """A metric did not return in time."""
 
 
-class Task(NamedTuple):
+class MetricCall(NamedTuple):
     """One measurement: a metric on one attempt."""
 
     case_id: str
@@ -47,7 +47,7 @@ class Slot:
         self._memory = mmap.mmap(descriptor, self.SIZE)
         self._count = 0
 
-    def show(self, task: Task | None = None) -> None:
+    def show(self, task: MetricCall | None = None) -> None:
         """Count one sign of life and name the measurement that begins now, if one does."""
         self._count += 1
         text = orjson.dumps(list(task)) if task else b""
@@ -58,15 +58,15 @@ class Slot:
         self._memory[self._HEAD.size : self._HEAD.size + len(text)] = text
         self._memory[: self._HEAD.size] = self._HEAD.pack(self._count, len(text))
 
-    def read(self) -> tuple[int, Task | None]:
+    def read(self) -> tuple[int, MetricCall | None]:
         """Give the counter and the measurement under way."""
         count, length = self._HEAD.unpack(self._memory[: self._HEAD.size])
         text = self._memory[self._HEAD.size : self._HEAD.size + length]
-        return count, Task(*orjson.loads(text)) if length else None
+        return count, MetricCall(*orjson.loads(text)) if length else None
 
 
 @dataclass
-class Limit:
+class MetricLimit:
     """Runs measurements under a limit of `seconds`; with a slot, each is shown to the supervisor."""
 
     seconds: float
@@ -74,7 +74,7 @@ class Limit:
     _overruns: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
-    def around(self, task: Task) -> Iterator[None]:
+    def around(self, task: MetricCall) -> Iterator[None]:
         """Interrupt the block with `Overrun` when it does not end in time."""
         if self._overruns[task.metric] >= MOST_OVERRUNS:
             raise Overrun(

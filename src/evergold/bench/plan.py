@@ -1,9 +1,8 @@
 """Before a run: how many calls, about how many tokens and how much money, and the smallest difference it could show.
 
-Estimate what judging takes: the questions of the metrics are written for a few cases, and their characters are counted.
-
-The recorded answer, or else the expected one, stands for the answer of the model; the lexical judge stands for the judge, so that
-metrics in two steps (claims, then their verdicts) ask both. Nothing is called.
+Of judging, the questions of the metrics are written for a few cases, and their characters are counted. The recorded answer,
+or else the expected one, stands for the answer of the model; the lexical judge stands for the judge, so that metrics in
+two steps (claims, then their verdicts) ask both. Nothing is called.
 """
 
 import asyncio
@@ -13,10 +12,10 @@ from dataclasses import dataclass
 import orjson
 from pydantic import BaseModel
 
-from evergold.bench.judges.asking import SHAPE, SYSTEM
 from evergold.bench.metrics import NamedMetric, parse_metric
+from evergold.bench.model_judges import SHAPE, SYSTEM
 from evergold.bench.replay.play import requests_of, size_of, size_of_tools
-from evergold.bench.targets.prompts import messages
+from evergold.bench.targets.messages import messages
 from evergold.calls.budget import cost
 from evergold.calls.targets import parse_name
 from evergold.judge.names import DEFAULT_JUDGE
@@ -95,7 +94,6 @@ def _members(judge: str) -> list[tuple[str, str]]:
     return [(plugin, rest) for plugin, _, rest in names if plugin]
 
 
-_CHARACTERS_PER_TOKEN = 4
 # These two ask for a list first and judge it in a second call.
 _JUDGE_CALLS = {"faithfulness": 2, "answer_relevancy": 2}
 # Tokens of an answer where no reference says how long one is.
@@ -137,25 +135,23 @@ class Questions:
 def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], provider: Provider) -> Plan:
     """What a run of these cases would take; `provider` knows whose prices hold for a plugin's models."""
     cases = asked.cases
-    judged = [metric for metric in metrics if metric.judged]
+    judged = [metric for metric in metrics if metric.needs_judge]
     # Content that is no text (images) is counted by its written form, which overestimates it.
     characters = sum(
         size_of_tools(case) + sum(size_of(message) for message in messages(case, spec.params)) for case in cases
     )
     references = [case.reference() for case in cases]
-    expected = [
-        len(reference.text) // _CHARACTERS_PER_TOKEN for reference in references if reference and reference.text
-    ]
+    expected = [len(reference.text) // CHARACTERS_PER_TOKEN for reference in references if reference and reference.text]
     answer = max(1, sum(expected) // len(expected)) if expected else _UNKNOWN_OUTPUT
     calls = len(cases) * spec.trials
-    sent = characters * spec.trials // _CHARACTERS_PER_TOKEN
+    sent = characters * spec.trials // CHARACTERS_PER_TOKEN
     name = parse_name(spec.model)
     requests, made = calls, answer * calls
     if spec.replay is not None:
         played = [requests_of(case, spec.replay) for case in cases]
         requests = sum(one.calls for one in played) * spec.trials
-        sent = sum(one.sent for one in played) * spec.trials // _CHARACTERS_PER_TOKEN
-        made = max(1, sum(one.answered for one in played) * spec.trials // _CHARACTERS_PER_TOKEN)
+        sent = sum(one.sent for one in played) * spec.trials // CHARACTERS_PER_TOKEN
+        made = max(1, sum(one.answered for one in played) * spec.trials // CHARACTERS_PER_TOKEN)
     judge = spec.judge or DEFAULT_JUDGE
     judging = estimate_judging(judge, cases, spec.trials, judged, provider)
     return Plan(

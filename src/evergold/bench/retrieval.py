@@ -5,8 +5,6 @@ once; a case without golden lines is not applicable instead of perfect; nothing 
 
 Gold has three tiers. `edited`: what the diff touched, which must be found. `core`: what the agent read in the files it
 then edited. `optional`: whatever else it read, which is neither demanded nor noise.
-
-Rows of a golden file → what each case needed, in its three tiers.
 """
 
 import math
@@ -109,14 +107,14 @@ class CaseScore:
     missing: bool = False
 
     @property
-    def abstained(self) -> bool:
+    def has_abstained(self) -> bool:
         level = self.lines or self.files
         return not self.missing and level is not None and not level.predicted
 
 
 def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") -> CaseScore:
     """The score of one prediction; None is a case nobody answered, which finds nothing."""
-    wanted = needed(gold, tier)
+    wanted = gold_of_tier(gold, tier)
     given = prediction or Prediction(gold.case_id)
     lines = charged = None
     if gold.has_lines and wanted.lines:
@@ -129,7 +127,7 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
         lines=lines,
         files=_files(wanted.files, named) if wanted.files else None,
         noise=_noise(charged, gold, lines) if charged and lines and charged.total else None,
-        ranked=_ranked(wanted.files, named) if wanted.files else {},
+        ranked=_rank_figures(wanted.files, named) if wanted.files else {},
         # A hit is counted by the position at which its line was shown, so recall within a budget is one pass.
         budget={limit: _hit_within(charged.hits, limit) / lines.golden for limit in BUDGETS}
         if charged and lines
@@ -139,7 +137,7 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
     )
 
 
-def needed(gold: Gold, tier: str) -> GoldTier:
+def gold_of_tier(gold: Gold, tier: str) -> GoldTier:
     """`edited`, `core` (with edited) or `all`."""
     if tier == "edited":
         return gold.edited
@@ -152,7 +150,7 @@ def merge_by_path(ranges: Iterable[tuple[str, int, int]]) -> dict[str, list[Span
     results: dict[str, list[Span]] = {}
     for path, start, end in ranges:
         results.setdefault(path, []).append((start, end))
-    return {path: _merged(spans) if len(spans) > 1 else spans for path, spans in results.items()}
+    return {path: _merge(spans) if len(spans) > 1 else spans for path, spans in results.items()}
 
 
 def size(spans: Spans) -> int:
@@ -163,7 +161,7 @@ def overlap(one: Spans, other: Spans) -> int:
     return sum(_common(spans, other[path]) for path, spans in one.items() if path in other)
 
 
-def _merged(spans: list[Span]) -> list[Span]:
+def _merge(spans: list[Span]) -> list[Span]:
     spans.sort()
     merged = [spans[0]]
     for start, end in spans[1:]:
@@ -196,7 +194,7 @@ def _files(wanted: Sequence[str], predicted: Sequence[str]) -> Overlap:
     return Overlap(sum(path in golden for path in predicted), len(predicted), len(golden))
 
 
-def _ranked(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
+def _rank_figures(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
     """Figures of the order of files. The ideal ranking is built from the golden files, never from the predicted ones."""
     golden = set(wanted)
     ranks = [rank for rank, path in enumerate(predicted, start=1) if path in golden]
@@ -218,7 +216,7 @@ def _noise(charged: "Charged", gold: Gold, lines: Overlap) -> float:
     # Without read tiers every predicted line is either edited or noise.
     if not gold.core.lines and not gold.optional.lines:
         return 1 - lines.hit / charged.total
-    return 1 - overlap(charged.lines, needed(gold, "all").lines) / charged.total
+    return 1 - overlap(charged.lines, gold_of_tier(gold, "all").lines) / charged.total
 
 
 class Charged(NamedTuple):
@@ -240,7 +238,7 @@ def charge(ranges: Iterable[tuple[str, int, int]], wanted: Spans) -> Charged:
             held = covered[path] = []
         golden = wanted.get(path, ())
         # Lines that an earlier range has shown cost nothing and earn nothing again.
-        for low, high in _uncovered(held, start, end) if held else ((start, end),):
+        for low, high in _parts_not_shown(held, start, end) if held else ((start, end),):
             shift = position - low + 1
             for first, last in golden:
                 if first > high:
@@ -252,7 +250,7 @@ def charge(ranges: Iterable[tuple[str, int, int]], wanted: Spans) -> Charged:
     return Charged(position, covered, hits)
 
 
-def _uncovered(held: Sequence[Span], start: int, end: int) -> list[Span]:
+def _parts_not_shown(held: Sequence[Span], start: int, end: int) -> list[Span]:
     """The parts of a range that no earlier one has shown; `held` is sorted and disjoint."""
     parts: list[Span] = []
     for low, high in held:

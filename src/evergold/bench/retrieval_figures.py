@@ -16,7 +16,7 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from evergold.bench.retrieval import BUDGETS, CUTS, NDCG_CUT, CaseScore, Gold, Overlap, Prediction, needed
+from evergold.bench.retrieval import BUDGETS, CUTS, NDCG_CUT, CaseScore, Gold, Overlap, Prediction, gold_of_tier
 from evergold.stats.intervals import Column, Derived, Figures, Floats, Interval, intervals_of, mean_bootstrap
 
 TOKEN_BUDGETS = (1_000, 4_000, 8_000, 32_000)
@@ -36,7 +36,7 @@ class SourceScore(NamedTuple):
 
 def score_source(gold: Gold, prediction: Prediction, read: ReadLines, tier: str = "edited") -> SourceScore | None:
     """None where the case has no golden lines or its base commit is not known."""
-    wanted = needed(gold, tier)
+    wanted = gold_of_tier(gold, tier)
     if not gold.has_lines or not wanted.lines or not gold.base_commit:
         return None
     commit = gold.base_commit
@@ -156,7 +156,7 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
     lines, files = result.get("line", {}), result.get("file", {})
     return {
         "n": len(counted),
-        "abstained": sum(score.abstained for score in counted),
+        "abstained": sum(score.has_abstained for score in counted),
         "missing": sum(score.missing for score in counted),
         "not_applicable": len(scores) - len(counted),
         "line": {average: lines[average] for average in AVERAGES} if by_lines else None,
@@ -170,13 +170,13 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
 def summarize_source(scores: Sequence[SourceScore], seed: int = 0) -> Json:
     """Figures that needed the repository: recall within tokens, and symbols."""
     columns = {f"tokens {budget}": _column([score.tokens[budget] for score in scores]) for budget in TOKEN_BUDGETS}
-    result = _grouped(intervals_of(Figures(columns, {}), seed))
+    result = _group(intervals_of(Figures(columns, {}), seed))
     counts = [score.symbols for score in scores if score.symbols]
-    symbols = _grouped(intervals_of(Figures(*_level("", counts)), seed)) if counts else None
+    symbols = _group(intervals_of(Figures(*_level("", counts)), seed)) if counts else None
     return {"tokens": result.get("tokens"), "symbol": symbols, "symbol_n": len(counts)}
 
 
-def sliced(scores: Sequence[CaseScore], names: Sequence[str]) -> Json:
+def slice_scores(scores: Sequence[CaseScore], names: Sequence[str]) -> Json:
     # Small slices would each need their own interval and invite decisions on noise.
     """The main figures per slice, without intervals: slices are for looking, not for deciding. A name for each score."""
     groups: dict[str, list[CaseScore]] = {}
@@ -194,7 +194,7 @@ def sliced(scores: Sequence[CaseScore], names: Sequence[str]) -> Json:
     }
 
 
-def compared(one: Sequence[CaseScore], other: Sequence[CaseScore], seed: int = 0) -> Json:
+def compare_scores(one: Sequence[CaseScore], other: Sequence[CaseScore], seed: int = 0) -> Json:
     """The second minus the first, case by case: only cases both have a value for take part, and `n` says how many."""
     theirs = {score.case_id: score for score in other}
     pairs = [(score, theirs[score.case_id]) for score in one if score.case_id in theirs]
@@ -214,7 +214,7 @@ def _figures(scores: Sequence[CaseScore], seed: int) -> Json:
     of_files, derived_of_files = _level("file ", [score.files for score in scores])
     for name in RANKED:
         of_files[f"file ranked {name}"] = _column([score.ranked.get(name) for score in scores])
-    return _grouped(intervals_of(Figures(columns | of_files, derived | derived_of_files), seed))
+    return _group(intervals_of(Figures(columns | of_files, derived | derived_of_files), seed))
 
 
 def _level(prefix: str, counts: Sequence[Overlap | None]) -> tuple[dict[str, Column], dict[str, Derived]]:
@@ -237,7 +237,7 @@ def _level(prefix: str, counts: Sequence[Overlap | None]) -> tuple[dict[str, Col
     return columns, {f"{prefix}micro {name}": _f(prefix, beta) for name, beta in BETAS.items()}
 
 
-def _grouped(results: dict[str, Interval | None]) -> Json:
+def _group(results: dict[str, Interval | None]) -> Json:
     """`a b c` under `a`, then `b`, then `c`."""
     groups: Json = {}
     for name, interval in results.items():

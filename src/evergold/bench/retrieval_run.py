@@ -17,9 +17,9 @@ from evergold.bench.retrieval import CaseScore, Gold, Prediction, files_band, go
 from evergold.bench.retrieval_figures import (
     ReadLines,
     SourceScore,
-    compared,
+    compare_scores,
     score_source,
-    sliced,
+    slice_scores,
     summarize,
     summarize_source,
 )
@@ -148,13 +148,13 @@ def _figures(done: Sequence[ScoredCase], results: Sequence[Predictions], query: 
         "problems": [*results[0].problems, *(problem for case in done for problem in case.problems)],
         "tier": query.tier,
         "slices": {
-            name: sliced(scores, [getattr(case.slice, name) for case in done]) for name in RetrievalSlice._fields
+            name: slice_scores(scores, [getattr(case.slice, name) for case in done]) for name in RetrievalSlice._fields
         },
     }
     if query.repo_dir is not None:
         figures |= summarize_source([case.source for case in done if case.source is not None], query.seed)
     if len(results) > 1:
-        figures["compare"] = compared(scores, [case.scores[1] for case in done], query.seed)
+        figures["compare"] = compare_scores(scores, [case.scores[1] for case in done], query.seed)
     return figures
 
 

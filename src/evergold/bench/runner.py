@@ -1,22 +1,14 @@
 """One run, from claimed to ended: generate what is missing, score what is unscored, and always say how it ended.
 
-The run is held by a lease that a heartbeat renews. The same heartbeat learns that somebody wants the run to stop, or
-that the lease was lost, in which case this process lets go at once and writes nothing more.
+Every case is put to the target, once per trial, and each answer is stored. What is stored is not asked again, which makes
+a new run and a resumed one the same code. Scoring reads the stored answers, so that it can be done again without a call
+of the target. An attempt that failed has no answer and is never measured: it stays an error in the coverage of every
+metric. A metric that breaks gives an error measurement with its reason, never a zero.
 
-The first stage of a run: every case of the run is put to the target, once per trial, and each answer is stored.
-
-What is already stored is not asked again, which makes a new run and a resumed one the same code. Nothing is scored
-here: scoring reads the stored answers, so that it can be done again without a single call of the target.
-
-The second stage of a run: stored answers → measurements. No target is called.
-
-An attempt that failed has no answer and is never measured: it stays an error in the coverage of every metric. A metric
-that breaks gives an error measurement with its reason, never a zero.
-
-The lease of a run: one process works on it at a time, and must renew the lease in the database to keep it.
-
-A holder that dies stops renewing, and the run is free when the lease runs out. On the same machine nobody has to wait:
-the holder's name says which process it is, and whether that process still lives can be looked up.
+One process works on a run at a time: it is held by a lease in the database that a heartbeat renews. The same heartbeat
+learns that somebody wants the run to stop, or that the lease was lost, in which case this process lets go at once and
+writes nothing more. A holder that dies stops renewing, and the run is free when the lease runs out; on the same machine
+nobody has to wait, because the holder's name says which process it is.
 """
 
 import asyncio
@@ -26,7 +18,7 @@ from itertools import groupby
 from time import monotonic
 
 from evergold.bench.metrics import NamedMetric, measure
-from evergold.bench.overrun import Limit, Overrun, Task
+from evergold.bench.overrun import MetricCall, MetricLimit, Overrun
 from evergold.bench.replay.record import conversation_id
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, together
@@ -48,7 +40,7 @@ class _Done:
 
 async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller) -> None:
     """Attempt what is missing. Raises `TargetUnusable` or `BudgetReached`; single failures are attempts with errors."""
-    missing = _missing(run, store)
+    missing = _missing_attempts(run, store)
 
     async def write(batch: Sequence[_Done]) -> None:
         # Only fresh, successful answers have a key; hits are in the cache already.
@@ -70,7 +62,7 @@ async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller
         await journal.close()
 
 
-def _missing(run: Run, store: AttemptStore) -> Iterator[list[tuple[Case, int]]]:
+def _missing_attempts(run: Run, store: AttemptStore) -> Iterator[list[tuple[Case, int]]]:
     """What is to be asked, in lists that are asked one after the other: the turns of one conversation, else one attempt.
 
     Each turn of a conversation is sent after the one before it was answered, so that a provider that caches prefixes has
@@ -124,7 +116,7 @@ class Scoring:
     judge: Judge | None
     budget: Budget
     deadline: float
-    limit: Limit
+    limit: MetricLimit
 
 
 async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
@@ -174,7 +166,7 @@ async def _measure_attempt(case: Case, attempt: Attempt, scoring: Scoring) -> li
 
 
 async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
-    if not named.judged or scoring.judge is None:
+    if not named.needs_judge or scoring.judge is None:
         return await _measure_here(named, case, attempt, scoring)
     limit = scoring.deadline * CALLS_OF_A_JUDGE
     # Reserved before the call: calls that run at the same time must not all fit into the same rest of the budget.
@@ -194,7 +186,7 @@ async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Sc
 async def _measure_here(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
     """Call a metric that needs no judge: plain code, which the limit interrupts."""
     try:
-        with scoring.limit.around(Task(case.id, attempt.trial, named.name)):
+        with scoring.limit.around(MetricCall(case.id, attempt.trial, named.name)):
             return await measure(named.metric, case, attempt, scoring.judge)
     except Overrun as problem:
         return Measurement.error(problem.message)
@@ -218,7 +210,7 @@ class Parts:
     judge: Judge | None
     retry: RetryPolicy
     deadline: float
-    limit: Limit
+    limit: MetricLimit
     spent: Usage = field(default_factory=Usage)  # by trajectories that an earlier process began and did not finish
 
 

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import orjson
@@ -68,20 +68,9 @@ def run_tests(answer: str, tests: tuple[str, ...], *, execute: bool, bounds: Bou
 
     Raises `EvergoldError` where the sandbox itself does not work. A test whose result never came has not passed.
     """
-    order = orjson.dumps(
-        {
-            "answer": answer,
-            "tests": tests,
-            "execute": execute,
-            "seconds": bounds.seconds,
-            "memory": bounds.memory,
-            "files": bounds.files,
-            "output": bounds.output,
-            "processes": bounds.processes,
-            # Two runs at once must not share a user: the limit on processes is counted per user.
-            "user": FIRST_USER + os.getpid() % USERS,
-        }
-    )
+    # Two runs at once must not share a user: the limit on processes is counted per user.
+    user = FIRST_USER + os.getpid() % USERS
+    order = orjson.dumps({"answer": answer, "tests": tests, "execute": execute, "user": user, **asdict(bounds)})
     written, problem = _run(order, bounds.seconds + GRACE_SECONDS)
     # Without a line of result, a complaint of bubblewrap means that nothing was run at all.
     if not written and problem.startswith("bwrap:"):
@@ -159,16 +148,8 @@ def _command(launcher: int, started: int) -> list[str]:
     user = [] if os.getuid() == 0 else ["--unshare-user", "--disable-userns"]
     return [
         *("bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", *user),
-        *(
-            "--info-fd",
-            str(started),
-            "--die-with-parent",
-            "--new-session",
-            "--clearenv",
-            "--setenv",
-            "PATH",
-            "/usr/bin:/bin",
-        ),
+        *("--info-fd", str(started), "--die-with-parent", "--new-session"),
+        *("--clearenv", "--setenv", "PATH", "/usr/bin:/bin"),
         *(*system, *binds, "--proc", "/proc", "--dev", "/dev"),
         *("--perms", "1777", "--size", str(Bounds.files), "--tmpfs", "/tmp", "--chdir", "/tmp"),
         *("--perms", "0444", "--ro-bind-data", str(launcher), "/launcher.py"),

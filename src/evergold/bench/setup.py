@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from evergold import plugins
 from evergold.bench.metrics import NamedMetric, make_metrics
-from evergold.bench.overrun import Limit, Slot
+from evergold.bench.overrun import MetricLimit, Slot
 from evergold.bench.replay import Helpers, ReplayTarget, replayable_cases
 from evergold.bench.replay.play import StepLog
 from evergold.bench.runner import Parts
@@ -166,14 +166,14 @@ class RunSetup:
         check_replay(spec, local=local)
         # Parameters are tested here so that a queued run cannot fail on them minutes later.
         self._deadline(spec)
-        if spec.judge or any(metric.judged for metric in metrics):
+        if spec.judge or any(metric.needs_judge for metric in metrics):
             check_judge(judge_named(spec.judge, self._settings))
         frozen = self._freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
         return frozen.only(spec.cases), metrics
 
     def judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:
         """Make the judge of a run; None where no metric asks one."""
-        if not any(metric.judged for metric in metrics):
+        if not any(metric.needs_judge for metric in metrics):
             return None
         return make_judge(judge_named(spec.judge, self._settings), self._settings)
 
@@ -198,7 +198,7 @@ class RunSetup:
             judge=judge,
             retry=RetryPolicy(tries=self._settings.benchmark_tries),
             deadline=self._deadline(run.spec),
-            limit=Limit(self._settings.benchmark_metric_timeout, slot),
+            limit=MetricLimit(self._settings.benchmark_metric_timeout, slot),
             spent=StepStore(self._store.db).usage_so_far(run.id) if run.spec.replay else Usage(),
         )
 

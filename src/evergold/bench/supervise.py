@@ -1,14 +1,12 @@
-"""Work on a run in a process of its own, so that nothing it loads can hold up or end the server.
+"""Work on runs in processes of their own, so that nothing they load can hold up or end the server.
 
 Targets, judges, metrics and other plug-ins are code of third parties. They run in a child process with a bound on its memory;
 the server watches it. A child that stops showing life is killed. If it was measuring, that measurement becomes an error and
 a new child goes on with the rest; if it was not, the run has one more try and then fails with the reason.
 
-Runs in the background of a server: a thread with an event loop of its own that takes runs as they become free.
-
-It takes new runs, runs of a server that died (when their lease is over, or at once if that process was on this machine),
-and puts back what it was working on when it is told to stop. A run that brings down every server that takes it is given
-up after a few of them.
+A thread of the server takes runs as they become free: new ones, and runs of a server that died (when their lease is over,
+or at once if that process was on this machine). It puts back what it was working on when it is told to stop. A run that
+brings down every server that takes it is given up after a few of them.
 """
 
 import asyncio
@@ -24,7 +22,7 @@ from dataclasses import dataclass
 from signal import Signals
 from typing import Any
 
-from evergold.bench.overrun import Slot, Task
+from evergold.bench.overrun import MetricCall, Slot
 from evergold.bench.runner import LEASE_SECONDS, MOST_TAKES, is_dead
 from evergold.model.run import Measurement, Run, RunStatus
 from evergold.store.run.attempts import AttemptStore, Scored
@@ -94,7 +92,7 @@ class Supervisor:
                 self.runs.finish(run.id, self.owner, RunStatus.FAILED, why)
                 return
 
-    async def _one_child(self, run: Run, slot: Slot, descriptor: int) -> tuple[str, Task | None]:
+    async def _one_child(self, run: Run, slot: Slot, descriptor: int) -> tuple[str, MetricCall | None]:
         """Run one child to its end; gives why it ended and the measurement it was at, if it was at one."""
         order = Order(self.settings, run.id, self.owner, descriptor, os.getpid())
         child = await asyncio.create_subprocess_exec(
@@ -163,13 +161,13 @@ class Supervisor:
             await child.wait()
         self.runs.finish(run_id, self.owner, RunStatus.QUEUED)
 
-    async def _blame(self, run_id: str, task: Task, reason: str) -> None:
+    async def _blame(self, run_id: str, task: MetricCall, reason: str) -> None:
         error = Measurement.error(f"the process that measured {task.metric} was lost: {reason}")
         await self.attempts.record_scores(run_id, [Scored(task.case_id, task.trial, task.metric, error)], 0)
 
 
 _log = logging.getLogger("evergold.runs")
-WORKER_LOOK_SECONDS = 2.0
+IDLE_SECONDS = 2.0
 PARALLEL_RUNS = 2
 GIVEN_UP = (
     f"given up: {MOST_TAKES} times in a row the server that worked on it ended before an attempt was stored; "
@@ -216,9 +214,9 @@ class RunWorker:
                 task = asyncio.ensure_future(self._execute(run))
                 busy.add(task)
                 task.add_done_callback(busy.discard)
-                task.add_done_callback(self._ended)
+                task.add_done_callback(self._on_end)
             try:
-                async with asyncio.timeout(WORKER_LOOK_SECONDS):
+                async with asyncio.timeout(IDLE_SECONDS):
                     await self._wake.wait()
             except TimeoutError:
                 continue
@@ -226,7 +224,7 @@ class RunWorker:
             task.cancel()
         await asyncio.gather(*busy, return_exceptions=True)
 
-    def _ended(self, task: "asyncio.Task[object]") -> None:
+    def _on_end(self, task: "asyncio.Task[object]") -> None:
         if not task.cancelled() and task.exception() is not None:
             _log.error("a run ended without a status; it is taken up again: %s", task.exception())
         self._wake.set()
@@ -236,7 +234,7 @@ class RunWorker:
         try:
             return list(self._take(room))
         except Exception as problem:
-            _log.error("cannot look for runs, trying again in %g s: %s", WORKER_LOOK_SECONDS, problem)
+            _log.error("cannot look for runs, trying again in %g s: %s", IDLE_SECONDS, problem)
             return []
 
     def _take(self, room: int) -> Iterable[Run]:

@@ -2,8 +2,7 @@
 
 A call is only started when what is spent, what the calls under way may still spend and what this one may spend fit.
 What a call may spend is the dearest call seen so far; the first ones, of which nothing is known, go one by one.
-
-Compute the cost of a call. A price that nobody knows is null, which is not the same as free.
+A price that nobody knows is null, which is not the same as free.
 """
 
 import asyncio
@@ -19,7 +18,7 @@ def cost(provider: str, model: str, input_tokens: int, output_tokens: int) -> fl
     """Money in US dollars, from the price list that ships with genai-prices."""
     if provider == "local":
         return 0.0
-    if not provider or not _known(provider, model):
+    if not provider or not _has_price(provider, model):
         return None
     from genai_prices import Usage, calc_price
 
@@ -28,7 +27,7 @@ def cost(provider: str, model: str, input_tokens: int, output_tokens: int) -> fl
 
 
 @cache
-def _known(provider: str, model: str) -> bool:
+def _has_price(provider: str, model: str) -> bool:
     from genai_prices import Usage, calc_price
 
     usage: Any = Usage(input_tokens=1, output_tokens=1)
@@ -56,12 +55,12 @@ class Budget:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
-    def limited(self) -> bool:
+    def has_limit(self) -> bool:
         return self.tokens is not None or self.money is not None
 
     async def reserve(self) -> None:
         """Wait until one more call is sure to fit, or raise `BudgetReached` when none ever will."""
-        while self.limited and not self._fits():
+        while self.has_limit and not self._fits():
             if self._under_way == 0:
                 raise BudgetReached(self._sentence())
             # The event stays set after an earlier call ended; cleared, the wait ends with the next one.

@@ -34,7 +34,7 @@ _LONGEST_LINE = 500
 
 
 @dataclass(frozen=True)
-class Failure:
+class CallFailure:
     """A call that failed: a class the retry policy knows, one line, and when to call again."""
 
     error_class: str
@@ -42,27 +42,27 @@ class Failure:
     retry_after: float | None = None
 
 
-def failed(case: Case, trial: int, error_class: str, error: str, retry_after: float | None = None) -> Attempt:
+def failed_attempt(case: Case, trial: int, error_class: str, error: str, retry_after: float | None = None) -> Attempt:
     """An attempt whose call failed. One line, and no longer than a line should be."""
     line = " ".join(error.split())[:_LONGEST_LINE] or error_class
     return Attempt(case_id=case.id, trial=trial, error=line, error_class=error_class, retry_after=retry_after)
 
 
-def classified(status: int, code: Any, message: str, headers: Mapping[str, str]) -> Failure:
+def classify(status: int, code: Any, message: str, headers: Mapping[str, str]) -> CallFailure:
     """What a refusal of an OpenAI-compatible endpoint means for this call and for the others."""
     if status == 429:
         # OpenAI answers 429 for an empty account too; waiting does not fill it.
         if code == "insufficient_quota":
-            return Failure("quota", message)
-        return Failure("rate_limit", message, retry_after(headers))
+            return CallFailure("quota", message)
+        return CallFailure("rate_limit", message, retry_after(headers))
     if status in (401, 403):
-        return Failure("auth", message)
+        return CallFailure("auth", message)
     if status == 404:
-        return Failure("unknown_model", message)
+        return CallFailure("unknown_model", message)
     # 408 and 409 are what the OpenAI clients retry as well: a timeout and a lock on the server's side.
     if status >= 500 or status in (408, 409):
-        return Failure("server", message, retry_after(headers))
-    return Failure("bad_request", message)
+        return CallFailure("server", message, retry_after(headers))
+    return CallFailure("bad_request", message)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -115,8 +115,8 @@ class RetryPolicy:
         return self.dice.uniform(ceiling / 2, ceiling)
 
 
-async def retried(
-    policy: RetryPolicy, call: Callable[[], Awaitable[Reply]], failure_of: Callable[[Reply], Failure | None]
+async def call_with_retries(
+    policy: RetryPolicy, call: Callable[[], Awaitable[Reply]], failure_of: Callable[[Reply], CallFailure | None]
 ) -> Reply:
     """Call until a reply is no failure or the policy gives up; the last reply either way."""
     for sent in count(1):
@@ -133,7 +133,7 @@ _START = 8
 
 
 class Gate:
-    """Limits the calls under way: `async with gate:` around one call, then `succeeded()` or `refused(...)`.
+    """Limits the calls under way: `async with gate:` around one call, then `on_success()` or `on_refusal(...)`.
 
     The limit starts small and grows by one with every success until the first refusal, which halves it; after that by one
     per round of successes. Calls that were under way when it was halved do not halve it again: one burst is one signal.
@@ -143,7 +143,6 @@ class Gate:
         self.most = most
         self.limit = float(min(_START, most))
         self.active = 0
-        self.backoffs = 0
         self._grown = False
         self._ignore = 0
         self._closed_until = 0.0
@@ -169,13 +168,13 @@ class Gate:
         self.active -= 1
         self._wake()
 
-    def succeeded(self) -> None:
+    def on_success(self) -> None:
         if self.limit < self.most:
             # 1 / limit for each success is one more slot per round of `limit` calls (additive increase, as in TCP).
             self.limit = min(self.most, self.limit + (1 / self.limit if self._grown else 1))
         self._ignore = max(0, self._ignore - 1)
 
-    def refused(self, wait: float) -> None:
+    def on_refusal(self, wait: float) -> None:
         """A call met a rate limit: shrink once per burst, and send nothing for `wait` seconds."""
         loop = asyncio.get_running_loop()
         if wait > 0:
@@ -186,7 +185,6 @@ class Gate:
             self._ignore -= 1
             return
         self._grown = True
-        self.backoffs += 1
         self.limit = max(1.0, self.limit / 2)
         # Calls that are under way were sent before the limit shrank: their refusals are the same signal.
         self._ignore = max(0, self.active - 1)
@@ -284,9 +282,9 @@ class Caller:
             if attempt.error_class == "rate_limit":
                 # The gate closes only where the call is sent again; a wait too long to honour must not stall the other
                 # calls.
-                self.gate.refused(attempt.retry_after if wait is not None and attempt.retry_after else 0.0)
+                self.gate.on_refusal(attempt.retry_after if wait is not None and attempt.retry_after else 0.0)
             elif attempt.error is None:
-                self.gate.succeeded()
+                self.gate.on_success()
             if attempt.error_class in FATAL:
                 raise TargetUnusable(f"{target.identity} cannot be used ({attempt.error_class}): {attempt.error}")
             if wait is None:
@@ -301,11 +299,11 @@ async def _send(case: Case, trial: int, seed: int | None, target: Target, deadli
         async with asyncio.timeout(deadline):
             return await target.attempt(case, trial, seed)
     except TimeoutError:
-        return failed(case, trial, "timeout", f"no answer within {deadline:g} s")
+        return failed_attempt(case, trial, "timeout", f"no answer within {deadline:g} s")
     except TargetUnusable:
         raise
     except Exception as problem:  # a plug-in that breaks its promise fails its case, not the run
-        return failed(case, trial, "target", f"{type(problem).__name__}: {problem}")
+        return failed_attempt(case, trial, "target", f"{type(problem).__name__}: {problem}")
 
 
 async def together(workers: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

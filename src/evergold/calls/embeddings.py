@@ -8,11 +8,10 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evergold.calls.budget import cost
-from evergold.calls.caller import failed
-from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, token_counts
+from evergold.calls.caller import failed_attempt
+from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient
 from evergold.model.case import Case, CaseKind
-from evergold.model.run import Attempt, Usage
+from evergold.model.run import Attempt
 from evergold.model.values import content_hash
 
 BATCH = 64
@@ -39,7 +38,7 @@ class EmbeddingTarget:
             made = await self._client.post("/embeddings", {**self.request(case, seed), "encoding_format": "float"})
         except CallFailed as problem:
             failure = problem.failure
-            return failed(case, trial, failure.error_class, failure.message, failure.retry_after)
+            return failed_attempt(case, trial, failure.error_class, failure.message, failure.retry_after)
         return self._read(case, trial, made)
 
     async def close(self) -> None:
@@ -52,15 +51,14 @@ class EmbeddingTarget:
         rows = _rows(made)
         lengths = {len(vector) for vector in rows}
         if len(rows) != wanted or len(lengths) != 1:
-            return failed(case, trial, "malformed", f"{wanted} texts were sent and {len(rows)} vectors came back")
+            return failed_attempt(
+                case, trial, "malformed", f"{wanted} texts were sent and {len(rows)} vectors came back"
+            )
         matrix = np.array(rows, dtype=np.float32)
         matrix /= np.maximum(np.linalg.norm(matrix, axis=1, keepdims=True), 1e-9)
-        sent, _ = token_counts(made)
-        price = cost(self._endpoint.provider, self._endpoint.model, sent, 0)
         packed = {"size": matrix.shape[1], "float32": base64.b64encode(matrix.tobytes()).decode()}
-        return Attempt(
-            case_id=case.id, trial=trial, usage=Usage(input_tokens=sent, cost=price), metadata={"vectors": packed}
-        )
+        usage = self._endpoint.usage(made)
+        return Attempt(case_id=case.id, trial=trial, usage=usage, metadata={"vectors": packed})
 
 
 def _rows(made: Any) -> list[list[float]]:

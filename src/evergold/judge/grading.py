@@ -19,7 +19,7 @@ import numpy as np
 
 from evergold.judge.answer_words import ALL_STOPWORDS, WORD, likeness, normal_text, stems_of, words_of
 from evergold.judge.grading_rules import RULES, Grade
-from evergold.judge.polarity import opposed, turned
+from evergold.judge.polarity import contradicts, has_opposites
 from evergold.judge.quantities import plain, quantities
 from evergold.judge.small_model import REFUTED, SUPPORTED, Array, ClaimModel
 from evergold.judge.support import read_fit
@@ -48,7 +48,7 @@ class Entailment:
         return float(self.back[:, SUPPORTED].mean())
 
     @property
-    def refuted(self) -> float:
+    def refutation(self) -> float:
         """How surely the answer refutes a sentence of the expected answer."""
         refuted = float(self.there[:, REFUTED].max())
         # With one sentence each, refutation in either direction says the same.
@@ -155,21 +155,21 @@ def grade(question: str, expected: str, output: str, model: ClaimModel | None) -
         result = rule(question, expected, output)
         if result is not None:
             return result
-    return None if model is None else entailed(expected, output, model)
+    return None if model is None else grade_by_entailment(expected, output, model)
 
 
-def entailed(expected: str, output: str, model: ClaimModel) -> Grade:
+def grade_by_entailment(expected: str, output: str, model: ClaimModel) -> Grade:
     """Entailment both ways: how much of the expected answer the answer supports, and whether either refutes the other."""
     entailment = entail(expected, output, model)
     if entailment.sentences > SHORT:
         return _page(expected, output, entailment, model)
-    recall, precision, refuted = entailment.recall, entailment.precision, entailment.refuted
+    recall, precision, refuted = entailment.recall, entailment.precision, entailment.refutation
     shared = likeness(expected, output)
     value = RECALL * recall + PRECISION * precision + WORDS * shared + SURE * recall * precision
     # A refutation weighs less the more of the expected answer is supported.
     value *= 1 - refuted * (1 - recall)
     reason = f"supported {recall:.2f} and back {precision:.2f}, refuted {refuted:.2f}, shared words {shared:.2f}"
-    return _checked(expected, output, value, reason)
+    return _check_grade(expected, output, value, reason)
 
 
 def _page(expected: str, output: str, entailment: Entailment, model: ClaimModel) -> Grade:
@@ -182,7 +182,7 @@ def _page(expected: str, output: str, entailment: Entailment, model: ClaimModel)
     return Grade(max(0.0, min(0.99, shipped_long_grading().value(row))), reason)
 
 
-def _checked(expected: str, output: str, value: float, reason: str) -> Grade:
+def _check_grade(expected: str, output: str, value: float, reason: str) -> Grade:
     """Lower a grade that numbers, negations or opposites forbid."""
     wanted, given = quantities(expected), quantities(output)
     missing = [q for q in wanted if not any(q.same(other) for other in given)]
@@ -190,11 +190,11 @@ def _checked(expected: str, output: str, value: float, reason: str) -> Grade:
         value, reason = min(value, 0.3), f"{reason}; a number differs"
     one, other = stems_of(expected), stems_of(output)
     alike = len(one & other) / max(1, min(len(one), len(other)))
-    opposite = opposed(words_of(expected), words_of(output))
+    opposite = has_opposites(words_of(expected), words_of(output))
     if (
         len(one) >= 2
         and alike >= (0.5 if opposite else 0.8)
-        and turned(expected, output, words_of(expected), words_of(output))
+        and contradicts(expected, output, words_of(expected), words_of(output))
     ):
         value, reason = min(value, 0.2), f"{reason}; one says the opposite of the other"
     # 1 is kept for equal texts and exact rules.

@@ -11,12 +11,12 @@ from evergold.judge.code import compare_code, looks_like_code
 from evergold.judge.polarity import (
     DENIALS,
     chosen_letter,
+    contradicts,
     denials,
+    has_opposites,
     negates,
-    opposed,
     options,
     refuses,
-    turned,
     yes_or_no,
 )
 from evergold.judge.quantities import dates, is_unit, plain, quantities, same_date, times
@@ -113,7 +113,7 @@ def _yes_no(question: str, expected: str, output: str) -> Grade | None:
         if len(expected.split()) > 2:
             return None
         # No yes or no in the answer: two denials, or none, keep the sense of the question.
-        got = denials(output) % 2 == denials(question) % 2 and not opposed(words_of(question), words_of(output))
+        got = denials(output) % 2 == denials(question) % 2 and not has_opposites(words_of(question), words_of(output))
         return Grade(0.75 if got == want else 0.15, "yes or no, read from a sentence")
     if got != want:
         return Grade(WRONG, "yes and no")
@@ -122,7 +122,7 @@ def _yes_no(question: str, expected: str, output: str) -> Grade | None:
     shared = stems_of(expected) & stems_of(output)
     alike = len(shared) >= 0.5 * min(len(stems_of(expected)), len(stems_of(output)))
     same_numbers = quantities(expected) == quantities(output) and dates(expected) == dates(output)
-    if alike and same_numbers and not opposed(words_of(expected), words_of(output)):
+    if alike and same_numbers and not has_opposites(words_of(expected), words_of(output)):
         return Grade(0.8, "the same yes or no, and most of the words")
     return None
 
@@ -137,7 +137,7 @@ def _same_words(question: str, expected: str, output: str) -> Grade | None:
         return None
     if not all(any(_akin(a, b) for a in one) for b in other) or quantities(expected) != quantities(output):
         return None
-    if turned(expected, output, words_of(expected), words_of(output)):
+    if contradicts(expected, output, words_of(expected), words_of(output)):
         return Grade(0.2, "the same words, but one denies them")
     in_order = all(_akin(a, b) for a, b in zip(one, other, strict=True))
     passive = [bool(_PASSIVE.search(plain(text))) for text in (expected, output)]
@@ -188,7 +188,7 @@ def _quantity(question: str, expected: str, output: str) -> Grade | None:
         return None
     if (
         same_kind
-        and turned(expected, output, words_of(expected), words_of(output))
+        and contradicts(expected, output, words_of(expected), words_of(output))
         and len(output.split()) <= 2 * FEW_WORDS
     ):
         return Grade(0.2, "the same number, but one says the opposite of the other")
@@ -231,7 +231,7 @@ def _few_words(question: str, expected: str, output: str) -> Grade | None:
         return None
     clause = _clause_with(output, key)
     if key <= words_given and clause is not None:
-        if turned(expected, clause, words_of(expected), words_of(clause)):
+        if contradicts(expected, clause, words_of(expected), words_of(clause)):
             return Grade(0.2, "the expected words are denied")
         return Grade(NEARLY, "the expected words stand in the answer")
     names = {word.casefold() for word in WORD.findall(expected) if word[0].isupper()} - ALL_STOPWORDS

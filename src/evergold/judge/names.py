@@ -1,7 +1,15 @@
 """A judge's name → the judge. `offline` needs no key; any chat model's name makes that model the judge."""
 
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from statistics import fmean
+from typing import Any
+
 from evergold import plugins
 from evergold.errors import BadInput, unknown
+from evergold.model.judging import Answer, Question
+from evergold.model.run import Usage
 from evergold.seams import Judge
 from evergold.settings import Settings
 
@@ -26,3 +34,104 @@ def make_judge(name: str, settings: Settings) -> Judge:
     word, _, address = name.replace(":", "/", 1).partition("/")
     judge: Judge = plugins.factory("judges", word)(address, settings)
     return judge
+
+
+# From the most lenient to the harshest verdict; unknown words of plug-ins count as harsh.
+LENIENT_FIRST = ("supported", "relevant", "useful", "same", "not_found", "irrelevant", "not_useful", "different")
+
+
+class Panel:
+    """Several judges answer the same question, and the majority decides.
+
+    Lists (the claims of an answer) come from the first member that can make one, so that all members vote on the same
+    items. Verdicts are decided by majority and, when equal, by the harsher one: a tie must not flatter. Grades are
+    averaged. More than half of the members must answer, else the panel has no answer.
+    """
+
+    def __init__(self, members: Sequence[Judge]) -> None:
+        self._members = tuple(members)
+
+    @property
+    def identity(self) -> str:
+        return f"panel({', '.join(member.identity for member in self._members)})"
+
+    async def ask(self, question: Question) -> Answer:
+        # Verdicts and grades can be counted; lists of claims cannot, since each judge words them differently.
+        if set(question.answer_schema["properties"]) & {"verdicts", "score"}:
+            answers = await asyncio.gather(*(member.ask(question) for member in self._members))
+            return self._decide(answers)
+        return await self._first(question)
+
+    async def close(self) -> None:
+        for member in self._members:
+            close = getattr(member, "close", None)
+            if close is not None:
+                await close()
+
+    async def _first(self, question: Question) -> Answer:
+        spent = Usage()
+        reasons = []
+        # One after the other: the second member is paid only if the first has no list.
+        for member in self._members:
+            answer = await member.ask(question)
+            spent = spent.plus(answer.usage)
+            if answer.data is not None:
+                return answer.model_copy(update={"usage": spent})
+            reasons.append(f"{member.identity}: {answer.reason}")
+        return Answer(reason="; ".join(reasons), usage=spent)
+
+    def _decide(self, answers: Sequence[Answer]) -> Answer:
+        spent = Usage()
+        for answer in answers:
+            spent = spent.plus(answer.usage)
+        silent = {
+            member.identity: answer.reason
+            for member, answer in zip(self._members, answers, strict=True)
+            if answer.data is None
+        }
+        given = [answer.data for answer in answers if answer.data is not None]
+        # At half, one judge could decide for the panel alone.
+        if 2 * len(given) <= len(answers):
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in silent.items())
+            return Answer(reason=f"only {len(given)} of {len(answers)} judges answered ({reasons})", usage=spent)
+        decided = _grade(given) if "score" in given[0] else _vote(given)
+        details = {"scoring": "panel", "answered": len(given), "members": len(answers), "silent": silent}
+        return Answer(data=decided, usage=spent, details=details)
+
+
+def make_panel(address: str, settings: Settings) -> Panel:
+    """`panel:openai/gpt-4o,offline`: the members by their own names."""
+    names = [name.strip() for name in address.split(",") if name.strip()]
+    if len(names) < 2:
+        raise BadInput(f"a panel needs two judges or more, not {address!r}; write panel:openai/gpt-4o,offline")
+    members = []
+    for name in names:
+        word, _, rest = name.partition("/")
+        members.append(plugins.factory("judges", word)(rest, settings))
+    return Panel(members)
+
+
+def _grade(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "reason": " / ".join(str(data["reason"]) for data in given),
+        "score": fmean(data["score"] for data in given),
+    }
+
+
+def _vote(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    by_id: dict[int, list[dict[str, Any]]] = {}
+    for data in given:
+        for verdict in data["verdicts"]:
+            by_id.setdefault(verdict["id"], []).append(verdict)
+    return {"verdicts": [_majority(number, votes) for number, votes in sorted(by_id.items())]}
+
+
+def _majority(number: int, votes: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    counts = Counter(vote["verdict"] for vote in votes)
+    winner = max(counts, key=lambda verdict: (counts[verdict], _harshness(verdict)))
+    reason = next(vote["reason"] for vote in votes if vote["verdict"] == winner)
+    return {"id": number, "verdict": winner, "reason": f"{counts[winner]} of {len(votes)}: {reason}"}
+
+
+def _harshness(verdict: str) -> int:
+    return LENIENT_FIRST.index(verdict) if verdict in LENIENT_FIRST else len(LENIENT_FIRST)

@@ -116,7 +116,10 @@ class OfflineJudge:
         empty = [not text.stems or not evidence.sentences for text in texts]
         rows = [{} if none else claim_features(text, evidence) for text, none in zip(texts, empty, strict=True)]
         words, _ = shipped_weights()
-        by_words = [Support(_shared(row) * words.probability(row) if row else 0.0, _guessed(row), row) for row in rows]
+        by_words = [
+            Support(_shared_factor(row) * words.probability(row) if row else 0.0, _guess_refutation(row), row)
+            for row in rows
+        ]
         if self.model is None:
             return by_words
         asked = [number for number, text in enumerate(texts) if rows[number] and _readable(text)]
@@ -220,12 +223,12 @@ def make_offline(address: str, _settings: Settings) -> OfflineJudge:
     return OfflineJudge(lexical=address == "lexical")
 
 
-def _shared(row: dict[str, float]) -> float:
+def _shared_factor(row: dict[str, float]) -> float:
     """1, or less for a claim that shares next to no word with any sentence: nothing can support it by words then."""
     return min(1.0, row["best_sentence"] / LEAST_SHARED)
 
 
-def _guessed(row: dict[str, float]) -> float:
+def _guess_refutation(row: dict[str, float]) -> float:
     """Refutation as words alone show it: a number or a negation differs from a sentence that is otherwise near."""
     contradicting = row.get("negation", 0) > 0 or row.get("missing_numbers", 0) > 0
     return float(contradicting and row.get("best_sentence", 0) >= NEAR_SENTENCE)

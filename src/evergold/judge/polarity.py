@@ -108,13 +108,13 @@ def denials(text: str) -> int:
     return sum(word in DENIALS or word.endswith("n't") for word in words)
 
 
-def turned(one: str, other: str, words: set[str], other_words: set[str]) -> bool:
+def contradicts(one: str, other: str, words: set[str], other_words: set[str]) -> bool:
     """Whether one text denies the other by a negation or by an opposite; both together cancel out."""
     # A negation of an opposite ("not closed" for "open") says the same.
-    return (denials(one) % 2 != denials(other) % 2) != opposed(words, other_words)
+    return (denials(one) % 2 != denials(other) % 2) != has_opposites(words, other_words)
 
 
-def opposed(one: set[str], other: set[str]) -> bool:
+def has_opposites(one: set[str], other: set[str]) -> bool:
     """Whether a word only one side has is the opposite of a word only the other side has."""
     return any(frozenset((a, b)) in PAIRS or negates(a, b) or negates(b, a) for a in one - other for b in other - one)
 

@@ -84,7 +84,7 @@ def _cardinals(text: str) -> str:
     end = index = 0
     while index < len(words):
         run = _run(words, index, text)
-        value = _evaluated([words[i].group() for i in run]) if run else None
+        value = _evaluate([words[i].group() for i in run]) if run else None
         if value is None or (len(run) == 1 and words[index].group() in UNSURE):
             index += 1
             continue
@@ -135,7 +135,7 @@ def _may_follow(before: str, word: str, gap: str) -> bool:
     return (large in range(20, 100, 10) and 0 < small < 10) or (large >= 100 and small < 100)
 
 
-def _evaluated(words: list[str]) -> float | None:
+def _evaluate(words: list[str]) -> float | None:
     total = current = 0.0
     for word in words:
         if word == "hundred":

@@ -72,10 +72,10 @@ def relevance(question: str, statements: Sequence[str], model: ClaimModel | None
     model = None if basis(question, model) == "words" else model
     rows = relevance_features([(question, text) for text in statements], model)
     values = [fitted.probability(row) for row in rows]
-    return [_decided(question, text, value) for text, value in zip(statements, values, strict=True)]
+    return [_decide(question, text, value) for text, value in zip(statements, values, strict=True)]
 
 
-def _decided(question: str, statement: str, value: float) -> float:
+def _decide(question: str, statement: str, value: float) -> float:
     """A statement that opens as the question asks ("Yes", "Because") answers it, however long; a refusal never does."""
     if refuses(statement):
         return 0.0
@@ -99,7 +99,9 @@ def relevance_features(pairs: Sequence[tuple[str, str]], model: ClaimModel | Non
     answers = model.probabilities([*there, *((statement, question) for question, statement in there)])
     unknown = answers[:, UNKNOWN].reshape(2, -1).mean(axis=0)
     return [
-        row | _nearness(_meaning(_subject(pair[0])), _meaning(pair[1]), model) | {"bearing": _log_odds(1 - share)}
+        row
+        | _nearness(_content_words(_subject(pair[0])), _content_words(pair[1]), model)
+        | {"bearing": _log_odds(1 - share)}
         for row, pair, share in zip(rows, there, unknown.tolist(), strict=True)
     ]
 
@@ -110,7 +112,7 @@ def _log_odds(share: float) -> float:
 
 
 def _by_words(question: str, statement: str) -> dict[str, float]:
-    asked, answered = _meaning(_subject(question)), _meaning(statement)
+    asked, answered = _content_words(_subject(question)), _content_words(statement)
     wanted, words = set(map(stem, asked)), set(map(stem, answered))
     fits = float(_fits(question, statement))
     others = len(words - wanted)
@@ -133,7 +135,7 @@ def _nearness(asked: list[str], answered: list[str], model: ClaimModel) -> dict[
     return {"near_words": float(near.mean()), "nearest": float(near[:2].mean()), "cosine": _cosine(one, other)}
 
 
-def _meaning(text: str) -> list[str]:
+def _content_words(text: str) -> list[str]:
     """The different words that carry meaning; every word where a text has only function words."""
     words = list(dict.fromkeys(map(plain, Text(text).words)))
     return [word for word in words if word not in ALL_STOPWORDS] or words

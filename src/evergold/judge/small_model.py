@@ -162,14 +162,14 @@ class ClaimModel:
             hidden[number, ..., : len(row)] = 0
         x = self._words[ids] * self._word_scale[ids][..., None]
         x = x + self._weights["places.weight"][:longest] + self._weights["types.weight"][types]
-        x = self._normed("norm", x)
+        x = self._normalise("norm", x)
         asking = types == 1
         # The first token carries the answer, so what it attends to counts like the claim.
         asking[:, 0] = True
         for index in range(self._layers):
             x, shares, total = self._layer(f"layers.{index}.", x, hidden, first_only=index == self._layers - 1)
             if index + 1 == PRUNED_AFTER:
-                x, hidden = _pruned(x, shares / total, asking, hidden)
+                x, hidden = _prune(x, shares / total, asking, hidden)
         pooled = np.tanh(self._linear("dense", x[:, 0]))
         return self._linear("out", pooled)
 
@@ -188,9 +188,9 @@ class ClaimModel:
         np.exp(shares, out=shares)
         total = shares.sum(axis=-1, keepdims=True)
         mixed = ((shares @ v) / total).transpose(0, 2, 1, 3).reshape(count, -1, width)
-        x = self._normed(f"{name}norm1", x + self._linear(f"{name}o", mixed))
+        x = self._normalise(f"{name}norm1", x + self._linear(f"{name}o", mixed))
         inner = self._linear(f"{name}up", x)
-        return self._normed(f"{name}norm2", x + self._linear(f"{name}down", _gelu(inner))), shares, total
+        return self._normalise(f"{name}norm2", x + self._linear(f"{name}down", _gelu(inner))), shares, total
 
     def _linear(self, name: str, x: Array) -> Array:
         weight = self._weights[f"{name}.weight"]
@@ -198,7 +198,7 @@ class ClaimModel:
         flat += self._weights[f"{name}.bias"]
         return flat.reshape(*x.shape[:-1], weight.shape[1])
 
-    def _normed(self, name: str, x: Array) -> Array:
+    def _normalise(self, name: str, x: Array) -> Array:
         x = x - x.mean(axis=-1, keepdims=True)
         spread = np.sqrt(np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] + np.float32(1e-12))
         x /= spread
@@ -230,7 +230,7 @@ def _plain(stored: dict[str, Any], name: str) -> Array:
     return np.ascontiguousarray(turned, dtype=np.float32)
 
 
-def _pruned(x: Array, shares: Array, asking: NDArray[np.bool_], hidden: Array) -> tuple[Array, Array]:
+def _prune(x: Array, shares: Array, asking: NDArray[np.bool_], hidden: Array) -> tuple[Array, Array]:
     """The claim's tokens and the `KEPT` of the evidence that they attend to most; the first token stays first."""
     there = hidden[:, 0, 0] == 0
     count = asking.sum(axis=1) + np.ceil(KEPT * (there & ~asking).sum(axis=1)).astype(np.int64)

@@ -164,7 +164,7 @@ def claim_features(claim: Text, evidence: EvidenceSearch) -> dict[str, float]:
     near = [int(index) for index in match.order[:NEAR]]
     near_stems: frozenset[str] = frozenset().union(*(evidence.stems[i] for i in near))
     trigrams = _precision(claim, evidence, 3)
-    missing = _missing(claim, evidence, match, near, near_stems)
+    missing = _missing_parts(claim, evidence, match, near, near_stems)
     rephrased = 1 - trigrams
     return {
         "copied_trigrams": max(0.0, trigrams - FEW_TRIGRAMS),
@@ -208,7 +208,7 @@ def _joins(piece: tuple[str, ...], evidence: EvidenceSearch) -> bool:
     return piece[-3:] in evidence.grams[min(len(piece), 3)]
 
 
-def _missing(
+def _missing_parts(
     claim: Text, evidence: EvidenceSearch, match: Match, near: list[int], near_stems: frozenset[str]
 ) -> dict[str, float]:
     near_numbers: frozenset[float] = frozenset().union(*(evidence.sentences[i].numbers for i in near))
@@ -219,12 +219,12 @@ def _missing(
         "far_numbers": float(bool(claim.numbers - near_numbers)),
         "missing_names": math.log1p(len(claim.names - evidence.where.keys())),
         "far_names": math.log1p(len(claim.names - near_stems)),
-        "unpaired": _unpaired(claim, match),
+        "unpaired": _unpaired_share(claim, match),
         "negation": float(turned),
     }
 
 
-def _unpaired(claim: Text, match: Match) -> float:
+def _unpaired_share(claim: Text, match: Match) -> float:
     """Of pairs of words that stand close in the claim, the share that never meet in one sentence of the evidence."""
     column = {word: match.presence[:, index] for index, word in enumerate(match.words)}
     content = claim.content

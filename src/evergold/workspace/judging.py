@@ -127,7 +127,7 @@ class Judging:
 
         check_judge(judge)
         named = make_metrics([metric])[0]
-        if not named.judged:
+        if not named.needs_judge:
             raise BadInput(f"metric {metric!r} asks no judge; there is nothing to calibrate")
         result = asyncio.run(_calibrated(named.metric, metric, make_judge(judge, self._settings), labels, passing))
         name = metric.partition(":")[0]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.judges.openai_judge import JudgeLimits, OpenAIJudge
 from evergold.bench.metrics import make_metric, measure
+from evergold.bench.model_judges import JudgeLimits, OpenAIJudge
 from evergold.calls.endpoints import Endpoint
 from evergold.model.case import Case, Context
 from evergold.model.run import Attempt, Measurement, MeasurementState

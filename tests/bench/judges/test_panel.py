@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from evergold.bench.judges.panel import Panel, make_panel
 from evergold.bench.metrics import make_metric, measure
 from evergold.errors import BadInput
+from evergold.judge.names import Panel, make_panel
 from evergold.model.case import Context
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Measurement, MeasurementState, Usage

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.bench.metrics import make_metric, measure
-from evergold.bench.metrics.questions import fenced, numbered
+from evergold.bench.metrics.questions import fence, number_items
 from evergold.model.case import Case, Context
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt
@@ -86,14 +86,14 @@ def test_the_same_material_gives_the_same_prompt(metric: str) -> None:
 
 
 def test_a_line_of_an_item_cannot_pass_for_the_next_item() -> None:
-    listed = numbered([HOSTILE, "b\r2. c\u20283. d"])
+    listed = number_items([HOSTILE, "b\r2. c\u20283. d"])
     assert re.findall(r"^\d+\.", listed, re.MULTILINE) == ["1.", "2."]
     assert "Every claim is supported" in listed
 
 
 @given(st.text(), st.text())
 def test_no_material_holds_its_own_mark(one: str, two: str) -> None:
-    prompt = fenced("{one}|{two}|{mark}", one=one, two=two)
+    prompt = fence("{one}|{two}|{mark}", one=one, two=two)
     mark = prompt[-16:]
     assert prompt == f"<one-{mark}>\n{one}\n</one-{mark}>|<two-{mark}>\n{two}\n</two-{mark}>|{mark}"
     assert mark not in one + two

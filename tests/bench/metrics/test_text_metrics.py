@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold import plugins
-from evergold.bench.metrics import make_metric, measure, parse_metric, spec_of
+from evergold.bench.metrics import make_metric, make_metrics, measure, parse_metric
 from evergold.errors import BadInput, EvergoldError, NotFound
 from evergold.model.case import Case, EntryType
 from evergold.model.run import Attempt, Measurement, MeasurementState
@@ -134,9 +134,9 @@ def test_parameters_are_written_short_or_as_json() -> None:
 
 def test_every_installed_metric_has_a_version_and_says_its_parameters() -> None:
     for name in plugins.names("metrics"):
-        spec = spec_of(name)
+        spec = make_metrics([name])[0].spec(None)
         assert spec.name == name and spec.version
-    assert spec_of("length:most=3").params == {"unit": "words", "least": None, "most": 3}
+    assert make_metrics(["length:most=3"])[0].spec(None).params == {"unit": "words", "least": None, "most": 3}
 
 
 class Broken:

@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from evergold.bench.metrics import measure
-from evergold.bench.metrics.outcome import ReplayOutcome
-from evergold.bench.metrics.trajectory import Trajectory, align
-from evergold.bench.targets.python_function import PythonTarget
-from evergold.bench.targets.recorded import RecordedTarget
+from evergold.bench.metrics.trajectory import ReplayOutcome, Trajectory, align
+from evergold.bench.targets import RecordedTarget
+from evergold.bench.targets.programs import PythonTarget
 from evergold.judge.names import make_judge
 from evergold.model.run import Measurement, OnUnrecorded, Turns
 from evergold.settings import Settings

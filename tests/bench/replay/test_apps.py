@@ -15,9 +15,7 @@ from typing import Any
 import pytest
 
 from evergold import replay
-from evergold.bench.targets.command import CommandTarget
-from evergold.bench.targets.http import HttpTarget
-from evergold.bench.targets.python_function import PythonTarget
+from evergold.bench.targets.programs import CommandTarget, HttpTarget, PythonTarget
 from evergold.model.run import OnUnrecorded
 from evergold.seams import Target
 from tests.replays import flight_case, played

@@ -9,8 +9,8 @@ import pytest
 
 from evergold.bench.metrics.trajectory import Trajectory, same_call
 from evergold.bench.replay import ReplayTarget
-from evergold.bench.targets.openai_api import OpenAITarget
-from evergold.bench.targets.recorded import RecordedTarget
+from evergold.bench.targets import RecordedTarget
+from evergold.bench.targets.chat_models import OpenAITarget
 from evergold.calls.endpoints import Endpoint
 from evergold.model.case import Case
 from evergold.model.run import Attempt, OnUnrecorded, Replay, Turns

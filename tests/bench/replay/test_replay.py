@@ -7,8 +7,8 @@ import pytest
 
 from evergold.bench.metrics import make_metric, measure
 from evergold.bench.replay import replayable_cases
-from evergold.bench.targets.python_function import PythonTarget
-from evergold.bench.targets.recorded import RecordedTarget
+from evergold.bench.targets import RecordedTarget
+from evergold.bench.targets.programs import PythonTarget
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, OnUnrecorded, Replay, Turns
 from evergold.model.tool_calls import calls_in

@@ -4,8 +4,8 @@ from typing import Any
 
 from evergold.bench.replay import Helpers
 from evergold.bench.replay.helpers import GAVE_UP, GOAL_REACHED
-from evergold.bench.targets.python_function import PythonTarget
-from evergold.bench.targets.recorded import RecordedTarget
+from evergold.bench.targets import RecordedTarget
+from evergold.bench.targets.programs import PythonTarget
 from evergold.model.case import Case
 from evergold.model.run import Attempt
 from tests.builders import a_case

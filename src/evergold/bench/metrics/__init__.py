@@ -64,19 +64,8 @@ def parse_metric(text: str) -> tuple[str, dict[str, Any]]:
     return name, parameters
 
 
-def judged(metric: AnyMetric) -> bool:
+def needs_judge(metric: AnyMetric) -> bool:
     return hasattr(metric, "measure_with")
-
-
-def spec_of(text: str, judge: Judge | None = None) -> MetricSpec:
-    """How a run records a metric: enough to know whether two numbers mean the same."""
-    metric: Any = make_metric(text)
-    name, _ = parse_metric(text)
-    params = {field.name: getattr(metric, field.name) for field in fields(metric)} if is_dataclass(metric) else {}
-    if judge is None or not judged(metric):
-        return MetricSpec(name=name, version=metric.version, params=params)
-    prompts = metric.prompt_hash()
-    return MetricSpec(name=name, version=metric.version, params=params, judge=judge.identity, prompt_hash=prompts)
 
 
 async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge | None = None) -> Measurement:
@@ -91,7 +80,7 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
     if stopped and not getattr(metric, "reads_trajectory", False):
         return Measurement.unscored(f"the replay stopped before an answer: {stopped}")
     try:
-        made = await _measured(metric, case, attempt, judge)
+        made = await _call_metric(metric, case, attempt, judge)
     # Nobody can judge any more: the run ends here and is resumed, instead of storing an error for every case.
     except TargetUnusable:
         raise
@@ -102,10 +91,10 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
     # A NaN would turn the mean of the whole run into NaN.
     if made.state is MeasurementState.SCORED and not math.isfinite(made.value or 0.0):
         return Measurement.error(f"{type(metric).__name__} gave {made.value}, which is not a number one can average")
-    return _marked(made, metric, case, attempt)
+    return _mark_self_comparison(made, metric, case, attempt)
 
 
-def _marked(made: Measurement, metric: AnyMetric, case: Case, attempt: Attempt) -> Measurement:
+def _mark_self_comparison(made: Measurement, metric: AnyMetric, case: Case, attempt: Attempt) -> Measurement:
     """Mark a score that compares a recorded answer with itself: `self` in its details."""
     if made.value is None or not attempt.metadata.get("recorded") or not getattr(metric, "compares", False):
         return made
@@ -116,9 +105,9 @@ def _marked(made: Measurement, metric: AnyMetric, case: Case, attempt: Attempt) 
     return made.model_copy(update={"details": {**made.details, "self": True}})
 
 
-async def _measured(metric: Any, case: Case, attempt: Attempt, judge: Judge | None) -> Measurement:
+async def _call_metric(metric: Any, case: Case, attempt: Attempt, judge: Judge | None) -> Measurement:
     made: Measurement
-    if not judged(metric):
+    if not needs_judge(metric):
         made = metric.measure(case, attempt)
     elif judge is None:
         made = Measurement.unscored("this metric needs a judge and the run has none")
@@ -142,11 +131,15 @@ class NamedMetric:
     metric: AnyMetric
 
     @property
-    def judged(self) -> bool:
-        return judged(self.metric)
+    def needs_judge(self) -> bool:
+        return needs_judge(self.metric)
 
     def spec(self, judge: Judge | None) -> MetricSpec:
-        return spec_of(self.name, judge).model_copy(update={"name": self.name})
+        """How a run records a metric: enough to know whether two numbers mean the same."""
+        metric: Any = self.metric
+        params = {field.name: getattr(metric, field.name) for field in fields(metric)} if is_dataclass(metric) else {}
+        asked = {"judge": judge.identity, "prompt_hash": metric.prompt_hash()} if judge and self.needs_judge else {}
+        return MetricSpec(name=self.name, version=metric.version, params=params, **asked)
 
 
 def make_metrics(names: Sequence[str]) -> list[NamedMetric]:

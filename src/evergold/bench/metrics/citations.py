@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evergold.bench.metrics.tokens import words
+from evergold.bench.metrics.text import words
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
 from evergold.text.markers import cited_sentences, markers, without_markers
@@ -13,7 +13,7 @@ _LEADING_MARKER = re.compile(r"\A\s*\[\d+\]\s*")
 NO_CONTEXTS = "the case has no contexts to cite"
 
 
-def cited(case: Case, text: str) -> list[int]:
+def cited_contexts(case: Case, text: str) -> list[int]:
     """The distinct contexts cited, as numbers from 1; out of range, or lost (a context without text), is not one."""
     numbers = dict.fromkeys(markers(text))
     return [n for n in numbers if 1 <= n <= len(case.contexts) and case.contexts[n - 1].text is not None]
@@ -52,7 +52,9 @@ class CitationRecall:
         present = sum(context.text is not None for context in case.contexts)
         if not present:
             return Measurement.unscored(NO_CONTEXTS)
-        return Measurement.of(len(cited(case, attempt.output)) / present, cited=cited(case, attempt.output))
+        return Measurement.of(
+            len(cited_contexts(case, attempt.output)) / present, cited=cited_contexts(case, attempt.output)
+        )
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class CitationCoverage:
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         answer = long_words(attempt.output)
         shares = []
-        for number in cited(case, attempt.output):
+        for number in cited_contexts(case, attempt.output):
             # The label `[1]` in front of a context is no word of it.
             wanted = long_words(_LEADING_MARKER.sub("", case.contexts[number - 1].text or ""))
             if wanted:
@@ -88,13 +90,13 @@ class CitationGrounded:
         parts = [part for part in cited_sentences(attempt.output) if long_words(without_markers(part))]
         if not parts:
             return Measurement.unscored("the answer has no sentence to ground")
-        loose = [part for part in parts if not self._grounded(case, part)]
+        loose = [part for part in parts if not self._is_grounded(case, part)]
         reason = f"not grounded: {loose[0]}" if loose else None
         return Measurement.of(1 - len(loose) / len(parts), reason, sentences=len(parts))
 
-    def _grounded(self, case: Case, sentence: str) -> bool:
+    def _is_grounded(self, case: Case, sentence: str) -> bool:
         cited_words = long_words(without_markers(sentence))
         offered: set[str] = set()
-        for number in cited(case, sentence):
+        for number in cited_contexts(case, sentence):
             offered |= long_words(case.contexts[number - 1].text or "")
         return len(cited_words & offered) / len(cited_words) >= self.share

@@ -55,13 +55,13 @@ class TestsPassed:
 def _summary(results: list[TestResult], code: tuple[str, ...]) -> Measurement:
     failed = [result for result in results if not result.passed]
     passed = len(results) - len(failed)
-    shown = [_shown(result, code[result.test]) for result in failed[:MOST_SHOWN]]
+    shown = [_describe_failure(result, code[result.test]) for result in failed[:MOST_SHOWN]]
     more = [f"and {len(failed) - MOST_SHOWN} more failed"] if len(failed) > MOST_SHOWN else []
     head = f"{passed} of {len(results)} tests passed"
     return Measurement.of(passed / len(results), "\n".join([head, *shown, *more]), passed=passed, tests=len(results))
 
 
-def _shown(result: TestResult, code: str) -> str:
+def _describe_failure(result: TestResult, code: str) -> str:
     """A failing test as people read it: which one, why, and the end of what it printed."""
     output = result.output.strip()
     tail = output if len(output) <= SHOWN_CHARACTERS else f"… {output[-SHOWN_CHARACTERS:]}"

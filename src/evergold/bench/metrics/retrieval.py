@@ -25,7 +25,7 @@ class LevelMetric:
     tier: str = "edited"
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        score = scored(case, attempt, self.tier)
+        score = score_attempt(case, attempt, self.tier)
         counts = score.lines if self.level == "line" else score.files
         if counts is None:
             return Measurement.unscored(NO_GOLD.format(level=f"{self.level}s"))
@@ -45,7 +45,7 @@ class RankMetric:
     tier: str = "edited"
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        score = scored(case, attempt, self.tier)
+        score = score_attempt(case, attempt, self.tier)
         figures = score.ranked | {f"lines@{limit}": recall for limit, recall in score.budget.items()}
         # A case without golden lines has no budget figures at all.
         if self.figure not in figures:
@@ -94,7 +94,7 @@ def line_budget(lines: int = 500, tier: str = "edited") -> RankMetric:
     return RankMetric(f"lines@{_one_of('lines', lines, BUDGETS)}", tier)
 
 
-def scored(case: Case, attempt: Attempt, tier: str) -> CaseScore:
+def score_attempt(case: Case, attempt: Attempt, tier: str) -> CaseScore:
     ranges = tuple((item.path, item.start, item.end) for item in attempt.ranges)
     return score_case(gold_of_case(case), Prediction(case.id, ranges, attempt.paths), tier)
 

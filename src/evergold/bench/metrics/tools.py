@@ -10,14 +10,14 @@ from typing import Any, ClassVar
 
 from evergold.bench.metrics.questions import (
     MATERIAL,
-    billed,
-    fenced,
+    add_usage,
+    fence,
     no_answer,
     prompt_hash,
     read_verdicts,
     verdict_question,
 )
-from evergold.bench.metrics.tokens import f_score
+from evergold.bench.metrics.text import f_score
 from evergold.model.case import Case
 from evergold.model.judging import Question
 from evergold.model.run import Attempt, Measurement
@@ -162,7 +162,7 @@ class SemanticToolCorrectness:
         for number, (i, j) in enumerate(doubtful, start=1):
             if verdicts[number]["verdict"] == "same":
                 weights[i][j] = 1.0
-        return billed(plain.score(case, expected, actual, weights), answer)
+        return add_usage(plain.score(case, expected, actual, weights), answer)
 
     def _question(
         self, case: Case, expected: Sequence[ExpectedTool], attempt: Attempt, doubtful: list[tuple[int, int]]
@@ -180,7 +180,7 @@ class SemanticToolCorrectness:
             f"{pair['id']}. {pair['name']}: expected {_compact(pair['expected'])}, actual {_compact(pair['actual'])}"
             for pair in pairs
         )
-        prompt = fenced(ARGUMENTS_PROMPT, task=case.input, pairs=shown)
+        prompt = fence(ARGUMENTS_PROMPT, task=case.input, pairs=shown)
         return verdict_question("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))
 
 

@@ -24,7 +24,7 @@ from evergold import replay as app_side
 from evergold.bench.replay.helpers import invent, next_turn
 from evergold.bench.replay.play import Play, StepDraft, StepLog
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller, Gate, RetryPolicy, failed
+from evergold.calls.caller import Caller, Gate, RetryPolicy, failed_attempt
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.nesting import Values
@@ -240,13 +240,13 @@ class ReplayTarget:
     async def attempt_by_steps(self, caller: Caller, case: Case, trial: int, seed: int | None) -> Attempt:
         """Play a case from where it was interrupted: until an answer, a limit, or a call that nobody can answer."""
         if not case.messages and self._replay.turns is not Turns.SIMULATED:
-            return failed(case, trial, "not_replayable", "the case holds no conversation to replay")
+            return failed_attempt(case, trial, "not_replayable", "the case holds no conversation to replay")
         try:
             user = SimulatedUser.of(case.metadata)
         except BadInput as problem:
-            return failed(case, trial, "not_replayable", problem.message)
+            return failed_attempt(case, trial, "not_replayable", problem.message)
         if user is None and self._replay.turns is Turns.SIMULATED:
-            return failed(case, trial, "not_replayable", NO_GOAL)
+            return failed_attempt(case, trial, "not_replayable", NO_GOAL)
         play = Play(case, self._replay)
         # Steps that are on disk are taken as they are: the model is not asked again for them.
         for step in self._log.read(case.id, trial) if self._log else ():

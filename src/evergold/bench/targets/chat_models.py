@@ -1,18 +1,19 @@
-"""Any OpenAI-compatible chat endpoint.
+"""Chat models as targets: any OpenAI-compatible endpoint, and providers by their own protocol.
 
 A call is sent once: the runner decides what is tried again and when, because a 429 must slow down all calls and not
 only the one that met it. Every failure becomes an error class the runner knows what to do with.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import orjson
 
-from evergold.bench.targets.prompts import OWN_PARAMS, messages
-from evergold.bench.targets.replies import bounded
+from evergold.bench.native_models import NativeModel, native_model, tool_definition
+from evergold.bench.targets.messages import OWN_PARAMS, bound_output, messages
 from evergold.calls.budget import cost
-from evergold.calls.caller import failed
+from evergold.calls.caller import CallFailure, failed_attempt
 from evergold.calls.endpoints import (
     CallFailed,
     Endpoint,
@@ -20,7 +21,6 @@ from evergold.calls.endpoints import (
     first_choice,
     local_endpoint,
     openai_endpoint,
-    token_counts,
     tool_functions,
 )
 from evergold.conversation import text_of
@@ -67,7 +67,7 @@ class OpenAITarget:
             completion = await self._client.post("/chat/completions", self.request(case, seed))
         except CallFailed as problem:
             failure = problem.failure
-            return failed(case, trial, failure.error_class, failure.message, failure.retry_after)
+            return failed_attempt(case, trial, failure.error_class, failure.message, failure.retry_after)
         return self._read(case, trial, completion)
 
     async def close(self) -> None:
@@ -77,7 +77,9 @@ class OpenAITarget:
         choice = first_choice(completion)
         if choice is None:
             shown = str(completion)[:80]
-            return failed(case, trial, "malformed", f"the endpoint did not answer with a chat completion but {shown!r}")
+            return failed_attempt(
+                case, trial, "malformed", f"the endpoint did not answer with a chat completion but {shown!r}"
+            )
         message = choice["message"]
         calls = []
         for function in tool_functions(message):
@@ -87,8 +89,9 @@ class OpenAITarget:
                 reason = f"the arguments of tool call {name!r} are not a JSON object"
                 # A call with broken arguments is a failure of the model's
                 # reply; an empty table would look like a call without any.
-                return failed(case, trial, "malformed", f"{reason}: {str(sent)[:80]!r}")
+                return failed_attempt(case, trial, "malformed", f"{reason}: {str(sent)[:80]!r}")
             calls.append(ToolCall(name=name, args=arguments))
+        usage = self._endpoint.usage(completion)
         refusal, finish_reason = message.get("refusal"), choice.get("finish_reason")
         attempt = Attempt(
             case_id=case.id,
@@ -96,17 +99,10 @@ class OpenAITarget:
             # A refusal stands in a field of its own and is the model's answer.
             output=text_of(message) or (refusal if isinstance(refusal, str) else ""),
             tool_calls=tuple(calls),
-            usage=self._usage(completion),
+            usage=usage if usage.input_tokens or usage.output_tokens else Usage(),
             finish_reason=finish_reason if isinstance(finish_reason, str) else None,
         )
-        return bounded(attempt, case)
-
-    def _usage(self, completion: Any) -> Usage:
-        sent, made = token_counts(completion)
-        if not sent and not made:
-            return Usage()
-        price = cost(self._endpoint.provider, self._endpoint.model, sent, made)
-        return Usage(input_tokens=sent, output_tokens=made, cost=price)
+        return bound_output(attempt, case)
 
 
 def make_openai(address: str, params: Mapping[str, Any], settings: Settings) -> OpenAITarget:
@@ -126,3 +122,62 @@ def _arguments(sent: Any) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) else None
+
+
+class NativeTarget:
+    """`anthropic/…`, `google/…`, `mistral/…`: one request per attempt; tool calls are captured, not executed."""
+
+    def __init__(self, model: NativeModel, params: Mapping[str, Any]) -> None:
+        self._model = model
+        self._params = dict(params)
+
+    @property
+    def identity(self) -> str:
+        return self._model.identity
+
+    @property
+    def priced(self) -> bool:
+        return self._model.priced
+
+    def request(self, case: Case, seed: int | None) -> dict[str, Any]:
+        """The whole request: what is sent, and what the response cache goes by."""
+        settings = {name: value for name, value in self._params.items() if name not in OWN_PARAMS}
+        # Anthropic's API has no seed and refuses unknown parameters.
+        if seed is not None and self._model.provider != "anthropic":
+            settings["seed"] = seed
+        return {
+            "model": self._model.name,
+            "messages": messages(case, self._params),
+            "tools": list(case.tools),
+            "settings": settings,
+        }
+
+    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
+        from pydantic_ai.models import ModelRequestParameters
+
+        request = self.request(case, seed)
+        tools = ModelRequestParameters(function_tools=[tool_definition(tool) for tool in request["tools"]])
+        reply = await self._model.request(request["messages"], request["settings"], tools)
+        if isinstance(reply, CallFailure):
+            return failed_attempt(case, trial, reply.error_class, reply.message, reply.retry_after)
+        attempt = Attempt(
+            case_id=case.id,
+            trial=trial,
+            output=reply.text or "",
+            tool_calls=tuple(ToolCall(name=call.tool_name, args=call.args_as_dict()) for call in reply.tool_calls),
+            usage=self._model.usage(reply),
+            finish_reason=reply.finish_reason,
+        )
+        return bound_output(attempt, case)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+
+def _make_native(provider: str, address: str, params: Mapping[str, Any], _settings: Settings) -> NativeTarget:
+    return NativeTarget(native_model(provider, address), params)
+
+
+make_anthropic = partial(_make_native, "anthropic")
+make_google = partial(_make_native, "google")
+make_mistral = partial(_make_native, "mistral")

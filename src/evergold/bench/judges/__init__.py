@@ -1,1 +1,0 @@
-"""Judges: a question about an answer → a verdict."""

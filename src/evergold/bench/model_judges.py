@@ -1,0 +1,366 @@
+"""Language models as judges: one question, one repair, and the rules for what counts as an answer.
+
+A reply is an answer only when it is complete, not a refusal, and fits the question's schema with the right ids. A reply
+that does not fit is sent back once with what is wrong; after that there is no answer, and the metric is unscored. The
+schema also stands in the prompt, for servers that accept the option and ignore it.
+
+"OpenAI-compatible" covers servers that know JSON Schema output, servers that only know tool calls, and servers that
+know neither; some give log-probabilities, some refuse a temperature. A judge asks for all of it, drops what the
+endpoint refuses, and remembers. So the order is: JSON Schema, then a tool call, then plain words.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import orjson
+
+from evergold.bench.metrics.questions import problem_with
+from evergold.bench.native_models import NativeModel, native_model, tool_definition
+from evergold.calls.caller import CallFailure, RetryPolicy, call_with_retries
+from evergold.calls.endpoints import (
+    CallFailed,
+    Endpoint,
+    OpenAIClient,
+    first_choice,
+    local_endpoint,
+    openai_endpoint,
+    parse_object,
+    tool_functions,
+)
+from evergold.conversation import text_of
+from evergold.model.judging import Answer, Question
+from evergold.model.run import Usage
+from evergold.settings import Settings
+
+ANSWER_TOOL = "give_answer"
+EVERYTHING = frozenset({"logprobs", "temperature", "schema", "tools"})
+# Endpoints name the parameter they refuse in the error; the spellings differ.
+MENTIONS = {
+    "logprobs": ("logprob",),
+    "temperature": ("temperature",),
+    "schema": ("response_format", "json_schema", "structured output"),
+    "tools": ("tool",),
+}
+DROPPED_FIRST = ("logprobs", "schema", "tools", "temperature")
+TOP_ALTERNATIVES = 20
+
+
+def request_options(question: Question, abilities: frozenset[str]) -> dict[str, Any]:
+    """The part of a request that says how to answer."""
+    options: dict[str, Any] = {}
+    if "temperature" in abilities:
+        options["temperature"] = 0
+    if "schema" in abilities:
+        described = {"name": question.task, "schema": question.answer_schema, "strict": True}
+        options["response_format"] = {"type": "json_schema", "json_schema": described}
+    elif "tools" in abilities:
+        function = {"name": ANSWER_TOOL, "description": "Give your answer.", "parameters": question.answer_schema}
+        options["tools"] = [{"type": "function", "function": function}]
+        options["tool_choice"] = {"type": "function", "function": {"name": ANSWER_TOOL}}
+    if "logprobs" in abilities and question.wants_logprobs:
+        options |= {"logprobs": True, "top_logprobs": TOP_ALTERNATIVES}
+    return options
+
+
+def fewer(abilities: frozenset[str], question: Question, complaint: str) -> frozenset[str] | None:
+    """The abilities left after a refusal: without what the endpoint names, else without the first in order.
+
+    None when nothing is left that could be the cause.
+    """
+    # A tool call is the way out where there is no schema; while the schema is in use, tools are not sent.
+    in_use = abilities - ({"tools"} if "schema" in abilities else frozenset())
+    if not question.wants_logprobs:
+        in_use -= {"logprobs"}
+    lowered = complaint.casefold()
+    named = [ability for ability, words in MENTIONS.items() if ability in in_use and any(w in lowered for w in words)]
+    # What the endpoint names is dropped first; the fixed order applies when its message says nothing.
+    for ability in (*named, *(name for name in DROPPED_FIRST if name in in_use)):
+        return abilities - {ability}
+    return None
+
+
+ROUNDING = 0.01
+
+
+@dataclass(frozen=True)
+class Reply:
+    """`final` is a reason that no repair can mend: refused, cut off, unreachable. `broken`: the judge itself failed."""
+
+    text: str = ""
+    final: str | None = None
+    broken: bool = False
+    logprobs: tuple[dict[str, Any], ...] = ()
+    usage: Usage = field(default_factory=Usage)
+
+
+def read_reply(completion: Any) -> Reply:
+    choice = first_choice(completion)
+    if choice is None:
+        return Reply(final=f"the judge's endpoint gave no chat completion but {str(completion)[:80]!r}", broken=True)
+    message, finish_reason = choice["message"], choice.get("finish_reason")
+    refusal = message.get("refusal")
+    if refusal or finish_reason == "content_filter":
+        return Reply(final=f"the judge refused: {refusal or 'content filter'}")
+    content = text_of(message)
+    text = _tool_answer(message) or content
+    if finish_reason == "length":
+        return Reply(text=text, final="the judge's reply was cut off at its token limit")
+    # Log-probabilities describe the text of the message; those of a tool call's arguments are not given.
+    return Reply(text=text, logprobs=_logprobs(choice) if text == content else ())
+
+
+def _tool_answer(message: dict[str, Any]) -> str | None:
+    for function in tool_functions(message):
+        if function.get("name") == ANSWER_TOOL:
+            sent = function.get("arguments")
+            return sent if isinstance(sent, str) else orjson.dumps(sent).decode()
+    return None
+
+
+def _logprobs(choice: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Each token with its alternatives; entries that do not have the protocol's shape are left out."""
+    logprobs = choice.get("logprobs")
+    content = logprobs.get("content") if isinstance(logprobs, dict) else None
+    entries = [entry for entry in content if isinstance(entry, dict)] if isinstance(content, list) else []
+    tokens = [entry.get("token") for entry in entries]
+    return tuple(
+        {"token": token, "top": _alternatives(entry)}
+        for token, entry in zip(tokens, entries, strict=True)
+        if isinstance(token, str)
+    )
+
+
+def _alternatives(entry: dict[str, Any]) -> list[list[Any]]:
+    top = entry.get("top_logprobs")
+    others = [other for other in top if isinstance(other, dict)] if isinstance(top, list) else []
+    pairs = [(other.get("token"), other.get("logprob")) for other in others]
+    return [[token, logprob] for token, logprob in pairs if isinstance(token, str) and _is_logprob(logprob)]
+
+
+def _is_logprob(value: Any) -> bool:
+    """A number that is the logarithm of a probability; rounding may lift it a little above zero. NaN is none."""
+    return isinstance(value, int | float) and value <= ROUNDING
+
+
+SYSTEM = "You are a careful, impartial evaluator. You answer with one JSON object and nothing else."
+REPAIR = "That answer cannot be used: {problem}. Give the whole answer again as one JSON object that fits this schema: {schema}"
+SHAPE = "\n\nAnswer with one JSON object that fits this schema, and nothing else: {schema}"
+
+Messages = list[dict[str, Any]]
+Send = Callable[[Messages, Question], Awaitable[Reply]]
+
+
+async def ask(send: Send, question: Question) -> Answer:
+    """The answer to a question, with the time it took; `send` is one call of the model."""
+    started = perf_counter()
+    answer = await _ask_twice(send, question)
+    details = answer.details | {"latency_ms": (perf_counter() - started) * 1000}
+    return answer.model_copy(update={"details": details})
+
+
+async def _ask_twice(send: Send, question: Question) -> Answer:
+    schema = orjson.dumps(question.answer_schema).decode()
+    messages: Messages = [
+        {"role": "system", "content": SYSTEM},
+        {"role": "user", "content": question.prompt + SHAPE.format(schema=schema)},
+    ]
+    first = await send(messages, question)
+    data, problem = _check_reply(first, question)
+    # A refusal or a cut-off would only be repeated: no second call is spent on it.
+    if problem is None or first.final is not None:
+        return _answer(first, data, first.final, first.usage)
+    messages += [
+        {"role": "assistant", "content": first.text or "(nothing)"},
+        {"role": "user", "content": REPAIR.format(problem=problem, schema=schema)},
+    ]
+    second = await send(messages, question)
+    data, problem = _check_reply(second, question)
+    reason = second.final or (f"no usable answer after one repair: {problem}" if problem else None)
+    # Both calls were paid, whichever of them gave the answer.
+    return _answer(second, data, reason, first.usage.plus(second.usage), repaired=True)
+
+
+def _check_reply(reply: Reply, question: Question) -> tuple[dict[str, Any] | None, str | None]:
+    data = parse_object(reply.text)
+    if data is None:
+        return None, "it is not one JSON object"
+    problem = problem_with(question, data)
+    return (data, None) if problem is None else (None, problem)
+
+
+def _answer(
+    reply: Reply, data: dict[str, Any] | None, reason: str | None, usage: Usage, repaired: bool = False
+) -> Answer:
+    details = {name: True for name, flag in (("broken", reply.broken), ("repaired", repaired)) if flag}
+    return Answer(
+        data=data if reason is None else None,
+        reason=reason,
+        text=reply.text,
+        token_logprobs=reply.logprobs,
+        usage=usage,
+        details=details,
+    )
+
+
+# Statuses by which servers refuse a parameter they do not know; others are failures of the call itself.
+NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 501})
+# A small model on this machine tends to repeat itself without an end.
+LOCAL_MAX_TOKENS = 512
+
+
+@dataclass(frozen=True)
+class JudgeLimits:
+    """How patient the judge is with its endpoint."""
+
+    timeout: float = 120.0
+    retries: int = 4
+    max_tokens: int | None = None
+
+
+class OpenAIJudge:
+    """One chat completion per question, one more to repair. A bad moment of the endpoint is waited out."""
+
+    def __init__(self, endpoint: Endpoint, limits: JudgeLimits | None = None) -> None:
+        self._endpoint = endpoint
+        self._limits = limits or JudgeLimits()
+        self._abilities = EVERYTHING
+        self._retry = RetryPolicy(tries=self._limits.retries + 1)
+        self._client = OpenAIClient(endpoint, self._limits.timeout)
+
+    @property
+    def identity(self) -> str:
+        return self._endpoint.identity
+
+    async def ask(self, question: Question) -> Answer:
+        return await ask(self._reply, question)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _reply(self, messages: Messages, question: Question) -> Reply:
+        """One reply, asking for less until the endpoint understands; what it refused is remembered once it answers."""
+        # Concurrent calls may learn different things; each begins with what is known and writes back what worked.
+        abilities = self._abilities
+        while True:
+            options = request_options(question, abilities)
+            if self._limits.max_tokens is not None:
+                options["max_tokens"] = self._limits.max_tokens
+            body = {"model": self._endpoint.model, "messages": messages, **options}
+            completion = await call_with_retries(self._retry, partial(self._send, body), _failure_of)
+            if isinstance(completion, CallFailed):
+                refused = completion.status in NOT_UNDERSTOOD
+                left = fewer(abilities, question, str(completion)) if refused else None
+                if left is None:
+                    return Reply(final=_reason(completion), broken=True)
+                abilities = left
+                continue
+            self._abilities = abilities
+            return replace(read_reply(completion), usage=self._endpoint.usage(completion))
+
+    async def _send(self, body: dict[str, Any]) -> Any | CallFailed:
+        try:
+            return await self._client.post("/chat/completions", body)
+        except CallFailed as problem:
+            return problem
+
+
+def _failure_of(reply: Any | CallFailed) -> CallFailure | None:
+    return reply.failure if isinstance(reply, CallFailed) else None
+
+
+def _reason(problem: CallFailed) -> str:
+    if problem.status is not None:
+        return f"the judge's endpoint said {problem.status}: {problem}"
+    if problem.failure.error_class == "malformed":
+        return f"the judge's endpoint did not answer with JSON: {problem}"
+    return f"the judge could not be reached: {problem}"
+
+
+def make_openai_judge(address: str, settings: Settings) -> OpenAIJudge:
+    """`openai/MODEL`; the judge's own URL and key where they are set, else those of the model under test."""
+    own = replace(
+        settings,
+        model_base_url=settings.judge_base_url or settings.model_base_url,
+        model_api_key=settings.judge_api_key or settings.model_api_key,
+    )
+    return OpenAIJudge(openai_endpoint(address, own), JudgeLimits(timeout=settings.benchmark_timeout))
+
+
+def make_local_judge(address: str, settings: Settings) -> OpenAIJudge:
+    return OpenAIJudge(
+        local_endpoint(address), JudgeLimits(timeout=settings.benchmark_timeout, max_tokens=LOCAL_MAX_TOKENS)
+    )
+
+
+class NativeJudge:
+    """`anthropic/…`, `google/…`, `mistral/…`: the answer is asked for as a call of one tool, and read from it."""
+
+    def __init__(self, model: NativeModel, timeout: float, retry: RetryPolicy | None = None) -> None:
+        self._model = model
+        self._retry = retry or RetryPolicy()
+        self._timeout = timeout
+
+    @property
+    def identity(self) -> str:
+        return self._model.identity
+
+    async def ask(self, question: Question) -> Answer:
+        return await ask(self._reply, question)
+
+    async def close(self) -> None:
+        await self._model.close()
+
+    async def _reply(self, messages: Messages, question: Question) -> Reply:
+        tool = _answer_tool(question)
+        response = await call_with_retries(
+            self._retry,
+            lambda: self._send(messages, tool),
+            lambda reply: reply if isinstance(reply, CallFailure) else None,
+        )
+        if isinstance(response, CallFailure):
+            return Reply(final=f"the judge's endpoint failed ({response.error_class}): {response.message}", broken=True)
+        usage = self._model.usage(response)
+        # Some models answer in text although a tool is demanded; text that fits is as good.
+        text = next(
+            (
+                orjson.dumps(call.args_as_dict()).decode()
+                for call in response.tool_calls
+                if call.tool_name == ANSWER_TOOL
+            ),
+            response.text or "",
+        )
+        if response.finish_reason == "content_filter":
+            return Reply(final="the judge refused: content filter", usage=usage)
+        if response.finish_reason == "length":
+            return Reply(text=text, final="the judge's reply was cut off at its token limit", usage=usage)
+        return Reply(text=text, usage=usage)
+
+    async def _send(self, messages: Messages, tool: Any) -> Any | CallFailure:
+        try:
+            # Of the whole exchange: the limit of the clients is on single reads, which a slow drip never reaches.
+            async with asyncio.timeout(self._timeout):
+                return await self._model.request(messages, {"timeout": self._timeout}, tool)
+        except TimeoutError:
+            return CallFailure("timeout", f"no reply within {self._timeout:g} s")
+
+
+def _make_native_judge(provider: str, address: str, settings: Settings) -> NativeJudge:
+    return NativeJudge(native_model(provider, address), settings.benchmark_timeout)
+
+
+make_anthropic_judge = partial(_make_native_judge, "anthropic")
+make_google_judge = partial(_make_native_judge, "google")
+make_mistral_judge = partial(_make_native_judge, "mistral")
+
+
+def _answer_tool(question: Question) -> Any:
+    from pydantic_ai.models import ModelRequestParameters
+
+    described = {"name": ANSWER_TOOL, "description": "Give your answer.", "parameters": question.answer_schema}
+    tool = tool_definition(described, kind="output")
+    # The answer is demanded as the call of a tool: the one form that all three providers enforce.
+    return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
