@@ -1,8 +1,6 @@
-"""Record what a run depends on beside its spec and metrics: the questions, the judge and the code behind a number.
+"""What a run needs before it can begin: its spec checked, its cases frozen, and target, metrics and judge made.
 
-Prepare a run as a replay: its cases by turn, the target that plays them, and the models that help.
-
-What a run needs before it can begin: its spec checked, its cases frozen, and target, metrics and judge made.
+What it depends on beside its spec is recorded: the questions, the judge and the code. A replay's cases are made by turn.
 """
 
 import inspect

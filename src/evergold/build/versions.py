@@ -1,9 +1,7 @@
-"""The files of stored builds: where they are, and the cases that only they know.
+"""Datasets and their versions: what there is, frozen builds of it, their files, and how two of them differ.
 
 The records of a RAG build are never stored one by one, and its files may be written over by a later version: then the earlier
 one is still known by its manifest, but nothing can be read of it any more.
-
-Datasets and their versions: what there is, frozen builds of it, and how two of them differ.
 """
 
 import os

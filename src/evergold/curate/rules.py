@@ -1,12 +1,8 @@
-"""The detector that the settings name: a plug-in, or a judge behind the same seam.
-
-What holds for curation at a moment: the policies, the checks and the detector, by the settings and by the rules that
-people changed in the browser. A change makes another `InForce`; nothing in one ever changes.
-
-The facade of the curation rules: read them, see what others would change, save them, go back to earlier ones.
+"""The rules of curation: policies, checks and detector in force, what others would change, saving them, going back.
 
 What the settings say stands: a policy `default` of a file, and checks that a setting turns on or off, are shown and not
 changed here. A saved change queues every trace, and curation judges them again; what people decided stands as always.
+Each change makes another `InForce`; nothing in one ever changes.
 """
 
 from collections.abc import Sequence

@@ -1,6 +1,4 @@
-"""Base commits in review: check one, rank candidates for one, and complete the proof of what a person approves.
-
-Evidence for reviewers: from the store, from the row itself, from the flow database and the repository of the settings.
+"""Evidence for reviewers, and base commits: check one, rank candidates for one, complete the proof of what is approved.
 
 A client names commits, paths and flows; which database and which repository they are looked up in is the settings'
 decision alone.

@@ -1,7 +1,4 @@
-"""What people do to cases in a list: write a new one, tag, dismiss, move and merge many, each with the way back.
-
-Cases that people make from traces by hand: with the right answer written in place, or to be reviewed later.
-"""
+"""What people do to cases in a list, each with the way back: write, tag, dismiss, move, merge, or make them of traces."""
 
 from uuid import uuid4
 

@@ -1,6 +1,4 @@
-"""The files of a workspace beside its database: which ones belong into a backup, and where they go when it is restored.
-
-Back a live workspace up into one file, and restore it: the database, the files of its builds, settings, undelivered records.
+"""Back a live workspace up into one file, and restore it: the database, the files of its builds, settings, undelivered records.
 
 A backup is of one moment: everything that was acknowledged before it began is in it. Restoring reads and compares the whole
 archive first, puts files where nothing refers to them yet, and then replaces the database in one transaction: that is

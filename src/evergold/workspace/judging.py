@@ -1,7 +1,4 @@
-"""Reports of runs, and calibration of the judges behind them.
-
-Whether the judge of a run is calibrated for each metric it judged: with the same prompts, and not another judge.
-"""
+"""Reports of runs, and calibration of the judges behind them."""
 
 import asyncio
 import json
