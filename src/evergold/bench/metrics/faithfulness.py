@@ -1,3 +1,0 @@
-"""Old name of entry points, for environments that were installed before they moved; remove after `make setup`."""
-
-from evergold.bench.metrics.judged import Faithfulness as Faithfulness
