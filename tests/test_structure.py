@@ -32,7 +32,7 @@ MOST_FILES_OF_A_FOLDER = 25
 
 # Today's exceptions.
 REPEATED_CLASSES = {
-    "Answer", "Assignment", "Change", "Check", "Checks", "Comparison", "Finding", "Intake",
+    "Answer", "Assignment", "Check", "Checks", "Finding", "Intake",
     "Span", "Trace",
 }  # fmt: skip
 LARGE_FOLDERS: set[str] = set()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from evergold.model.report import Mean
     from evergold.model.run import Attempt, Run
-    from evergold.report.scores import Mean
 
 _KNOWN = ("dataset", "metric", "min", "model", "judge", "trials", "limit", "seed", "params")
 _WORST = 5

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from evergold.bench.plan import Plan, Questions, plan_run
+from evergold.bench.plan import Questions, plan_run
 from evergold.model.case import Case
-from evergold.model.run import RunSpec
+from evergold.model.run import Plan, RunSpec
 from tests.builders import a_case
 
 TOOLS: Any = [

@@ -15,8 +15,8 @@ from evergold.model.build import without_tags
 from evergold.model.case import CodeTests
 from evergold.model.checking import admits, agrees, grants, regrets
 from evergold.model.generation import Passage
-from evergold.model.notebook import SHOWN_LETTERS, html_of_pairs, html_of_rows
 from evergold.model.operations import DatabaseStatus
+from evergold.model.report import SHOWN_LETTERS, html_of_pairs, html_of_rows
 from evergold.model.run import LONGEST, Measurement, RunStatus, SimulatedUser, Usage
 from evergold.model.values import canonical_json, content_hash, in_utc, load_json, seconds_between
 

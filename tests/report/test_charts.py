@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evergold.model.report import Mean
 from evergold.report.documents import as_rows, compare_rows
 from evergold.report.html import BUDGET_WIDTH, HEIGHT, LEFT, TOP, as_html, budget_chart, histogram_chart, interval_chart
-from evergold.report.scores import Mean
 
 NAME = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), max_size=40)
 BOUND = st.one_of(st.none(), st.floats(-0.5, 1.5))

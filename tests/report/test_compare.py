@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
+from evergold.model.report import PairedVerdict
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
 from evergold.report.compare import RunValues, board_of, by_version, compare, newest_per_model
 from evergold.report.scores import Groups, by_case, outside
-from evergold.stats.paired import PairedVerdict
 from evergold.store.run.attempts import Value
 
 

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evergold.model.report import Mean
 from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus, Usage
 from evergold.report.documents import provenance_rows, spending_rows
-from evergold.report.scores import Mean, candidate_warnings, origin_of
+from evergold.report.scores import candidate_warnings, origin_of
 from evergold.report.summary import Options, shorten, summarise, warnings_of
 from tests.builders import a_case
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect, planned_effect
+from evergold.model.report import PairedVerdict
+from evergold.stats.paired import Effect, holm, judge, mcnemar_exact, paired_effect, planned_effect
 
 
 @given(st.integers(0, 60), st.integers(0, 60))

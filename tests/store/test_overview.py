@@ -3,9 +3,10 @@
 from datetime import UTC, datetime
 
 from evergold.model.case import Provenance
+from evergold.model.overview import Bucket, Coverage, Facet, Intake, Overview, Tiers
 from evergold.store import Store
 from evergold.store.case.writes import Author, put_cases
-from evergold.store.trace.overview import Bucket, Coverage, Facet, Intake, Overview, Tiers, facets_of, overview_of
+from evergold.store.trace.overview import facets_of, overview_of
 from evergold.store.trace.traces import put_traces
 from evergold.upkeep.traffic import TrafficWatch
 from tests.builders import a_case, a_score, a_trace

@@ -10,19 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
-from evergold.model.operations import Grouping
+from evergold.model.overview import Bucket, Grouping, Period, Traffic
 from evergold.model.trace import Score, Trace, TraceStatus
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.trace.filter import TraceFilter
-from evergold.store.trace.overview import Bucket
 from evergold.store.trace.pages import count_traces
 from evergold.store.trace.traces import put_traces
 from evergold.store.trace.traffic import count_hours, keep_hours
 from evergold.store.traffic_marks import take_hours
-from evergold.upkeep.traffic import Traffic, TrafficWatch, percentiles_of
+from evergold.upkeep.traffic import TrafficWatch, percentiles_of
 from evergold.workspace import Workspace
-from evergold.workspace.overview import Period
 
 NOW = datetime.now(UTC)
 WEEK = timedelta(days=7)

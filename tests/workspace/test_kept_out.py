@@ -5,13 +5,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from evergold.curate.kept_out import CHANGE
+from evergold.model.overview import Period
 from evergold.model.policy import Policy, Reason, Remedy
 from evergold.model.trace import ScoreLine
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.store.verdict.tiers import TIER_OF
 from evergold.workspace import Workspace
-from evergold.workspace.overview import Period
 from tests.builders import a_score, a_trace
 
 

@@ -17,6 +17,7 @@ from evergold.errors import BadInput
 from evergold.formats.columns import attempt_row, case_row, trace_row
 from evergold.model.case import CaseKind, Conversation, EntryType, ReviewState
 from evergold.model.case_actions import Picking
+from evergold.model.overview import Period
 from evergold.model.run import Measurement, MetricSpec, StepSpent
 from evergold.model.trace import Trace
 from evergold.review.agreement import overlap
@@ -27,7 +28,7 @@ from evergold.storage import LONGEST_NAME, file_name
 from evergold.store.case.cases import case_filter
 from evergold.upkeep.archives import cutoff
 from evergold.upkeep.backups import _Steps, build_folders, remove_unused, restore_builds, restore_rest
-from evergold.workspace.overview import Period, _Remembered
+from evergold.workspace.overview import _Remembered
 from evergold.workspace.retrieval import TaskFileChecks
 from evergold.workspace.trajectories import _spent_by_call, is_failing
 from tests.builders import a_case, an_attempt

@@ -7,14 +7,18 @@ from pydantic import BaseModel
 
 from evergold.api.requests import Opened, Router, Sent, Who, list_records
 from evergold.api.traces import Accepted
-from evergold.curate.background import CuratorState
-from evergold.curate.classify import Explanation
-from evergold.model.operations import Grouping
-from evergold.model.policy import CurationRules, KeptOut, NewRules, ReviewAgreement, RulesPreview, RulesView
+from evergold.model.operations import CuratorState
+from evergold.model.overview import DatasetStats, Facets, Grouping, Overview, Period, Traffic
+from evergold.model.policy import (
+    CurationRules,
+    Explanation,
+    KeptOut,
+    NewRules,
+    ReviewAgreement,
+    RulesPreview,
+    RulesView,
+)
 from evergold.model.trace import Correction, Reaction
-from evergold.store.trace.overview import DatasetStats, Facets, Overview
-from evergold.upkeep.traffic import Traffic
-from evergold.workspace.overview import Period
 
 router = Router(prefix="/api/v1", tags=["curation"])
 stats_router = Router(prefix="/api/v1/stats", tags=["stats"])

@@ -11,9 +11,7 @@ from fastapi.responses import FileResponse, JSONResponse
 from pydantic import BaseModel, Field
 
 from evergold.api.requests import Opened, Router
-from evergold.build.compare import Comparison, Sample
-from evergold.build.versions import Lineage
-from evergold.model.build import BuildDiff, BuildView, DatasetSummary
+from evergold.model.build import BuildDiff, BuildView, Comparison, DatasetSummary, Lineage, Sample
 from evergold.model.case_actions import Repeats
 
 router = Router(prefix="/api/v1/builds", tags=["builds"])

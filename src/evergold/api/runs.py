@@ -19,17 +19,13 @@ from starlette.types import Receive, Scope, Send
 from evergold.api.access import configured_tokens, given_token, holder_of
 from evergold.api.errors import refusal
 from evergold.api.requests import Opened, Router
-from evergold.bench.calibrate import Calibration
-from evergold.bench.plan import Plan
 from evergold.errors import Unavailable
 from evergold.model.access import Holder
 from evergold.model.case import Case
-from evergold.model.judging import JudgeInfo
-from evergold.model.run import Asked, Attempt, MetricInfo, Run, RunSpec, RunStatus
-from evergold.report.compare import Board, Comparison
-from evergold.report.scores import Mean
+from evergold.model.judging import Calibration, JudgeInfo
+from evergold.model.report import Mean, RunComparison
+from evergold.model.run import Asked, Attempt, BenchmarkDataset, Board, MetricInfo, Plan, Run, RunSpec, RunStatus
 from evergold.store.run.attempts import AttemptOrder
-from evergold.workspace.bench_datasets import BenchmarkDataset
 from evergold.workspace.operations import Access
 
 router = Router(prefix="/api/v1", tags=["benchmarks"])
@@ -71,7 +67,7 @@ class Results(BaseModel):
     asked: dict[str, Asked]
 
 
-class Compared(Comparison):
+class Compared(RunComparison):
     """A comparison with what the cases that flipped asked."""
 
     asked: dict[str, Asked]

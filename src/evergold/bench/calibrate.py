@@ -18,12 +18,14 @@ from evergold.bench.metrics import measure
 from evergold.errors import BadInput
 from evergold.model.case import Case, Context
 from evergold.model.faults import first_fault
+from evergold.model.judging import Calibration, Figure, JudgeComparison
+from evergold.model.report import PairedVerdict
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.seams import Judge
 from evergold.stats.agreement import cohen_kappa
 from evergold.stats.intervals import Interval, proportion_interval, spearman
-from evergold.stats.paired import PairedVerdict, judge, paired_effect
+from evergold.stats.paired import judge, paired_effect
 
 # Calls of a judge under way at a time: providers limit requests a minute, and a calibration is not urgent.
 AT_ONCE = 8
@@ -54,31 +56,6 @@ class Label(BaseModel, frozen=True, extra="ignore"):
 
     def attempt(self, number: int) -> Attempt:
         return Attempt(case_id=f"label-{number}", output=self.output, tool_calls=self.tool_calls)
-
-
-class Figure(BaseModel, frozen=True):
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-
-
-class Calibration(BaseModel, frozen=True):
-    """What was measured, of which judge, asked how. Another model, prompt or version is another judge."""
-
-    judge: str
-    metric: str
-    version: str
-    prompt_hash: str | None
-    passing: float
-    labels: int
-    unscored: dict[str, int]
-    agreement: Figure | None
-    kappa: Figure | None
-    spearman: Figure | None
-    false_pass: Figure | None
-    false_fail: Figure | None
-    agreed: tuple[bool | None, ...] = ()
 
 
 def read_labels(lines: Iterable[bytes], name: str) -> list[Label]:
@@ -155,20 +132,6 @@ def _plain(row: Any) -> Any:
     if isinstance(contexts, list):
         row = row | {"contexts": [item.get("text") if isinstance(item, dict) else item for item in contexts]}
     return row
-
-
-class JudgeComparison(BaseModel, frozen=True):
-    """The second judge against the first, on the labels that both could judge."""
-
-    first: Calibration
-    second: Calibration
-    n: int
-    difference: float | None
-    low: float | None
-    high: float | None
-    p: float | None
-    verdict: str
-    advice: str
 
 
 def compare_judges(first: Calibration, second: Calibration) -> JudgeComparison:

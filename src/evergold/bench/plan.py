@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import orjson
-from pydantic import BaseModel
 
 from evergold.bench.metrics import NamedMetric, parse_metric
 from evergold.bench.model_judges import SHAPE, SYSTEM
@@ -21,7 +20,7 @@ from evergold.calls.targets import parse_name
 from evergold.judge.names import DEFAULT_JUDGE
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
-from evergold.model.run import Attempt, RunSpec, Usage
+from evergold.model.run import Attempt, Plan, RunSpec, Usage
 from evergold.seams import Judge
 from evergold.stats.paired import planned_effect
 
@@ -98,28 +97,6 @@ def _members(judge: str) -> list[tuple[str, str]]:
 _JUDGE_CALLS = {"faithfulness": 2, "answer_relevancy": 2}
 # Tokens of an answer where no reference says how long one is.
 _UNKNOWN_OUTPUT = 300
-
-
-class Plan(BaseModel, frozen=True):
-    """An estimate; what it rests on is said in `assumes`. `derived_tools` counts cases whose tool schemas are derived."""
-
-    dataset: str
-    version: str
-    content_hash: str
-    model: str
-    cases: int
-    calls: int
-    judge: str | None
-    judge_calls: int
-    judge_input_tokens: int = 0
-    judge_output_tokens: int = 0
-    judge_cost: float | None = 0.0
-    input_tokens: int
-    output_tokens: int
-    cost: float | None
-    smallest_visible_effect: float | None
-    derived_tools: int = 0
-    assumes: str
 
 
 @dataclass(frozen=True)

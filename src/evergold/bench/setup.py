@@ -34,7 +34,7 @@ from evergold.store import Store
 from evergold.store.run.attempts import StepStore
 
 if TYPE_CHECKING:
-    from evergold.bench.plan import Plan
+    from evergold.model.run import Plan
     from evergold.spread import Workers
 
 

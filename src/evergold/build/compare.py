@@ -12,20 +12,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
-from pydantic import BaseModel
 
 from evergold.build import manifest as manifests
 from evergold.build.offline_records import SeenIds
 from evergold.build.records import INPUTS, REFERENCES, decoder_of, first_text, tags_of
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.model.build import Manifest
+from evergold.model.build import Comparison, Manifest, Portrait, Sample, Sampled
 from evergold.model.values import canonical_json
 
 # The revision is a hash of the other fields: it changes whenever one of them does, and says nothing more.
 _DERIVED = frozenset({"rev"})
 
 
-class Change(NamedTuple):
+class ChangedField(NamedTuple):
     """One field of one case, before and after; `...` stands for a field that was not there."""
 
     field: str
@@ -41,7 +40,7 @@ class Diff:
     after: str
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    changed: dict[str, list[Change]] = field(default_factory=dict)
+    changed: dict[str, list[ChangedField]] = field(default_factory=dict)
     moved: dict[str, tuple[str, str]] = field(default_factory=dict)
     unchanged: int = 0
 
@@ -121,12 +120,12 @@ def diff(before: Path, after: Path) -> Diff:
     return result
 
 
-def changes_between(before: bytes, after: bytes) -> list[Change]:
+def changes_between(before: bytes, after: bytes) -> list[ChangedField]:
     """The fields that differ, with their values; nested objects by dotted path."""
     if before == after:
         return []
     return [
-        Change(name, old, new)
+        ChangedField(name, old, new)
         for name, old, new in _walk("", read_record(before), read_record(after))
         if name not in _DERIVED
     ]
@@ -235,43 +234,6 @@ def _largest_gap(before: Mapping[int, int], after: Mapping[int, int]) -> float:
         reached_new += new.get(bucket, 0.0)
         gap = max(gap, abs(reached_old - reached_new))
     return gap
-
-
-class Sampled(BaseModel, frozen=True):
-    """One record of a sample, as it stands in the file."""
-
-    id: str
-    split: str
-    record: dict[str, Any]
-
-
-class Sample(BaseModel, frozen=True):
-    """Records drawn by a seed; `of` says from how many."""
-
-    version: str
-    seed: int
-    of: int
-    records: list[Sampled]
-
-
-class Portrait(BaseModel, frozen=True):
-    """What a version is made of. Lengths are counted by their upper bound in characters, a power of two."""
-
-    version: str
-    records: int
-    types: dict[str, int]
-    tags: dict[str, int]
-    input_lengths: dict[int, int]
-    reference_lengths: dict[int, int]
-    repeated: int
-
-
-class Comparison(BaseModel, frozen=True):
-    """Two portraits and their distances, each from 0 (alike) to 1."""
-
-    before: Portrait
-    after: Portrait
-    drift: dict[str, float]
 
 
 def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sample:

@@ -13,25 +13,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import orjson
-from pydantic import BaseModel
 
 from evergold.build import manifest as manifests
-from evergold.build.compare import Comparison, Diff, Sample, build_records, compare, diff, sample
+from evergold.build.compare import Diff, build_records, compare, diff, sample
 from evergold.build.groups import parse_shares, settled
 from evergold.build.manifest import SCHEMA_FILE
 from evergold.build.snapshot import SnapshotSpec, draft, staged
 from evergold.build.spec import RagSpec
 from evergold.build.split_cases import case_of_line
 from evergold.errors import BadInput, Conflict, NotFound, Refused
-from evergold.model.build import Build, BuildBrief, BuildFiles, DatasetSummary, Manifest
+from evergold.model.build import (
+    Build,
+    BuildBrief,
+    BuildFiles,
+    BuildStep,
+    Comparison,
+    DatasetSummary,
+    Lineage,
+    Manifest,
+    Sample,
+)
 from evergold.model.case import Case, Provenance
 from evergold.model.values import hash_bytes
 from evergold.settings import Settings
 from evergold.storage import RemotePath, file_name, location
 from evergold.store import Store
 from evergold.store.case.builds import (
-    BuildStep,
-    RunStep,
     builds_with,
     dataset_counts,
     get_build,
@@ -123,18 +130,6 @@ def _find(build: Build, case_id: str) -> tuple[str, bytes] | None:
 
 
 _NUMBER = re.compile(r"v(\d+)")
-
-
-class Lineage(BaseModel, frozen=True):
-    """One case from end to end: what it came from, what it says now, and where it went."""
-
-    dataset: str
-    case_id: str
-    provenance: Provenance
-    rev: str
-    status: str
-    builds: list[BuildStep]
-    runs: list[RunStep]
 
 
 class Builds:

@@ -16,9 +16,8 @@ from evergold.workspace import Workspace
 if TYPE_CHECKING:
     # Loading these takes as long as a small curation.
     from evergold.checks.stage import CheckReport
-    from evergold.curate.classify import Explanation
     from evergold.model.checking import Checked, ShownRemark
-    from evergold.model.policy import PolicyTrial, Proportion
+    from evergold.model.policy import Explanation, PolicyTrial, Proportion
     from evergold.store.verdict.curation import Changes
 
 NOTHING_NEW = "no new scores, corrections or turns of a session; --backfill judges all of history again"

@@ -12,7 +12,8 @@ from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.bench.calibrate import Calibration, Label
+    from evergold.bench.calibrate import Label
+    from evergold.model.judging import Calibration
 
 
 @click.group()

@@ -16,10 +16,9 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from pydantic import BaseModel
-
 from evergold.curate.queued import NotCurated
 from evergold.errors import Contended, Unavailable
+from evergold.model.operations import CurationFailure, CuratorState
 from evergold.store.verdict.curation import Changes
 
 POLL_SECONDS = 1.0
@@ -32,25 +31,6 @@ MOST_STOP_SECONDS = 2.0  # for what waits when it is told to stop; then the batc
 GRACE_SECONDS = 1.5  # for that batch: a database that does not answer must not hold up the end
 KEPT_FAILURES = 20
 CONTENDED_TRIES = 5  # after which it waits for the next look
-
-
-class CurationFailure(BaseModel, frozen=True):
-    """A trace that could not be curated, and why."""
-
-    trace_id: str
-    error: str
-    at: str
-
-
-class CuratorState(BaseModel, frozen=True):
-    """What the background has done since the server started, and what it could not do."""
-
-    running: bool
-    curated: int
-    changed: int
-    failed: int
-    last_error: str | None
-    failures: list[CurationFailure]
 
 
 class Stepping(Protocol):

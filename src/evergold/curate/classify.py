@@ -16,10 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from pydantic import BaseModel
-
-from evergold.model.checking import ShownRemark
-from evergold.model.policy import BLANKS, JudgeRole, Policy, Reason, Tier
+from evergold.model.policy import BLANKS, Change, Explanation, JudgeRole, OwnScore, Policy, Reason, Tier
 from evergold.model.trace import Score, ScoreSource, Trace, TraceStatus
 
 
@@ -171,34 +168,6 @@ def eligible(trace: Trace, policy: Policy) -> bool:
 
 
 UNCHANGEABLE = {Reason.TRACE_FAILED, Reason.NO_OUTPUT, Reason.FALLBACK, Reason.INELIGIBLE, Reason.NOT_SAMPLED}
-
-
-class Change(BaseModel, frozen=True, extra="forbid"):
-    """One thing that would give the trace another verdict."""
-
-    when: str
-    then: Tier
-
-
-class OwnScore(BaseModel, frozen=True, extra="forbid"):
-    """What the trace would be if somebody of the team scored it good (1) or bad (0)."""
-
-    value: float
-    then: Tier
-
-
-class Explanation(BaseModel, frozen=True, extra="forbid"):
-    """One policy's verdict on one trace, with its grounds."""
-
-    trace_id: str
-    policy: str
-    tier: Tier
-    reason: str
-    deciding: tuple[Score, ...]
-    left_out: tuple[Score, ...]
-    changes: tuple[Change, ...]
-    own_scores: tuple[OwnScore, ...] = ()
-    remarks: tuple[ShownRemark, ...] = ()
 
 
 def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts = Facts()) -> Explanation:  # noqa: B008

@@ -9,11 +9,11 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from evergold.curate.classify import Explanation, Facts, explain
+from evergold.curate.classify import Facts, explain
 from evergold.curate.findings import Finding, findings_in, forget_findings, put_finding
 from evergold.curate.queued import SHARED_SECONDS, QueuedCuration, put_plugin_tags
 from evergold.errors import BadInput, unknown
-from evergold.model.policy import Policy
+from evergold.model.policy import Explanation, Policy
 from evergold.model.values import content_hash
 from evergold.store import Store
 from evergold.store.case.cases import iterate_with_traces

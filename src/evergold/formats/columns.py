@@ -24,7 +24,7 @@ from evergold.formats.parts import JoinedFile, Joining, Opener
 from evergold.formats.records import KEY, carried, rebuilt, shown_reference, unread_of, with_edits
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
-from evergold.model.notebook import html_of_rows
+from evergold.model.report import html_of_rows
 from evergold.model.run import Attempt
 from evergold.model.trace import Trace
 

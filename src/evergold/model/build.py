@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from evergold.errors import BadInput
-from evergold.model.case import Case
+from evergold.model.case import Case, Provenance
 from evergold.model.nesting import UtcTime
 from evergold.model.values import content_hash
 
@@ -256,3 +256,73 @@ class BuildFiles:
     def names(self) -> dict[str, Path]:
         """Each file by its path below the root."""
         return {path.relative_to(self.root).as_posix(): path for path in self.files}
+
+
+class Sampled(BaseModel, frozen=True):
+    """One record of a sample, as it stands in the file."""
+
+    id: str
+    split: str
+    record: dict[str, Any]
+
+
+class Sample(BaseModel, frozen=True):
+    """Records drawn by a seed; `of` says from how many."""
+
+    version: str
+    seed: int
+    of: int
+    records: list[Sampled]
+
+
+class Portrait(BaseModel, frozen=True):
+    """What a version is made of. Lengths are counted by their upper bound in characters, a power of two."""
+
+    version: str
+    records: int
+    types: dict[str, int]
+    tags: dict[str, int]
+    input_lengths: dict[int, int]
+    reference_lengths: dict[int, int]
+    repeated: int
+
+
+class Comparison(BaseModel, frozen=True):
+    """Two portraits and their distances, each from 0 (alike) to 1."""
+
+    before: Portrait
+    after: Portrait
+    drift: dict[str, float]
+
+
+class BuildStep(BaseModel, frozen=True):
+    """A build that holds the case."""
+
+    version: str
+    split: str
+    rev: str
+    created_at: UtcTime
+
+
+class RunStep(BaseModel, frozen=True):
+    """A run that has the case; `rev` is what the case said when the run began, `build` the version it was taken from."""
+
+    id: str
+    model: str
+    status: str
+    created_at: UtcTime
+    rev: str
+    attempts: int
+    build: str | None = None
+
+
+class Lineage(BaseModel, frozen=True):
+    """One case from end to end: what it came from, what it says now, and where it went."""
+
+    dataset: str
+    case_id: str
+    provenance: Provenance
+    rev: str
+    status: str
+    builds: list[BuildStep]
+    runs: list[RunStep]

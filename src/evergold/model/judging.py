@@ -49,3 +49,42 @@ class JudgeInfo(BaseModel, frozen=True, extra="forbid"):
     name: str
     default: bool
     calibrations: tuple[CalibrationInfo, ...] = ()
+
+
+class Figure(BaseModel, frozen=True):
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+class Calibration(BaseModel, frozen=True):
+    """What was measured, of which judge, asked how. Another model, prompt or version is another judge."""
+
+    judge: str
+    metric: str
+    version: str
+    prompt_hash: str | None
+    passing: float
+    labels: int
+    unscored: dict[str, int]
+    agreement: Figure | None
+    kappa: Figure | None
+    spearman: Figure | None
+    false_pass: Figure | None
+    false_fail: Figure | None
+    agreed: tuple[bool | None, ...] = ()
+
+
+class JudgeComparison(BaseModel, frozen=True):
+    """The second judge against the first, on the labels that both could judge."""
+
+    first: Calibration
+    second: Calibration
+    n: int
+    difference: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    verdict: str
+    advice: str

@@ -84,59 +84,6 @@ class DatabaseStatus(BaseModel):
         return None if self.bytes_per_trace is None else self.traces_last_week / 7 * self.bytes_per_trace
 
 
-class Grouping(StrEnum):
-    """What the traffic is counted by."""
-
-    MODEL = "model"
-    NAME = "name"
-
-
-class TrafficFigures(BaseModel):
-    """Sums over some traces. Percentiles of latency are in milliseconds, at most 5 % too low; None where none is known."""
-
-    traces: int = 0
-    failed: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    p50: int | None = None
-    p95: int | None = None
-    p99: int | None = None
-    scored: int = 0
-    failing: int = 0
-
-
-class TrafficBucket(TrafficFigures):
-    """The figures of one hour or day."""
-
-    start: str
-
-
-class TrafficGroup(BaseModel):
-    """The traces of one model or name. `value` is empty where none was recorded, and None for all other values together."""
-
-    value: str | None
-    figures: TrafficFigures
-    buckets: list[TrafficBucket]
-
-
-class CheckBucket(BaseModel):
-    """How often a check was made on the traces of one hour or day, and how often it failed."""
-
-    start: str
-    scored: int
-    failing: int
-
-
-class CheckOverTime(BaseModel):
-    """A score by name and source over the period."""
-
-    name: str
-    source: str
-    scored: int
-    failing: int
-    buckets: list[CheckBucket]
-
-
 class AlertKind(StrEnum):
     """What a rule watches."""
 
@@ -232,3 +179,22 @@ class AlertTest(BaseModel, frozen=True):
     sent: bool | None
     error: str
     seconds: float
+
+
+class CurationFailure(BaseModel, frozen=True):
+    """A trace that could not be curated, and why."""
+
+    trace_id: str
+    error: str
+    at: str
+
+
+class CuratorState(BaseModel, frozen=True):
+    """What the background has done since the server started, and what it could not do."""
+
+    running: bool
+    curated: int
+    changed: int
+    failed: int
+    last_error: str | None
+    failures: list[CurationFailure]

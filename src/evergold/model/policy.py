@@ -12,7 +12,9 @@ from functools import cached_property
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from evergold.model.checking import ShownRemark
 from evergold.model.nesting import UtcTime
+from evergold.model.trace import Score
 from evergold.model.values import content_hash, unit_interval
 
 TAG_KINDS = ("message_type", "model", "tool", "failed_check")
@@ -344,3 +346,31 @@ class KeptOut(BaseModel):
     golden: int
     failure: int
     reasons: list[KeptOutReason]
+
+
+class Change(BaseModel, frozen=True, extra="forbid"):
+    """One thing that would give the trace another verdict."""
+
+    when: str
+    then: Tier
+
+
+class OwnScore(BaseModel, frozen=True, extra="forbid"):
+    """What the trace would be if somebody of the team scored it good (1) or bad (0)."""
+
+    value: float
+    then: Tier
+
+
+class Explanation(BaseModel, frozen=True, extra="forbid"):
+    """One policy's verdict on one trace, with its grounds."""
+
+    trace_id: str
+    policy: str
+    tier: Tier
+    reason: str
+    deciding: tuple[Score, ...]
+    left_out: tuple[Score, ...]
+    changes: tuple[Change, ...]
+    own_scores: tuple[OwnScore, ...] = ()
+    remarks: tuple[ShownRemark, ...] = ()

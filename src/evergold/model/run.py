@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 from evergold.errors import BadInput
 from evergold.model.case import LineRange
 from evergold.model.nesting import UtcTime, Values
-from evergold.model.notebook import html_of_pairs
+from evergold.model.report import Mean, html_of_pairs
 from evergold.model.tool_calls import ToolCall
 
 LONGEST = 20_000  # characters of a goal or persona: both go into every request that plays the user
@@ -411,3 +411,65 @@ class MetricInfo(BaseModel, frozen=True):
     description: str
     version: str
     judged: bool
+
+
+class Entry(BaseModel, frozen=True):
+    """The newest completed run of a model."""
+
+    model: str
+    run_id: str
+    judge: str | None
+    self_judged: bool
+    means: tuple[Mean, ...]
+    failed: int
+    usage: Usage
+    judge_usage: Usage
+
+
+class Board(BaseModel, frozen=True):
+    """One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last.
+
+    `weighted`: each question counts once in every mean of the board, however many cases ask it.
+    """
+
+    dataset: str
+    version: str
+    content_hash: str
+    metrics: tuple[str, ...]
+    entries: tuple[Entry, ...]
+    weighted: bool = False
+
+
+class Plan(BaseModel, frozen=True):
+    """An estimate; what it rests on is said in `assumes`. `derived_tools` counts cases whose tool schemas are derived."""
+
+    dataset: str
+    version: str
+    content_hash: str
+    model: str
+    cases: int
+    calls: int
+    judge: str | None
+    judge_calls: int
+    judge_input_tokens: int = 0
+    judge_output_tokens: int = 0
+    judge_cost: float | None = 0.0
+    input_tokens: int
+    output_tokens: int
+    cost: float | None
+    smallest_visible_effect: float | None
+    derived_tools: int = 0
+    assumes: str
+
+
+class BenchmarkDataset(BaseModel, frozen=True):
+    """A dataset one can name in a run; with problems, one that has to be mended first."""
+
+    name: str
+    title: str
+    description: str = ""
+    origin: str
+    tasks: int
+    content_hash: str | None = None
+    difficulties: dict[str, int] = {}
+    problems: tuple[str, ...] = ()

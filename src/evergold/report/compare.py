@@ -8,73 +8,17 @@ A board ranks models on one version of one dataset. Versions are never mixed: ot
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from statistics import fmean
 
-from pydantic import BaseModel
-
 from evergold.errors import BadInput
-from evergold.model.notebook import html_of_rows
-from evergold.model.run import Run, Usage
-from evergold.report.scores import Groups, Mean, Outside, by_case, outside, run_means
-from evergold.stats.paired import Effect, PairedVerdict, holm, judge, mcnemar_exact, paired_effect
+from evergold.model.report import MetricComparison, RunComparison
+from evergold.model.run import Board, Entry, Run
+from evergold.report.scores import Groups, Outside, by_case, outside, run_means
+from evergold.stats.paired import Effect, holm, judge, mcnemar_exact, paired_effect
 from evergold.store.run.attempts import Value
 
 # The mark at which a case counts as passed for the lists of gained and lost cases; the test uses the values themselves.
 PASS_MARK = 0.5
-# The share of cases without a pair above which the gate does not decide: the missing ones may be the regressions.
-MOST_UNPAIRED = 0.1
-
-
-class MetricComparison(BaseModel, frozen=True):
-    """One metric: second run minus first. `p` is corrected for the number of metrics (Holm).
-
-    Where each question counts once, `n` counts questions, and `gained` and `lost` name the first case of each.
-    """
-
-    metric: str
-    n: int
-    unpaired: int
-    first: float
-    second: float
-    difference: float
-    low: float
-    high: float
-    p: float
-    test: str
-    verdict: PairedVerdict
-    smallest_visible: float | None
-    gained: tuple[str, ...]
-    lost: tuple[str, ...]
-
-
-class Comparison(BaseModel, frozen=True):
-    first: str
-    second: str
-    margin: float
-    weighted: bool = False
-    metrics: tuple[MetricComparison, ...]
-    warnings: tuple[str, ...]
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (one.metric, one.n, f"{one.first:.3f}", f"{one.second:.3f}", f"{one.difference:+.3f}", one.verdict.value)
-            for one in self.metrics
-        ]
-        columns = ("metric", "cases", self.first, self.second, "difference", "verdict")
-        return html_of_rows(f"{self.second} against {self.first}", columns, rows) + "".join(
-            f"<p>{escape(warning)}</p>" for warning in self.warnings
-        )
-
-    @property
-    def exit_code(self) -> int:
-        """0 no regression, 1 a regression, 3 these cases cannot tell."""
-        verdicts = {metric.verdict for metric in self.metrics}
-        # Thin pairing does not hide a regression: WORSE is decided first.
-        thin = any(metric.unpaired > MOST_UNPAIRED * (metric.n + metric.unpaired) for metric in self.metrics)
-        if PairedVerdict.WORSE in verdicts:
-            return 1
-        return 3 if PairedVerdict.INCONCLUSIVE in verdicts or thin or not verdicts else 0
 
 
 @dataclass(frozen=True)
@@ -86,7 +30,9 @@ class RunValues:
     groups: Groups = field(default_factory=Groups)
 
 
-def compare(first: RunValues, second: RunValues, groups: Groups | None = None, *, margin: float = 0.02) -> Comparison:
+def compare(
+    first: RunValues, second: RunValues, groups: Groups | None = None, *, margin: float = 0.02
+) -> RunComparison:
     """Compare the metrics both runs have. `groups` says which cases are not independent, and which ask one question."""
     grouped = groups or Groups()
     before, after = by_case(first.rows), by_case(second.rows)
@@ -114,7 +60,7 @@ def compare(first: RunValues, second: RunValues, groups: Groups | None = None, *
         for (name, result), p in zip(measured, adjusted, strict=True)
     )
     ids = {"first": first.run.id, "second": second.run.id, "weighted": grouped.questions is not None}
-    return Comparison(**ids, margin=margin, metrics=compared, warnings=tuple(warnings))
+    return RunComparison(**ids, margin=margin, metrics=compared, warnings=tuple(warnings))
 
 
 @dataclass(frozen=True)
@@ -194,33 +140,6 @@ def _warnings(first: Run, second: Run) -> list[str]:
 
 def _name_of(dataset: Mapping[str, str]) -> str:
     return f"{dataset.get('name')} {dataset.get('version')}"
-
-
-class Entry(BaseModel, frozen=True):
-    """The newest completed run of a model."""
-
-    model: str
-    run_id: str
-    judge: str | None
-    self_judged: bool
-    means: tuple[Mean, ...]
-    failed: int
-    usage: Usage
-    judge_usage: Usage
-
-
-class Board(BaseModel, frozen=True):
-    """One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last.
-
-    `weighted`: each question counts once in every mean of the board, however many cases ask it.
-    """
-
-    dataset: str
-    version: str
-    content_hash: str
-    metrics: tuple[str, ...]
-    entries: tuple[Entry, ...]
-    weighted: bool = False
 
 
 def newest_per_model(runs: Iterable[Run]) -> list[Run]:

@@ -8,8 +8,8 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
+from evergold.model.report import Mean
 from evergold.report.documents import as_rows, compare_rows, tables_of, write_number
-from evergold.report.scores import Mean
 from evergold.report.summary import Failure, RunReport, shorten_question
 
 WIDTH, ROW, LABEL = 640, 26, 200

@@ -8,48 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from pydantic import BaseModel
-
 from evergold.model.case import Case, Origin
+from evergold.model.report import Mean
 from evergold.model.run import Run
 from evergold.stats.intervals import Reducer, score_interval
 from evergold.store.run.attempts import Value
-
-# The tolerance for "the same width on both sides": both halves come from floating-point sums.
-EVEN = 1e-9
-
-
-class Mean(BaseModel, frozen=True):
-    """`0.83 ±0.05 (n=41/50)`: never a mean without how many cases it rests on.
-
-    `interval` names the method. One that is not the same width on both sides is said by its ends: `0.125 [0.022, 0.471]`.
-    `of` counts the cases that the metric applies to; `not_applicable` counts the others. `self_compared` counts recorded
-    answers that are their own reference; where a metric has other cases too, they are outside the mean.
-    """
-
-    metric: str
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
-    of: int
-    interval: str | None = None
-    not_applicable: int = 0
-    self_compared: int = 0
-
-    def __str__(self) -> str:
-        notes = [f"{self.of - self.n} unscored"] if self.value is not None and self.n < self.of else []
-        notes += [f"{self.not_applicable} not applicable"] if self.not_applicable else []
-        notes += [f"{self.self_compared} compared with itself"] if self.self_compared else []
-        counted = f"(n={', '.join([f'{self.n}/{self.of}', *notes])})"
-        return f"– {counted}" if self.value is None else f"{self.value:.3f}{self._spread(self.value)} {counted}"
-
-    def _spread(self, value: float) -> str:
-        if self.low is None or self.high is None:
-            return ""
-        if abs(self.low + self.high - 2 * value) < EVEN:
-            return f" ±{(self.high - self.low) / 2:.3f}"
-        return f" [{self.low:.3f}, {self.high:.3f}]"
 
 
 def by_case(rows: Iterable[Value], reduce: Reducer = fmean) -> dict[str, dict[str, float]]:

@@ -14,8 +14,9 @@ from pydantic import BaseModel
 
 from evergold.errors import BadInput
 from evergold.model.case import Case
+from evergold.model.report import Mean
 from evergold.model.run import Attempt, MeasurementState, MetricSpec, Run, RunStatus, Usage
-from evergold.report.scores import Groups, Mean, Outside, Scores, by_case, candidate_warnings, origin_of, outside
+from evergold.report.scores import Groups, Outside, Scores, by_case, candidate_warnings, origin_of, outside
 from evergold.stats.intervals import reducer as reducer_named
 from evergold.stats.paired import FEWEST_GROUPS
 from evergold.store.run.attempts import Value

@@ -10,24 +10,17 @@ Checked against scipy in the tests; scipy itself (113 MB) is not needed to run t
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from math import comb, sqrt
 from statistics import NormalDist
 
 import numpy as np
 
+from evergold.model.report import PairedVerdict
 from evergold.stats.intervals import DRAWS, percentile_bounds, resample_ratio, standard_error, sum_clusters
 
 MANY_DRAWS, FEW_GROUPS = 10_000, 2_000  # more draws where they are cheap
 FEWEST_GROUPS = 6
 """Below six independent cases even a unanimous result has a two-sided chance of over 5 %: no verdict is possible."""
-
-
-class PairedVerdict(StrEnum):
-    BETTER = "better"
-    WORSE = "worse"
-    TIED = "tied"
-    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,20 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel
 
 from evergold.errors import Unavailable
-from evergold.model.operations import CheckBucket, CheckOverTime, Grouping, TrafficBucket, TrafficFigures, TrafficGroup
+from evergold.model.overview import (
+    Bucket,
+    CheckBucket,
+    CheckOverTime,
+    Grouping,
+    Traffic,
+    TrafficBucket,
+    TrafficFigures,
+    TrafficGroup,
+)
 from evergold.store import Store
 from evergold.store.database.rows import stamp
-from evergold.store.trace.overview import Bucket
 from evergold.store.trace.traffic import (
     Bins,
     CheckCell,
@@ -40,17 +47,6 @@ HELD_REST = 30.0  # seconds before a database that another program holds is aske
 SHOWN_CHECKS = 12
 PERCENTS = (50, 95, 99)
 NONE = bins_of("[]")
-
-
-class Traffic(BaseModel):
-    """Figures of whole hours or days up to now: of all traces, of each model or name, and of the checks that fail most."""
-
-    since: str
-    bucket: Bucket
-    by: Grouping
-    total: TrafficGroup
-    groups: list[TrafficGroup]
-    checks: list[CheckOverTime]
 
 
 class TrafficWatch:

@@ -27,7 +27,7 @@ from evergold.store.run.runs import RunStore
 from evergold.workspace.bench_datasets import BenchDatasets
 
 if TYPE_CHECKING:
-    from evergold.bench.plan import Plan
+    from evergold.model.run import Plan
     from evergold.workspace.bench_results import BenchResults
 
 

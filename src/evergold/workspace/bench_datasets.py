@@ -2,33 +2,19 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel
-
 from evergold.bench.datasets import DatasetFile, discover, read_file
 from evergold.build.split_cases import read_split, read_version
 from evergold.build.versions import located
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Frozen, dataset_hash
 from evergold.model.case import Case
+from evergold.model.run import BenchmarkDataset
 from evergold.model.tool_schemas import PackedCases
 from evergold.settings import Settings
 from evergold.storage import location
 from evergold.store import Store
 from evergold.store.case.builds import get_build, list_builds
 from evergold.store.case.cases import CaseFilter, dataset_names, iterate_cases
-
-
-class BenchmarkDataset(BaseModel, frozen=True):
-    """A dataset one can name in a run; with problems, one that has to be mended first."""
-
-    name: str
-    title: str
-    description: str = ""
-    origin: str
-    tasks: int
-    content_hash: str | None = None
-    difficulties: dict[str, int] = {}
-    problems: tuple[str, ...] = ()
 
 
 class BenchDatasets:

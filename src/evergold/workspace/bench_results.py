@@ -9,17 +9,10 @@ from sqlalchemy import Connection
 from evergold.build.groups import clusters_of
 from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
-from evergold.model.run import Asked, Attempt, Run, RunStatus
-from evergold.report.compare import (
-    Board,
-    Comparison,
-    RunValues,
-    board_of,
-    by_version,
-    compare,
-    newest_per_model,
-)
-from evergold.report.scores import Groups, Mean, run_means
+from evergold.model.report import Mean, RunComparison
+from evergold.model.run import Asked, Attempt, Board, Run, RunStatus
+from evergold.report.compare import RunValues, board_of, by_version, compare, newest_per_model
+from evergold.report.scores import Groups, run_means
 from evergold.report.summary import CALIBRATED, warn_uncalibrated
 from evergold.store import Store
 from evergold.store.case.cases import get_case
@@ -57,7 +50,7 @@ class BenchResults:
         """Question and reference of these cases of a run, in short."""
         return read_questions(self._store.db, run_id, case_ids)
 
-    def compare(self, first: str, second: str, *, margin: float = 0.02, weighted: bool | None = None) -> Comparison:
+    def compare(self, first: str, second: str, *, margin: float = 0.02, weighted: bool | None = None) -> RunComparison:
         """Second run against first, paired by case; weighted: by question. None is weighted where both runs are."""
         one, other = (RunValues(self._runs.get(id), self._attempts.values(id)) for id in (first, second))
         same = one.run.provenance.get("dataset") == other.run.provenance.get("dataset")

@@ -14,11 +14,11 @@ from uuid import uuid4
 from evergold.curate.live import Curation
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case, EntryType, Provenance
+from evergold.model.overview import DatasetStats
 from evergold.model.trace import Correction, CorrectionKind
 from evergold.storage import location
 from evergold.store.case.cases import CaseFilter
 from evergold.store.case.writes import Author
-from evergold.store.trace.overview import DatasetStats
 from evergold.store.verdict.corrections import correction_case_id
 from evergold.workspace.cases import Cases
 from evergold.workspace.intake import Intake

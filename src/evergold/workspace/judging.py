@@ -23,7 +23,8 @@ from evergold.store.run.runs import CalibrationStore, RunStore
 from evergold.workspace.bench_results import calibration_states, groups_of
 
 if TYPE_CHECKING:
-    from evergold.bench.calibrate import Calibration, JudgeComparison, Label
+    from evergold.bench.calibrate import Label
+    from evergold.model.judging import Calibration, JudgeComparison
 
 
 class Judging:

@@ -11,13 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from evergold.checks.door import Checks
-from evergold.curate.background import Curator, CuratorState
-from evergold.curate.classify import Explanation
+from evergold.curate.background import Curator
 from evergold.curate.live import Curation, refresh_cases
 from evergold.curate.policy import DEFAULT, agreement_of, read_labels, read_policy, trial_of
 from evergold.curate.rules import RuleChanges
 from evergold.curate.trials import Verdicts, judge_traces
-from evergold.model.policy import Policy, PolicyTrial, ReviewAgreement
+from evergold.model.operations import CuratorState
+from evergold.model.overview import DatasetStats
+from evergold.model.policy import Explanation, Policy, PolicyTrial, ReviewAgreement
 from evergold.model.trace import Trace
 from evergold.settings import Settings
 from evergold.store import Store
@@ -25,7 +26,7 @@ from evergold.store.case.content import fill_contents
 from evergold.store.case.questions import decided_cases
 from evergold.store.database.rows import loads
 from evergold.store.text_index import learn_parts, learn_words, parts_waiting, words_waiting
-from evergold.store.trace.overview import DatasetStats, dataset_stats
+from evergold.store.trace.overview import dataset_stats
 from evergold.store.trace.pages import count_traces
 from evergold.store.verdict.corrections import withdraw_score
 from evergold.store.verdict.curation import Changes, queue_counts, set_aside

@@ -8,29 +8,20 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from typing import Generic, TypeVar
 
-from evergold.model.operations import Grouping
+from evergold.model.overview import Bucket, Facets, Grouping, Overview, Period, Traffic
 from evergold.model.policy import KeptOut
 from evergold.store import Store
 from evergold.store.database.rows import stamp
-from evergold.store.trace.overview import Bucket, Facets, Overview, facets_of, overview_of
-from evergold.upkeep.traffic import LONGEST_REST, Traffic, TrafficWatch, start_of
+from evergold.store.trace.overview import facets_of, overview_of
+from evergold.upkeep.traffic import LONGEST_REST, TrafficWatch, start_of
 from evergold.workspace.live import Live
 
 T = TypeVar("T")
 
 FRESH_SECONDS = 4.0
 REST_FOR_WORK = 20
-
-
-class Period(StrEnum):
-    DAY = "24h"
-    WEEK = "7d"
-    MONTH = "30d"
-    QUARTER = "90d"
-    YEAR = "365d"
 
 
 LENGTH = {

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from evergold.bench.plan import Plan
 from evergold.bench.replay.play import obstacles, requests_of
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
-from evergold.model.run import Replay, RunSpec
+from evergold.model.run import Plan, Replay, RunSpec
 from evergold.model.tool_calls import calls_in
 from evergold.store.case.builds import require_dataset
 from evergold.store.case.cases import case_filter, iterate_cases

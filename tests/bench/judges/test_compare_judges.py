@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.bench.calibrate import Calibration, compare_judges
+from evergold.bench.calibrate import compare_judges
 from evergold.cli import invoke as evergold
+from evergold.model.judging import Calibration
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 

@@ -3,14 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pydantic import BaseModel
 from sqlalchemy import Connection, delete, func, insert, or_, select
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import Conflict, NotFound, unknown
-from evergold.model.build import Build
+from evergold.model.build import Build, BuildStep, RunStep
 from evergold.model.case import Case
-from evergold.model.nesting import UtcTime
 from evergold.model.policy import Policy
 from evergold.store.database.rows import batches, dumps, loads, stamp
 from evergold.store.schema import attempts, build_cases, builds, eval_dataset, run_cases, runs
@@ -103,27 +101,6 @@ def _build_of(row: RowMapping) -> Build:
 
 
 NEWEST_RUNS = 50
-
-
-class BuildStep(BaseModel, frozen=True):
-    """A build that holds the case."""
-
-    version: str
-    split: str
-    rev: str
-    created_at: UtcTime
-
-
-class RunStep(BaseModel, frozen=True):
-    """A run that has the case; `rev` is what the case said when the run began, `build` the version it was taken from."""
-
-    id: str
-    model: str
-    status: str
-    created_at: UtcTime
-    rev: str
-    attempts: int
-    build: str | None = None
 
 
 def builds_with(connection: Connection, dataset: str, case_id: str) -> list[BuildStep]:

@@ -5,93 +5,30 @@ Times are sortable text, so a bucket of time is a prefix of it: the day of `2026
 
 from collections import Counter
 from collections.abc import Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple
 
-from pydantic import BaseModel
 from sqlalchemy import ColumnElement, Connection, Row, Table, case, func, select, text
 
 from evergold.model.case import CaseStatus
-from evergold.model.case_actions import RepeatCounts
-from evergold.model.operations import Grouping
+from evergold.model.overview import (
+    Bucket,
+    Check,
+    Coverage,
+    DatasetStats,
+    Day,
+    Facet,
+    Facets,
+    Grouping,
+    Intake,
+    Overview,
+    Tiers,
+)
 from evergold.store.database.rows import now
 from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
 from evergold.store.traffic_marks import traffic_figures, traffic_scores
 
 SHOWN_CHECKS = 12
 SHOWN_TAGS = 200
-
-
-class Bucket(StrEnum):
-    HOUR = "hour"
-    DAY = "day"
-
-    @property
-    def letters(self) -> int:
-        """How much of a time names its bucket."""
-        return 13 if self is Bucket.HOUR else 10
-
-
-class Tiers(BaseModel):
-    """How many traces became what. A trace counts once, however many policies made a case of it: as a failure if any of them
-    says so, else as confirmed, else as a candidate; a correction beside that counts by itself."""
-
-    confirmed: int = 0
-    candidate: int = 0
-    failure: int = 0
-    correction: int = 0
-
-
-class Intake(Tiers):
-    """One bucket of time: the traces that began in it, and what they became."""
-
-    start: str
-    traces: int = 0
-
-
-class Check(BaseModel):
-    """A score by name and source: how often it was given, and how often it was below the failure threshold."""
-
-    name: str
-    source: str
-    failing: int
-    scored: int
-
-
-class Coverage(BaseModel):
-    """A dataset: all its active cases, and how many traces of the period have a case in it."""
-
-    dataset: str
-    cases: int
-    traces: int
-
-
-class Overview(BaseModel):
-    """Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`."""
-
-    as_of: str
-    since: str
-    bucket: Bucket
-    traces: int
-    in_period: int
-    oldest: str | None
-    newest: str | None
-    intake: list[Intake]
-    tiers: Tiers
-    checks: list[Check]
-    coverage: list[Coverage]
-
-
-class Facet(BaseModel):
-    name: str
-    cases: int
-
-
-class Facets(BaseModel):
-    """What cases can be filtered by: every dataset, and the tags used most."""
-
-    datasets: list[Facet]
-    tags: list[Facet]
 
 
 def overview_of(connection: Connection, *, since: str, bucket: Bucket) -> Overview:
@@ -279,39 +216,6 @@ def _plain(row: Row[Any]) -> dict[str, Any]:
 
 
 FAILED_TAG = "failed:"
-
-
-class Day(BaseModel, frozen=True):
-    """One day (UTC): traces that began on it, and entries made on it by type."""
-
-    day: str
-    traces: int = 0
-    golden: int = 0
-    failure: int = 0
-    correction: int = 0
-
-
-class DatasetStats(BaseModel, frozen=True):
-    """Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
-    traces that an entry cites, null when there are none. `repeats`, where they were asked for, counts repeats of questions."""
-
-    dataset: str | None
-    total: int
-    golden: int
-    failure: int
-    correction: int
-    confirmed: int
-    candidate: int
-    withdrawn: int
-    tags: dict[str, int]
-    failing_checks: dict[str, int]
-    days: list[Day]
-    traces: int
-    curated_traces: int
-    cited_traces: int
-    coverage: float | None
-    waiting: int
-    repeats: RepeatCounts | None = None
 
 
 def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30, tags: int = 50) -> DatasetStats:

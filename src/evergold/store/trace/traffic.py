@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, Table, case, delete, func, insert, select
 
-from evergold.model.operations import Grouping
+from evergold.model.overview import Bucket, Grouping
 from evergold.store.database.rows import batches, dumps, loads
 from evergold.store.schema import FAILING_BELOW, trace_scores, traces
-from evergold.store.trace.overview import Bucket
 from evergold.store.traffic_marks import one_at_a_time, traffic_dirty, traffic_figures, traffic_scores
 
 BINS = ((200, 1), (2_000, 10), (20_000, 100), (200_000, 1_000), (2_000_000, 10_000))

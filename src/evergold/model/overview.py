@@ -1,0 +1,184 @@
+"""What the Overview shows: intake over time, traffic by model or name, and the datasets."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel
+
+from evergold.model.case_actions import RepeatCounts
+
+
+class Grouping(StrEnum):
+    """What the traffic is counted by."""
+
+    MODEL = "model"
+    NAME = "name"
+
+
+class TrafficFigures(BaseModel):
+    """Sums over some traces. Percentiles of latency are in milliseconds, at most 5 % too low; None where none is known."""
+
+    traces: int = 0
+    failed: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    p50: int | None = None
+    p95: int | None = None
+    p99: int | None = None
+    scored: int = 0
+    failing: int = 0
+
+
+class TrafficBucket(TrafficFigures):
+    """The figures of one hour or day."""
+
+    start: str
+
+
+class TrafficGroup(BaseModel):
+    """The traces of one model or name. `value` is empty where none was recorded, and None for all other values together."""
+
+    value: str | None
+    figures: TrafficFigures
+    buckets: list[TrafficBucket]
+
+
+class CheckBucket(BaseModel):
+    """How often a check was made on the traces of one hour or day, and how often it failed."""
+
+    start: str
+    scored: int
+    failing: int
+
+
+class CheckOverTime(BaseModel):
+    """A score by name and source over the period."""
+
+    name: str
+    source: str
+    scored: int
+    failing: int
+    buckets: list[CheckBucket]
+
+
+class Bucket(StrEnum):
+    HOUR = "hour"
+    DAY = "day"
+
+    @property
+    def letters(self) -> int:
+        """How much of a time names its bucket."""
+        return 13 if self is Bucket.HOUR else 10
+
+
+class Tiers(BaseModel):
+    """How many traces became what. A trace counts once, however many policies made a case of it: as a failure if any of them
+    says so, else as confirmed, else as a candidate; a correction beside that counts by itself."""
+
+    confirmed: int = 0
+    candidate: int = 0
+    failure: int = 0
+    correction: int = 0
+
+
+class Intake(Tiers):
+    """One bucket of time: the traces that began in it, and what they became."""
+
+    start: str
+    traces: int = 0
+
+
+class Check(BaseModel):
+    """A score by name and source: how often it was given, and how often it was below the failure threshold."""
+
+    name: str
+    source: str
+    failing: int
+    scored: int
+
+
+class Coverage(BaseModel):
+    """A dataset: all its active cases, and how many traces of the period have a case in it."""
+
+    dataset: str
+    cases: int
+    traces: int
+
+
+class Overview(BaseModel):
+    """Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`."""
+
+    as_of: str
+    since: str
+    bucket: Bucket
+    traces: int
+    in_period: int
+    oldest: str | None
+    newest: str | None
+    intake: list[Intake]
+    tiers: Tiers
+    checks: list[Check]
+    coverage: list[Coverage]
+
+
+class Facet(BaseModel):
+    name: str
+    cases: int
+
+
+class Facets(BaseModel):
+    """What cases can be filtered by: every dataset, and the tags used most."""
+
+    datasets: list[Facet]
+    tags: list[Facet]
+
+
+class Day(BaseModel, frozen=True):
+    """One day (UTC): traces that began on it, and entries made on it by type."""
+
+    day: str
+    traces: int = 0
+    golden: int = 0
+    failure: int = 0
+    correction: int = 0
+
+
+class DatasetStats(BaseModel, frozen=True):
+    """Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
+    traces that an entry cites, null when there are none. `repeats`, where they were asked for, counts repeats of questions."""
+
+    dataset: str | None
+    total: int
+    golden: int
+    failure: int
+    correction: int
+    confirmed: int
+    candidate: int
+    withdrawn: int
+    tags: dict[str, int]
+    failing_checks: dict[str, int]
+    days: list[Day]
+    traces: int
+    curated_traces: int
+    cited_traces: int
+    coverage: float | None
+    waiting: int
+    repeats: RepeatCounts | None = None
+
+
+class Traffic(BaseModel):
+    """Figures of whole hours or days up to now: of all traces, of each model or name, and of the checks that fail most."""
+
+    since: str
+    bucket: Bucket
+    by: Grouping
+    total: TrafficGroup
+    groups: list[TrafficGroup]
+    checks: list[CheckOverTime]
+
+
+class Period(StrEnum):
+    DAY = "24h"
+    WEEK = "7d"
+    MONTH = "30d"
+    QUARTER = "90d"
+    YEAR = "365d"
