@@ -23,8 +23,8 @@ import pyarrow
 from evergold.settings import Settings
 from evergold.store.text_index import learn_words
 from evergold.workspace import Workspace
-from perf.faults.postgres import own_database
 from perf.postgres_intake import postgres_seconds
+from tests.faults.postgres import own_database
 
 DAYS = 5
 WORDS = [

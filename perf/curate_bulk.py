@@ -41,8 +41,8 @@ from evergold.store.case.content import fill_contents
 from evergold.store.database.rows import now
 from evergold.store.trace.scores import put_scores
 from evergold.store.verdict.curation import Changes, curate_traces, take_queued
-from perf.faults.postgres import own_database
 from perf.postgres_intake import postgres_seconds
+from tests.faults.postgres import own_database
 
 POLICY = Policy()
 TEXT = "A sentence of ordinary length, as people and models write them. " * 8

@@ -38,9 +38,9 @@ from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.database.engines import SESSIONS
 from evergold.workspace import Workspace
-from perf.faults.postgres import NAME, own_database
 from perf.otlp_floor import span_rows
 from perf.otlp_load import SPANS, bodies
+from tests.faults.postgres import NAME, own_database
 
 TOGETHER = 3  # requests that the batcher joins: it closes a batch at 300 spans
 BLOCK = 30  # requests of one turn

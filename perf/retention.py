@@ -16,9 +16,9 @@ import psycopg
 
 from evergold.settings import Settings
 from evergold.workspace import Workspace
-from perf.faults.postgres import own_database
 from perf.otlp_load import bodies
 from perf.postgres_intake import intake_of, postgres_seconds
+from tests.faults.postgres import own_database
 
 LOG = "SELECT pg_current_wal_lsn() - '0/0'::pg_lsn"
 LEFT = "SELECT pg_total_relation_size('spans')"

@@ -27,9 +27,9 @@ from evergold.store.database.rows import insert_rows
 from evergold.store.trace.filter import TraceFilter, TraceOrder
 from evergold.workspace import Workspace
 from evergold.workspace.intake import Intake
-from perf.faults.postgres import own_database
 from perf.otlp_load import WORDS
 from perf.postgres_intake import postgres_seconds
+from tests.faults.postgres import own_database
 
 LIMIT_MS = 100.0
 NAME = "searched"  # the database in PostgreSQL, told from those of other campaigns that run meanwhile

@@ -9,6 +9,7 @@ from evergold.model.run import Measurement, MeasurementState, Usage
 from evergold.model.trace import Score
 from evergold.model.values import content_hash, unit_interval
 from evergold.store.run.attempts import total_usage
+from tests.rows import each_row
 
 
 def test_a_verdict_makes_no_new_identity() -> None:
@@ -17,7 +18,7 @@ def test_a_verdict_makes_no_new_identity() -> None:
     assert case.model_copy(update={"output": "bye"}).rev() != case.rev()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "lacking"),
     [
         (Case(id="c", input=" "), ("input", "expected")),
@@ -40,7 +41,7 @@ def test_a_range_that_ends_before_it_starts_is_refused() -> None:
         LineRange(path="a.py", start=9, end=3)
 
 
-@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf")])
+@each_row("value", [-0.1, 1.1, float("nan"), float("inf")])
 def test_a_score_outside_the_unit_interval_is_refused(value: float) -> None:
     with pytest.raises(ValidationError):
         Score(name="x", value=value)

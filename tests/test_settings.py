@@ -7,6 +7,7 @@ import pytest
 
 from evergold.errors import BadInput, unknown
 from evergold.settings import NAMES, Settings, describe, env_name, load_settings
+from tests.rows import each_row
 
 
 def loaded(folder: Path, toml: str = "", environ: dict[str, str] | None = None, **flags: Any) -> Settings:
@@ -117,7 +118,7 @@ def test_secrets_are_described_as_set_or_not() -> None:
     assert "s3cret" not in str(rows)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_url", "url"),
     [
         ("", "sqlite:///.evergold/evergold.db"),

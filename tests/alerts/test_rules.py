@@ -12,9 +12,10 @@ from evergold.alerts.stage import gate_readings
 from evergold.alerts.webhook import Webhook, _outcome, escaped, signature, webhook_of
 from evergold.errors import BadInput
 from evergold.settings import Settings
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("30s", timedelta(seconds=30)),
@@ -27,13 +28,13 @@ def test_a_duration_is_a_number_and_a_unit(text: str, expected: timedelta) -> No
     assert duration(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "30", "m", "1.5h", "-1h", "1w", "1h 5m"])
+@each_row("text", ["", "30", "m", "1.5h", "-1h", "1w", "1h 5m"])
 def test_anything_else_is_no_duration(text: str) -> None:
     with pytest.raises(ValueError, match="use 30m, 12h, 7d"):
         duration(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "reason"),
     [
         ({}, "kind"),
@@ -76,7 +77,7 @@ def test_a_gate_is_read_by_the_rules_that_watch_its_dataset() -> None:
     assert not other.firing and other.subject == "other m" and "passed: fine" in other.text
 
 
-@pytest.mark.parametrize("url", ["", "slack.com/x", "ftp://x/y", "https://", "file:///etc/passwd"])
+@each_row("url", ["", "slack.com/x", "ftp://x/y", "https://", "file:///etc/passwd"])
 def test_an_address_that_is_no_web_address_is_refused(url: str) -> None:
     with pytest.raises(BadInput, match="webhook is not a URL"):
         Webhook(url)
@@ -88,7 +89,7 @@ def test_of_an_address_only_the_host_is_shown() -> None:
     assert not Webhook("http://localhost/x").signed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "headers", "error", "wait"),
     [
         (200, {}, "", None),

@@ -1,7 +1,7 @@
 """Every route with values that no description allows: each is answered, and never with a 500.
 
 One request of eleven is sent, spread over routes, parameters and values; `EVERGOLD_EXHAUSTIVE=1` sends them all (several
-minutes), as `python -m perf.faults fuzz` does with values of its own.
+minutes), as `python -m tests.faults fuzz` does with values of its own.
 """
 
 import os

@@ -14,6 +14,7 @@ import pytest
 
 from tests.api.serving import served
 from tests.otlp import a_span, json_body, protobuf_body
+from tests.rows import each_row
 
 Q, A = "What is the capital of Peru?", "Lima."
 USER, REPLY = {"role": "user", "content": Q}, {"role": "assistant", "content": A}
@@ -304,8 +305,8 @@ def found(trace: dict[str, Any], field: str) -> Any:
     return value
 
 
-@pytest.mark.parametrize("encoding", ["x-protobuf", "json"])
-@pytest.mark.parametrize(("convention", "attributes", "field", "expected"), TABLE + BAD_DAYS)
+@each_row("encoding", ["x-protobuf", "json"])
+@each_row(("convention", "attributes", "field", "expected"), TABLE + BAD_DAYS)
 def test_a_name_ends_in_its_field(
     server: httpx.Client, convention: str, attributes: dict[str, Any], field: str, expected: Any, encoding: str
 ) -> None:
@@ -314,16 +315,16 @@ def test_a_name_ends_in_its_field(
     assert complaint in ("", "{}")
 
 
-@pytest.mark.parametrize("encoding", ["x-protobuf", "json"])
-@pytest.mark.parametrize("name", ["system", "user", "assistant", "tool"])
+@each_row("encoding", ["x-protobuf", "json"])
+@each_row("name", ["system", "user", "assistant", "tool"])
 def test_messages_and_choices_as_events_of_the_span(server: httpx.Client, encoding: str, name: str) -> None:
     events = [(f"gen_ai.{name}.message", {"content": Q}), ("gen_ai.choice", {"index": 0, "message": json.dumps(REPLY)})]
     trace, _ = sent(server, encoding, events=events)
     assert (trace["input"], trace["output"]) == (Q, A)
 
 
-@pytest.mark.parametrize("encoding", ["x-protobuf", "json"])
-@pytest.mark.parametrize(("_case", "given", "scores"), SCORES, ids=[row[0] for row in SCORES])
+@each_row("encoding", ["x-protobuf", "json"])
+@each_row(("_case", "given", "scores"), SCORES, ids=[row[0] for row in SCORES])
 def test_evaluation_results_as_events(
     server: httpx.Client, encoding: str, _case: str, given: dict[str, Any], scores: list[Any]
 ) -> None:
@@ -342,8 +343,8 @@ def test_the_address_of_langfuse_s_own_library(server: httpx.Client) -> None:
     assert trace["input"] == Q
 
 
-@pytest.mark.parametrize("encoding", ["x-protobuf", "json"])
-@pytest.mark.parametrize("place", [0, 3])
+@each_row("encoding", ["x-protobuf", "json"])
+@each_row("place", [0, 3])
 def test_annotations_whatever_their_number(server: httpx.Client, encoding: str, place: int) -> None:
     given = {"name": "x", "score": "0.5", "label": "half", "explanation": "so so", "annotator_kind": "HUMAN"}
     trace, _ = sent(

@@ -16,6 +16,7 @@ from evergold.errors import BadInput
 from evergold.model.access import Holder, Role
 from evergold.settings import Settings, load_settings
 from tests.api.serving import calling, served
+from tests.rows import each_row
 
 TRACE = {"id": "t", "input": "x"}
 
@@ -26,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         yield client
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     [
         "localhost",
@@ -43,7 +44,7 @@ def test_names_that_mean_this_server(host: str) -> None:
     assert known_host(Settings(server_hosts=("Eval.Example.org:443",)))(host.encode())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "host",
     [
         "evil.example",
@@ -77,15 +78,13 @@ def test_the_address_the_server_listens_on_is_one_of_its_names() -> None:
     assert not known_host(Settings(server_host="0.0.0.0"))(b"0.0.0.0")
 
 
-@pytest.mark.parametrize("entry", ["*", "*.example.org", "http://example.org", "a b", "[::1"])
+@each_row("entry", ["*", "*.example.org", "http://example.org", "a b", "[::1"])
 def test_an_entry_of_the_setting_that_is_no_name_stops_the_start(entry: str) -> None:
     with pytest.raises(BadInput, match="is not a host name"):
         create_app(Settings(server_hosts=(entry,)))
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/cases", "/openapi.json", "/api/docs", "/api/v1/cases", "/v1/traces", "/nothing"]
-)
+@each_row("path", ["/", "/cases", "/openapi.json", "/api/docs", "/api/v1/cases", "/v1/traces", "/nothing"])
 def test_every_address_is_closed_to_a_rebound_name(server: httpx.Client, path: str) -> None:
     answer = server.get(path, headers={"Host": "evil.example:8321"})
     assert answer.status_code == 403
@@ -107,7 +106,7 @@ def test_the_names_hold_with_a_token_too(tmp_path: Path) -> None:
         assert client.get("/api/v1/cases", headers={"Authorization": "s3cret"}).status_code == 401
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "status"),
     [
         ({"Origin": "http://evil.example"}, 403),
@@ -148,14 +147,14 @@ def test_two_host_headers_are_refused(tmp_path: Path) -> None:
         assert client.get("/api/v1/cases", headers=twice).status_code in (400, 403)
 
 
-@pytest.mark.parametrize("token", ["", " ", "\t", " \n", "two words", "pässword", "a\x00b"])
+@each_row("token", ["", " ", "\t", " \n", "two words", "pässword", "a\x00b"])
 def test_a_token_that_protects_nothing_stops_the_start(token: str) -> None:
     chosen = load_settings(environ={"EVERGOLD_SERVER_TOKEN": token}, folder=Path("/nonexistent"))
     with pytest.raises(BadInput, match="EVERGOLD_SERVER_TOKEN"):
         create_app(chosen)
 
 
-@pytest.mark.parametrize("entry", ["ana", "ana:", "ana: ", ":token", " :token"])
+@each_row("entry", ["ana", "ana:", "ana: ", ":token", " :token"])
 def test_a_reviewer_without_a_token_stops_the_start(entry: str) -> None:
     with pytest.raises(BadInput, match=r"review\.reviewers"):
         create_app(Settings(review_reviewers=("bo:token-b", entry)))

@@ -10,6 +10,7 @@ import pytest
 
 from tests.api.serving import served
 from tests.patience import PATIENCE
+from tests.rows import each_row
 
 BODY = b'{"resourceSpans":[]}'
 LENGTH = b"Content-Length: %d\r\n" % len(BODY)
@@ -51,7 +52,7 @@ def answers(address: tuple[str, int], sent: bytes) -> list[bytes]:
     return re.findall(rb"HTTP/1\.1 (\d{3})", received)
 
 
-@pytest.mark.parametrize("rest", AMBIGUOUS.values(), ids=AMBIGUOUS)
+@each_row("rest", AMBIGUOUS.values(), ids=AMBIGUOUS)
 def test_an_ambiguous_request_is_400_and_the_last_of_its_connection(address: tuple[str, int], rest: bytes) -> None:
     assert answers(address, b"POST /v1/traces HTTP/1.1\r\n" + HOST + rest + BEHIND) == [b"400"]
 
@@ -60,7 +61,7 @@ def test_chunks_of_http_1_0_are_refused(address: tuple[str, int]) -> None:
     assert answers(address, b"POST /v1/traces HTTP/1.0\r\n" + HOST + CODED + b"\r\n" + CHUNKS) == [b"400"]
 
 
-@pytest.mark.parametrize("rest", [LENGTH + b"\r\n" + BODY, CODED + b"\r\n" + CHUNKS, LENGTH + LENGTH + b"\r\n" + BODY])
+@each_row("rest", [LENGTH + b"\r\n" + BODY, CODED + b"\r\n" + CHUNKS, LENGTH + LENGTH + b"\r\n" + BODY])
 def test_a_request_with_one_end_is_answered_and_so_is_the_next(address: tuple[str, int], rest: bytes) -> None:
     assert answers(address, b"POST /v1/traces HTTP/1.1\r\n" + HOST + rest + BEHIND) == [b"200", b"200"]
 

@@ -20,6 +20,7 @@ from evergold.model.access import Role
 from evergold.model.faults import Rejected
 from evergold.model.trace import Score
 from evergold.settings import Settings
+from tests.rows import each_row
 
 
 class Behind:
@@ -54,7 +55,7 @@ def basic(text: str) -> str:
     return "Basic " + base64.b64encode(text.encode()).decode()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("header", "token"),
     [
         ("Bearer abc", b"abc"),
@@ -86,7 +87,7 @@ def test_tokens_of_the_settings_are_the_owners_and_the_reviewers() -> None:
     assert configured_tokens(Settings()) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "reason"),
     [
         ({"server_token": "  "}, "the token is blank"),
@@ -101,7 +102,7 @@ def test_a_token_that_protects_nothing_is_refused(settings: dict[str, Any], reas
         configured_tokens(Settings(**settings))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("header", "known"),
     [
         ("localhost", True),
@@ -124,7 +125,7 @@ def test_a_host_is_known_by_its_name_whatever_its_port(header: str, known: bool)
     assert check(header.encode("latin-1")) is known
 
 
-@pytest.mark.parametrize("entry", ["*.example.org", "a b", "http://x", "x/y", ""])
+@each_row("entry", ["*.example.org", "a b", "http://x", "x/y", ""])
 def test_an_entry_that_is_no_host_is_refused(entry: str) -> None:
     with pytest.raises(BadInput, match="is not a host name"):
         known_host(Settings(server_hosts=(entry,)))
@@ -133,7 +134,7 @@ def test_an_entry_that_is_no_host_is_refused(entry: str) -> None:
 LOCAL = {"host": "localhost:8321"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "path", "headers", "status"),
     [
         ("GET", "/api/v1/x", LOCAL, 200),
@@ -161,7 +162,7 @@ class NoTokens:
     stale = required = False
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("length", "status"), [("0", 200), ("1048576", 200), ("1048577", 413), ("9" * 5000, 413), ("²", 200), ("-1", 200)]
 )
 def test_a_length_beyond_the_limit_is_refused_however_it_is_written(length: str, status: int) -> None:
@@ -185,12 +186,12 @@ def test_a_slash_inside_a_name_is_hidden_from_routing_and_put_back() -> None:
     assert behind.scope["path"] == "/page/a/b"
 
 
-@pytest.mark.parametrize(("path", "query", "status"), [("/a\0b", b"", 400), ("/a", b"x=%00", 400), ("/a", b"x=1", 200)])
+@each_row(("path", "query", "status"), [("/a\0b", b"", 400), ("/a", b"x=%00", 400), ("/a", b"x=1", 200)])
 def test_a_nul_in_an_address_is_refused(path: str, query: bytes, status: int) -> None:
     assert answered(NulRefused(Behind()), path, query_string=query)[0] == status
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "part"),
     [("/v1/traces", "otlp"), ("/api/public/otel/v1/traces", "langfuse"), ("/api/v1/x", "rest"), ("/review", "pages")],
 )
@@ -205,7 +206,7 @@ def test_records_without_a_number_leave_no_series() -> None:
     assert "stored" in names and "refused" not in names
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "path", "role"),
     [
         ("GET", "/api/v1/cases", Role.READER),

@@ -18,6 +18,7 @@ from tests.api.serving import calling, served
 from tests.openai_server import Reply, serving
 from tests.otlp import TRACE, a_span, an_llm_span, json_body, protobuf_body
 from tests.patience import PATIENCE
+from tests.rows import each_row
 
 PROTOBUF = {"content-type": "application/x-protobuf"}
 JSON = {"content-type": "application/json; charset=utf-8"}
@@ -99,8 +100,8 @@ def test_the_openinference_instrumentation_of_the_openai_package(
     assert span["kind"] == "llm"
 
 
-@pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
-@pytest.mark.parametrize("kind", ["protobuf", "json"])
+@each_row("packed", [False, True], ids=["plain", "gzip"])
+@each_row("kind", ["protobuf", "json"])
 def test_the_reply_has_the_content_type_of_the_request(server: httpx.Client, kind: str, packed: bool) -> None:
     trace_id = f"{hash((kind, packed)) & (2**127 - 1) | 1:032x}"
     make, headers = (protobuf_body, PROTOBUF) if kind == "protobuf" else (json_body, JSON)
@@ -130,7 +131,7 @@ def test_a_partial_success_is_told_in_both_encodings(server: httpx.Client) -> No
 BOMB = gzip.compress(bytes(50_000_000))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "headers", "status", "said"),
     [
         (b"\xff\xff", PROTOBUF, 400, "not an OTLP protobuf"),

@@ -16,6 +16,7 @@ from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.api.serving import calling, served
 from tests.cli.running import evergold
+from tests.rows import each_row
 
 OPEN = {"/api/v1/ready", "/api/v1/health"}
 PLAIN = {"/metrics", "/v1/traces", "/v1/logs", "/v1/metrics", "/api/public/otel/v1/traces"}
@@ -62,7 +63,7 @@ def caller(server: tuple[str, dict[Role, str]], role: Role) -> httpx.Client:
     return calling(url, headers={"Authorization": f"Bearer {tokens[role]}"})
 
 
-@pytest.mark.parametrize("role", list(Role))
+@each_row("role", list(Role))
 def test_each_role_on_every_route(server: tuple[str, dict[Role, str]], role: Role) -> None:
     """A role that is too little is a 403 that names the one needed, whatever else is wrong with the request."""
     with caller(server, role) as client:

@@ -39,6 +39,7 @@ from evergold.errors import BadInput, Refused
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Measurement, MeasurementState, Replay, Turns, Usage
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 WEIGHTS = st.integers(1, 4).flatmap(
     lambda columns: st.lists(st.lists(st.integers(0, 5), min_size=columns, max_size=columns), min_size=1, max_size=4)
@@ -71,7 +72,7 @@ def test_a_grade_is_the_mean_over_what_the_judge_nearly_said() -> None:
     assert weighted_score('{"score": 8}', given_tokens, 10) == pytest.approx(7.5)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "parts"),
     [
         ('{"score": 8}', []),
@@ -91,12 +92,12 @@ def test_digits_of_the_reason_are_not_the_grade() -> None:
     assert position is not None and text[slice(*position)] == "8"
 
 
-@pytest.mark.parametrize(("useful", "value"), [([], 0.0), ([False], 0.0), ([True, False], 1.0), ([False, True], 0.5)])
+@each_row(("useful", "value"), [([], 0.0), ([False], 0.0), ([True, False], 1.0), ([False, True], 0.5)])
 def test_average_precision_rewards_useful_contexts_in_front(useful: list[bool], value: float) -> None:
     assert average_precision(useful) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Don't panic!", ["don't", "panic"]),
@@ -118,7 +119,7 @@ def verdicts(*pairs: tuple[Any, Any]) -> dict[str, Any]:
     return {"verdicts": [{"id": number, "reason": "r", "verdict": verdict} for number, verdict in pairs]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "problem"),
     [
         (verdicts((1, "yes"), (2, "no")), None),
@@ -157,7 +158,7 @@ def test_a_judge_that_broke_is_an_error_and_one_without_an_answer_is_not() -> No
     assert "exactly once" in (silent.reason or "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("complaint", "left_out"),
     [
         ("unknown parameter: response_format", "schema"),
@@ -217,7 +218,7 @@ def completion_with(finish_reason: str, **message: Any) -> dict[str, Any]:
     return {"choices": [{"message": message, "finish_reason": finish_reason}]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("completion", "final"),
     [
         ("<html>", "gave no chat completion but '<html>'"),
@@ -235,7 +236,7 @@ def test_a_completion_is_text_or_a_final_reason(completion: Any, final: str | No
     assert reply.final is None if final is None else final in (reply.final or "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "output", "error"),
     [
         ("text", "text", None),
@@ -256,7 +257,7 @@ def test_a_reply_of_a_users_own_program(reply: Any, output: str, error: str | No
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "output"),
     [
         (b'"quoted"', "quoted"),
@@ -303,7 +304,7 @@ def test_a_holder_is_dead_only_where_that_is_certain() -> None:
     assert not is_dead(f"elsewhere/{pid}/1/x") and not is_dead("a name of another kind")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("exact_match", ("exact_match", {})),
@@ -316,7 +317,7 @@ def test_a_metric_is_named_with_its_parameters(text: str, expected: tuple[str, d
     assert parse_metric(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "length:most",
@@ -345,7 +346,7 @@ class Broken:
         return Measurement.of(self.result)
 
 
-@pytest.mark.parametrize("result", [math.nan, math.inf, RuntimeError("boom"), BadInput("wrong")])
+@each_row("result", [math.nan, math.inf, RuntimeError("boom"), BadInput("wrong")])
 def test_a_metric_that_breaks_is_an_error_with_its_reason(result: Any) -> None:
     made = asyncio.run(measure(Broken(result), a_case(), an_attempt()))
     assert made.state is MeasurementState.ERROR and made.value is None and made.reason
@@ -359,7 +360,7 @@ def test_a_failed_attempt_is_not_measured() -> None:
     ] == ["a"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("judge", "members"),
     [
         ("offline", [("offline", "")]),
@@ -371,7 +372,7 @@ def test_the_members_of_a_panel_are_paid_one_by_one(judge: str, members: list[tu
     assert _members(judge) == members
 
 
-@pytest.mark.parametrize("model", ["", "nobody/x", "gpt-4o", "openai/", "openai", "http:", "x y"])
+@each_row("model", ["", "nobody/x", "gpt-4o", "openai/", "openai", "http:", "x y"])
 def test_a_model_that_nobody_answers_for_is_refused(model: str) -> None:
     with pytest.raises(BadInput):
         parse_name(model)
@@ -426,7 +427,7 @@ def test_a_replay_that_follows_its_record_sends_everything_before_each_answer() 
     assert (last.calls, every.calls) == (1, 2) and every.sent > last.sent > 0 and last.answered == len("Done.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "near"),
     [
         ({"a": "X  y"}, {"a": "x y"}, True),

@@ -9,6 +9,7 @@ from evergold.errors import BadInput
 from evergold.model.case import Case, CaseKind, LineRange, RankedPath
 from evergold.model.run import Attempt, Measurement
 from evergold.seams import Metric
+from tests.rows import each_row
 
 CASE = Case(
     id="c",
@@ -27,7 +28,7 @@ def measured(name: str, case: Case = CASE, attempt: Attempt = FOUND) -> Measurem
     return cast(Metric, make_metric(name)).measure(case, attempt)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("line_recall", 0.5),

@@ -20,6 +20,7 @@ from evergold.settings import Settings
 from tests.builders import a_case
 from tests.openai_server import Reply, Script, broken, rate_limited, serving
 from tests.patience import PATIENCE
+from tests.rows import each_row
 
 QUESTION = a_case(id="q", kind=CaseKind.TASK, input="capital of France?", output=None)
 
@@ -78,7 +79,7 @@ def test_passages_are_sent_where_the_answer_must_rest_on_them() -> None:
         assert ["Paris is the capital." in prompt for prompt in server.prompts()] == [True, False, True]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "error_class", "says"),
     [
         (rate_limited(3), "rate_limit", "rate limit reached"),
@@ -136,19 +137,19 @@ def test_prices_of_the_public_api_are_known() -> None:
     assert public.priced and not own.priced
 
 
-@pytest.mark.parametrize("model", ["gpt-4o", "opnai/gpt-4o", "", "../etc/passwd", "nobody:x"])
+@each_row("model", ["gpt-4o", "opnai/gpt-4o", "", "../etc/passwd", "nobody:x"])
 def test_an_unknown_model_lists_the_valid_ones(model: str) -> None:
     with pytest.raises(BadInput, match=r"valid: anthropic, command, google, http, https, local, mistral, openai"):
         parse_name(model)
 
 
-@pytest.mark.parametrize("model", ["openai/", "openai", "local: ", "python:", "recorded/"])
+@each_row("model", ["openai/", "openai", "local: ", "python:", "recorded/"])
 def test_a_model_without_its_name_is_refused_before_a_run(model: str) -> None:
     with pytest.raises(BadInput, match="does not say which; write for example"):
         parse_name(model)
 
 
-@pytest.mark.parametrize("model", ["command:rm -rf /", "python:os:getcwd", "http://169.254.169.254/", "https://x"])
+@each_row("model", ["command:rm -rf /", "python:os:getcwd", "http://169.254.169.254/", "https://x"])
 def test_a_client_over_the_network_names_no_program_or_address(model: str) -> None:
     with pytest.raises(Refused, match="only taken from the command line"):
         refuse_remote(model)
@@ -172,7 +173,7 @@ def test_a_program_answers_with_json(tmp_path: Path) -> None:
     assert (crashed.error_class, crashed.error) == ("target", "exit code 1: it broke")
 
 
-@pytest.mark.parametrize("command", ["sleep 1; cat", "cat | tail -1", "cat && true", "cat > out", "a.py & b.py"])
+@each_row("command", ["sleep 1; cat", "cat | tail -1", "cat && true", "cat > out", "a.py & b.py"])
 def test_a_command_for_a_shell_is_refused_before_the_run(command: str) -> None:
     with pytest.raises(BadInput, match=r"without a shell, which would read .*; write command:sh -c"):
         make_target(f"command:{command}", {}, Settings())

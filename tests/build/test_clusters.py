@@ -10,6 +10,7 @@ from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.errors import BadInput
 from evergold.model.case import Answer, Case, Provenance
 from tests.builders import a_case
+from tests.rows import each_row
 
 LONG = "Please tell me in detail how I can cancel the order that I placed last week in your shop"
 HALVES = {"train": 0.5, "test": 0.5}
@@ -60,7 +61,7 @@ def test_what_is_near_to_two_joins_them() -> None:
     assert clusters_of(cases).repeated() == {"a": ["a", "b", "c"]}
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each_row("seed", range(5))
 def test_thirty_greetings_stay_in_one_split(seed: int) -> None:
     cases = [a_case(f"h{n}", input="Hello!") for n in range(30)] + [a_case(f"q{n}", input=f"Q {n}") for n in range(30)]
     split_of = deal(cases, Dealing(HALVES, "none", seed, clusters_of(cases).name_of), {})

@@ -21,9 +21,10 @@ from evergold.build.spec import SPLITS, declared, load_spec, project_root
 from evergold.errors import BadInput, Conflict
 from evergold.model.case import CaseKind, Provenance
 from tests.builders import a_case
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reason", "raw", "key", "value"),
     [
         ("wrong type", b'{"task_id":"a","n":1E400}', "record", b'{"task_id":"a","n":1E400}'),
@@ -79,9 +80,7 @@ def test_total_variation_is_a_distance_between_shares(one: dict[str, int], other
     assert total_variation(one, {key: 3 * value for key, value in one.items()}) == pytest.approx(0.0)
 
 
-@pytest.mark.parametrize(
-    ("text", "bound"), [("", 0), ("a", 1), ("ab", 2), ("abc", 4), ("a" * 1024, 1024), ("a" * 1025, 2048)]
-)
+@each_row(("text", "bound"), [("", 0), ("a", 1), ("ab", 2), ("abc", 4), ("a" * 1024, 1024), ("a" * 1025, 2048)])
 def test_lengths_are_shown_by_their_power_of_two(text: str, bound: int) -> None:
     assert _bound(text) == bound
 
@@ -90,7 +89,7 @@ def test_a_rank_depends_on_seed_and_id_alone() -> None:
     assert _rank(1, "a") == _rank(1, "a") != _rank(2, "a") != _rank(2, "b")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "value"),
     [
         (b'{"n": 9223372036854775807}', 9223372036854775807),
@@ -112,7 +111,7 @@ def test_changes_are_listed_field_by_field_and_revisions_are_none() -> None:
     assert changes_between(before, before) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reason"),
     [
         ("train", "is not NAME=SHARE"),
@@ -137,7 +136,7 @@ def test_shares_keep_their_order_and_may_have_blanks() -> None:
 SOURCE = Provenance(session_id="s", document="d", repository="r", trace_id="t", user_id="u")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "group_by", "key"),
     [
         (CaseKind.CHAT, "auto", "session:s"),
@@ -169,7 +168,7 @@ def test_most_cases_of_a_group_decide_where_it_was() -> None:
     assert settled(cases, {}, "session") == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "texts"),
     [
         (b'{"a": ["x", {"b": "y"}], "n": 3}', {"x", "y"}),
@@ -182,7 +181,7 @@ def test_every_text_of_a_training_line_is_looked_at(line: bytes, texts: set[str]
     assert set(_leaves(line)) == texts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "offset", "expected"),
     [
         (b"\xef\xbb\xbf{}\r\n", 0, b"{}"),
@@ -217,7 +216,7 @@ def test_a_field_of_rag_is_opened_one_level_and_keeps_its_bytes() -> None:
     assert refused.value.detail == "rag must be an object, not [1]"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "reason"),
     [
         (b'{"a": 1, "a": 2}', "repeated key"),
@@ -238,7 +237,7 @@ def test_a_value_is_shown_by_its_beginning() -> None:
     assert shown(b"x" * 60) == "x" * 60 and shown(b"x" * 61) == "x" * 60 + "…"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "reason"),
     [
         ({"colour": 1}, "colour"),
@@ -290,7 +289,7 @@ def test_splits_of_the_wrong_shape_are_one_clear_line(tmp_path: Path, splits: st
         load_spec(config, {})
 
 
-@pytest.mark.parametrize("version", ["v1", "v2.1", "v10.0.3"])
+@each_row("version", ["v1", "v2.1", "v10.0.3"])
 def test_a_version_is_v_and_numbers(version: str) -> None:
     assert manifests.require_version(version) == version
     for wrong in (version[1:], f"{version}-rc", f"{version}.", "v", ""):

@@ -30,6 +30,7 @@ from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
 from evergold.spread import in_order, spread_here
 from tests.build.rag_builders import a_spec, an_offline_record, offline_file, read_jsonl
+from tests.rows import each_row
 
 
 def summaries(count: int) -> list[dict[str, Any]]:
@@ -255,7 +256,7 @@ def test_one_line_that_is_not_utf8_is_refused_alone(tmp_path: Path) -> None:
     assert len(read_jsonl(spec.outputs["qa"])) == 399
 
 
-@pytest.mark.parametrize("filling", range(4))
+@each_row("filling", range(4))
 def test_a_character_across_two_looks_is_still_one(filling: int) -> None:
     data = b"x" * (65_533 + filling) + "😀".encode() + b"x" * 10
     assert is_utf8(data)

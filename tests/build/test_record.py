@@ -12,6 +12,7 @@ from evergold.build.rag import Part, route_block
 from evergold.build.spec import SPLITS
 from evergold.build.split_records import Excluded, RecordRouter, Routed, trimmed
 from tests.build.rag_builders import an_offline_record
+from tests.rows import each_row
 
 ROUTER = RecordRouter([SPLITS["qa"], SPLITS["summaries"]])
 
@@ -77,7 +78,7 @@ def test_own_answer_citations_are_kept() -> None:
     assert (result["answer_citations"], result["citations"]) == ([{"marker": 2}], [{"marker": 1}])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("contexts", "expected"),
     [
         (["  a \n", "b"], ["[1] a", "[2] b"]),
@@ -125,7 +126,7 @@ def test_what_no_column_takes_travels_under_extra() -> None:
     assert result["scores"] == [1, 2]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         "1.0e400",
@@ -152,7 +153,7 @@ def test_values_keep_their_very_bytes(value: str) -> None:
         assert b'"metadata":{"v":%b}' % value.encode() in result.line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "reason"),
     [
         ({"task_id": ""}, "missing task_id"),
@@ -174,7 +175,7 @@ def test_what_cannot_be_used_is_refused_with_its_reason(change: dict[str, Any], 
     assert refused(an_offline_record(**change)).reason == reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "reason", "detail"),
     [
         (b"{not json", "not JSON", "malformed"),

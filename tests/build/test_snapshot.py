@@ -19,6 +19,7 @@ from evergold.errors import BadInput, Conflict, EvergoldError, Incomplete
 from evergold.model.case import Case, CaseStatus, Provenance
 from tests.build.rag_builders import read_jsonl
 from tests.builders import a_case
+from tests.rows import each_row
 
 HALVES = {"train": 0.5, "test": 0.5}
 
@@ -182,7 +183,7 @@ def test_a_build_is_never_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         freeze(a_snapshot(tmp_path / "none"), [])
 
 
-@pytest.mark.parametrize("text", ["train", "train=x", "train=0.7", "a=0.5,a=0.5", "a=0,b=1", "../a=1", "a=1.5"])
+@each_row("text", ["train", "train=x", "train=0.7", "a=0.5,a=0.5", "a=0,b=1", "../a=1", "a=1.5"])
 def test_shares_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(BadInput, match="--split"):
         parse_shares(text)

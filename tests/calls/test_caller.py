@@ -11,6 +11,7 @@ from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, TargetUnus
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 
 class Scripted:
@@ -64,7 +65,7 @@ def test_an_answer_from_the_cache_was_never_sent() -> None:
     assert called(caller(), Scripted(an_attempt(sends=0, cached=True))).sends == 0
 
 
-@pytest.mark.parametrize("error_class", ["auth", "quota", "unknown_model"])
+@each_row("error_class", ["auth", "quota", "unknown_model"])
 def test_an_error_that_every_call_would_meet_stops_the_caller(error_class: str) -> None:
     target = Scripted(error(error_class))
     with pytest.raises(TargetUnusable, match=rf"scripted cannot be used \({error_class}\): no"):

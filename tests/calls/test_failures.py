@@ -4,19 +4,19 @@ from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from random import Random
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.calls.caller import FATAL, CallFailure, RetryPolicy, classify, failed_attempt, retry_after
 from tests.builders import a_case
+from tests.rows import each_row
 
 
 def answered(status: int, code: str | None = None, **headers: str) -> CallFailure:
     return classify(status, code, "no", headers)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "code", "expected"),
     [
         (429, None, "rate_limit"),
@@ -37,7 +37,7 @@ def test_a_refusal_has_the_class_that_the_retry_policy_knows(status: int, code: 
     assert answered(status, code).error_class == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "seconds"),
     [
         ({}, None),
@@ -65,15 +65,13 @@ def test_a_rate_limit_carries_its_wait() -> None:
     assert answered(429, **{"retry-after": "7"}).retry_after == 7.0
 
 
-@pytest.mark.parametrize(
-    ("error", "line"), [("a\n  b", "a b"), ("", "server"), ("  \n", "server"), ("x" * 600, "x" * 500)]
-)
+@each_row(("error", "line"), [("a\n  b", "a b"), ("", "server"), ("  \n", "server"), ("x" * 600, "x" * 500)])
 def test_a_failed_attempt_says_why_in_one_line(error: str, line: str) -> None:
     attempt = failed_attempt(a_case("c9"), 2, "server", error, 1.5)
     assert (attempt.error, attempt.case_id, attempt.trial, attempt.retry_after) == (line, "c9", 2, 1.5)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error_class", "sends"),
     [
         ("rate_limit", 5),
@@ -106,6 +104,6 @@ def test_waits_double_up_to_the_longest_and_never_fall_below_half(sent: int, see
     assert wait is not None and ceiling / 2 <= wait <= ceiling
 
 
-@pytest.mark.parametrize(("asked", "wait"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (60.1, None)])
+@each_row(("asked", "wait"), [(0.0, 0.0), (7.0, 7.0), (60.0, 60.0), (60.1, None)])
 def test_a_servers_own_wait_wins_unless_it_is_too_long(asked: float, wait: float | None) -> None:
     assert RetryPolicy(longest_wait=60.0).wait("rate_limit", 1, asked) == wait

@@ -23,6 +23,7 @@ from evergold.sdk.export import export_from_server
 from tests.builders import a_case
 from tests.openai_server import Reply, serving
 from tests.patience import PATIENCE
+from tests.rows import each_row
 
 Answer = Callable[[socket.socket], None]
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -117,13 +118,13 @@ def test_a_reply_is_given_up_when_it_is_too_large(answer: Answer, monkeypatch: p
         assert failure(server.url).failure.error_class == "too_large"
 
 
-@pytest.mark.parametrize("answer", [drip, silent, head_only])
+@each_row("answer", [drip, silent, head_only])
 def test_a_reply_that_does_not_come_to_an_end_is_a_timeout(answer: Answer) -> None:
     with answering(answer) as server:
         assert failure(server.url, 0.3).failure.error_class == "timeout"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@each_row("status", [301, 302, 303, 307, 308])
 def test_neither_key_nor_prompt_goes_to_another_server(status: int) -> None:
     with answering(HEAD + b"\r\n{}") as other:
         sent_on = f"HTTP/1.1 {status} Go\r\nLocation: {other.url}/v1/x\r\nContent-Length: 0\r\n\r\n".encode()
@@ -139,7 +140,7 @@ def test_another_path_of_the_same_server_is_followed_and_not_for_ever() -> None:
         assert 1 < len(server.received) <= openai_client.MOST_REDIRECTS
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [b"\xff\xfe\x00", b'{"choices": ' + b"9" * 5000 + b"}", b"{" * 100_000, b"", b'{"choices": [{"message": 5}]}'],
 )
@@ -147,7 +148,7 @@ def test_what_is_no_chat_completion_is_an_error_and_no_score(body: bytes) -> Non
     judge_says(Reply(raw=body), MeasurementState.ERROR)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "score",
     ["NaN", "Infinity", "-Infinity", "1e999", "-1", "9" * 400, "9" * 5000, '"8"', "true", "null", "[8]", "8.5e3"],
 )
@@ -169,13 +170,13 @@ def judge_says(reply: Reply, state: MeasurementState) -> None:
     assert (measurement.state, measurement.value) == (state, None)
 
 
-@pytest.mark.parametrize("p", [float("nan"), float("inf"), "NaN", "0.5", 1e300, -1, True, None, [1]])
+@each_row("p", [float("nan"), float("inf"), "NaN", "0.5", 1e300, -1, True, None, [1]])
 def test_a_probability_that_a_model_makes_up_weighs_nothing(p: Any) -> None:
     verdicts = {1: {"verdict": "yes", "p": p}, 2: {"verdict": "no", "p": 0.5}}
     assert support(verdicts, frozenset({"yes"})) == (1.0, False)
 
 
-@pytest.mark.parametrize("logprob", [float("nan"), float("inf"), 10**400, 700, "x", None])
+@each_row("logprob", [float("nan"), float("inf"), 10**400, 700, "x", None])
 def test_log_probabilities_that_are_none_are_left_out(logprob: Any) -> None:
     top = [{"token": "8", "logprob": logprob}, {"token": 8, "logprob": 0.0}, {"token": "7", "logprob": -0.1}]
     entries = [{"token": "8", "top_logprobs": top}, {"token": None, "top_logprobs": top}]
@@ -191,12 +192,12 @@ def test_counts_beyond_any_count_are_unknown() -> None:
     assert (odd.input_tokens, odd.output_tokens) == (0, 0)
 
 
-@pytest.mark.parametrize("text", ['{"a": ' + "9" * 5000 + "}", "{" * 100_000, '{"a": "\\ud800'])
+@each_row("text", ['{"a": ' + "9" * 5000 + "}", "{" * 100_000, '{"a": "\\ud800'])
 def test_an_object_that_cannot_be_read_is_none(text: str) -> None:
     assert parse_object(text) is None
 
 
-@pytest.mark.parametrize("number", [float("nan"), float("inf"), 10**400, "1"])
+@each_row("number", [float("nan"), float("inf"), 10**400, "1"])
 def test_a_vector_of_other_than_numbers_is_malformed(number: Any) -> None:
     target = EmbeddingTarget(Endpoint("m", "http://127.0.0.1:9/v1", "x"))
     attempt = target._read(case_of(["a"]), 0, {"data": [{"index": 0, "embedding": [0.5, number]}]})

@@ -8,6 +8,7 @@ import pytest
 
 from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, first_choice, tool_functions
 from tests.openai_server import Reply, serving
+from tests.rows import each_row
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "ähm 漢"}]}
 
@@ -40,7 +41,7 @@ def test_a_request_carries_the_key_and_the_account_of_the_environment(monkeypatc
     assert (headers["openai-organization"], headers["openai-project"]) == ("org-1", "proj-1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "error_class", "words"),
     [
         (Reply(status=400, raw=b'{"error": {"message": "bad", "param": "logprobs"}}'), "bad_request", "logprobs"),
@@ -82,12 +83,12 @@ def test_a_request_that_is_no_json_is_refused_before_it_is_sent() -> None:
     assert failed.value.failure.error_class == "bad_request"
 
 
-@pytest.mark.parametrize("reply", [None, "text", [], {}, {"choices": 5}, {"choices": [5]}, {"choices": [{}]}])
+@each_row("reply", [None, "text", [], {}, {"choices": 5}, {"choices": [5]}, {"choices": [{}]}])
 def test_what_is_no_completion_has_no_choice_and_no_tokens(reply: Any) -> None:
     assert first_choice(reply) is None and counts_of(reply) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usage", "counts"),
     [
         ({"prompt_tokens": 3, "completion_tokens": 4}, (3, 4)),

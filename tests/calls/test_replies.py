@@ -20,9 +20,10 @@ from evergold.calls.endpoints import (
 )
 from evergold.errors import BadInput, Unavailable
 from evergold.settings import Settings
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ('{"a": 1}', {"a": 1}),
@@ -60,7 +61,7 @@ def test_no_reply_makes_reading_fail(text: str) -> None:
     assert parse_object(text) is None or isinstance(parse_object(text), dict)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("settings", "environ", "expected"),
     [
         (Settings(), {"OPENAI_API_KEY": "k"}, Endpoint("m", PUBLIC_URL, "k", "openai")),
@@ -86,7 +87,7 @@ def test_a_model_without_a_name_is_refused() -> None:
         openai_endpoint("", Settings(), {"OPENAI_API_KEY": "k"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("endpoint", "identity"),
     [
         (Endpoint("m", PUBLIC_URL, "k", "openai"), "openai/m"),
@@ -108,7 +109,7 @@ def test_an_unknown_local_model_is_answered_with_those_that_exist() -> None:
         local_endpoint("llama")
 
 
-@pytest.mark.parametrize(("provider", "model"), [("", "gpt-4o"), ("openai", "nobody-knows-this"), ("nobody", "x")])
+@each_row(("provider", "model"), [("", "gpt-4o"), ("openai", "nobody-knows-this"), ("nobody", "x")])
 def test_a_price_that_nobody_knows_is_null(provider: str, model: str) -> None:
     assert cost(provider, model, 10, 10) is None
 
@@ -138,7 +139,7 @@ def test_a_vector_of_zeros_stays_zeros() -> None:
     np.testing.assert_array_equal(vectors_of(TARGET._read(case_of(["a"]), 0, reply([0.0, 0.0]))), [[0.0, 0.0]])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "made",
     [
         reply([1.0]),
@@ -155,7 +156,7 @@ def test_a_reply_that_does_not_fit_its_texts_is_malformed(made: Any) -> None:
     assert attempt.error_class == "malformed" and "2 texts were sent" in str(attempt.error)
 
 
-@pytest.mark.parametrize(("count", "sizes"), [(0, []), (1, [1]), (BATCH, [BATCH]), (BATCH + 1, [BATCH, 1])])
+@each_row(("count", "sizes"), [(0, []), (1, [1]), (BATCH, [BATCH]), (BATCH + 1, [BATCH, 1])])
 def test_texts_are_embedded_in_batches(count: int, sizes: list[int]) -> None:
     assert [len(batch) for batch in batches(["x"] * count)] == sizes
 

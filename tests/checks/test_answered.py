@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import pytest
-
 from evergold.checks.answered import Answered
 from evergold.model.checking import CheckResult, ToolStep, Turn
+from tests.rows import each_row
 
 LISTS = Path(__file__).parent / "labelled"
 MOST_FALSE_ALARMS, LEAST_FOUND = 0.01, 0.95
@@ -34,7 +33,7 @@ def test_refusals_apologies_and_errors_are_found() -> None:
     assert len(unanswered) >= 200 and len(unanswered) - len(missed) >= LEAST_FOUND * len(unanswered), missed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "value"),
     [
         (None, 0.0),
@@ -53,7 +52,7 @@ def test_failures_are_zero_and_refusals_a_half(output: str | None, value: float)
     assert answered(output).value == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     "output",
     [
         "I'm sorry, but I cannot write a letter in another person's name. Signing for somebody else is illegal. It is important"
@@ -70,7 +69,7 @@ def test_a_refusal_that_gives_its_reasons_is_no_answer(output: str) -> None:
     assert answered(output).value == 0.5
 
 
-@pytest.mark.parametrize(
+@each_row(
     "output",
     [
         "I'm sorry, but I cannot see live prices. Last week the ferry cost 38 EUR, and children under six travelled free.",

@@ -17,6 +17,7 @@ from evergold.errors import BadInput
 from evergold.model.checking import CheckResult, ToolStep, Turn
 from evergold.model.trace import TraceStatus
 from evergold.text.words import folded
+from tests.rows import each_row
 
 
 def a_turn(input: str = "What is the capital of Peru?", output: str | None = "Lima.", **more: Any) -> Turn:
@@ -28,7 +29,7 @@ def value_of(check: Any, turn: Turn) -> float | None:
     return None if result is None else result.value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "value"),
     [
         ({}, 1.0),
@@ -53,7 +54,7 @@ SPANISH = "¿Cuándo abre la tienda que está en el centro de la ciudad y cuánt
 ENGLISH = "The shop in the centre of the town opens at nine and the entrance is free for you."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "answered", "value"),
     [
         (ENGLISH, ENGLISH, 1.0),
@@ -69,7 +70,7 @@ def test_the_answer_is_in_the_language_of_the_question(asked: str, answered: str
     assert value_of(LanguageMatch(), a_turn(asked, answered)) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "language"),
     [
         (ENGLISH, "en"),
@@ -92,7 +93,7 @@ def test_a_placeholder_of_redaction_is_a_secret_that_was_there() -> None:
     assert value_of(NoSecret(), a_turn(output=None)) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("steps", "value"),
     [
         ((), None),
@@ -108,7 +109,7 @@ def test_a_failed_call_is_recovered_by_a_later_one_of_that_tool(
     assert value_of(ToolOk(), a_turn(tools=steps)) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "answer", "kind", "value"),
     [
         ("Return it as JSON", '{"a": 1}', None, 1.0),
@@ -124,7 +125,7 @@ def test_json_is_checked_where_it_was_asked_for(asked: str, answer: str, kind: s
     assert value_of(ValidJson(), a_turn(asked, answer, output_type=kind)) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "value"),
     [
         ({}, None),
@@ -149,7 +150,7 @@ def test_short_answers_may_come_twice() -> None:
     assert not same_answer("You are welcome", "You are welcome") and not same_answer(None, "x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("returned", "value"),
     [(None, None), (True, 1.0), (False, 0.0), (0.25, 0.25), (1, 1.0), (CheckResult(0.5, "half"), 0.5)],
 )
@@ -158,13 +159,13 @@ def test_what_a_function_may_return(returned: Any, value: float | None) -> None:
     assert (None if result is None else result.value) == value
 
 
-@pytest.mark.parametrize("returned", ["yes", 2, -0.1, math.nan, math.inf, [1], CheckResult(1.5, "too much")])
+@each_row("returned", ["yes", 2, -0.1, math.nan, math.inf, [1], CheckResult(1.5, "too much")])
 def test_anything_else_is_an_error_and_never_a_score(returned: Any) -> None:
     with pytest.raises(CheckFailed, match="f returned"):
         as_result(returned, "f")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         ("no_such_module:f", "cannot be imported"),
@@ -191,7 +192,7 @@ SCHEMA = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "broken"),
     [
         ({"name": "Ada"}, []),
@@ -221,7 +222,7 @@ def test_further_properties_may_have_a_schema_of_their_own() -> None:
     assert list(violations({"a": 1, "b": "x"}, schema)) == ["$.b is no number"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "where"),
     [
         ([], "schema"),

@@ -4,11 +4,12 @@ import pytest
 
 from evergold.checks.builtin import Grounded
 from evergold.model.checking import Turn
+from tests.rows import each_row
 
 ANSWER = "Parcels to Lima take three days."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "contexts",
     [
         (),

@@ -8,6 +8,7 @@ from evergold.checks import answered as phrase_files
 from evergold.checks.signals import NotGivenUp, NotHandedOver, gives_up, hands_over, same_question, wants_person
 from evergold.errors import BadInput
 from evergold.model.checking import Turn
+from tests.rows import each_row
 
 LABELLED = [
     line.split("\t")
@@ -25,7 +26,7 @@ def test_signals_on_a_labelled_list() -> None:
     assert alarms == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("check", "turn", "value"),
     [
         (NotGivenUp(), Turn("t", "When?", "Soon.", next_input="never mind", next_seconds=60), 0.5),
@@ -43,7 +44,7 @@ def test_what_keeps_a_turn_out(check: NotGivenUp | NotHandedOver, turn: Turn, va
     assert (None if result is None else result.value) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "same"),
     [
         ("can I cancel my order?", "but can I cancel my order?", True),

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import pytest
-
 from evergold.checks.signals import Substance
 from evergold.model.checking import CheckResult, ToolStep, Turn
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.builders import a_trace
+from tests.rows import each_row
 
 WELCOME = "You're welcome! Let me know if there is anything else."
 
@@ -17,7 +16,7 @@ def result(message: str, answer: str, *tools: str) -> CheckResult | None:
     return Substance().check(Turn("t", message, answer, tools=tuple(ToolStep(name, failed=False) for name in tools)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "answer"),
     [
         ("Thank you so much!", WELCOME),
@@ -44,7 +43,7 @@ def test_a_courtesy_that_got_a_courtesy_has_no_substance(message: str, answer: s
     assert found is not None and found.value == 0.5 and found.reason.startswith("no substance")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "answer"),
     [
         ("Weather Paris?", "Happy to help: sunny."),

@@ -36,11 +36,12 @@ from evergold.model.run import Measurement, Replay, Run, RunSpec, RunStatus, Usa
 from evergold.model.trace import Span, Trace, TraceStatus
 from evergold.store.verdict.curation import Changes
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 BEGAN = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         (None, {}),
@@ -54,7 +55,7 @@ def test_a_budget_is_tokens_or_dollars(text: str | None, expected: dict[str, Any
     assert _parse_budget(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "$", "many", "0", "-5", "$-1", "nan", "inf", "$nan", "$inf", "1e999"])
+@each_row("text", ["", "$", "many", "0", "-5", "$-1", "nan", "inf", "$nan", "$inf", "1e999"])
 def test_a_budget_that_is_no_amount_is_one_clear_line(text: str) -> None:
     with pytest.raises(BadInput, match="neither a number of tokens"):
         _parse_budget(text)
@@ -64,13 +65,13 @@ def test_thresholds_by_metric() -> None:
     assert _parse_thresholds(("correctness=0.8", "length:most=5=1")) == {"correctness": 0.8, "length:most=5": 1.0}
 
 
-@pytest.mark.parametrize("text", ["correctness", "correctness=", "correctness=high", "=0.8", "0.8", "x=nan", "x=inf"])
+@each_row("text", ["correctness", "correctness=", "correctness=high", "=0.8", "0.8", "x=nan", "x=inf"])
 def test_a_threshold_that_could_never_be_decided_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="is not METRIC=VALUE"):
         _parse_thresholds((text,))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("temperature=0", ("temperature", 0)),
@@ -84,13 +85,13 @@ def test_a_parameter_is_json_where_it_can_be(text: str, expected: tuple[str, Any
     assert _parse_param(text) == expected
 
 
-@pytest.mark.parametrize("text", ["temperature", "=1", ""])
+@each_row("text", ["temperature", "=1", ""])
 def test_a_parameter_without_a_name_or_a_value_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="is not KEY=VALUE"):
         _parse_param(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "names"),
     [
         ("a,b", ["a", "b"]),
@@ -149,7 +150,7 @@ def test_prices_and_figures_that_are_not_known_say_so() -> None:
     assert (_round_text(0.12345), _round_text(7), _round_text(None)) == ("0.123", 7, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("measurements", "error", "failing"),
     [({"m": 0.4}, None, True), ({"m": 0.5}, None, False), ({"m": None}, None, False), ({}, "timeout", True)],
 )

@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from evergold.conversation.assembly import documents_in
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 from tests.builders import a_trace
+from tests.rows import each_row
 
 KEYS = st.sampled_from(
     [
@@ -44,7 +44,7 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         {"role": "tool-call", "content": "Calling tools:\n{{1}}"},

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from evergold.conversation import conversation_of
 from evergold.model.case import Conversation
 from evergold.model.tool_calls import calls_in
 from tests.builders import a_model_call, a_trace
+from tests.rows import each_row
 
 ASKED = {"role": "user", "content": "Cancel my flight."}
 ANSWER = {"role": "assistant", "content": "Done."}
@@ -64,13 +63,13 @@ def test_an_id_that_is_used_twice_keeps_both_calls_and_results() -> None:
     assert [call.result for call in calls_in(found.turn)] == ["first", "second"]
 
 
-@pytest.mark.parametrize("role", ["narrator", "critic", ""])
+@each_row("role", ["narrator", "critic", ""])
 def test_a_role_that_nobody_knows_keeps_its_text(role: str) -> None:
     found = read({"role": role, "content": "Meanwhile …"}, ASKED)
     assert any("Meanwhile …" in str(message) for message in (*found.messages, *found.turn))
 
 
-@pytest.mark.parametrize("arguments", ["{not json", "[1, 2]", "plain words", ""])
+@each_row("arguments", ["{not json", "[1, 2]", "plain words", ""])
 def test_arguments_that_are_no_object_are_kept(arguments: str) -> None:
     found = read(ASKED, a_call(arguments=arguments), a_result())
     (call,) = calls_in(found.turn)

@@ -3,12 +3,11 @@
 import json
 from typing import Any
 
-import pytest
-
 from evergold.conversation.assembly import conversation_of, reply_of, split_turn
 from evergold.conversation.conventions import exchange_of
 from evergold.model.trace import Span, Trace
 from tests.builders import a_trace
+from tests.rows import each_row
 
 ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
 ANSWERED = [{"role": "assistant", "content": "Hello"}]
@@ -68,7 +67,7 @@ def span(attributes: dict[str, Any] | None = None, **more: Any) -> Span:
     return Span(**fields, metadata=metadata)
 
 
-@pytest.mark.parametrize("name", CONVENTIONS)
+@each_row("name", CONVENTIONS)
 def test_the_same_exchange_is_read_from_every_convention(name: str) -> None:
     exchange = exchange_of(span(CONVENTIONS[name]))
     assert exchange.input == ASKED and exchange.output == ANSWERED
@@ -77,7 +76,7 @@ def test_the_same_exchange_is_read_from_every_convention(name: str) -> None:
         assert exchange.parameters["temperature"] == 0.5
 
 
-@pytest.mark.parametrize("name", CONVENTIONS)
+@each_row("name", CONVENTIONS)
 def test_a_conversation_is_split_at_its_last_question(name: str) -> None:
     trace = a_trace(input="Hi", output="Hello", spans=(span(CONVENTIONS[name]),))
     conversation = conversation_of(trace)
@@ -118,7 +117,7 @@ USER, REPLY, SYSTEM = {"role": "user", "content": "Q"}, {"role": "assistant", "c
 THANKS = {"role": "user", "content": "Thanks"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("whole", "output", "sizes"),
     [
         ([SYSTEM, USER, REPLY], "A", (2, 1, 0)),
@@ -144,7 +143,7 @@ CALLING = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "reply"),
     [
         ({"output": "stated"}, "stated"),

@@ -3,10 +3,9 @@
 import json
 from typing import Any
 
-import pytest
-
 from evergold.conversation.pairs import pair_results
 from evergold.conversation.reader import messages_in
+from tests.rows import each_row
 
 SYSTEM, ASKED, ANSWER = "You know the weather.", "Weather in Lima and Quito?", "21 and 14 degrees."
 LIMA, QUITO = {"city": "Lima"}, {"city": "Quito"}
@@ -301,7 +300,7 @@ def plain(message: dict[str, Any]) -> dict[str, Any]:
     return {"role": message["role"], "content": message["content"] or None, "calls": calls}
 
 
-@pytest.mark.parametrize("name", PAYLOADS)
+@each_row("name", PAYLOADS)
 def test_the_same_messages_in_every_spelling(name: str) -> None:
     messages, problems = pair_results(messages_in(PAYLOADS[name], "input"), ())
     expected = [plain(message) for message in chat()]
@@ -344,7 +343,7 @@ REPLIES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", REPLIES)
+@each_row("name", REPLIES)
 def test_the_answer_in_every_reply(name: str) -> None:
     for value in (REPLIES[name], json.dumps(REPLIES[name])):
         assert [(m["role"], m["content"]) for m in messages_in(value, "output")] == [("assistant", ANSWER)]

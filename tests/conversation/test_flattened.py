@@ -2,14 +2,14 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.conversation.message import fill_last_message, unflatten
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("attributes", "expected"),
     [
         ({}, []),
@@ -62,7 +62,7 @@ def test_no_names_break_it(attributes: dict[str, Any]) -> None:
     assert isinstance(unflatten(attributes, "p"), list)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("items", "expected"),
     [
         ([{"role": "user"}], [{"role": "user", "content": "Q"}]),

@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.conversation.message import DEEPEST_JSON, as_json, as_text, decode_json, decode_list, decode_object
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [
         ("plain", "plain"),
@@ -46,7 +46,7 @@ def test_decoding_ends() -> None:
     assert isinstance(decode_json(text), str)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "as_object", "as_list"),
     [
         ('{"a": 1}', {"a": 1}, [{"a": 1}]),
@@ -59,11 +59,11 @@ def test_what_is_no_object_or_list_is_empty(value: Any, as_object: dict[str, Any
     assert (decode_object(value), decode_list(value)) == (as_object, as_list)
 
 
-@pytest.mark.parametrize("value", [2**70, {"n": 2**70}, {1: "a"}, [None, True]])
+@each_row("value", [2**70, {"n": 2**70}, {1: "a"}, [None, True]])
 def test_any_value_can_be_written(value: Any) -> None:
     assert isinstance(json.loads(as_json(value)), int | dict | list)
 
 
-@pytest.mark.parametrize(("value", "text"), [("a", "a"), (None, ""), (5, "5"), ({"a": 1}, '{"a":1}')])
+@each_row(("value", "text"), [("a", "a"), (None, ""), (5, "5"), ({"a": 1}, '{"a":1}')])
 def test_a_value_as_text(value: Any, text: str) -> None:
     assert as_text(value) == text

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from evergold.conversation.pairs import CUT, is_cut, pair_results
 from evergold.conversation.tools import is_calls, messages_of_runs, tool_runs
 from evergold.model.trace import Span
+from tests.rows import each_row
 
 
 def call(name: str = "f", id: str | None = None, arguments: str = "{}") -> dict[str, Any]:
@@ -58,7 +57,7 @@ def test_a_text_between_two_calls_keeps_them_apart() -> None:
     assert len(messages) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "problem"),
     [
         ([asked(call(id="1")), ANSWER], "call '1' of 'f' has no result"),
@@ -124,7 +123,7 @@ def test_a_tool_without_a_result_gives_a_call_alone() -> None:
     assert [message["role"] for message in messages_of_runs(tool_runs([tool("a", gave=None)]))] == ["assistant"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_input", "arguments", "ident"),
     [
         ('{"input_str": "{\\"a\\": 1}"}', '{"a":1}', None),
@@ -141,7 +140,7 @@ def test_arguments_are_taken_out_of_what_frameworks_put_around_them(
     assert (run.arguments, run.ident) == (arguments, ident)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "calls"),
     [
         ('[{"name": "f", "arguments": {}}]', True),
@@ -157,7 +156,7 @@ def test_an_output_that_is_only_calls_is_known(text: str | None, calls: bool) ->
     assert is_calls(text, ["f"]) == calls
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "cut"),
     [(f"x{CUT}", True), ("x", False), ([{"text": f"x{CUT}"}], True), ([{"type": "image_url"}], False), (None, False)],
 )

@@ -13,12 +13,13 @@ from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span
 from tests.builders import a_trace
+from tests.rows import each_row
 
 CALL = {"name": "hours", "args": {"day": "Sunday"}, "id": "c1", "type": "tool_call"}
 ANSWER = "We're open from nine to six, and on Saturdays until noon; on Sundays nobody is here."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("printed", "quotes"),
     [
         (f"StopEvent(result=Output(text={ANSWER!r}))", True),
@@ -81,7 +82,7 @@ def test_calls_that_a_client_of_google_made_itself_are_kept(key: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parameters", "arguments"),
     [
         ({"properties": {"day": {"type": "string"}}, "type": "object"}, {"day": "Sunday"}),
@@ -110,7 +111,7 @@ def test_a_printed_object_gives_its_fields_back() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Hello (name=you)",

@@ -3,14 +3,13 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.conversation.recorded_exchanges import Agreement, Plain, agreement, exchanges, read_from, said_in
+from tests.rows import each_row
 
 FILES = exchanges()
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each_row("path", FILES, ids=lambda path: path.stem)
 def test_every_message_is_in_the_conversation(path: Path) -> None:
     assert read_from(path) == said_in(path)
 

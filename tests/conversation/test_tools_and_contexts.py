@@ -2,17 +2,16 @@
 
 from typing import Any
 
-import pytest
-
 from evergold.conversation.assembly import contexts_of, documents_in
 from evergold.conversation.tools import tools_in
 from evergold.model.trace import Span
+from tests.rows import each_row
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 F = {"type": "function", "function": {"name": "f", "description": "d", "parameters": SCHEMA}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         [F],
@@ -50,12 +49,12 @@ def test_parameters_of_coheres_first_api_become_a_schema() -> None:
     }
 
 
-@pytest.mark.parametrize("tool", [{"type": "web_search"}, {"type": "computer_use", "display": 1}, {"odd": True}])
+@each_row("tool", [{"type": "web_search"}, {"type": "computer_use", "display": 1}, {"odd": True}])
 def test_a_tool_of_another_kind_stays_as_it_came(tool: dict[str, Any]) -> None:
     assert tools_in([tool]) == [tool]
 
 
-@pytest.mark.parametrize("value", [None, "", "text", 5, [], {}, {"tools": []}, [5], {"tools": "x"}])
+@each_row("value", [None, "", "text", 5, [], {}, {"tools": []}, [5], {"tools": "x"}])
 def test_what_offers_no_tools_gives_none(value: Any) -> None:
     assert tools_in(value) == []
 
@@ -67,7 +66,7 @@ def test_requests_inside_requests_end() -> None:
     assert tools_in(value) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "texts"),
     [
         (["a", "b"], ["a", "b"]),

@@ -8,6 +8,7 @@ from evergold.conversation import conversation_of
 from evergold.conversation.assembly import contexts_of
 from evergold.model.trace import Span
 from tests.builders import a_model_call, a_trace
+from tests.rows import each_row
 
 SYSTEM = {"role": "system", "content": "You run a library."}
 BEFORE = [{"role": "user", "content": "Haben Sie Faust?"}, {"role": "assistant", "content": "Ja, zwei."}]
@@ -82,7 +83,7 @@ def test_the_call_inside_a_wrapper_holds_the_filled_template() -> None:
     assert conversation_of(a_run(a_root(), outer, bare)).messages == (template,)
 
 
-@pytest.mark.parametrize("key", ["gen_ai.tool.json_schema", "tool.json_schema", "tool.parameters"])
+@each_row("key", ["gen_ai.tool.json_schema", "tool.json_schema", "tool.parameters"])
 def test_tools_are_known_from_their_spans_where_no_call_names_them(key: str) -> None:
     attributes = {key: SCHEMA, "tool.description": "When a book is due", "input.value": '{"book":"Faust"}'}
     span = {"id": "t", "parent_id": "root", "name": "due", "kind": "tool", "metadata": {"attributes": attributes}}

@@ -2,13 +2,13 @@
 
 import math
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.curate.classify import classify, explain
 from evergold.model.policy import JudgeRole, Policy, Reason, Sampling, Thresholds, Tier
 from evergold.model.trace import Score, ScoreSource, Trace, TraceStatus
+from tests.rows import each_row
 
 TRACE = Trace(id="t1", input="question", output="answer")
 BORDERS = [0.0, math.nextafter(0.3, 0), 0.3, math.nextafter(0.3, 1), 0.5, math.nextafter(0.8, 0), 0.8, 1.0]
@@ -51,7 +51,7 @@ def test_a_judge_takes_part_only_when_the_policy_says_so(scores: list[Score]) ->
     assert classify(TRACE, scores, Policy(llm_judge=JudgeRole.SYSTEM)).tier is read_the_table(heard, set())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "tier", "reason"),
     [
         ([], Tier.NONE, Reason.NO_SCORES),
@@ -72,7 +72,7 @@ def test_each_row_has_its_reason(scores: list[Score], tier: Tier, reason: Reason
     assert (verdict.tier, verdict.reason) == (tier, reason)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "reason"),
     [
         ({"status": TraceStatus.FAILED}, Reason.TRACE_FAILED),
@@ -109,7 +109,7 @@ def test_the_sample_keeps_its_share_and_says_so() -> None:
     assert {v.reason for v in verdicts if v.tier is Tier.NONE} == {Reason.NOT_SAMPLED}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("eligible", "tier"),
     [
         ({"names": ["chat"]}, Tier.CANDIDATE),
@@ -145,7 +145,7 @@ def by_check(name: str, value: float) -> Score:
     return Score(name=name, value=value, key=f"check:{name}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "tier"),
     [
         ([by_check("not_handed_over", 0.5)], Tier.NONE),

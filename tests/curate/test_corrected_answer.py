@@ -14,6 +14,7 @@ from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
 from tests.builders import a_trace
+from tests.rows import each_row
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_a_reply_that_undoes_what_was_done_is_no_answer_to_the_question(ws: Work
     assert pair(ws, wrong, undone, correction=remark).reference() is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "expected"),
     [
         ("Tienes razón, es el miércoles.", True),

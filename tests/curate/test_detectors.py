@@ -7,6 +7,7 @@ from evergold.curate.remark_features import feature_names
 from evergold.curate.remark_model import ALARMS, PLAIN_WORDS, classify
 from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage
 from scripts.remark_data import LISTS, Labelled, remarks
+from tests.rows import each_row
 
 DAY = 24 * 3600.0
 
@@ -36,9 +37,7 @@ def test_no_list_that_measures_shares_a_chat_with_the_one_that_shapes() -> None:
         assert not shaping & {each.question.casefold() for each in remarks(LISTS / f"measured_{language}.txt")}
 
 
-@pytest.mark.parametrize(
-    "message", ["no está mal, gracias", "NO ESTÁ MAL, GRACIAS", "That should be all I need. Thank you"]
-)
+@each_row("message", ["no está mal, gracias", "NO ESTÁ MAL, GRACIAS", "That should be all I need. Thank you"])
 def test_courtesies_are_no_remarks(message: str) -> None:
     assert PatternDetector().detect(message, "It costs 12 euros.") is None
 
@@ -94,7 +93,7 @@ def test_a_pasted_document_is_no_remark() -> None:
     assert remark(huge, EarlierTurn("t1", huge, huge, 1.0)) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "answer", "message"),
     [
         ("When do you open?", "At nine.", "My discount code does not work"),
@@ -106,13 +105,13 @@ def test_a_problem_with_something_else_is_a_new_matter(question: str, answer: st
     assert classify(message, answer, question).kind not in ALARMS
 
 
-@pytest.mark.parametrize("message", ["It does not work", "That link does not work", "The page you sent me is broken"])
+@each_row("message", ["It does not work", "That link does not work", "The page you sent me is broken"])
 def test_a_problem_with_what_was_answered_is_an_alarm(message: str) -> None:
     guess = classify(message, "Use the link on the login page.", "How do I reset my password?")
     assert guess.kind in ALARMS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "answer", "message"),
     [
         ("I lost my card", "Please describe what happened in a short report.", "Money is missing, about 300"),
@@ -134,7 +133,7 @@ def test_a_reply_a_next_task_and_a_slip_are_no_alarms(question: str, answer: str
     assert classify(message, answer, question).kind not in ALARMS
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "answer", "message"),
     [
         ("Book for four", "For how many people should I book?", "I just said four"),

@@ -1,15 +1,14 @@
 """Situations in which a message is no alarm, with examples other than those that shaped the rules, and what counts as a hint."""
 
-import pytest
-
 from evergold.curate.remark_model import ALARMS, classify
 from evergold.model.checking import RemarkKind, admits, asks_back
 from scripts.remark_data import LISTS, Labelled, remarks
+from tests.rows import each_row
 
 SITUATIONS = list(remarks(LISTS / "situations.txt"))
 
 
-@pytest.mark.parametrize("each", SITUATIONS, ids=lambda each: each.message[:40])
+@each_row("each", SITUATIONS, ids=lambda each: each.message[:40])
 def test_a_situation_is_an_alarm_only_where_the_message_speaks_of_the_answer(each: Labelled) -> None:
     kind = classify(each.message, each.answer, each.question, each.reply).kind
     assert (kind in ALARMS) == (each.kind in ALARMS)
@@ -22,7 +21,7 @@ def test_another_value_alone_is_a_hint_and_no_alarm() -> None:
     assert hint.kind is RemarkKind.DOUBT and "no words speak of the answer" in hint.evidence
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [
         "Sorry for the delay, your table is booked.",
@@ -35,7 +34,7 @@ def test_an_apology_for_something_else_admits_no_mistake(reply: str) -> None:
     assert not admits(reply)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "back"),
     [
         ("I apologize. Could you tell me which file you mean?", True),

@@ -28,7 +28,7 @@ Open = Callable[..., Page]
 def bench(built_app: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A server of its own: these tests start runs and make cases."""
     folder = tmp_path_factory.mktemp("bench")
-    fill(folder / ".evergold", 60)
+    fill(folder / ".evergold", 15)
     with Workspace.open(Settings(home=folder / ".evergold")) as workspace:
         workspace.cases.put([a_case("namesake", dataset="reasoning")])  # a sample is called so too
     with served(folder) as found:

@@ -26,6 +26,7 @@ from evergold.extract.agents.events import (
 )
 from evergold.extract.agents.shell import shell_events
 from evergold.model.flow import Action
+from tests.rows import each_row
 
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
 REF = FileRef("src/f.py", "/w")
@@ -42,7 +43,7 @@ def events(tool: str, result: str | None = "", **more: Any) -> list[Any]:
     return list(events_of(a_call(tool, result, **more)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("type", "name", "known"),
     [
         ("tool_call.Read", "read", True),
@@ -57,12 +58,12 @@ def test_a_tool_is_known_by_its_name_without_case_and_server(type: str, name: st
     assert (tool_of(action), is_known(action)) == (name, known)
 
 
-@pytest.mark.parametrize("key", ["file_path", "path", "absolute_path", "filePath", "filename", "target_file"])
+@each_row("key", ["file_path", "path", "absolute_path", "filePath", "filename", "target_file"])
 def test_a_path_is_read_under_every_key(key: str) -> None:
     assert events("read_file", "x\n", **{key: "src/f.py"}) == [Looked(REF, span=WHOLE, shown=["x"], asked=True)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("params", "span"),
     [
         ({}, WHOLE),
@@ -103,7 +104,7 @@ def test_a_shell_that_failed_still_printed() -> None:
     assert look.ref == FileRef("f.py", "/w") and look.shown == ["one", "Exit code 1"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     ["cat f.py", ["bash", "-lc", "cat f.py"], ["cat", "f.py"], ["sh", "-c", "cat f.py"]],
 )
@@ -133,7 +134,7 @@ def test_several_edits_in_one_call_and_what_is_none() -> None:
     assert [(one.old, one.new, one.everywhere) for one in change.replacements] == [("a", "b", True)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("params", "expected"),
     [
         ({"command": "view"}, Looked(REF, span=WHOLE, shown=["x"], asked=True)),
@@ -150,7 +151,7 @@ def test_a_write_without_content_is_a_change_nobody_saw() -> None:
     assert events("write_file", "ok", path="src/f.py", content="a\n") == [Changed(REF, after="a\n")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mode", "output", "expected"),
     [
         (None, "src/f.py\nsrc/g.py\n", [Looked(REF), Looked(FileRef("src/g.py", "/w"))]),
@@ -182,7 +183,7 @@ def test_an_envelope_in_a_tool_of_its_own() -> None:
     assert events("apply_patch", "Done", input="no envelope") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "expected"),
     [
         (["src/f.py-3-context", "src/f.py:4:match", "--", "src/f.py:9:more"], {3: "context", 4: "match", 9: "more"}),
@@ -260,8 +261,6 @@ def test_no_line_of_grep_is_an_exception(output: list[str]) -> None:
     assert len(list(numbered_of_one(output, REF))) <= 1
 
 
-@pytest.mark.parametrize(
-    "script", [f"sed -n '{DIGITS},5p' f", f"head -n {DIGITS} f", f"awk 'NR<{DIGITS}' f", "tail -n ² f"]
-)
+@each_row("script", [f"sed -n '{DIGITS},5p' f", f"head -n {DIGITS} f", f"awk 'NR<{DIGITS}' f", "tail -n ² f"])
 def test_a_number_too_large_or_odd_in_a_script_is_no_exception(script: str) -> None:
     assert [event.ref.path for event in shell_events(script, "x", None) if isinstance(event, Looked)] in (["f"], [])

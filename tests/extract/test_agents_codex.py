@@ -20,6 +20,7 @@ from evergold.sources.agents.atif import AtifSource, read_trajectory
 from evergold.sources.agents.claude_code import read_session
 from evergold.sources.agents.codex import CodexSource, output_text, read_rollouts
 from tests.repos import GitRepo, numbered
+from tests.rows import each_row
 
 ENVELOPE = """*** Begin Patch
 *** Update File: f.py
@@ -151,7 +152,7 @@ def test_the_first_versions_wrote_items_bare(repo: GitRepo, tmp_path: Path) -> N
     assert (case.input, ranges(case)) == ("Change line two, please", [("g.py", 1, 9)])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "expected"),
     [
         ("plain", ("plain", False)),

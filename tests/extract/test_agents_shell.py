@@ -1,7 +1,5 @@
 """What a shell call shows, changes and commits: a part of a file is never taken for the whole."""
 
-import pytest
-
 from evergold.extract.agents.events import (
     WHOLE,
     Changed,
@@ -14,6 +12,7 @@ from evergold.extract.agents.events import (
     read_envelope,
 )
 from evergold.extract.agents.shell import joined, pipelines, shell_events
+from tests.rows import each_row
 
 
 def looks(command: str, output: str = "x", cwd: str | None = "/w") -> list[Looked]:
@@ -26,7 +25,7 @@ def spans(command: str) -> list[tuple[str, LineSpan | None]]:
     return [(joined(look.ref.folder, look.ref.path), look.span) for look in found if look.shown is not None]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "expected"),
     [
         ("cat f", [("/w/f", WHOLE)]),
@@ -68,7 +67,7 @@ def test_which_lines_a_command_asks_for(command: str, expected: list[tuple[str, 
     assert spans(command) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "output", "expected"),
     [
         ("nl -ba f | sed -n '4,5p'", "     4\tfour\n     5\tfive", {"f": {4: "four", 5: "five"}}),
@@ -137,7 +136,7 @@ def test_a_patch_envelope_in_a_shell() -> None:
     assert list(read_envelope("*** Begin Patch\nrubbish", None)) == []
 
 
-@pytest.mark.parametrize("text", ["cat 'unclosed", "$(((", "<<EOF", "a | | b", "", "\\", "cat <<EOF\nno end", '"$(x'])
+@each_row("text", ["cat 'unclosed", "$(((", "<<EOF", "a | | b", "", "\\", "cat <<EOF\nno end", '"$(x'])
 def test_broken_shell_is_read_as_far_as_it_goes(text: str) -> None:
     pipelines(text)
     list(shell_events(text, "x", None))

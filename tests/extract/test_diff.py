@@ -7,6 +7,7 @@ import pytest
 from evergold.errors import BadInput
 from evergold.extract.diff import ChangeType, FileDiff, parse_diff
 from tests.repos import GitRepo, numbered
+from tests.rows import each_row
 
 NASTY_PATHS = [
     "plain.txt",
@@ -154,7 +155,7 @@ def test_mail_and_log_text_around_files_is_passed_over() -> None:
     assert one(patch).path == one(log).path == "f"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("diff", "line", "reason"),
     [
         (b"diff --cc f\nindex 1,2..3\n--- a/f\n+++ b/f\n@@@ -1,1 -1,1 +1,1 @@@\n", 1, "combined diff"),

@@ -11,6 +11,7 @@ from evergold.extract.run import extract_cases
 from evergold.model.faults import Rejected
 from evergold.sources.sidekick import SidekickSource
 from tests.repos import GitRepo, numbered
+from tests.rows import each_row
 from tests.sidekick_db import SidekickDb
 
 DIFF = "diff --git a/{0} b/{0}\nindex 1111111..2222222 100644\n--- a/{0}\n+++ b/{0}\n@@ -3 +3 @@\n-old\n+new\n"
@@ -171,7 +172,7 @@ def test_evidence_is_what_the_review_page_shows(db: SidekickDb) -> None:
     assert evidence["tool_calls"][0]["result"].endswith("10000 more characters")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "expected"),
     [
         ("./a/b", "a/b"),

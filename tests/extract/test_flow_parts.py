@@ -28,6 +28,7 @@ from evergold.extract.history import HistoryRules, counted_files, is_revert, rea
 from evergold.extract.ranges import Head, PathRanking, PathSource, RangeRanking, RangeSource, paths_of
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import ChangeIndex, PathChange, split_lines
+from tests.rows import each_row
 
 MOMENT = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -51,7 +52,7 @@ ONE = "@@ -1 +1 @@\n-a\n+b\n"
 TWO = "@@ -9 +9 @@\n-x\n+y\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "status", "error", "approved"),
     [
         ('{"Approved": true}', "complete", False, True),
@@ -165,7 +166,7 @@ def test_runs_cover_every_changed_line_once(signs: bytes) -> None:
     assert sum(removed for _, removed, _ in results) == signs.count(b"-")
 
 
-@pytest.mark.parametrize("header", ["@@ -" + "9" * 5000 + " +1 @@", "@@ -1,x +1 @@", "@@ -1 +1"])
+@each_row("header", ["@@ -" + "9" * 5000 + " +1 @@", "@@ -1,x +1 @@", "@@ -1 +1"])
 def test_a_hunk_header_that_no_file_has_is_refused_with_its_line(header: str) -> None:
     with pytest.raises(BadInput, match=r"line 5 of the diff: .*header"):
         parse_diff(a_diff("f", f"{header}\n-a\n+b\n"))
@@ -251,7 +252,7 @@ def test_ranges_hold_the_same_lines_and_no_two_of_a_source_touch(spans: list[tup
     assert len({(one.start, one.end) for one in ranked}) == len(ranked)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "excluded"),
     [
         ("src/app.py", False),
@@ -269,7 +270,7 @@ def test_files_that_say_nothing_about_a_task(path: str, excluded: bool) -> None:
     assert (counted_files([FileDiff("src/x.py", path, ChangeType.RENAMED)], HistoryRules()) == []) is excluded
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "revert"),
     [
         ('Revert "Add x"', True),
@@ -284,7 +285,7 @@ def test_what_is_a_revert(message: str, revert: bool) -> None:
     assert is_revert(message) is revert
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "query", "issues", "trailers"),
     [
         ("Fix it (#12)\n\nBody GH-3", "Fix it (#12)\n\nBody GH-3", ("12", "3"), ()),
@@ -321,7 +322,7 @@ def test_a_long_result_says_how_much_is_missing() -> None:
 TRACKED = frozenset({"src/f.py", "src/g.py", "README.md", "docs/a.md"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "folder", "expected"),
     [
         ("/home/a/repo/src/f.py", None, ("/home/a/repo", "src/f.py")),
@@ -350,9 +351,7 @@ def test_three_files_confirm_a_checkout_that_nobody_worked_in() -> None:
     assert Checkouts(TRACKED, [], []).locate("src/f.py", None) == ("", "src/f.py")
 
 
-@pytest.mark.parametrize(
-    "result", ["File: f\nLines: " + "9" * 5000, "f.py:" + "9" * 5000 + ":x", "File: f\nLines: 9-2"]
-)
+@each_row("result", ["File: f\nLines: " + "9" * 5000, "f.py:" + "9" * 5000 + ":x", "File: f\nLines: 9-2"])
 def test_numbers_that_no_file_has_are_no_lines(result: str) -> None:
     for tool in ("read_file_lines", "bulk_search_repository"):
         action = Action(id="a", type=f"tool_call.{tool}", result=result, created=MOMENT)

@@ -10,6 +10,7 @@ from evergold.extract.history import HistoryRules, Walk, history_cases, is_rever
 from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
+from tests.rows import each_row
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ def counted(made: GitRepo, commit: str) -> set[int]:
     return lines
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "query"),
     [
         ("Merge pull request #12 from a/b\n\nAdd the thing", "Add the thing"),

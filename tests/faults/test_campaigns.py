@@ -1,15 +1,15 @@
-"""The campaigns of `python -m perf.faults`, short: nothing acknowledged is lost, nothing is a 5xx, everything is answered."""
+"""The campaigns of `python -m tests.faults`, short: nothing acknowledged is lost, nothing is a 5xx, everything is answered."""
 
 from pathlib import Path
 
 import pytest
 
-from perf.faults import fuzz, kill, outage, soak
+from tests.faults import fuzz, kill, outage, soak
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("times", [12])
+@pytest.mark.parametrize("times", [12, pytest.param(60, marks=pytest.mark.campaign)])
 def test_kills_lose_double_and_halve_nothing(tmp_path: Path, times: int) -> None:
     summary = kill.run(tmp_path, kill.Plan(times=times, seed=7))
     assert summary.acknowledged and summary.good(), summary.problems

@@ -10,8 +10,8 @@ from evergold.errors import EvergoldError
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
-from perf.faults.postgres import filled, small_disk
 from tests.builders import a_case, a_trace
+from tests.faults.postgres import filled, small_disk
 
 
 @pytest.fixture

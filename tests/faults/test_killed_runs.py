@@ -20,9 +20,9 @@ from evergold.store import Store
 from evergold.store.run.runs import RunStore
 from tests.openai_server import Body, Reply, ScriptedServer, serving
 
-TASKS = 200
-ANSWERED = 80
-CONCURRENCY = 20
+TASKS = 60
+ANSWERED = 24
+CONCURRENCY = 10
 EVERGOLD = str(Path(sys.executable).parent / "evergold")
 
 

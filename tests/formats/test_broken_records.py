@@ -27,6 +27,7 @@ from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ToolCall
 from tests.builders import a_case
 from tests.mutations import mutations
+from tests.rows import each_row
 
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 CHAT = a_case(
@@ -71,7 +72,7 @@ RECORDS: dict[str, tuple[Callable[[dict[str, Any]], Case], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", RECORDS)
+@each_row("name", RECORDS)
 def test_one_odd_value_is_a_case_or_a_reason(name: str) -> None:
     case_of, record = RECORDS[name]
     plain = orjson.loads(orjson.dumps(record))
@@ -122,7 +123,7 @@ def test_what_is_wrong_with_a_row_is_named(line: bytes, reason: str, tmp_path: P
     assert isinstance(result, Rejected) and reason in result.reason and result.where == "rows.jsonl:1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "reason"),
     [
         (b"{", "not JSON"),
@@ -142,7 +143,7 @@ def test_lines_are_numbered_as_an_editor_does(tmp_path: Path) -> None:
     assert list(numbered_lines(tmp_path / "f")) == [(1, b"{}"), (4, b"[1]")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "record"),
     [
         (b'{"a": 1}\n{"b": 2}', {"a": 1}),

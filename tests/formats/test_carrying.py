@@ -26,6 +26,7 @@ from evergold.model.case import Answer, Context
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool
 from tests.builders import a_case
+from tests.rows import each_row
 
 HELD = {"id", "input", "expected"}
 
@@ -36,7 +37,7 @@ def back(case: Any, **changes: Any) -> Any:
     return rebuilt(held, metadata_of(case, HELD))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "case",
     [
         a_case(),
@@ -70,9 +71,7 @@ def test_a_record_of_another_tool_is_guessed_at_and_gets_an_id_of_its_content() 
         rebuilt({"input": ""}, None)
 
 
-@pytest.mark.parametrize(
-    ("entry_type", "field"), [("golden", "expected"), ("failure", "expected"), ("correction", "revised")]
-)
+@each_row(("entry_type", "field"), [("golden", "expected"), ("failure", "expected"), ("correction", "revised")])
 def test_a_right_answer_that_was_edited_in_a_file_counts(entry_type: str, field: str) -> None:
     case = a_case(entry_type=entry_type, approved=Answer(text="Old."))
     edited = with_edited_reference(case, "New.")
@@ -111,7 +110,7 @@ def test_a_plain_question_is_no_conversation() -> None:
     assert "messages" in list(unheld_fields(one.model_copy(update={"messages": one.messages * 2})))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "line", "problem"),
     [
         ("a: 1\na: 2\n", 2, "the key 'a' is already set on line 1"),
@@ -132,7 +131,7 @@ def test_yaml_that_cannot_be_kept_is_refused_with_its_line(text: str, line: int,
     assert problem in raised.value.problem.message and raised.value.problem.line == line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("", None),

@@ -8,6 +8,7 @@ import pytest
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.dataset_ab import golden_rows, range_of, read_predictions
+from tests.rows import each_row
 
 
 def lines(path: Path, *rows: Any) -> Path:
@@ -19,7 +20,7 @@ def place(path: Any = "a.py", start: Any = 1, end: Any = 2) -> dict[str, Any]:
     return {"path": path, "startLine": start, "endLine": end}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "expected"),
     [
         (place(), ("a.py", 1, 2)),

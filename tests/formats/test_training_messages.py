@@ -10,6 +10,7 @@ from evergold.formats.records import conversation_or_none, last_user_text, text_
 from evergold.model.case import Origin, Reference
 from evergold.model.tool_calls import ToolCall
 from tests.builders import a_case
+from tests.rows import each_row
 
 USER, ANSWER = {"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}
 
@@ -23,14 +24,12 @@ def result(id: str = "1", content: Any = "42") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": content}
 
 
-@pytest.mark.parametrize(
-    "messages", [[USER, ANSWER], [USER, called(), result(), ANSWER], [USER, called(), result(), called(id="2")]]
-)
+@each_row("messages", [[USER, ANSWER], [USER, called(), result(), ANSWER], [USER, called(), result(), called(id="2")]])
 def test_a_conversation_that_a_trainer_takes_is_unchanged(messages: list[dict[str, Any]]) -> None:
     assert checked(messages) == messages
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "problem"),
     [
         ([], "does not end with an answer"),
@@ -51,7 +50,7 @@ def test_what_a_trainer_would_refuse_is_unfit(messages: list[dict[str, Any]], pr
         checked(messages)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "expected"),
     [
         (
@@ -75,7 +74,7 @@ def test_messages_keep_the_keys_that_a_trainer_knows(message: dict[str, Any], ex
     assert asked(a_case(messages=(message,))) == [expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "problem"),
     [
         ({"role": "critic", "content": "x"}, "the role 'critic'"),
@@ -143,7 +142,7 @@ def test_a_conversation_survives_the_words_of_inspect() -> None:
     assert unspelled(there) == INSPECTABLE
 
 
-@pytest.mark.parametrize(
+@each_row(
     "messages",
     [
         [],
@@ -160,7 +159,7 @@ def test_what_inspect_has_no_words_for_is_not_spelled(messages: list[dict[str, A
     assert spelled(messages) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "text"),
     [
         ("x", "x"),

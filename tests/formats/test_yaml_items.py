@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.formats.yaml_documents import MAX_BYTES, Unreadable, items
+from tests.rows import each_row
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
@@ -38,7 +39,7 @@ def test_anchors_reach_into_later_items() -> None:
     assert of(text) == [first, [first, first]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "said"),
     [
         ("cases: {a: 1}", "expected a list under 'cases'"),

@@ -13,6 +13,7 @@ from evergold.formats import task_files
 from evergold.formats.task_files import Task, check_tasks, json_schema, parse_tasks, write_tasks
 from evergold.model.case import Difficulty
 from tests.builders import a_case
+from tests.rows import each_row
 
 MINIMAL = """\
 name: My Custom Benchmark
@@ -60,7 +61,7 @@ def test_every_field() -> None:
     json.dumps(task.model_dump(mode="json"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "expected"),
     [
         ("    dificulty: easy\n", "10: tasks[0].dificulty is unknown; did you mean difficulty?"),
@@ -95,7 +96,7 @@ def test_a_mistake_is_named_with_its_line(change: str, expected: str) -> None:
     assert len(found) == 1 and found[0].startswith(expected), found
 
 
-@pytest.mark.parametrize("text", ["", "- a\n- b\n", "just words"])
+@each_row("text", ["", "- a\n- b\n", "just words"])
 def test_what_is_no_mapping_is_no_dataset(text: str) -> None:
     assert problems(text) == ["1: a dataset is a mapping with name, description and tasks"]
 

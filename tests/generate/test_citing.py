@@ -1,12 +1,11 @@
 """Citations are enforced by rule: each way to get them wrong has its own words."""
 
-import pytest
-
 from evergold.generate.maker import citations_of, problems_with
 from evergold.model.generation import Passage
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "require", "said"),
     [
         ("It is so [1]. It is also so [2].", "sentence", []),

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from evergold.generate.model_writer import BUILT_IN
 from evergold.generate.passages import Library, WordSearch
 from evergold.generate.spec import GenerationSpec
 from evergold.model.generation import Assignment, Draft, Idea, Passage
+from tests.rows import each_row
 
 LONG = "The ferry leaves at nine from the old pier and reaches the island before noon. " * 4
 
@@ -83,7 +83,7 @@ def test_a_badly_cited_answer_is_written_again_with_the_problems() -> None:
     assert writer.told == [["this sentence cites no passage: “The ferry leaves at nine.”"]]
 
 
-@pytest.mark.parametrize(("rewrites", "drafts"), [(0, 1), (1, 2), (3, 4)])
+@each_row(("rewrites", "drafts"), [(0, 1), (1, 2), (3, 4)])
 def test_an_answer_that_stays_wrong_is_refused_with_all_its_drafts(rewrites: int, drafts: int) -> None:
     citations = {"rewrites": rewrites}
     (made,) = outcomes(Scripted(Draft(text="Nobody knows when it leaves.")), [a_passage()], citations=citations)

@@ -11,6 +11,7 @@ from evergold.generate.spec import Prompts
 from evergold.model.generation import Assignment, Draft, Idea, Passage, RetrievedPassage
 from evergold.model.run import Attempt
 from tests.builders import an_attempt
+from tests.rows import each_row
 
 PASSAGE = Passage(document="help.md", index=0, start=0, end=9, text="The ferry leaves at nine from the old pier.")
 
@@ -56,7 +57,7 @@ def test_a_reply_that_is_no_list_is_sent_back_once_with_what_is_wrong() -> None:
     assert "no JSON object with a list 'questions'" in messages[2]["content"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("replies", "problem"),
     [
         (("no", "no"), "malformed reply: no JSON object with a list 'questions'"),
@@ -72,7 +73,7 @@ def test_what_cannot_be_used_twice_is_one_idea_with_the_problem(replies: Any, pr
     assert idea.problem == problem and len(model.asked) == len(replies)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "text", "problem"),
     [
         (an_attempt(" At nine [1].\n"), "At nine [1].", None),
@@ -104,7 +105,7 @@ def test_a_writer_without_a_model_says_what_to_give() -> None:
         make_model_writer(ask=None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "template", "reason"),
     [
         ("questions", "{count} {passage:{width}}", "cannot be filled in"),

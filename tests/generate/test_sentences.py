@@ -16,9 +16,10 @@ from evergold.generate.maker import REPEATED, Maker, Outcome, Outputs, _Copies, 
 from evergold.generate.model_writer import BUILT_IN
 from evergold.generate.passages import Library, WordSearch, clear_sentences, flat
 from evergold.generate.spec import GenerationSpec
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "clear"),
     [
         ("The ferry leaves the old pier at nine.", True),

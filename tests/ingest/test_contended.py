@@ -11,8 +11,8 @@ from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.database.db import CONTENDED_TRIES
 from evergold.workspace import Workspace
-from perf.faults.server import a_request
 from tests.builders import a_score, a_trace
+from tests.faults.server import a_request
 from tests.patience import PATIENCE
 
 # What a sequence has given is not taken back with the transaction.

@@ -13,6 +13,7 @@ from evergold.ingest.files import Lines
 from evergold.model.faults import Rejected
 from evergold.seams import Source
 from evergold.sources import jsonl
+from tests.rows import each_row
 
 NATIVE = json.dumps({"id": "t1", "input": "Hi"}).encode()
 SPAN = {"traceId": "1" * 32, "spanId": "2" * 16, "name": "n"}
@@ -27,7 +28,7 @@ def read(data: bytes, source: str | None = None, unit: str | None = None) -> lis
     return records
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [
         NATIVE,
@@ -53,7 +54,7 @@ def test_an_empty_file_holds_nothing() -> None:
     assert list(Lines(BytesIO(b""), "f").read_by(None, {}, lambda _: None)) == []
 
 
-@pytest.mark.parametrize("data", [b"just words", b"<xml/>", b"\x00\x01"])
+@each_row("data", [b"just words", b"<xml/>", b"\x00\x01"])
 def test_a_file_that_nobody_knows_lists_the_formats(data: bytes) -> None:
     with pytest.raises(BadInput, match=r"f: none of the known formats \(.*native.*\); name one with --source"):
         read(data)

@@ -10,6 +10,7 @@ from evergold.judge.small_model import REFUTED, SUPPORTED
 from evergold.judge.support import EvidenceSearch, claim_features, shipped_combination, shipped_thresholds
 from evergold.model.judging import Question
 from evergold.text.words import Text
+from tests.rows import each_row
 
 JUDGE = OfflineJudge()
 
@@ -53,7 +54,7 @@ def test_each_metric_has_a_threshold_of_its_own_and_its_verdicts_obey_it(monkeyp
         assert data is not None and data["verdicts"][0]["verdict"] == verdict
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("context", "right", "wrong"),
     [
         ("東京は日本の首都です。人口は約千四百万人です。", "東京は日本の首都です", "大阪は中国の古い港町である"),
@@ -75,16 +76,14 @@ def test_scripts_and_languages_the_model_cannot_read_are_left_to_words_and_token
     assert one.supported > 0.5 > other.supported
 
 
-@pytest.mark.parametrize("claim", ["", " ", "?!", "\x00", "...", "the of and"])
-@pytest.mark.parametrize("contexts", [[], [""], ["the of and in a"], ["Bread is made of flour."]])
+@each_row("claim", ["", " ", "?!", "\x00", "...", "the of and"])
+@each_row("contexts", [[], [""], ["the of and in a"], ["Bread is made of flour."]])
 def test_empty_claims_and_contexts_of_function_words_get_an_answer(claim: str, contexts: list[str]) -> None:
     (found,) = JUDGE.supports([claim], JUDGE.evidence(contexts))
     assert 0 <= found.supported <= 1 and found.verdict in ("supported", "contradicted", "not_found")
 
 
-@pytest.mark.parametrize(
-    "text", ["a" * 300_000, "word " * 60_000, "字" * 100_000], ids=["one word", "words", "no spaces"]
-)
+@each_row("text", ["a" * 300_000, "word " * 60_000, "字" * 100_000], ids=["one word", "words", "no spaces"])
 def test_a_long_text_is_judged(text: str) -> None:
     (small,) = JUDGE.supports(["Bread is made of flour."], JUDGE.evidence([text, "Bread is made of flour."]))
     assert small.supported == 1.0

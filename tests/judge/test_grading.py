@@ -3,18 +3,18 @@
 import json
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.judge.grading import grade
 from evergold.judge.small_model import shipped_model
+from tests.rows import each_row
 
 PROBES = Path(__file__).parent / "probes"
 RIGHT_FROM, WRONG_BELOW = 0.7, 0.4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "share"),
     [("shaping", 0.95), ("second_shaping", 0.95), ("measuring", 0.95), ("fresh", 0.93), ("second_measuring", 0.9)],
 )

@@ -1,17 +1,17 @@
 """Rules that grade an answer where the expected one has a form: what each rule calls right and wrong, and when it is silent."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.judge.grading import grade
 from evergold.judge.grading_rules import RULES, WRONG
+from tests.rows import each_row
 
 HIGH, LOW = 0.75, 0.4
 CHOICE = "Which is the capital of Peru? A) Lima B) Quito C) La Paz"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected", "output"),
     [
         ("", "Lima", " lima. "),
@@ -35,7 +35,7 @@ def test_right_answers_in_other_words_are_graded_high(question: str, expected: s
     assert graded is not None and graded.value >= HIGH, graded
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected", "output"),
     [
         ("", "Lima", ""),

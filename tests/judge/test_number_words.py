@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.judge.quantities import dates, plain, quantities, times, with_digits
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("seventeen thousand four hundred", 17_400),
@@ -33,15 +34,13 @@ def test_numbers_in_words(text: str, value: float) -> None:
     assert [one.value for one in quantities(text)] == [pytest.approx(value, rel=1e-4)]
 
 
-@pytest.mark.parametrize(
-    "text", ["no one came", "once upon a time", "una casa", "the other half-brother's book on art"]
-)
+@each_row("text", ["no one came", "once upon a time", "una casa", "the other half-brother's book on art"])
 def test_words_that_are_mostly_no_numbers_stay(text: str) -> None:
     assert with_digits(text).split()[0] == text.split()[0]
     assert not [one for one in quantities(text) if one.value >= 1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "minutes"),
     [
         ("half past four in the afternoon", 16 * 60 + 30),

@@ -16,9 +16,10 @@ from evergold.judge.relevance import relevance, shipped_relevance
 from evergold.judge.small_model import WordPieces, shipped_model
 from evergold.judge.support import SupportModel, shipped_weights
 from evergold.model.judging import Answer, Question
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Yes, it does.", True),
@@ -36,7 +37,7 @@ def test_yes_and_no_are_read_from_the_beginning(text: str, expected: bool | None
     assert yes_or_no(text) is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "refused"),
     [
         ("I'm sorry, I can't help with that.", True),
@@ -60,7 +61,7 @@ def test_options_of_a_question_by_letter() -> None:
     assert options("Is plan B) good?") == {} and options("What?") == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "letter"),
     [
         ("A", "a"),
@@ -78,7 +79,7 @@ def test_an_answer_chooses_by_letter_or_by_words(answer: str, letter: str | None
     assert chosen_letter(answer, options(QUESTION)) == letter
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "count"),
     [("It is open", 0), ("It is not open", 1), ("It isn’t open, never", 2), ("No hay nada", 2), ("knot", 0)],
 )
@@ -86,7 +87,7 @@ def test_denials_are_counted(text: str, count: int) -> None:
     assert denials(text) == count
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "expected"),
     [
         ("the shop is open", "the shop is closed", True),
@@ -105,7 +106,7 @@ def test_a_word_that_both_sides_have_is_no_opposite() -> None:
     assert has_opposites({"open"}, {"closed"}) and not has_opposites({"open", "closed"}, {"closed"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "code"),
     [
         ("def f(x):\n    return x", True),
@@ -123,7 +124,7 @@ def test_code_is_told_from_prose(text: str, code: bool) -> None:
     assert looks_like_code(text) is code
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expected", "output", "at_least", "at_most"),
     [
         ("def f(a):\n    return a + 1", "def add(x):\n    return x + 1  # one more", 1.0, 1.0),
@@ -141,9 +142,7 @@ def test_code_is_compared_by_what_it_does(expected: str, output: str, at_least: 
     assert at_least <= value <= at_most and reason
 
 
-@pytest.mark.parametrize(
-    "many", ["x = " + " + ".join(["a"] * 3000), "x = " + "-" * 900 + "1", "x = " + "[" * 90 + "]" * 90]
-)
+@each_row("many", ["x = " + " + ".join(["a"] * 3000), "x = " + "-" * 900 + "1", "x = " + "[" * 90 + "]" * 90])
 def test_code_of_any_depth_is_compared(many: str) -> None:
     assert compare_code(many, many)[0] >= 0.97
     value, _ = compare_code("x = 1", many)
@@ -157,7 +156,7 @@ def test_code_is_taken_out_of_its_fence_or_ticks() -> None:
     assert has_code("`f(1)`", "then `f( 1 )` is run") and not has_code("", "anything")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "value"),
     [("red boots", "boots, red", 1.0), ("red boots", "blue boots", 0.5), ("red", "blue", 0.0), ("", "", 0.0)],
 )
@@ -220,7 +219,7 @@ def test_a_regression_is_bounded_and_rises_with_its_weight() -> None:
     assert shipped_weights()[1].startswith("sha256:") and shipped_weights() is shipped_weights()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "statement", "relevant"),
     [
         ("Who wrote Faust?", "Goethe.", True),
@@ -243,7 +242,7 @@ def test_a_statement_is_relevant_by_words_or_by_the_form_that_is_asked_for(
 PIECES = WordPieces({"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "play": 3, "##ing": 4, "##s": 5, "!": 6, "中": 7, "e": 8})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "ids"),
     [
         ("Playing", [3, 4]),

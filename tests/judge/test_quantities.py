@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.judge.quantities import Quantity, dates, plain, quantities, same_date, times
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value", "dimension"),
     [
         ("5", 5.0, ""),
@@ -53,12 +54,12 @@ def test_a_number_is_read_in_the_base_unit_of_its_dimension(text: str, value: fl
         assert only.value == pytest.approx(value) and only.dimension == dimension
 
 
-@pytest.mark.parametrize("text", ["on 3 May 2024", "at 14:30", "el 5 de marzo de 2021", "7 pm", "2024-05-03"])
+@each_row("text", ["on 3 May 2024", "at 14:30", "el 5 de marzo de 2021", "7 pm", "2024-05-03"])
 def test_dates_and_times_of_day_are_no_quantities(text: str) -> None:
     assert quantities(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "same"),
     [
         (Quantity(1000.0, "length"), Quantity(1000.0, "length"), True),
@@ -74,7 +75,7 @@ def test_quantities_are_compared_by_value_and_dimension(one: Quantity, other: Qu
     assert one.same(other) is same and other.same(one) is same
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("2024-05-03", [(2024, 5, 3)]),
@@ -97,7 +98,7 @@ def test_dates_are_year_month_and_day_with_zeros_for_what_is_missing(
     assert dates(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expected", "given_date", "same"),
     [
         ((2024, 5, 3), (2024, 5, 3), True),
@@ -113,7 +114,7 @@ def test_every_part_of_the_expected_date_must_be_there(
     assert same_date(expected, given_date) is same
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "minutes"),
     [
         ("at 14:30", [870]),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from evergold.judge.relevance import VECTORS, WORDS, basis, relevance, relevance_features, shipped_relevance
 from evergold.judge.small_model import shipped_model
+from tests.rows import each_row
 
 PROBES = Path(__file__).parent / "probes"
 
@@ -40,7 +41,7 @@ def test_the_two_lists_have_no_text_in_common() -> None:
     assert not one & other
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "answer"),
     [
         ("Who wrote Faust?", "Goethe."),
@@ -50,7 +51,7 @@ def test_the_two_lists_have_no_text_in_common() -> None:
         ("Where is it kept?", "In the basement."),
     ],
 )
-@pytest.mark.parametrize("lexical", [False, True], ids=["model", "lexical"])
+@each_row("lexical", [False, True], ids=["model", "lexical"])
 def test_an_answer_that_shares_no_word_with_its_question_can_be_relevant(
     question: str, answer: str, lexical: bool
 ) -> None:
@@ -74,7 +75,7 @@ def test_any_two_texts_have_features(question: str, statement: str) -> None:
     assert 0 <= relevance(question, [statement], None)[0] <= 1
 
 
-@pytest.mark.parametrize("text", ["", "…", "東京", "a" * 1_000_000, "word " * 200_000])
+@each_row("text", ["", "…", "東京", "a" * 1_000_000, "word " * 200_000])
 def test_odd_text_has_a_relevance(text: str) -> None:
     model = shipped_model()
     assert all(0 <= value <= 1 for value in relevance(text, [text, "Lima."], model) + relevance("Who?", [text], model))

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from evergold.model.case import Answer, Case, Context, EntryType, Origin, ReviewState, written_case
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, expected_of
+from tests.rows import each_row
 
 CALL = ToolCall(name="look_up", args={"city": "Lima"}, id="c1", result="rain")
 SCHEMA = {"type": "function", "function": {"name": "look_up"}}
@@ -17,7 +18,7 @@ def a_golden(**fields: Any) -> Case:
     return Case(**{"id": "g", "input": "Does it rain?", "output": "It rains.", **fields})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "text", "origin"),
     [
         ({}, "It rains.", Origin.CANDIDATE),
@@ -40,7 +41,7 @@ def test_the_reference_is_chosen_by_one_rule(fields: dict[str, Any], text: str |
     assert (reference.text if reference else None, reference.origin if reference else None) == (text, origin)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "expected"),
     [
         ({}, None),
@@ -72,7 +73,7 @@ def test_the_rev_of_a_case_that_uses_no_new_field_is_the_one_it_always_had() -> 
     assert whole.rev() == "sha256:039f7697a7614c89e9d95d9bcdcfe4d80ddfaaa853e773c78303f867b46b5627"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"turn": TURN},
@@ -118,7 +119,7 @@ def test_calls_get_their_results_by_id_by_name_or_in_order() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("args", "match", "said"),
     [
         ({}, {"city": "exact"}, "'city', which is not in args"),

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
-
 from evergold.model.faults import Rejected
 from evergold.model.trace import Trace
 from evergold.sources.jsonl import parse_record
+from tests.rows import each_row
 
 SCORE = {"name": "ok", "value": 1}
 
@@ -15,7 +14,7 @@ def trace(**fields: Any) -> dict[str, Any]:
     return {"id": "t", **fields}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "told"),
     [
         (

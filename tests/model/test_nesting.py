@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.model.nesting import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES, require_shallow, require_storable
+from tests.rows import each_row
 
 
 def nested(levels: int, inner: Any = 1) -> dict[str, Any]:
@@ -28,7 +29,7 @@ def test_a_value_of_a_hundred_thousand_levels_is_refused_without_exhausting_the_
         require_shallow(nested(100_000))
 
 
-@pytest.mark.parametrize("most", [0, 1, 5])
+@each_row("most", [0, 1, 5])
 def test_another_depth_may_be_asked_for(most: int) -> None:
     value: Any = 1
     for _ in range(most + 1):
@@ -38,12 +39,12 @@ def test_another_depth_may_be_asked_for(most: int) -> None:
         require_shallow([value], most)
 
 
-@pytest.mark.parametrize("number", [-LARGEST, 2 * LARGEST - 1, 0, True])
+@each_row("number", [-LARGEST, 2 * LARGEST - 1, 0, True])
 def test_numbers_of_64_bits_are_kept(number: int) -> None:
     assert orjson.loads(orjson.dumps(require_storable({"n": number}))) == {"n": number}
 
 
-@pytest.mark.parametrize("number", [-LARGEST - 1, 2 * LARGEST, 10**30])
+@each_row("number", [-LARGEST - 1, 2 * LARGEST, 10**30])
 def test_a_larger_number_is_refused_with_what_to_do(number: int) -> None:
     with pytest.raises(ValueError, match="is over 64 bits; send it as a text"):
         require_storable({"list": [{"n": number}]})

@@ -9,9 +9,10 @@ from pydantic import ValidationError
 
 from evergold.model.policy import Policy, Reason, Sampling, Thresholds, Tier
 from evergold.model.values import unit_interval
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ({"ignore": ("b", "a")}, {"ignore": ("a", "b", "a")}),
@@ -25,7 +26,7 @@ def test_two_ways_to_write_the_same_are_one_revision(one: dict[str, Any], other:
     assert hash(Policy(**one)) == hash(Policy(**other))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"thresholds": {"golden_from": 0.81}},
@@ -54,7 +55,7 @@ def test_an_explanation_states_the_thresholds() -> None:
     assert all("{" not in policy.explain(reason) for reason in Reason)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "problem"),
     [
         ({"thresholds": {"failure_below": 0.9, "golden_from": 0.8}}, "failure_below 0.9 is above golden_from 0.8"),
@@ -74,7 +75,7 @@ def test_equal_thresholds_leave_nothing_between() -> None:
     assert Thresholds(failure_below=0.5, golden_from=0.5)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tier", "entry_type"), [("none", None), ("failure", "failure"), ("candidate", "golden"), ("confirmed", "golden")]
 )
 def test_tiers_make_entries(tier: str, entry_type: str | None) -> None:

@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from evergold.errors import BadInput
 from evergold.model.review import LONGEST_TEXT, MOST_MARKS, Questionnaire, ReviewQuestion
+from tests.rows import each_row
 
 
 def question(kind: str, **more: Any) -> ReviewQuestion:
@@ -23,7 +24,7 @@ def mark(start: Any = 0, end: Any = 4, label: Any = "wrong") -> dict[str, Any]:
     return {"start": start, "end": end, "label": label}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "value"),
     [
         (YES_NO, True),
@@ -41,7 +42,7 @@ def test_an_answer_is_taken(asked: ReviewQuestion, value: Any) -> None:
     asked.check_answer(value, "Lima.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "value", "problem"),
     [
         (YES_NO, 1, "1 is not true or false"),
@@ -80,7 +81,7 @@ def test_nothing_can_be_marked_where_there_is_no_text() -> None:
         SPAN.check_answer([mark(0, 1)], None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "fields", "problem"),
     [
         ("choice", {"options": ("only",)}, "give at least two options"),
@@ -95,7 +96,7 @@ def test_a_question_without_what_its_kind_needs_is_refused(kind: str, fields: di
         question(kind, **fields)
 
 
-@pytest.mark.parametrize("name", ["Q", "1q", "", "a-b", "q" * 51])
+@each_row("name", ["Q", "1q", "", "a-b", "q" * 51])
 def test_a_name_that_cannot_be_a_column_is_refused(name: str) -> None:
     with pytest.raises(ValidationError):
         ReviewQuestion(name=name, kind="text", title="?")

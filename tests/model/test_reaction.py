@@ -1,11 +1,10 @@
 """Reactions are user scores, whatever skin tone or variation selector they carry."""
 
-import pytest
-
 from evergold.model.trace import folded, reaction_value
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("emoji", "value"),
     [("👍", 1.0), ("❤️", 1.0), ("❤", 1.0), ("🙏", 0.9), ("😂", 0.8), ("😮", 0.5), ("😢", 0.2), ("👎", 0.0), ("🦄", 0.5)],
 )
@@ -13,8 +12,8 @@ def test_each_reaction_has_its_value(emoji: str, value: float) -> None:
     assert reaction_value(emoji) == value
 
 
-@pytest.mark.parametrize("tone", ["🏻", "🏼", "🏽", "🏾", "🏿"])
-@pytest.mark.parametrize(("emoji", "value"), [("👍", 1.0), ("👎", 0.0), ("🙏", 0.9)])
+@each_row("tone", ["🏻", "🏼", "🏽", "🏾", "🏿"])
+@each_row(("emoji", "value"), [("👍", 1.0), ("👎", 0.0), ("🙏", 0.9)])
 def test_skin_tones_change_nothing(emoji: str, value: float, tone: str) -> None:
     assert reaction_value(emoji + tone) == value
     assert reaction_value(emoji + tone + "\ufe0f") == value

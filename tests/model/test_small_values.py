@@ -19,9 +19,10 @@ from evergold.model.operations import DatabaseStatus
 from evergold.model.report import SHOWN_LETTERS, html_of_pairs, html_of_rows
 from evergold.model.run import LONGEST, Measurement, RunStatus, SimulatedUser, Usage
 from evergold.model.values import canonical_json, content_hash, in_utc, load_json, seconds_between
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "value"),
     [
         (b'{"a": 1}', {"a": 1}),
@@ -35,7 +36,7 @@ def test_a_text_that_was_cut_inside_a_character_is_repaired(body: bytes, value: 
     assert load_json(body) == value
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[NaN]", b'{"a": Infinity}', b"nope", b"[" * 5000])
+@each_row("body", [b"", b"{", b"[NaN]", b'{"a": Infinity}', b"nope", b"[" * 5000])
 def test_what_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(orjson.JSONDecodeError):
         load_json(body)
@@ -71,7 +72,7 @@ def test_a_moment_before_year_one_is_refused_in_words() -> None:
         in_utc(datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14))))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("start", "end", "seconds"),
     [
         ("2026-01-01T00:00:00+00:00", "2026-01-01T00:01:30.5+00:00", 90.5),
@@ -87,7 +88,7 @@ def test_seconds_between_stored_times(start: str | None, end: str | None, second
     assert seconds_between(start, end) == seconds
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "cost"),
     [
         (Usage(), Usage(), None),
@@ -122,7 +123,7 @@ def test_every_role_may_do_its_own_and_no_role_but_the_owner_more_than_the_owner
         assert all(INCLUDES[inner] <= INCLUDES[role] for inner in INCLUDES[role]), "what is included brings its own"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "admitted", "agreed"),
     [
         ("You're right, it is Lima.", True, False),
@@ -155,7 +156,7 @@ def test_an_apology_for_what_may_have_been_regrets_and_grants() -> None:
     assert not grants("I apologize, but I cannot open files.")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "code"),
     [("assert f()", ("assert f()",)), (["a", "b"], ("a", "b")), ({"code": "a"}, ("a",)), ({"code": ["a"]}, ("a",))],
 )
@@ -164,18 +165,18 @@ def test_tests_in_short_form_are_python(value: Any, code: tuple[str, ...]) -> No
     assert made.code == code and made.runs_answer
 
 
-@pytest.mark.parametrize("value", ["", [], {"code": []}, {"code": [""]}, 5, {"language": "", "code": "x"}])
+@each_row("value", ["", [], {"code": []}, {"code": [""]}, 5, {"language": "", "code": "x"}])
 def test_tests_without_any_code_are_refused(value: Any) -> None:
     with pytest.raises(ValidationError):
         CodeTests.model_validate(value)
 
 
-@pytest.mark.parametrize(("language", "runs"), [("Python3", True), ("py", True), ("go", False)])
+@each_row(("language", "runs"), [("Python3", True), ("py", True), ("go", False)])
 def test_only_python_is_run(language: str, runs: bool) -> None:
     assert CodeTests(language=language, code=("x",)).runs_answer == runs
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metadata", "problem"),
     [
         ({"persona": "a clerk"}, "a persona and no goal"),
@@ -204,7 +205,7 @@ def test_a_passage_is_cited_with_its_page_where_it_has_one() -> None:
     assert passage.model_copy(update={"page": 3}).source == "a.pdf#page=3&char=5,9"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("manifest", "expected"),
     [
         ({"tags": {"jo": 2, "de": 1}, "n": 1}, {"tags": {"de": 1}, "n": 1}),

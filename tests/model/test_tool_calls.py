@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from evergold.model.tool_calls import ExpectedTool, ToolCall, arguments_of, calls_in, expected_of
+from tests.rows import each_row
 
 
 def asked(*calls: Any) -> dict[str, Any]:
@@ -22,7 +23,7 @@ def result(content: Any, id: str | None = None, **more: Any) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id, "content": content, **more}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_arguments", "expected"),
     [
         ({"a": 1}, {"a": 1}),
@@ -62,19 +63,17 @@ def test_a_result_that_fits_no_call_is_left_out(message: dict[str, Any]) -> None
     assert calls_in([asked(call("a", id="1")), message]) == (ToolCall(name="a", id="1"),)
 
 
-@pytest.mark.parametrize(
-    "marks", [{"failed": True}, {"is_error": True}, {"extra": {"failed": True}}, {"extra": {"is_error": 1}}]
-)
+@each_row("marks", [{"failed": True}, {"is_error": True}, {"extra": {"failed": True}}, {"extra": {"is_error": 1}}])
 def test_a_failed_call_is_marked_wherever_the_mark_stands(marks: dict[str, Any]) -> None:
     assert calls_in([asked(call("a", id="1")), result("boom", "1", **marks)])[0].failed
 
 
-@pytest.mark.parametrize("extra", [{}, {"extra": "text"}, {"extra": None}, {"failed": False}])
+@each_row("extra", [{}, {"extra": "text"}, {"extra": None}, {"failed": False}])
 def test_a_result_without_a_mark_did_not_fail(extra: dict[str, Any]) -> None:
     assert not calls_in([asked(call("a", id="1")), result("fine", "1", **extra)])[0].failed
 
 
-@pytest.mark.parametrize(
+@each_row(
     "odd",
     [None, "text", {}, {"name": 7}, {"function": "f"}, {"function": None}, {"function": {"name": None}}, {"id": 5}],
 )
@@ -112,7 +111,7 @@ def test_a_call_without_a_name_cannot_be_expected() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "problem"),
     [
         ({"match": {"city": "exact"}}, "match names 'city', which is not in args; add it there or use `any`"),
@@ -129,7 +128,7 @@ def test_a_rule_that_does_not_fit_its_value_is_refused(fields: dict[str, Any], p
         ExpectedTool(name="f", **fields)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "args"),
     [
         ({"args": {"a": 1}}, {"a": 1}),

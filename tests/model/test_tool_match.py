@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from evergold.model.tool_calls import ExpectedTool, ToolCall, call_likeness, matches
 from evergold.model.values import likeness
+from tests.rows import each_row
 
 
 def share(args: dict[str, Any], wanted: dict[str, Any], **rules: Any) -> float:
     return call_likeness(ExpectedTool(name="f", args=wanted, **rules), ToolCall(name="f", args=args))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_args", "wanted", "rules", "expected"),
     [
         ({}, {}, {}, 1.0),

@@ -15,12 +15,13 @@ from evergold.model.tool_calls import ExpectedTool
 from evergold.model.tool_schemas import derived_schemas, with_derived_tools
 from evergold.model.trace import LONG, Correction, Reaction, Record, Score, ScoreLine, Span, SpanLine, Trace
 from tests.builders import a_case, a_score, a_trace
+from tests.rows import each_row
 
 RECORD: TypeAdapter[Any] = TypeAdapter(Record)
 MESSAGES = [{"role": "user", "content": "Hi"}]
 
 
-@pytest.mark.parametrize("key", ["messages", "tools", "contexts"])
+@each_row("key", ["messages", "tools", "contexts"])
 def test_a_conversation_beside_the_fields_is_kept_in_the_metadata(key: str) -> None:
     for kind in (Trace, Span):
         made = kind(id="x", **{key: MESSAGES}, metadata={"own": 1})
@@ -45,7 +46,7 @@ def test_spans_and_scores_as_lines_of_their_own_may_stand_in_their_trace() -> No
     assert [span.id for span in trace.spans] == ["s1", "s2"] and trace.scores[0].name == "ok"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "problem"),
     [
         ({"spans": [{"id": "s"}, {"id": "s"}]}, "span id 's' is there twice"),
@@ -64,7 +65,7 @@ def test_a_trace_that_cannot_be_kept_is_refused(fields: dict[str, Any], problem:
         Trace.model_validate({"id": "t1", **fields})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "kind"),
     [
         ({"type": "trace", "id": "t"}, Trace),
@@ -78,26 +79,26 @@ def test_a_record_is_known_by_its_type(value: dict[str, Any], kind: type) -> Non
     assert type(RECORD.validate_python(value)) is kind
 
 
-@pytest.mark.parametrize("value", [{"type": "note", "id": "t"}, {"id": "t"}, 5, []])
+@each_row("value", [{"type": "note", "id": "t"}, {"id": "t"}, 5, []])
 def test_a_record_of_no_known_type_is_refused(value: Any) -> None:
     with pytest.raises(ValidationError):
         RECORD.validate_python(value)
 
 
-@pytest.mark.parametrize("text", ["", "  ", "\n"])
+@each_row("text", ["", "  ", "\n"])
 def test_a_correction_says_something(text: str) -> None:
     with pytest.raises(ValidationError):
         Correction(trace_id="t", text=text)
 
 
-@pytest.mark.parametrize(("given_emoji", "emoji"), [("👍", "👍"), ("", None), ("  ", None), (None, None)])
+@each_row(("given_emoji", "emoji"), [("👍", "👍"), ("", None), ("  ", None), (None, None)])
 def test_an_empty_reaction_takes_the_reaction_away(given_emoji: str | None, emoji: str | None) -> None:
     reaction = Reaction(trace_id="t", emoji=given_emoji, author="jo")
     assert (reaction.emoji, reaction.key) == (emoji, "reaction:jo")
     assert Reaction(trace_id="t", emoji=None).key == "reaction:"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "by_check", "by_detector"),
     [(None, False, False), ("check:answered", True, False), ("detected:t2", False, True), ("mine", False, False)],
 )
@@ -119,7 +120,7 @@ def test_a_rejected_record_is_one_line_with_what_is_known() -> None:
         assert str(Rejected.of(problem, "f:1", Trace)) == "f:1: name: must be a text, not a number"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("end", "answer"),
     [("answered", True), ("goal_reached", True), ("turn_limit", True), ("unrecorded", False), ("time_limit", False)],
 )

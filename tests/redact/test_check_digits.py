@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.redact import identity as check
+from tests.rows import each_row
 
 VALID: list[tuple[Callable[[str], bool], str]] = [
     (check.iban, "GB82WEST12345698765432"),
@@ -42,12 +42,12 @@ VALID: list[tuple[Callable[[str], bool], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "number"), VALID)
+@each_row(("rule", "number"), VALID)
 def test_a_published_number_passes(rule: Callable[[str], bool], number: str) -> None:
     assert rule(number)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "number"),
     [
         (check.iban, "GB82WEST12345698765433"),

@@ -1,6 +1,5 @@
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,11 +7,12 @@ from evergold.redact.default import GROUPS, HINTS, DefaultRedactor
 from evergold.redact.fields import FIELDS, MOST_REMEMBERED, FieldRedactor, Keys
 from evergold.redact.numbers import is_card, numbers_in
 from evergold.redact.spans import folded, without_overlaps
+from tests.rows import each_row
 
 redact = DefaultRedactor().redact
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "clean", "found"),
     [
         ("write to jo.do+x@ex-ample.co.uk now", "write to [EMAIL] now", {"EMAIL": 1}),
@@ -42,7 +42,7 @@ def test_private_things_become_typed_placeholders(text: str, clean: str, found: 
     assert redact(text) == (clean, found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "2024-01-02 10:30 and 1999-12-31",
@@ -203,6 +203,6 @@ def test_texts_looked_at_together_are_found_one_by_one(texts: list[str]) -> None
     assert private <= cleaner.suspected([[text] for text in texts])
 
 
-@pytest.mark.parametrize("country", ["ad", "ae", "ba", "be", "de", "ee"])
+@each_row("country", ["ad", "ae", "ba", "be", "de", "ee"])
 def test_an_id_in_hex_is_not_even_suspected_to_be_a_bank_account(country: str) -> None:
     assert not HINTS.Match(f"chatcmpl-{country}12a4f6789012c456 session-{country}99".encode())

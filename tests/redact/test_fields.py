@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from evergold.errors import BadInput
 from evergold.redact.default import DefaultRedactor
 from evergold.redact.fields import FIELDS, FieldRedactor, Keys, kept_apart
+from tests.rows import each_row
 
 MAIL = "jo@example.com"
 
@@ -58,7 +59,7 @@ def test_a_private_key_does_not_count_for_its_value() -> None:
     assert cleaner.counts == {"EMAIL": 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("taken", "expected"),
     [
         ((), "[EMAIL]"),

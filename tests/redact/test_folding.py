@@ -1,6 +1,5 @@
 """Folding: one byte for each character, so that an index in the bytes is an index in the text."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from evergold.redact.spans import (
     holds,
     matches,
 )
+from tests.rows import each_row
 
 
 @given(st.text())
@@ -27,7 +27,7 @@ def test_every_character_keeps_its_index(text: str) -> None:
     assert all(one.flat[at] == sign for at, sign in enumerate(text) if sign.isascii())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("character", "byte"),
     [
         ("a", ord("a")),

@@ -1,8 +1,7 @@
 """Each kind on the lines that decide it: what is private becomes a placeholder, what only looks so is kept."""
 
-import pytest
-
 from evergold.redact.default import DefaultRedactor
+from tests.rows import each_row
 
 redact = DefaultRedactor(ip_addresses=True).redact
 
@@ -11,7 +10,7 @@ def clean(text: str) -> str:
     return redact(text)[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Cookie: sid=abc123; theme=dark", "Cookie: sid=[SECRET]; theme=[SECRET]"),
@@ -47,7 +46,7 @@ def test_values_that_the_word_before_them_makes_secret(text: str, expected: str)
     assert clean(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("from 203.0.113.7 port 22", "from [IP] port 22"),
@@ -68,7 +67,7 @@ def test_addresses_of_other_hosts(text: str, expected: str) -> None:
     assert clean(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("jo [at] example.com", "[EMAIL]"),
@@ -93,7 +92,7 @@ def test_addresses_of_people(text: str, expected: str) -> None:
     assert clean(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("IBAN DE89 3704 0044 0532 0130 00", "IBAN [IBAN]"),
@@ -113,7 +112,7 @@ def test_accounts_and_identities(text: str, expected: str) -> None:
     assert clean(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("ean 4111111111111111", "ean 4111111111111111"),

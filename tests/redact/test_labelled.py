@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 
 from evergold.redact.default import DefaultRedactor
+from tests.rows import each_row
 
 HERE = Path(__file__).parent
 MARK = re.compile("«([^»]*)»")
@@ -58,8 +59,8 @@ def figures(kind: str, labelled: list[str]) -> Figures:
     return Figures(found, missed, wrong)
 
 
-@pytest.mark.parametrize("kind", FILES)
-@pytest.mark.parametrize("folder", ["labelled", "measured"])
+@each_row("kind", FILES)
+@each_row("folder", ["labelled", "measured"])
 def test_precision_and_recall_on_labelled_lines(folder: str, kind: str) -> None:
     labelled = lines(folder, FILES[kind]) + lines(folder, f"no_{FILES[kind]}")
     if not labelled:

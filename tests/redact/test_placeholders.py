@@ -1,11 +1,10 @@
 """Values that stand where a secret could and are none."""
 
-import pytest
-
 from evergold.redact.secrets import is_code, is_placeholder
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         b"string",
@@ -36,7 +35,7 @@ def test_a_placeholder_is_known(value: bytes) -> None:
     assert is_placeholder(value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [b"hunter22", b"s3cr3t!", b"xK9", b"correcthorse", b"mysql_r00t", b"x" * 4 + b"7", b"<open", b"yes!" * 40],
 )
@@ -44,11 +43,11 @@ def test_what_may_be_a_secret_is_no_placeholder(value: bytes) -> None:
     assert is_placeholder(value) == (value == b"<open")
 
 
-@pytest.mark.parametrize("value", [b"os.environ", b"settings.db.password", b"db_password", b"getToken", b"SecretKey"])
+@each_row("value", [b"os.environ", b"settings.db.password", b"db_password", b"getToken", b"SecretKey"])
 def test_a_name_that_a_program_looks_up_is_code(value: bytes) -> None:
     assert is_code(value)
 
 
-@pytest.mark.parametrize("value", [b"hunter22", b"abc1_def", b"plain", b"a..b", b"3.14", b"TOKEN", b"x-y"])
+@each_row("value", [b"hunter22", b"abc1_def", b"plain", b"a..b", b"3.14", b"TOKEN", b"x-y"])
 def test_a_value_that_no_program_would_look_up_is_not_code(value: bytes) -> None:
     assert not is_code(value)

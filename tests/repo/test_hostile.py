@@ -9,6 +9,7 @@ from evergold.repo import history
 from evergold.repo.git import Repo
 from evergold.repo.history import commit_time, files_at, grep, timeline
 from tests.repos import GitRepo, numbered
+from tests.rows import each_row
 
 PROGRAMS = (
     "core.fsmonitor",
@@ -82,9 +83,7 @@ def test_a_date_beyond_the_calendar_is_its_end(hostile: GitRepo) -> None:
         assert max(moment.authored for moment in timeline(repo)).year == 9999
 
 
-@pytest.mark.parametrize(
-    ("seconds", "year"), [("", 1970), ("0", 1970), ("-1", 1969), ("9" * 30, 9999), ("-" + "9" * 30, 2)]
-)
+@each_row(("seconds", "year"), [("", 1970), ("0", 1970), ("-1", 1969), ("9" * 30, 9999), ("-" + "9" * 30, 2)])
 def test_times_of_commits(seconds: str, year: int) -> None:
     time = commit_time(seconds)
     assert time.year == year and time.tzinfo is UTC

@@ -9,6 +9,7 @@ from evergold.repo import history
 from evergold.repo.git import Repo
 from evergold.repo.history import TreeFile, checkouts, common_folder, files_at, grep, reachable, timeline
 from tests.repos import GitRepo
+from tests.rows import each_row
 
 
 class Made:
@@ -101,7 +102,7 @@ def test_files_of_a_commit_are_files_alone(tmp_path: Path) -> None:
     assert listed[0] == TreeFile("f.txt", repo.git("rev-parse", "HEAD:f.txt").strip())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "limit", "expected"),
     [
         (["needle"], 10, [("b.txt", 1), ("b.txt", 2), ("b.txt", 3)]),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from evergold.errors import BadInput
 from evergold.repo.git import GitObject, parse_answer, reason_of
 from evergold.repo.history import parse_diffs, parse_log
+from tests.rows import each_row
 
 IDS = [f"{number:040x}" for number in range(1, 6)]
 DIFF_LINES = st.sampled_from([b"diff --git a/f b/f", b"@@ -1 +1 @@", b"-a", b"+b", b" " + IDS[0].encode(), b"+"])
@@ -74,7 +75,7 @@ def test_a_cat_file_that_ended_says_where(tmp_path: Path) -> None:
         parse_answer(b"", tmp_path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stderr", "expected"),
     [
         (b"fatal: not a git repository\nmore\n", "not a git repository"),

@@ -12,6 +12,7 @@ from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
 from evergold.report.compare import RunValues, board_of, by_version, compare, newest_per_model
 from evergold.report.scores import Groups, by_case, outside
 from evergold.store.run.attempts import Value
+from tests.rows import each_row
 
 
 def a_run(id: str, values: Mapping[str, Any], metric: str = "correctness", **more: Any) -> RunValues:
@@ -37,7 +38,7 @@ def passes(count: int, of: int) -> dict[str, float]:
     return {f"c{i:03}": float(i < count) for i in range(of)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "verdict", "exit_code"),
     [
         (passes(50, 100), passes(80, 100), PairedVerdict.BETTER, 0),

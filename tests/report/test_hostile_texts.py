@@ -2,13 +2,12 @@
 
 from xml.etree import ElementTree
 
-import pytest
-
 from evergold.model.run import Attempt, Measurement
 from evergold.report.documents import to_junit, to_markdown
 from evergold.report.summary import RunReport, summarise
 from evergold.storage import file_name
 from tests.report.test_run_report import CASES, a_run
+from tests.rows import each_row
 
 PICTURES = (
     "![x](http://192.0.2.1/p.png)",
@@ -27,13 +26,13 @@ def reported(text: str) -> RunReport:
     return summarise(a_run(), [case], [Attempt(case_id=case.id, trial=0, output=text, measurements=low)])
 
 
-@pytest.mark.parametrize("text", PICTURES)
+@each_row("text", PICTURES)
 def test_no_text_is_a_link_or_a_picture(text: str) -> None:
     page = to_markdown(reported(text)).replace("\\[", "").replace("\\]", "")
     assert "[" not in page and "]" not in page and "<http" not in page
 
 
-@pytest.mark.parametrize("text", CELLS)
+@each_row("text", CELLS)
 def test_no_text_adds_a_cell(text: str) -> None:
     for line in to_markdown(reported(text)).splitlines():
         if line.startswith("### "):
@@ -42,13 +41,13 @@ def test_no_text_adds_a_cell(text: str) -> None:
             assert bare.count("|") == bare.count("\\|") > 0
 
 
-@pytest.mark.parametrize("text", BLOCKS)
+@each_row("text", BLOCKS)
 def test_no_line_of_a_text_begins_a_block(text: str) -> None:
     quoted = [line[2:].lstrip() for line in to_markdown(reported(text)).splitlines() if line.startswith("> ")]
     assert not [line for line in quoted if line.startswith(("#", "~", "-", "=", "+", ">", "`"))]
 
 
-@pytest.mark.parametrize("text", NOT_XML)
+@each_row("text", NOT_XML)
 def test_every_text_makes_xml_that_can_be_read(text: str) -> None:
     low = {metric: Measurement.of(0.1, text) for metric in a_run().spec.metrics}
     attempt = Attempt.model_construct(**dict(Attempt(case_id="c", trial=0, measurements=low)) | {"output": text})
@@ -56,9 +55,7 @@ def test_every_text_makes_xml_that_can_be_read(text: str) -> None:
     assert len(root.findall("testsuite/testcase/failure")) == len(low)
 
 
-@pytest.mark.parametrize(
-    "name", ["../../etc/x", "..", ".", "/abs", "a\\b", "a\x00b", "C:x", "\udcff", "x" * 1000, "CON/.."]
-)
+@each_row("name", ["../../etc/x", "..", ".", "/abs", "a\\b", "a\x00b", "C:x", "\udcff", "x" * 1000, "CON/.."])
 def test_a_file_made_of_a_name_stays_in_its_folder(name: str) -> None:
     made = file_name(name)
     assert made and not set(made) & set("/\\:\x00") and not made.startswith(".") and len(made.encode()) < 255

@@ -15,6 +15,7 @@ from evergold.report.html import to_html
 from evergold.report.scores import Groups
 from evergold.report.summary import Options, RunReport, summarise
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 NASTY = '</script><img src=x onerror=alert(1)> | `x` \x00 "quoted"'
 
@@ -185,7 +186,7 @@ def test_each_question_counts_once_on_request_in_means_and_slices() -> None:
     assert "each question counts once" in to_markdown(made) and "each question counts once" in to_html(made)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "shown"),
     [
         ("When does\n  the shop open?", "<b>When does the shop open?</b>"),

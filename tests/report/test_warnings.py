@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from evergold.report.documents import provenance_rows, spending_rows
 from evergold.report.scores import candidate_warnings, origin_of
 from evergold.report.summary import Options, shorten, summarise, warnings_of
 from tests.builders import a_case
+from tests.rows import each_row
 
 
 def a_run(*specs: MetricSpec, **more: Any) -> Run:
@@ -40,7 +40,7 @@ def test_a_whole_run_without_a_judge_is_no_reason_to_warn() -> None:
     assert warned(a_run(MetricSpec(name="m", version="1")), a_mean()) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("more", "expected"),
     [
         ({"status": RunStatus.RUNNING, "done": 3}, "the run is running: 3 of 10 attempts are in"),
@@ -59,7 +59,7 @@ def test_what_is_odd_about_a_run_is_named(more: dict[str, Any], expected: str) -
     assert warned(a_run(**more), a_mean()) == [expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("n", "of", "thin"),
     [(9, 10, False), (89, 100, True), (90, 100, False), (0, 0, False), (0, 10, True)],
 )
@@ -97,7 +97,7 @@ def test_a_case_without_an_answer_has_no_reference() -> None:
     assert origin_of(a_case(output=None)) == "none"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mean", "expected"),
     [
         (a_mean(value=None, n=0), "– (n=0/10)"),
@@ -143,7 +143,7 @@ def test_provenance_shows_versions_hashes_and_times() -> None:
     assert rows["metric m"] == "version 1, prompts sha256:0123456789ab"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usage", "cost"),
     [
         (Usage(), "–"),

@@ -7,6 +7,7 @@ from evergold.model.case import CaseStatus, ReviewState
 from evergold.model.review import Opinion, ReviewVerdict, Standing
 from evergold.review.decide import applied, edited, judged, settled, standing
 from tests.builders import a_case
+from tests.rows import each_row
 
 CASE = a_case()
 REV = judged(CASE)
@@ -24,7 +25,7 @@ def word(reviewer: str, verdict: str, *, adjudicate: bool = False, rev: str = RE
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "needed", "verdict", "where"),
     [
         ([], 1, None, Standing.OPEN),

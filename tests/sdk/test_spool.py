@@ -3,12 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.sdk.delivery import Spool
 from evergold.sdk.transports import encode_record
+from tests.rows import each_row
 
 
 def records(*ids: int) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ class Odd:
         raise RuntimeError("nor that")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_record", "expected"),
     [
         ({"started_at": 0.5}, {"started_at": "1970-01-01T00:00:00.500000Z"}),

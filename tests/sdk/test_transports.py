@@ -10,6 +10,7 @@ import pytest
 
 from evergold.sdk.steps import Span, Trace, as_text, find_fault, score_value
 from evergold.sdk.transports import Away, HttpTransport, group_by_kind
+from tests.rows import each_row
 
 
 class Server(HTTPServer):
@@ -168,7 +169,7 @@ def test_a_trace_outside_the_sample_does_nothing() -> None:
     assert not trace.recorded
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("trace_id", "name", "value", "source", "problem"),
     [
         ("", "ok", 1.0, "user", "names no trace"),
@@ -194,7 +195,7 @@ def test_numbers_of_other_libraries_are_scores() -> None:
     assert score_value(np.float32(0.5)) == 0.5 and score_value("x") == "x" and score_value([1]) == [1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text"), [(None, None), ("x", "x"), ({"a": 1}, '{"a":1}'), ({1: 2}, '{"1":2}'), (2**70, str(2**70))]
 )
 def test_any_input_or_output_is_a_text(value: Any, text: str | None) -> None:

@@ -19,6 +19,7 @@ from evergold.sources.agents.log_lines import (
     text_of_blocks,
 )
 from tests.mutations import mutations
+from tests.rows import each_row
 
 AT = "2026-01-01T00:00:00Z"
 CLAUDE: list[Any] = [
@@ -165,7 +166,7 @@ def test_a_line_that_two_files_repeat_counts_once(tmp_path: Path) -> None:
     assert len(read_session(both).actions) == len(read_session(both[:1]).actions)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "request_text"),
     [
         ("Fix the bug please", "Fix the bug please"),
@@ -192,7 +193,7 @@ def test_a_refused_call_may_hold_a_request() -> None:
     assert request_in_refusal("The user doesn't want to proceed.") is None and request_in_refusal("ok") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("output", "text", "failed"),
     [
         ("plain", "plain", False),
@@ -210,7 +211,7 @@ def test_the_output_of_a_tool_without_its_heading(output: Any, text: str, failed
     assert output_text(output) == (text, failed)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "text"),
     [("x", "x"), (["a", {"text": "b"}, {"type": "image"}, 5], "a\nb"), (None, ""), ({"text": "x"}, "")],
 )
@@ -218,7 +219,7 @@ def test_the_text_of_blocks(content: Any, text: str) -> None:
     assert text_of_blocks(content) == text
 
 
-@pytest.mark.parametrize("value", [None, 5, "yesterday", ""])
+@each_row("value", [None, 5, "yesterday", ""])
 def test_a_time_that_cannot_be_read_is_that_of_the_event_before(value: Any) -> None:
     later = moment(AT)
     assert moment(value, later) == later and moment(value) == EPOCH

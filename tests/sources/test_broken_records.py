@@ -3,7 +3,6 @@
 import json
 from typing import Any
 
-import pytest
 from pydantic import BaseModel
 
 from evergold.model.faults import Rejected
@@ -17,6 +16,7 @@ from evergold.sources.mlflow import MlflowTraces
 from evergold.sources.otlp_file import OtlpFile
 from evergold.sources.phoenix import PhoenixExport
 from tests.mutations import mutations
+from tests.rows import each_row
 
 AT = "2026-01-01T00:00:00Z"
 MESSAGES = [
@@ -183,20 +183,20 @@ def read(name: str, document: Any) -> list[BaseModel]:
     return list(source().read([json.dumps(document).encode()], "file"))
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@each_row("name", EXPORTS)
 def test_a_whole_export_is_read(name: str) -> None:
     records = read(name, EXPORTS[name][1])
     assert records and not any(isinstance(record, Rejected) for record in records)
 
 
-@pytest.mark.parametrize("name", EXPORTS)
+@each_row("name", EXPORTS)
 def test_one_odd_value_anywhere_never_raises(name: str) -> None:
     for document in mutations(EXPORTS[name][1]):
         for record in read(name, document):
             assert isinstance(record, BaseModel), document
 
 
-@pytest.mark.parametrize("name", ["langfuse", "langsmith", "mlflow", "phoenix", "otlp", "native"])
+@each_row("name", ["langfuse", "langsmith", "mlflow", "phoenix", "otlp", "native"])
 def test_a_record_that_cannot_be_read_leaves_the_next_line_alone(name: str) -> None:
     source, whole = EXPORTS[name]
     good = json.dumps(whole).encode()
@@ -214,7 +214,7 @@ def test_a_bad_span_of_a_phoenix_trace_costs_no_other() -> None:
     assert any(isinstance(record, SpanLine) for record in records)
 
 
-@pytest.mark.parametrize("time", [-5, 10**30, 1e308, str(2**64)])
+@each_row("time", [-5, 10**30, 1e308, str(2**64)])
 def test_a_time_that_no_date_has_is_refused_by_its_place(time: Any) -> None:
     document = json.loads(json.dumps(OTLP))
     document["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["endTimeUnixNano"] = time
@@ -248,7 +248,7 @@ def test_events_of_a_batch_never_raise_and_can_be_merged() -> None:
                 assert merge_lines(record, first).id == record.id
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "both"),
     [
         (["a"], ["b", "a", "b"], ["a", "b"]),

@@ -4,10 +4,9 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-import pytest
-
 from evergold.model.trace import Trace
 from evergold.sources.agents.trajectories import AgentLogs
+from tests.rows import each_row
 
 MESSAGES: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
@@ -47,7 +46,7 @@ def test_messages_alone_are_enough_and_the_same_file_gives_the_same_ids() -> Non
     assert [trace.id for trace in read(bare)] == [trace.id for trace in read(bare)]
 
 
-@pytest.mark.parametrize("moment", ["2026-03-01T08:00:00Z", "2026-03-01T08:00:00", 1772352000, 1772352000000])
+@each_row("moment", ["2026-03-01T08:00:00Z", "2026-03-01T08:00:00", 1772352000, 1772352000000])
 def test_turns_keep_their_order_where_only_the_conversation_has_a_time(moment: str | int) -> None:
     first, second = read(TALK | {"created_at": moment})
     assert first.started_at == datetime(2026, 3, 1, 8, tzinfo=UTC)
@@ -55,12 +54,12 @@ def test_turns_keep_their_order_where_only_the_conversation_has_a_time(moment: s
     assert second.started_at > first.started_at
 
 
-@pytest.mark.parametrize("moment", ["yesterday", 1e300, True, [], "2026-99-01"])
+@each_row("moment", ["yesterday", 1e300, True, [], "2026-99-01"])
 def test_a_time_that_is_none_is_no_reason_to_refuse(moment: Any) -> None:
     assert len(read(TALK | {"created_at": moment})) == 2
 
 
-@pytest.mark.parametrize("key", ["messages", "conversation", "history"])
+@each_row("key", ["messages", "conversation", "history"])
 def test_files_of_conversations_are_recognised(key: str) -> None:
     document = {"id": 12, key: MESSAGES}
     assert AgentLogs().accepts(lines(document)[0])
@@ -68,7 +67,7 @@ def test_files_of_conversations_are_recognised(key: str) -> None:
     assert AgentLogs().accepts(json.dumps({key: MESSAGES * 50}).encode()[:500])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "other",
     [
         {"type": "trace", "id": "t1", "messages": MESSAGES},

@@ -13,6 +13,7 @@ from evergold.sources.langfuse import is_mergeable, merge_lines, record_stated
 from evergold.sources.log_events import spans_of_logs
 from evergold.sources.otlp.json import attributes_of
 from evergold.sources.spans import Received, WireEvent, WireLog, WireSpan, require_few, shorten_texts
+from tests.rows import each_row
 
 TRACE, SPAN = "1" * 32, "2" * 16
 
@@ -79,7 +80,7 @@ def test_a_prompt_without_a_session_is_left_out() -> None:
     assert spans(log("claude_code.user_prompt", {"prompt": "Hi"})).ignored == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "expected"),
     [
         ([b'{"a": 1}\n', b"\n", b'{"a": 2}'], [("f:1", {"a": 1}), ("f:3", {"a": 2})]),
@@ -95,12 +96,12 @@ def test_documents_of_a_file(lines: list[bytes], expected: list[Any]) -> None:
     assert list(read_documents(lines, "f")) == expected
 
 
-@pytest.mark.parametrize("lines", [[b"{broken"], [b'{"a": 1}\n', b"{broken"], [b"a,b\n", b"1,2,3\n"]])
+@each_row("lines", [[b"{broken"], [b'{"a": 1}\n', b"{broken"], [b"a,b\n", b"1,2,3\n"]])
 def test_what_is_no_document_is_rejected_with_its_place(lines: list[bytes]) -> None:
     assert any(isinstance(item, Rejected) and item.where.startswith("f") for item in read_documents(lines, "f"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "columns"),
     [(b"id, name\n1,2", ["id", "name"]), (b'{"a,b": 1}', []), (b"word", []), (b"", []), (b"[1,2]", [])],
 )
@@ -140,7 +141,7 @@ def test_a_line_without_a_record_of_its_fields_is_whole() -> None:
     assert not is_mergeable(SpanLine(trace_id="t", id="s", metadata={"attributes": "x"}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("trace_id", "span_id", "parent", "problem"),
     [
         (TRACE, SPAN, None, None),
@@ -175,7 +176,7 @@ def test_a_record_of_too_many_attributes_is_refused() -> None:
         require_few([1] * (MOST_KEYS + 1))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [
         ({"stringValue": "x"}, "x"),
@@ -193,7 +194,7 @@ def test_values_of_every_type(value: dict[str, Any], expected: Any) -> None:
     assert attributes_of([{"key": "k", "value": value}]) == {"k": expected}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "problem"),
     [
         ({"stringValue": 5}, "stringValue is not a string but int"),

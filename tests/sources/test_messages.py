@@ -18,6 +18,7 @@ from evergold.sources.conventions.messages import (
     tool_calls_of,
 )
 from tests.mutations import mutations
+from tests.rows import each_row
 
 CALL = {"id": "1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 RICH = [
@@ -36,7 +37,7 @@ def test_one_odd_value_in_a_message_never_breaks_the_reading() -> None:
             assert isinstance(output_text(value), str | None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "question", "answer"),
     [
         (None, None, None),
@@ -69,7 +70,7 @@ def test_question_and_answer(value: Any, question: str | None, answer: str | Non
         assert output_text(value) == answer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "role", "text"),
     [
         ({"role": "User", "content": "x"}, "user", "x"),
@@ -87,7 +88,7 @@ def test_who_speaks_and_what_is_said(message: dict[str, Any], role: str, text: s
     assert (role_of(message), text_of(message)) == (role, text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("call", "expected"),
     [
         (CALL, {"name": "f", "arguments": {"a": 1}}),
@@ -101,14 +102,14 @@ def test_calls_in_every_spelling(call: dict[str, Any], expected: dict[str, Any])
     assert tool_calls_of({"role": "assistant", "tool_calls": [call]}) == [expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("names", "there"), [(["p.0.x"], True), (["p.12"], True), (["p.x"], False), (["pp.0"], False), (["p."], False)]
 )
 def test_a_flattened_list_is_seen_by_its_numbers(names: list[str], there: bool) -> None:
     assert is_numbered("p", names) == there
 
 
-@pytest.mark.parametrize(("value", "expected"), [("[1]", [1]), ("[1", "[1"), (" {}", " {}"), (5, 5), ("null", "null")])
+@each_row(("value", "expected"), [("[1]", [1]), ("[1", "[1"), (" {}", " {}"), (5, 5), ("null", "null")])
 def test_only_what_looks_like_json_is_loaded(value: Any, expected: Any) -> None:
     assert parse_json(value) == expected
 
@@ -147,7 +148,7 @@ def test_plain_messages_take_the_short_way() -> None:
         assert messages._plain_text([message], messages.INPUT) == "hello"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "result",
     [
         [{"role": "system", "content": "S"}],
@@ -170,7 +171,7 @@ def test_an_answered_question_does_not_stand_for_one_without_text(unsaid: list[A
     assert input_text([reply, first, last]) == "Hi"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         [{"type": "tool_result", "tool_use_id": "c", "content": "21"}],

@@ -9,6 +9,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from evergold.errors import BadInput, TooLarge, Unsupported
 from evergold.sources.spans import Wire, shorten_texts, unpack_body, wire_of
 from tests.otlp import TRACE, a_span, json_body, protobuf_body, read_logs, read_traces, span_id
+from tests.rows import each_row
 
 MB = 1 << 20
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -69,7 +70,7 @@ def test_an_id_of_zeros_is_refused() -> None:
     assert received.refused == ["span 'step 0': trace id is all zeros"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "wire", "message"),
     [
         (b"\xff\xff\xff", Wire.PROTOBUF, "not an OTLP protobuf message"),
@@ -115,7 +116,7 @@ def test_a_gzip_bomb_is_given_up_at_the_limit() -> None:
         unpack_body(bomb, "gzip", MB)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body", [b"not gzip", gzip.compress(b"cut short")[:-6], gzip.compress(b"x") + b"tail"], ids=["none", "cut", "tail"]
 )
 def test_broken_gzip_is_bad_input(body: bytes) -> None:

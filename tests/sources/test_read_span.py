@@ -11,6 +11,7 @@ from evergold.sources.conventions import read_span as names
 from evergold.sources.conventions.read_span import MOST_PLANS, ParsedSpan, plan_for, raw_of, read_span
 from evergold.sources.spans import Wire, WireEvent, WireSpan
 from tests.otlp import a_span, protobuf_body, read_traces
+from tests.rows import each_row
 
 QUESTION, ANSWER = "What is the capital of Peru?", "Lima."
 OPENAI_IN = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": QUESTION}]
@@ -113,14 +114,14 @@ CALLS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("convention", CALLS)
+@each_row("convention", CALLS)
 def test_a_model_call(convention: str) -> None:
     said = read(CALLS[convention])
     assert (said.kind, said.input, said.output) == ("llm", QUESTION, ANSWER)
     assert (said.model, said.provider, said.input_tokens, said.output_tokens) == ("gpt", "openai", 7, 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "choice",
     [
         {"index": 0, "finish_reason": "stop", "message": json.dumps(OPENAI_OUT[0])},
@@ -152,7 +153,7 @@ def test_pydantic_ai_agent_run() -> None:
     assert (said.kind, said.input, said.output) == ("agent", QUESTION, ANSWER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("attributes", "tool", "arguments", "result"),
     [
         (
@@ -222,7 +223,7 @@ def test_an_answer_that_happens_to_be_json_is_kept_to_the_letter() -> None:
 IMAGE = "iVBORw0KGgo="
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         [{"type": "text", "content": QUESTION}, {"type": "blob", "modality": "image", "content": IMAGE}],
@@ -260,7 +261,7 @@ def test_events_that_carry_their_content_as_one_text() -> None:
     assert (said.input, said.output) == (QUESTION, ANSWER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "answer"),
     [
         ({"inputs": {"question": QUESTION}, "tags": [], "metadata": {}, "kwargs": {"name": "x"}}, {"outputs": ANSWER}),
@@ -313,7 +314,7 @@ def test_retrieved_documents_in_rank_order(attributes: dict[str, Any], documents
     assert said.documents == documents
 
 
-@pytest.mark.parametrize(
+@each_row(
     "attributes",
     [
         {"session.id": "s", "user.id": "u", "tag.tags": ["a", "b"], "metadata": '{"plan": "pro"}'},
@@ -343,7 +344,7 @@ def test_langfuse_may_state_the_trace_itself() -> None:
     assert (said.trace_name, said.trace_input, said.trace_output) == ("ask", "why?", "so")
 
 
-@pytest.mark.parametrize("value", ["many", float("inf"), [1], {"a": 1}])
+@each_row("value", ["many", float("inf"), [1], {"a": 1}])
 def test_a_count_that_is_none_is_not_zero(value: Any) -> None:
     assert read({"gen_ai.usage.input_tokens": value}).input_tokens is None
 
@@ -367,7 +368,7 @@ ODD: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("value", ODD, ids=repr)
+@each_row("value", ODD, ids=repr)
 def test_odd_values_never_break_the_reading(value: Any) -> None:
     names = [name for call in CALLS.values() for name in call]
     read_span(read_traces(protobuf_body(a_span(attributes=dict.fromkeys(names, value))), Wire.PROTOBUF).spans[0])
@@ -400,24 +401,20 @@ def test_everything_a_span_carried_is_kept() -> None:
     assert raw_of(span)["attributes"] == attributes
 
 
-@pytest.mark.parametrize(
-    "left", ["[Scrubbed due to 'session']", "<redacted>", "***", "None", "undefined", " ", "[REDACTED]"]
-)
+@each_row("left", ["[Scrubbed due to 'session']", "<redacted>", "***", "None", "undefined", " ", "[REDACTED]"])
 def test_what_a_scrubber_left_of_an_id_joins_nobody(left: str) -> None:
     parsed = read({"session.id": left, "gen_ai.conversation.id": "c-1", "user.id": left})
     assert (parsed.session_id, parsed.texts) == ("c-1", {})
 
 
-@pytest.mark.parametrize("ident", ["[42]", "redacted-team", "none-of-yours", "nullable", "s1"])
+@each_row("ident", ["[42]", "redacted-team", "none-of-yours", "nullable", "s1"])
 def test_an_id_of_an_unusual_shape_is_an_id(ident: str) -> None:
     parsed = read({"session.id": ident})
     assert parsed.session_id == ident
 
 
-@pytest.mark.parametrize(
-    "prefix", ["ai.settings.context.", "ai.telemetry.metadata.", "traceloop.association.properties."]
-)
-@pytest.mark.parametrize("names", [("sessionId", "userId"), ("thread_id", "user_id")])
+@each_row("prefix", ["ai.settings.context.", "ai.telemetry.metadata.", "traceloop.association.properties."])
+@each_row("names", [("sessionId", "userId"), ("thread_id", "user_id")])
 def test_ids_among_the_properties_of_an_app(prefix: str, names: tuple[str, str]) -> None:
     parsed = read({prefix + names[0]: "s-1", prefix + names[1]: "u-1", prefix + "plan": "pro"})
     assert (parsed.session_id, parsed.texts, parsed.metadata["plan"]) == ("s-1", {"user_id": "u-1"}, "pro")

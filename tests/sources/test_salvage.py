@@ -12,6 +12,7 @@ from evergold.sources import spans as limits
 from evergold.sources.otlp import json as otlp_json
 from evergold.sources.otlp import protobuf
 from tests.otlp import a_span, pairs
+from tests.rows import each_row
 
 MARK = "to be replaced"
 NOT_UTF8 = b"\xff" * len(MARK)
@@ -89,7 +90,7 @@ def test_log_records_too() -> None:
     assert received.refused == [f"log record 'bad': {protobuf.REASON}"]
 
 
-@pytest.mark.parametrize("body", [b"\x0a\x03abc", b"\x0a\xff", b"\x0b", b"\xff" * 30, request_of("fine")[:-3]])
+@each_row("body", [b"\x0a\x03abc", b"\x0a\xff", b"\x0b", b"\xff" * 30, request_of("fine")[:-3]])
 def test_what_is_no_request_is_refused_whole(body: bytes) -> None:
     with pytest.raises(BadInput, match="not an OTLP protobuf message"):
         protobuf.read_traces(body)

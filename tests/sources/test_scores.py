@@ -1,9 +1,8 @@
 from typing import Any
 
-import pytest
-
 from evergold.sources.conventions.scores import scores_in
 from evergold.sources.spans import WireEvent, WireSpan
+from tests.rows import each_row
 
 
 def span(attributes: dict[str, Any] | None = None, *events: dict[str, Any]) -> WireSpan:
@@ -34,7 +33,7 @@ def test_a_verdict_without_a_number() -> None:
     assert (score.value, score.comment) == (0.0, "Fail")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("event", "message"),
     [
         (result(name="a", value=1.5), "score 'a' on trace t is 1.5; a score is a number from 0 to 1"),

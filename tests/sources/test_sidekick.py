@@ -9,6 +9,7 @@ import pytest
 from evergold.errors import BadInput, NotFound, Unavailable
 from evergold.model.flow import Action
 from evergold.sources.sidekick import SidekickSource, default_database, parse_time
+from tests.rows import each_row
 from tests.sidekick_db import SidekickDb
 
 
@@ -160,7 +161,7 @@ def test_the_default_database_is_where_the_app_keeps_it(monkeypatch: pytest.Monk
     assert default_database() == Path("/side/sidekick.core.db")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("2026-01-02T15:04:05.123456789Z", 1767366245_123456789),
@@ -175,7 +176,7 @@ def test_times_of_both_forms(text: str, expected: int) -> None:
     assert parse_time(text).nanoseconds == expected
 
 
-@pytest.mark.parametrize("text", ["", "yesterday", "2026-13-02T15:04:05Z", "2026-01-02"])
+@each_row("text", ["", "yesterday", "2026-13-02T15:04:05Z", "2026-01-02"])
 def test_other_texts_are_no_times(text: str) -> None:
     with pytest.raises(ValueError):
         parse_time(text)

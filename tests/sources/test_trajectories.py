@@ -3,11 +3,10 @@
 import json
 from typing import Any
 
-import pytest
-
 from evergold.conversation import conversation_of
 from evergold.model.trace import Trace
 from evergold.sources.agents.trajectories import AgentLogs
+from tests.rows import each_row
 
 AT = "2026-01-01T00:00:0{}Z"
 ARGUMENTS = {"command": "ls"}
@@ -138,7 +137,7 @@ def plain(message: dict[str, Any]) -> tuple[Any, ...]:
     return message["role"], message["content"], calls
 
 
-@pytest.mark.parametrize("name", LOGS)
+@each_row("name", LOGS)
 def test_a_task_is_one_trace_with_the_whole_conversation(name: str) -> None:
     (trace,) = read(name)
     assert (trace.input, trace.output) == ("Thanks. More?", "No.")
@@ -150,7 +149,7 @@ def test_a_task_is_one_trace_with_the_whole_conversation(name: str) -> None:
         assert [(score.name, score.value) for score in trace.scores] == [("reward", 1.0)]
 
 
-@pytest.mark.parametrize("name", LOGS)
+@each_row("name", LOGS)
 def test_a_turn_is_a_trace_that_continues_its_session(name: str) -> None:
     first, second = read(name, "turn")
     assert (first.session_id, first.scores) == (second.session_id, ())

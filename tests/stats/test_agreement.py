@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.stats.agreement import cohen_kappa, fleiss_kappa, raw_agreement
+from tests.rows import each_row
 
 Table = list[list[int]]
 
@@ -34,7 +35,7 @@ def verdicts_of(table: Table) -> list[list[int]]:
     return [[category for category, times in enumerate(row) for _ in range(times)] for row in table]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "value", "low", "high"),
     [
         ([[20, 5], [10, 15]], 0.4, 0.151092290476661, 0.648907709523339),

@@ -16,6 +16,7 @@ from evergold.stats.intervals import (
     t_interval,
     t_quantile,
 )
+from tests.rows import each_row
 
 
 @given(st.floats(0.001, 0.999), st.integers(1, 5000))
@@ -32,7 +33,7 @@ def test_the_t_distribution_is_that_of_scipy(t: float, df: int) -> None:
     assert t_cdf(t, df) == pytest.approx(oracle.t.cdf(t, df), abs=1e-10)
 
 
-@pytest.mark.parametrize("p", [0.0, 1.0, -1.0, math.nan])
+@each_row("p", [0.0, 1.0, -1.0, math.nan])
 def test_a_quantile_outside_the_open_unit_interval_is_refused(p: float) -> None:
     with pytest.raises(ValueError, match="0 < p < 1"):
         t_quantile(p, 3)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from evergold.model.report import PairedVerdict
 from evergold.stats.paired import Effect, holm, judge, mcnemar_exact, paired_effect, planned_effect
+from tests.rows import each_row
 
 
 @given(st.integers(0, 60), st.integers(0, 60))
@@ -78,7 +79,7 @@ def effect(mean: float, low: float, high: float, n: int = 50) -> Effect:
     return Effect(n=n, groups=n, mean=mean, low=low, high=high, p=0.0, smallest_visible=0.1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("found", "p", "verdict"),
     [
         (effect(0.2, 0.1, 0.3), 0.001, PairedVerdict.BETTER),

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.stats.intervals import pass_all, pass_at, reducer
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [("mean", 0.5), ("median", 0.4), ("mode", 0.2), ("max", 1.0), ("pass@2", 0.7), ("pass^2", 0.1)],
 )
@@ -28,7 +29,7 @@ def test_pass_estimates_count_every_draw_of_k_trials(passed: list[bool], data: s
     assert pass_all(values, k) == pytest.approx(sum(all(draw) for draw in draws) / len(draws))
 
 
-@pytest.mark.parametrize("name", ["average", "pass@", "pass@0", "pass^x", "pass@²", ""])
+@each_row("name", ["average", "pass@", "pass@0", "pass^x", "pass@²", ""])
 def test_an_unknown_reducer_lists_the_known(name: str) -> None:
     with pytest.raises(ValueError, match="valid are mean, median, mode, max, pass@K"):
         reducer(name)

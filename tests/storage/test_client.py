@@ -8,6 +8,7 @@ import pytest
 from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
 from evergold.storage import is_url, location, matching, normal, relative
 from evergold.storage.remote import CREDENTIALS, RemotePath, answering, store_of
+from tests.rows import each_row
 
 URL = "s3://bucket/folder/file.jsonl"
 
@@ -16,7 +17,7 @@ class NoCredentialsError(Exception):
     pass
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("problem", "kind", "message"),
     [
         (FileNotFoundError("no key"), NotFound, "no key; check the bucket and the name"),
@@ -41,9 +42,7 @@ def test_an_unknown_scheme_lists_the_known_ones() -> None:
         store_of("nobody-has-this://bucket/x")
 
 
-@pytest.mark.parametrize(
-    ("name", "url"), [("s3://b/x", True), ("file:///x", True), ("C:/x", False), ("/x", False), ("a:b", False)]
-)
+@each_row(("name", "url"), [("s3://b/x", True), ("file:///x", True), ("C:/x", False), ("/x", False), ("a:b", False)])
 def test_a_url_is_known_by_its_scheme(name: str, url: bool) -> None:
     assert is_url(name) == url
 
@@ -71,7 +70,7 @@ def test_what_only_a_disk_can_do_is_refused_in_one_line() -> None:
         path.open("w")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "start", "expected"),
     [
         ("s3://b/x/y", "s3://b/x", "y"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from evergold.store.database.rows import dumps, loads
 from evergold.store.trace.compact import Carried, difference, heads_of, restored
+from tests.rows import each_row
 
 QUESTIONS = [f"Question {number}: where is my parcel and who has it? " * 3 for number in range(6)]
 ANSWERS = [f'Answer {number}: she said "über\\all",\nthen 🎉 left. ' * 4 for number in range(6)]
@@ -47,9 +48,7 @@ def test_a_turn_is_told_by_the_turn_before(ascii_only: bool) -> None:
     assert "finish_reason" in told
 
 
-@pytest.mark.parametrize(
-    "span", [turn(4, first=1), turn(4, system="It is noon. " * 20), turn(4, first=2, system="x" * 200)]
-)
+@each_row("span", [turn(4, first=1), turn(4, system="It is noon. " * 20), turn(4, first=2, system="x" * 200)])
 def test_a_window_that_moves_and_a_prompt_that_changes_repeat_little(span: Carried) -> None:
     told = dumps(difference(span, turn(3)))
     assert back(span, turn(3)) == span.raw

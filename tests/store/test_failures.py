@@ -9,6 +9,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from evergold.errors import BadInput, EvergoldError, Unavailable
 from evergold.store.database.failures import explain_errors, explanation, show_url
+from tests.rows import each_row
 
 SQLITE, POSTGRES = "sqlite:////tmp/a.db", "postgresql+psycopg://jo:pa55@db/x"
 
@@ -36,7 +37,7 @@ def by_driver(problem: Exception, kind: Any = OperationalError, lost: bool = Fal
     return kind("SELECT 1", {}, problem, connection_invalidated=lost)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "advice"),
     [
         (sqlite3.SQLITE_CANTOPEN, "check that the folder exists"),
@@ -55,7 +56,7 @@ def test_a_failure_of_sqlite_names_the_file_and_the_next_step(code: int, advice:
         assert known.message.startswith("database '/tmp/a.db': reported; ") and advice in known.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("state", "advice"),
     [
         ("28P01", "check user and password"),
@@ -76,7 +77,7 @@ def test_a_failure_of_postgresql_is_known_by_its_state(state: str, advice: str) 
     assert "pa55" not in known.message and "DETAIL" not in known.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "advice"),
     [
         ('FATAL:  password authentication failed for user "evergold"', "check user and password"),
@@ -103,7 +104,7 @@ def test_a_server_that_does_not_answer_has_no_state(problem: Any) -> None:
     assert isinstance(known, Unavailable) and "check that the server runs" in known.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     "problem",
     [
         by_driver(PostgresError("22003"), DataError),
@@ -117,7 +118,7 @@ def test_a_value_that_cannot_be_stored_is_the_callers_to_change(problem: Excepti
     assert isinstance(known, BadInput) and "cannot be stored or looked for" in known.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     "problem",
     [
         by_driver(PostgresError("42P01"), ProgrammingError),
@@ -138,7 +139,7 @@ def test_a_pool_without_a_free_connection_says_so() -> None:
         raise PoolTimeout("QueuePool limit")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "text"),
     [(SQLITE, "'/tmp/a.db'"), (POSTGRES, "'postgresql+psycopg://jo:***@db/x'"), ("sqlite://", "None")],
 )

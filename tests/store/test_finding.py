@@ -22,6 +22,7 @@ from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, 
 from evergold.store.trace.search import SearchTerms, is_common, matches
 from evergold.workspace import Workspace
 from tests.builders import a_case
+from tests.rows import each_row
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -204,7 +205,7 @@ def test_facets_count_what_the_list_holds(workspace: Workspace) -> None:
     assert [(one.name, one.count, one.failing) for one in facets.scores] == [("opinion", 3, 3), ("grounded", 3, 1)]
 
 
-@pytest.mark.parametrize("written", ["", "grounded<.", "grounded<1.2.3"])
+@each_row("written", ["", "grounded<.", "grounded<1.2.3"])
 def test_a_condition_that_cannot_be_read_is_refused(written: str) -> None:
     with pytest.raises(BadInput, match="score condition"):
         TraceFilter(score=written)

@@ -5,12 +5,12 @@ from copy import deepcopy
 from typing import Any
 
 import orjson
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.store.database.rows import dumps, loads
 from evergold.store.trace.compact import FOLDED, SHORTEST, fold, unfolded
+from tests.rows import each_row
 
 LONG = 'She said: "über\\all",\nthen 🎉 left.\t' * 5
 PLAIN = "where is my parcel and who has it " * 5
@@ -26,8 +26,8 @@ def back(raw: dict[str, Any], question: str | None, answer: str | None) -> Any:
     return unfolded(loads(dumps(folded(raw, question, answer))), question, answer)
 
 
-@pytest.mark.parametrize("text", [LONG, PLAIN])
-@pytest.mark.parametrize("spell", [str, json.dumps, lambda text: orjson.dumps(text).decode()])
+@each_row("text", [LONG, PLAIN])
+@each_row("spell", [str, json.dumps, lambda text: orjson.dumps(text).decode()])
 def test_a_text_is_stored_once_however_it_is_spelled(text: str, spell: Any) -> None:
     attributes = {"before": 1, "gen_ai.output.messages": f'[{{"content": {spell(text)}}}]', "after": "x"}
     raw = {"attributes": attributes, "resource": {}}

@@ -13,6 +13,7 @@ from evergold.store import Store
 from evergold.store.run.attempts import AttemptStore, Scored, StepRow, StepStore, total_usage
 from evergold.store.run.runs import MOST_CHARACTERS, CalibrationStore, RunStore, read_questions
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 
 def a_run(id: str = "r1", **spec: Any) -> Run:
@@ -137,7 +138,7 @@ def test_the_newest_calibration_counts(store: Store) -> None:
     assert calibrations.of_metric("none") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("usages", "cost"),
     [
         ([], None),

@@ -13,6 +13,7 @@ from evergold.store.case.cases import CaseFilter
 from evergold.store.trace.filter import TraceFilter
 from evergold.store.trace.search import LONGEST_SEARCH, LONGEST_WORD, MOST_WORDS
 from evergold.workspace import Workspace
+from tests.rows import each_row
 
 LARGEST = {
     "words": " ".join(f"w{number}" for number in range(MOST_WORDS)),
@@ -45,8 +46,8 @@ def test_the_largest_searches_are_answered(workspace: Workspace) -> None:
         assert not list(workspace.cases.page(CaseFilter(search=search), limit=5)[0])
 
 
-@pytest.mark.parametrize("shape", [TraceFilter, CaseFilter])
-@pytest.mark.parametrize("search", BEYOND.values(), ids=BEYOND)
+@each_row("shape", [TraceFilter, CaseFilter])
+@each_row("search", BEYOND.values(), ids=BEYOND)
 def test_a_larger_search_is_refused(shape: Callable[..., Any], search: str) -> None:
     with pytest.raises(BadInput, match=r"the search has .*at most .*search for a part of it"):
         shape(search=search)

@@ -2,15 +2,15 @@
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.store.text_index import RUN, pairs_of
 from evergold.store.trace.search import SearchTerms, best_first, words_of
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("search", "words", "pieces"),
     [
         ("", (), ()),
@@ -32,7 +32,7 @@ def test_no_word_of_a_search_holds_an_operator(search: str) -> None:
     assert all(re.fullmatch(r"[^\W_]+", word) for word in SearchTerms.of(search).words)
 
 
-@pytest.mark.parametrize(("run", "pairs"), [("返", ["返"]), ("返金", ["返金"]), ("返金を", ["返金", "金を"])])
+@each_row(("run", "pairs"), [("返", ["返"]), ("返金", ["返金"]), ("返金を", ["返金", "金を"])])
 def test_pairs_of_a_run(run: str, pairs: list[str]) -> None:
     assert pairs_of(run) == pairs
 

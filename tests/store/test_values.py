@@ -25,9 +25,10 @@ from evergold.store.database.rows import (
     text_or_none,
 )
 from evergold.store.trace.compact import BASE_HEAD, SHARED_INPUT, SHARED_OUTPUT, heads_of, share_texts, unshared
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("moment", "text"),
     [
         (None, None),
@@ -59,7 +60,7 @@ def test_a_cutoff_is_never_behind_a_stamp_of_the_same_moment(moment: datetime) -
     assert text is not None and parse_cutoff(text) <= text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "cutoff"),
     [
         ("2026-01-02", "2026-01-02T00:00:00"),
@@ -72,7 +73,7 @@ def test_cutoffs_are_read_as_people_write_them(written: str, cutoff: str) -> Non
     assert parse_cutoff(written) == cutoff
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "problem"),
     [
         ("yesterday", "cannot be read"),
@@ -114,12 +115,12 @@ def test_no_text_is_an_empty_object(text: str | None) -> None:
     assert loads(text) == {}
 
 
-@pytest.mark.parametrize(("value", "kept"), [("a\x00b", "a�b"), ("", ""), (None, None), ("plain", "plain")])
+@each_row(("value", "kept"), [("a\x00b", "a�b"), ("", ""), (None, None), ("plain", "plain")])
 def test_a_text_is_storable_without_nul(value: str | None, kept: str | None) -> None:
     assert storable(value) == kept
 
 
-@pytest.mark.parametrize(("value", "kept"), [("m", "m"), (5, None), (["m"], None), (None, None)])
+@each_row(("value", "kept"), [("m", "m"), (5, None), (["m"], None), (None, None)])
 def test_only_a_text_stands_in_a_column_of_text(value: Any, kept: str | None) -> None:
     assert text_or_none(value) == kept
 
@@ -134,7 +135,7 @@ def test_batches_lose_nothing_and_are_never_too_large(items: list[int], size: in
 AT, LATER = "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:01.500Z"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("started", "ended", "metadata", "expected"),
     [
         (AT, LATER, {}, (1500, None, None)),
@@ -164,7 +165,7 @@ def test_sums_of_steps_stand_in_where_the_trace_gives_no_figures() -> None:
     assert sum_figures({"cost": 2}, steps) == {"cost": 2}
 
 
-@pytest.mark.parametrize(("given_value", "listed"), [(None, ()), ("a", ("a",)), (["a", "b"], ("a", "b"))])
+@each_row(("given_value", "listed"), [(None, ()), ("a", ("a",)), (["a", "b"], ("a", "b"))])
 def test_one_value_stands_for_a_list(given_value: Any, listed: tuple[str, ...]) -> None:
     assert TypeAdapter(Many).validate_python(given_value) == listed
 
@@ -174,7 +175,7 @@ def test_a_list_of_conditions_is_limited() -> None:
         TypeAdapter(Many).validate_python(["x"] * (MANY + 1))
 
 
-@pytest.mark.parametrize("written", ["release", "=1", " =1", 'a"b=1'])
+@each_row("written", ["release", "=1", " =1", 'a"b=1'])
 def test_a_metadata_condition_needs_a_key_and_a_sign(written: str) -> None:
     with pytest.raises(BadInput, match="write a key and a value"):
         TypeAdapter(Pairs).validate_python(written)

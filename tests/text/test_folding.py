@@ -3,14 +3,14 @@
 from xml.etree.ElementTree import fromstring
 from xml.sax.saxutils import escape
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.text.words import folded, xml_text
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("Está MAL", "esta mal"),
@@ -43,8 +43,6 @@ def test_any_text_can_stand_in_an_xml_file(text: str) -> None:
     assert len(element.text or "") == len(text) or "\r" in text
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [("a\x00b", "a�b"), ("a\tb\n", "a\tb\n"), ("\ud800", "�"), ("é😀", "é😀")]
-)
+@each_row(("text", "expected"), [("a\x00b", "a�b"), ("a\tb\n", "a\tb\n"), ("\ud800", "�"), ("é😀", "é😀")])
 def test_only_what_xml_cannot_write_is_replaced(text: str, expected: str) -> None:
     assert xml_text(text) == expected

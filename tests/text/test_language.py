@@ -1,11 +1,10 @@
 """The language of a text, by its small words."""
 
-import pytest
-
 from evergold.text.words import language_of
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("The shop is open on Monday, and the boots are covered by a guarantee of two years.", "en"),

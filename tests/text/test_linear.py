@@ -3,8 +3,6 @@
 import time
 from collections.abc import Callable
 
-import pytest
-
 from evergold.bench.metrics.text import _without_fence
 from evergold.calls.endpoints import parse_object
 from evergold.checks.answered import _CLAUSES, _TRACE
@@ -17,6 +15,7 @@ from evergold.judge.code import STRONG, _inside, _share_alike, _tokens
 from evergold.judge.grading_rules import _items
 from evergold.sources.agents.log_lines import request_in
 from evergold.text.markers import _SPACED_MARKER
+from tests.rows import each_row
 
 SIZE, FACTOR, TRIES = 20_000, 9.0, 4
 
@@ -27,7 +26,7 @@ def cpu(work: Callable[[str], object], text: str) -> float:
     return time.process_time() - before
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("work", "fragment"),
     [
         (parse_object, "```\n"),

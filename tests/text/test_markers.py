@@ -1,13 +1,13 @@
 """Citation markers in texts."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.text.markers import cited_sentences, is_claim, marker_spans, markers, without_markers
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "numbers"),
     [
         ("Lima is the capital [1].", [1]),
@@ -30,7 +30,7 @@ def test_a_marker_says_where_it_stands() -> None:
     assert (text[start:end], numbers) == ("[1, 2]", (1, 2))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "plain"),
     [
         ("Lima [1].", "Lima."),
@@ -53,7 +53,7 @@ def test_a_marker_behind_the_full_stop_belongs_to_the_sentence_before_it() -> No
     assert cited_sentences("Lima is large. [1] It is old. [2][3]") == ["Lima is large [1].", "It is old [2][3]."]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "claims"),
     [
         ("Lima is large [1].", True),

@@ -1,10 +1,10 @@
 """Texts that are nearly the same: what is alike is proposed, and measured exactly."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.text.likeness import NearIndex, jaccard, plain, shingles_of
+from tests.rows import each_row
 
 LONG = "the quick brown fox jumps over the lazy dog and runs back to its den in the dark green wood by the river"
 
@@ -32,7 +32,7 @@ def test_a_short_text_is_never_alike() -> None:
     assert list(index.similar(frozenset())) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [("What is Lima?", "what is LIMA"), ("a-b", "a b"), ("Straße", "STRASSE"), (" x ", "x")],
 )

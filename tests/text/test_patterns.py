@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from evergold.errors import BadInput
 from evergold.text.markers import compile_pattern
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "names"),
     [
         ("a(?=b)", "lookahead"),
@@ -31,7 +32,7 @@ def test_what_cannot_be_matched_in_linear_time_is_refused_by_name(pattern: str, 
         compile_pattern(pattern)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "text"),
     [
         (r"^\w+$", "contraseña"),

@@ -1,14 +1,14 @@
 """Where sentences end: with and without capital letters, in other scripts, after abbreviations."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.text import words
 from evergold.text.words import sentences, stem
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "parts"),
     [
         ("The cat sat. The dog ran to Dr. Smith.", ("The cat sat.", "The dog ran to Dr. Smith.")),

@@ -5,9 +5,8 @@ import importlib
 import inspect
 from pathlib import Path
 
-import pytest
-
 import evergold
+from tests.rows import each_row
 
 ROOT = Path(evergold.__file__).parent
 BELOW = ("ingest", "curate", "extract", "review", "build", "bench", "report", "generate", "sources", "store", "formats")
@@ -32,7 +31,7 @@ def imported(path: Path) -> list[tuple[str, str]]:
 FILES = sorted([*(ROOT / "cli").glob("*.py"), *(ROOT / "api").rglob("*.py")])
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@each_row("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_only_nouns_are_imported_past_the_facade(path: Path) -> None:
     verbs = [
         f"{module}.{name}"

@@ -19,6 +19,7 @@ from evergold.workspace import Workspace
 from tests.builders import a_case
 from tests.openai_server import Body, Reply, serving
 from tests.replays import asked, call, result, said
+from tests.rows import each_row
 
 TALK = (
     asked("I want to cancel my flight and get the money back."),
@@ -53,7 +54,7 @@ def test_the_rule_takes_the_first_message_as_the_goal_and_only_what_the_user_sta
     assert "14C" not in draft.persona, "a result of a tool is no fact that the user gave"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "begins"),
     [
         (

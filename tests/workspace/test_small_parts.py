@@ -32,9 +32,10 @@ from evergold.workspace.overview import _Remembered
 from evergold.workspace.retrieval import TaskFileChecks
 from evergold.workspace.trajectories import _spent_by_call, is_failing
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dataset", "expected"),
     [
         ("live", "live"),
@@ -57,13 +58,13 @@ def test_different_datasets_have_different_files_inside_one_folder(one: str, oth
     assert (name == file_name(other)) is (one == other)
 
 
-@pytest.mark.parametrize(("age", "days"), [("90d", 90), ("2w", 14), (" 48h ", 2), ("1440m", 1), ("86400s", 1)])
+@each_row(("age", "days"), [("90d", 90), ("2w", 14), (" 48h ", 2), ("1440m", 1), ("86400s", 1)])
 def test_an_age_reaches_back_from_now(age: str, days: int) -> None:
     back = datetime.now(UTC) - datetime.fromisoformat(cutoff(age))
     assert abs(back.total_seconds() - days * 86_400) < 60
 
 
-@pytest.mark.parametrize("age", ["", "90", "d", "90 years", "-5d", "1.5d", "9" * 9 + "w", "9" * 5000 + "d"])
+@each_row("age", ["", "90", "d", "90 years", "-5d", "1.5d", "9" * 9 + "w", "9" * 5000 + "d"])
 def test_an_age_that_is_none_is_one_clear_line(age: str) -> None:
     with pytest.raises(BadInput, match="age "):
         cutoff(age)
@@ -101,7 +102,7 @@ def test_a_look_is_remembered_for_each_period_by_itself() -> None:
     assert remembered.get(Period.WEEK, look) == "look 2" and looks == [Period.DAY, Period.WEEK]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "judges", "itself"),
     [
         ("openai/a", ["openai/a"], True),
@@ -132,7 +133,7 @@ def test_a_filter_names_fields_of_cases_alone() -> None:
             case_filter("d", filters)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "began", "on"),
     [("auto", "on", True), ("auto", None, False), ("", "off", False), (" TRUE ", None, True), ("no", "on", False)],
 )
@@ -156,7 +157,7 @@ def a_picking(**more: Any) -> Picking:
     return Picking(**{"trace_ids": ("t",), "dataset": "picked", **more})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "kind", "review"),
     [
         (None, EntryType.GOLDEN, ReviewState.UNVALIDATED),
@@ -185,7 +186,7 @@ def test_what_a_request_took_stands_at_its_first_call() -> None:
     assert {call: one.message for call, one in paid.items()} == {"a": 0, "c": 3}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("replay", "value", "failing"),
     [({}, 0.4, True), ({}, 0.5, False), ({}, None, False), ({"stopped": "no answer"}, 1.0, True)],
 )
@@ -204,7 +205,7 @@ def test_two_rows_of_one_case_are_one_case() -> None:
     assert problems == [] and case.dataset == "context" and case.paths[0].path == case.ranges[0].path == "f"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "reason"),
     [
         ([{"caseId": "c"}], "row 1: needs caseId, and filePaths"),

@@ -26,6 +26,7 @@ from tests.openai_server import (
     truncated,
 )
 from tests.patience import PATIENCE
+from tests.rows import each_row
 
 CASE = a_case(
     expected="Lima",
@@ -69,7 +70,7 @@ def test_a_grade_is_over_ten_with_its_reason_and_its_tokens() -> None:
     assert "Lima" in request["messages"][1]["content"]
 
 
-@pytest.mark.parametrize("score", [15, -1, 11])
+@each_row("score", [15, -1, 11])
 def test_a_grade_outside_the_scale_is_unscored_and_not_clamped(score: int) -> None:
     made, server = judged("correctness", graded(score))
     assert (made.state, made.value) == (MeasurementState.UNSCORED, None)
@@ -170,7 +171,7 @@ def test_arguments_that_mean_the_same_count_as_equal() -> None:
     assert (equal.value, server.requests) == (1.0, [])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "reason"),
     [
         (truncated('{"reason": "half'), "cut off at its token limit"),
@@ -191,7 +192,7 @@ def test_what_is_no_answer_is_unscored_with_the_reason(reply: Reply, reason: str
     assert len(server.requests) <= 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [broken(), rate_limited(), broken(401), Reply(raw=b"<html>"), Reply(drop_connection=True), Reply(raw=b'{"a": 1}')],
 )
@@ -228,7 +229,7 @@ def refusing(*options: str) -> Callable[[dict[str, Any]], Reply]:
     return answer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "reason"),
     [
         (("logprobs",), "by text"),

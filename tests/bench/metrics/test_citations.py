@@ -8,6 +8,7 @@ from evergold.model.case import Context
 from evergold.model.run import Measurement
 from evergold.text.markers import markers
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 CONTEXTS = tuple(Context(text=text) for text in ("[1] Lima is the capital of Peru.", "[2] Bogota lies high.", None))
 
@@ -20,7 +21,7 @@ def test_markers_are_single_or_in_one_bracket() -> None:
     assert markers("Lima [1], also [2, 3]; not [a] nor [2024-1] but [ 4 ]") == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize(("output", "value"), [("Lima [1][2]", 1.0), ("Lima [1][9]", 0.5), ("Lima", 1.0), ("[0]", 0.0)])
+@each_row(("output", "value"), [("Lima [1][2]", 1.0), ("Lima [1][9]", 0.5), ("Lima", 1.0), ("[0]", 0.0)])
 def test_precision_is_markers_in_range_over_all_and_one_without_any(output: str, value: float) -> None:
     assert measured("citation_precision", output).value == value
 

@@ -10,6 +10,7 @@ from evergold.errors import BadInput
 from evergold.formats import task_files as yaml_tasks
 from evergold.model.run import Attempt, Measurement, MeasurementState
 from tests.builders import a_case
+from tests.rows import each_row
 
 needs_sandbox = pytest.mark.skipif(missing_sandbox() is not None, reason=str(missing_sandbox()))
 
@@ -73,7 +74,7 @@ def test_limits_out_of_range_are_refused_before_the_run() -> None:
         make_metric("tests_passed:seconds=0")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "code"),
     [
         ("tests: assert f() == 1", ("assert f() == 1",)),

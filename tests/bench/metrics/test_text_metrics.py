@@ -14,6 +14,7 @@ from evergold.errors import BadInput, EvergoldError, NotFound
 from evergold.model.case import Case, EntryType
 from evergold.model.run import Attempt, Measurement, MeasurementState
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 
 def value(metric: str, output: str, expected: str | None = "Lima", **more: Any) -> float | None:
@@ -21,7 +22,7 @@ def value(metric: str, output: str, expected: str | None = "Lima", **more: Any) 
     return asyncio.run(measure(made, a_case(expected=expected, **more), an_attempt(output))).value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "output", "expected", "score"),
     [
         ("exact_match", " Lima\n", "Lima", 1.0),
@@ -76,7 +77,7 @@ def test_embeddings_know_that_a_car_is_nearer_to_a_vehicle_than_to_a_banana() ->
 NEEDS_EXPECTED = ["exact_match", "contains", "regex", "json_match", "token_f1", "rouge_l", "chrf", "bleu"]
 
 
-@pytest.mark.parametrize("metric", [*NEEDS_EXPECTED, "edit_similarity", "embedding_similarity", "length"])
+@each_row("metric", [*NEEDS_EXPECTED, "edit_similarity", "embedding_similarity", "length"])
 def test_without_a_reference_a_metric_is_not_applicable(metric: str) -> None:
     made = asyncio.run(measure(make_metric(metric), a_case(entry_type=EntryType.FAILURE), an_attempt()))
     assert (made.state, made.value) == (MeasurementState.NOT_APPLICABLE, None)
@@ -102,7 +103,7 @@ def test_an_expected_answer_that_cannot_be_compared_with_is_unscored(metric: str
     assert value(metric, "anything", expected) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "metric",
     [
         "regex:pattern=(",
@@ -151,7 +152,7 @@ class Broken:
         return Measurement.of(self.problem)
 
 
-@pytest.mark.parametrize("problem", [ValueError("boom"), EvergoldError("boom"), math.nan, math.inf])
+@each_row("problem", [ValueError("boom"), EvergoldError("boom"), math.nan, math.inf])
 def test_a_metric_that_breaks_is_an_error_and_not_a_zero(problem: Exception | float) -> None:
     made = asyncio.run(measure(Broken(problem), a_case(), an_attempt()))
     assert (made.state, made.value) == (MeasurementState.ERROR, None)

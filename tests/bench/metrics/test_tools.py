@@ -11,6 +11,7 @@ from evergold.bench.metrics.tools import ToolCorrectness, best_pairs
 from evergold.model.run import Measurement, MeasurementState
 from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 
 def calls(*names: str | tuple[str, dict[str, Any]]) -> tuple[ToolCall, ...]:
@@ -84,7 +85,7 @@ def test_a_case_that_says_nothing_about_calls_is_not_applicable() -> None:
     assert made.state is MeasurementState.NOT_APPLICABLE
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expected", "given", "value"),
     [
         ({"args": {"city": ["NYC", "New York"]}, "match": {"city": "any_of"}}, {"city": "New York"}, 1.0),

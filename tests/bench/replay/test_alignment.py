@@ -14,6 +14,7 @@ from evergold.model.run import Measurement, OnUnrecorded, Turns
 from evergold.settings import Settings
 from tests.builders import a_case
 from tests.replays import STEPS, asked, call, flight_case, played, result, said, scripted
+from tests.rows import each_row
 
 
 def calls(*names: str) -> list[dict[str, Any]]:
@@ -21,7 +22,7 @@ def calls(*names: str) -> list[dict[str, Any]]:
     return [said(None, call(str(n), name[0], f'{{"n": {int(name[1:] or 0)}}}')) for n, name in enumerate(names)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("made", "first", "states", "why"),
     [
         (("a", "b", "c"), None, ["same", "same", "same"], None),

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-import pytest
-
 from evergold.bench.metrics.trajectory import Trajectory, same_call
 from evergold.bench.replay import ReplayTarget
 from evergold.bench.targets import RecordedTarget
@@ -18,6 +16,7 @@ from evergold.model.tool_calls import ToolCall, calls_in
 from tests.builders import a_case
 from tests.openai_server import Reply, Script, serving
 from tests.replays import asked, call, flight_case, result, said
+from tests.rows import each_row
 
 
 def over_http(script: Script, case: Case | None = None, **options: Any) -> Attempt:
@@ -59,7 +58,7 @@ def test_a_model_that_calls_nothing_has_answered() -> None:
     assert (attempt.output, attempt.tool_calls) == ("I cannot help.", ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "broken",
     [Reply(raw=b"<html><body>502</body></html>", content_type="text/html"), Reply(raw=HALF), Reply(raw=HALF[:100])],
     ids=["html", "half a call", "half a reply"],

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +10,7 @@ from evergold.model.run import OnUnrecorded
 from evergold.model.tool_calls import ToolCall
 from tests.builders import a_case
 from tests.replays import asked, call, played, result, said, scripted
+from tests.rows import each_row
 
 
 def poll(args: str, *results: Any) -> Record:
@@ -31,7 +31,7 @@ def test_a_call_made_twice_gives_its_results_in_order_and_then_the_last() -> Non
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("recorded", "made"),
     [
         ('{"id": "A b"}', {"id": " a  B "}),
@@ -48,7 +48,7 @@ def test_arguments_that_differ_in_writing_only_are_near(recorded: str, made: dic
     assert reply is not None and (reply.result, reply.near) == ("yes", True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("recorded", "made"),
     [
         ('{"id": "007"}', {"id": "7"}),

@@ -14,6 +14,7 @@ from evergold.model.run import Attempt, Measurement, OnUnrecorded, Replay, Turns
 from evergold.model.tool_calls import calls_in
 from tests.builders import a_case
 from tests.replays import STEPS, flight_case, played, scripted
+from tests.rows import each_row
 
 
 def measured(name: str, attempt: Attempt, case: Case | None = None) -> Measurement:
@@ -36,7 +37,7 @@ def test_parallel_calls_may_come_in_any_order() -> None:
     assert measured("trajectory", played(scripted(one_by_one))).value == 1.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("steps", "step", "value"),
     [
         ([STEPS[1]], 0, 2 * 2 / 5),  # the first call is left out: 2 of 3 recorded, 2 of 2 made

@@ -12,29 +12,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Protocol
 
+from evergold import cli, workspace
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 
 LOADED = [
-    *(
-        "perf.faults.killing",
-        "evergold.api.app",
-        "evergold.store.database.migrate",
-        "alembic.command",
-        "evergold.pytest_plugin",
-    ),
-    *(
-        f"evergold.cli.{verb}"
-        for verb in ("ingest", "curate", "build", "extract", "import_", "run", "generate", "export")
-    ),
-    *(f"evergold.cli.{verb}" for verb in ("backup", "restore")),
-    *(
-        f"evergold.workspace.{part}"
-        for part in ("intake", "live", "cases", "builds", "rag", "bench", "backups", "flows")
-    ),
-    *("evergold.workspace.generation", "evergold.generate.calls", "evergold.extract.evidence"),
+    *("tests.faults.killing", "evergold.api.app", "evergold.store.database.migrate", "alembic.command"),
+    *("evergold.generate.calls", "evergold.extract.evidence"),
+    *(f"{room.__name__}.{module.name}" for room in (cli, workspace) for module in iter_modules(room.__path__)),
 ]
 END_SECONDS = 600.0  # for a command that nobody kills, on a machine that is busy with other work
 _processes = multiprocessing.get_context("forkserver")
@@ -125,8 +113,6 @@ class Command:
 
 def _run(arguments: list[str], environment: dict[str, str], folder: str, log: str) -> None:
     """Be the console script; called in the child."""
-    from evergold import cli
-
     with open(log, "wb", buffering=0) as written:
         os.dup2(written.fileno(), 1)
         os.dup2(written.fileno(), 2)

@@ -1,4 +1,4 @@
-"""`python -m perf.faults.watched FILE VERB …`: run one command of Evergold and note how long its transactions waited and took.
+"""`python -m tests.faults.watched FILE VERB …`: run one command of Evergold and note how long its transactions waited and took.
 
 It listens to the events of SQLAlchemy, so it measures any version of the program as it is.
 """

@@ -13,7 +13,7 @@ from evergold.formats.atomic import recover
 from evergold.settings import Settings
 from evergold.store.schema import traces
 from evergold.workspace import Workspace
-from perf.faults.killing import Command, Fault, Room
+from tests.faults.killing import Command, Fault, Room
 
 SAMPLES = Path(str(files("evergold"))) / "samples"
 DOCUMENTS = 40

@@ -16,8 +16,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from perf.faults.postgres import Postgres, filled, small_disk
-from perf.faults.server import JSON, Server, Summary, a_request, check_stored
+from tests.faults.postgres import Postgres, filled, small_disk
+from tests.faults.server import JSON, Server, Summary, a_request, check_stored
 
 SENDERS = 6
 REQUESTS = 2  # of each sender during a fault

@@ -19,7 +19,7 @@ from evergold.store.schema import (
     trace_scores,
     traces,
 )
-from perf.faults.killing import Fault, Room
+from tests.faults.killing import Fault, Room
 
 TRACES, SPANS, CASES = 60, 3, 80
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
-from perf.faults.load import PROTOBUF, SPANS, TRACES, Template, number_of, templates
-from perf.faults.server import Server, Summary, ids_stored
+from tests.faults.load import PROTOBUF, SPANS, TRACES, Template, number_of, templates
+from tests.faults.server import Server, Summary, ids_stored
 
 SENDERS = 4
 WARM_SECONDS = 3.0

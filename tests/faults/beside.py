@@ -16,16 +16,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from evergold.model.case import Case
-from perf.faults.load import PROTOBUF, SPANS, TRACES, number_of, templates
-from perf.faults.server import Server, Summary, ids_stored
-from perf.faults.soak import Load
+from tests.faults.load import PROTOBUF, SPANS, TRACES, number_of, templates
+from tests.faults.server import Server, Summary, ids_stored
+from tests.faults.soak import Load
 
 SENDERS = 3
 FIRST_DAY = datetime(2025, 6, 1, tzinfo=UTC)  # of the history that the verbs work on; the load's traces are of 2026
 OLDER_THAN = datetime(2025, 12, 1, tzinfo=UTC)
 DAYS = 3
 VERB_SECONDS = 900.0
-WATCHED = (sys.executable, "-m", "perf.faults.watched")
+WATCHED = (sys.executable, "-m", "tests.faults.watched")
 TOO_LONG = 8.0  # seconds: a server answers 503 after that
 
 

@@ -1,4 +1,4 @@
-"""`python -m perf.faults CAMPAIGN`: one seeded campaign of kill, fuzz, soak, outage … (`--help`); exit 1 when it failed."""
+"""`python -m tests.faults CAMPAIGN`: one seeded campaign of kill, fuzz, soak, outage … (`--help`); exit 1 when it failed."""
 
 import argparse
 import sys
@@ -7,15 +7,15 @@ from contextlib import ExitStack
 from math import inf
 from pathlib import Path
 
-from perf.faults import beside, fuzz, kill, outage, soak
-from perf.faults.postgres import own_database
-from perf.faults.server import Summary
+from tests.faults import beside, fuzz, kill, outage, soak
+from tests.faults.postgres import own_database
+from tests.faults.server import Summary
 
 OWN = "own"
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m perf.faults", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--seed", type=int, default=1)
     shared.add_argument("--db", default="", help=f"PostgreSQL URL; {OWN}: one started for it; empty: SQLite")

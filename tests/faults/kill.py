@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 
-from perf.faults.killing import Command, Fault, Room, Scene
-from perf.faults.scenes_files import Backup, Export, Extract, Freeze, Generate, RagBuild, Restore
-from perf.faults.scenes_store import Curate, Import, Ingest, Run
-from perf.faults.server import JSON, PATIENCE, Server, Summary, a_request, check_stored
+from tests.faults.killing import Command, Fault, Room, Scene
+from tests.faults.scenes_files import Backup, Export, Extract, Freeze, Generate, RagBuild, Restore
+from tests.faults.scenes_store import Curate, Import, Ingest, Run
+from tests.faults.server import JSON, PATIENCE, Server, Summary, a_request, check_stored
 
 SCENES = ("intake", "ingest", "curate", "build", "extract", "import", "run", "generate", "export", "backup", "restore")
 SENDERS = 4

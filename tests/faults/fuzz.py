@@ -9,8 +9,8 @@ from math import inf
 from pathlib import Path
 from statistics import median
 
-from perf.faults.fuzz_requests import SchemaRequests, draw_otlp, draw_recorded
-from perf.faults.server import JSON, Sender, Server, Summary
+from tests.faults.fuzz_requests import SchemaRequests, draw_otlp, draw_recorded
+from tests.faults.server import JSON, Sender, Server, Summary
 
 LOOKS = 500  # requests between two looks at memory; a multiple of the senders, so that the first one looks
 TOKEN = "fuzz"  # some requests make tokens, and from then on every caller needs one

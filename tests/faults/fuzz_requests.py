@@ -15,8 +15,8 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 
-from perf.faults.server import JSON
 from tests.conversation.recorded_exchanges import exchanges
+from tests.faults.server import JSON
 
 TEXTS: tuple[str, ...] = (
     *(
