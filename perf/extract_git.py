@@ -21,8 +21,8 @@ from pathlib import Path
 from statistics import median
 
 from evergold.extract.golden import Extracted
-from evergold.extract.history import HistoryRules, Walk, history_cases
-from evergold.extract.run import Extraction, HistoryQuery, extract_history
+from evergold.extract.history import HistoryQuery, HistoryRules, history_cases
+from evergold.extract.run import Extraction, extract_history
 from evergold.repo.git import Repo, path_text, unquote
 
 EVERYTHING = HistoryRules(max_files=10**9, exclude=(), keep_reverts=True, min_words=0)
@@ -63,7 +63,7 @@ def check(repo_dir: Path, commits: int) -> int:
     expected = counted(repo_dir, commits)
     ours: dict[str, Lines] = {}
     with Repo.open(repo_dir) as repo:
-        for item in history_cases(repo, EVERYTHING, Walk(first_parent=True)):
+        for item in history_cases(repo, EVERYTHING, HistoryQuery(repo.path, first_parent=True)):
             if isinstance(item, Extracted) and item.case.id in expected:
                 ours[item.case.id] = {(r.path, line) for r in item.case.ranges for line in range(r.start, r.end + 1)}
             if len(ours) >= sum(bool(lines) for lines in expected.values()):

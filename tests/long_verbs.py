@@ -14,7 +14,7 @@ import evergold
 from evergold.bench.retrieval_run import ScoringQuery
 from evergold.build.door import build_rag
 from evergold.extract.door import Destination, SessionQuery
-from evergold.extract.run import HistoryQuery
+from evergold.extract.history import HistoryQuery
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
 from evergold.settings import Settings

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from evergold import spread
 from evergold.errors import BadInput, Unavailable
 from evergold.extract.door import Destination
-from evergold.extract.run import HistoryQuery
+from evergold.extract.history import HistoryQuery
 from evergold.machine import usable_cores
 from evergold.model.run import RunSpec, RunStatus
 from evergold.settings import Settings

@@ -125,7 +125,7 @@ def test_edits_carry_texts_patches_and_the_file_before() -> None:
     (change,) = events("Edit", "ok", details=details, file_path="src/f.py", old_string="b", new_string="c\nd")
     assert isinstance(change, Changed) and change.before == "a\nb\n"
     assert change.patches == (Patch(6, 1, []), Patch(4, 1, ["c", "d"]))
-    assert change.replacements[0].old == "b" and change.written() == ["c", "d"]
+    assert change.replacements[0].old == "b" and change.written_lines() == ["c", "d"]
 
 
 def test_several_edits_in_one_call_and_what_is_none() -> None:

@@ -11,7 +11,7 @@ from evergold.extract.agents.events import (
     envelope_in,
     read_envelope,
 )
-from evergold.extract.agents.shell import joined, pipelines, shell_events
+from evergold.extract.agents.shell import join_path, pipelines, shell_events
 from tests.rows import each_row
 
 
@@ -22,7 +22,7 @@ def looks(command: str, output: str = "x", cwd: str | None = "/w") -> list[Looke
 def spans(command: str) -> list[tuple[str, LineSpan | None]]:
     """Files and the lines of them that a command asks for, from the folder it ran in."""
     found = looks(command)
-    return [(joined(look.ref.folder, look.ref.path), look.span) for look in found if look.shown is not None]
+    return [(join_path(look.ref.folder, look.ref.path), look.span) for look in found if look.shown is not None]
 
 
 @each_row(

@@ -68,7 +68,7 @@ def test_changes_rebuild_the_new_file_and_texts_are_those_of_the_old(
         assert all(old[number - 1] == text for number, text in base_texts(file).items())
         for start, end in spans_of(file, line_count=len(old)):
             assert 1 <= start <= end <= len(old)
-        parted = replace(file, hunks=[part for hunk in file.hunks for part in hunk.parted()])
+        parted = replace(file, hunks=[part for hunk in file.hunks for part in hunk.split_changes()])
         assert [hunk.changes[0] for hunk in parted.hunks] == [item for hunk in file.hunks for item in hunk.changes]
         assert spans_of(parted, line_count=len(old)) == spans_of(file, line_count=len(old))
         assert base_texts(parted).items() <= base_texts(file).items()

@@ -13,7 +13,7 @@ from evergold.errors import BadInput
 from evergold.extract.agents.session import Checkouts
 from evergold.extract.base_commit import Candidate, candidates
 from evergold.extract.diff import ChangeType, FileDiff, Hunk, parse_diff, runs
-from evergold.extract.flow_cases import RESULT_LIMIT, call_of, seen_in_result, shortened
+from evergold.extract.flow_cases import RESULT_LIMIT, call_of, seen_in_result, shorten
 from evergold.extract.golden import (
     FileStep,
     golden_of,
@@ -140,7 +140,7 @@ def test_a_hunk_is_parted_at_its_changes_with_a_line_around_each() -> None:
     hunk = parse_diff(
         a_diff("f", "@@ -1,7 +1,7 @@\n a\n-b\n+B\n c\n d\n e\n-f\n+F\n\\ No newline at end of file\n g\n")
     )[0].hunks[0]
-    parts = hunk.parted()
+    parts = hunk.split_changes()
     assert [(part.old_start, part.old_count, part.new_start, part.new_count) for part in parts] == [
         (1, 3, 1, 3),
         (5, 3, 5, 3),
@@ -151,7 +151,7 @@ def test_a_hunk_is_parted_at_its_changes_with_a_line_around_each() -> None:
 
 def test_a_remark_before_the_first_line_of_a_hunk_belongs_to_none() -> None:
     hunk = Hunk(1, 1, 1, 1, b"-+", [b"\\ No newline at end of file", b"-a", b"+b"])
-    (part,) = hunk.parted()
+    (part,) = hunk.split_changes()
     assert part.body == [b"-a", b"+b"]
 
 
@@ -227,7 +227,7 @@ def test_paths_keep_the_order_of_discovery_and_gain_sources() -> None:
     ranking.add("read", PathSource.TOOL_CALL_ARGS)
     ranking.add("old", PathSource.TOOL_CALL_RESULT)
     ranking.add("old", PathSource.TOOL_CALL_RESULT)
-    ranked = ranking.ranked()
+    ranked = ranking.rank()
     assert [path.path for path in ranked] == ["old", "new", "added", "read"]
     assert ranked[0].sources == ("review_merge_diff", "tool_call_result")
     assert [path.extra.get("atBase") for path in ranked] == [None, False, False, None]
@@ -243,7 +243,7 @@ def test_ranges_hold_the_same_lines_and_no_two_of_a_source_touch(spans: list[tup
     ranking = RangeRanking()
     for start, more, source in spans:
         ranking.add("f", start, start + more, source)
-    ranked = ranking.ranked()
+    ranked = ranking.rank()
     for source in RangeSource:
         given_lines = {line for start, more, of in spans if of is source for line in range(start, start + more + 1)}
         kept = sorted((one.start, one.end) for one in ranked if source in one.sources)
@@ -313,8 +313,8 @@ def test_the_head_of_a_file_has_its_first_lines(content: bytes, lines: int) -> N
 
 
 def test_a_long_result_says_how_much_is_missing() -> None:
-    assert shortened("x" * RESULT_LIMIT) == "x" * RESULT_LIMIT
-    assert shortened("x" * (RESULT_LIMIT + 7)).endswith("\n… 7 more characters")
+    assert shorten("x" * RESULT_LIMIT) == "x" * RESULT_LIMIT
+    assert shorten("x" * (RESULT_LIMIT + 7)).endswith("\n… 7 more characters")
     call = call_of(Action(id="a", type="tool_call.read", created=MOMENT, error=True))
     assert call == {"id": "a", "name": "read", "arguments": {}, "result": "", "failed": True}
 

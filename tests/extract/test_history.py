@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evergold.extract.golden import Extracted, SkippedItem
-from evergold.extract.history import HistoryRules, Walk, history_cases, is_revert, read_message
+from evergold.extract.history import HistoryQuery, HistoryRules, history_cases, is_revert, read_message
 from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
@@ -22,7 +22,7 @@ def made(tmp_path: Path) -> GitRepo:
 
 def extracted(made: GitRepo, first_parent: bool = False, **rules: object) -> tuple[dict[str, Extracted], list[str]]:
     with Repo.open(made.path) as repo:
-        items = list(history_cases(repo, HistoryRules(**rules), Walk(first_parent=first_parent)))  # type: ignore[arg-type]
+        items = list(history_cases(repo, HistoryRules(**rules), HistoryQuery(repo.path, first_parent=first_parent)))  # type: ignore[arg-type]
     cases = {item.case.id: item for item in items if isinstance(item, Extracted)}
     return cases, [str(item) for item in items if isinstance(item, SkippedItem)]
 
@@ -85,7 +85,9 @@ def test_a_shallow_edge_is_left_out_by_name(made: GitRepo, tmp_path: Path) -> No
     made.commit({"f.py": numbered(40, l2="two")}, "Two is changed now")
     made.git("clone", "-q", "--depth=1", f"file://{made.path}", str(tmp_path / "shallow"))
     with Repo.open(tmp_path / "shallow") as repo:
-        assert list(history_cases(repo, HistoryRules())) == ["edge of a shallow clone: its parent is missing"]
+        assert list(history_cases(repo, HistoryRules(), HistoryQuery(repo.path))) == [
+            "edge of a shallow clone: its parent is missing"
+        ]
 
 
 def test_a_bare_clone_gives_the_same_cases(made: GitRepo, tmp_path: Path) -> None:
@@ -93,7 +95,8 @@ def test_a_bare_clone_gives_the_same_cases(made: GitRepo, tmp_path: Path) -> Non
     made.commit({"logo.bin": b"\0two", "g.py": numbered(9) + "ten\n"}, "Another logo and a tenth line")
     made.git("clone", "-q", "--bare", f"file://{made.path}", str(tmp_path / "bare"))
     with Repo.open(made.path) as repo, Repo.open(tmp_path / "bare") as bare:
-        assert list(history_cases(bare, HistoryRules())) == list(history_cases(repo, HistoryRules()))
+        cases = [list(history_cases(one, HistoryRules(), HistoryQuery(one.path))) for one in (bare, repo)]
+        assert cases[0] == cases[1]
 
 
 def test_insertions_are_proved_by_the_lines_around_them(made: GitRepo) -> None:

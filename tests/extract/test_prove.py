@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evergold.cli import invoke as run
-from evergold.extract.history import HistoryRules
-from evergold.extract.run import Extraction, HistoryQuery, check_rows, extract_history
+from evergold.extract.history import HistoryQuery, HistoryRules
+from evergold.extract.run import Extraction, check_rows, extract_history
 from tests.repos import GitRepo, numbered
 
 

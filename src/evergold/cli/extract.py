@@ -99,8 +99,7 @@ def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
 @click.pass_context
 def extract_git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Every commit of a repository: its message is the task, its diff the answer, its first parent the base."""
-    from evergold.extract.history import HistoryRules
-    from evergold.extract.run import HistoryQuery
+    from evergold.extract.history import HistoryQuery, HistoryRules
 
     defaults = () if given["no_default_excludes"] else HistoryRules().exclude
     rules = HistoryRules(

@@ -85,7 +85,7 @@ def _messages_under(attributes: Attributes, side: Side, keys: Iterable[str]) -> 
     return next((messages for value in values if (messages := messages_in(value, side))), [])
 
 
-def _renamed(attributes: Attributes, names: dict[str, str]) -> dict[str, Any]:
+def _rename(attributes: Attributes, names: dict[str, str]) -> dict[str, Any]:
     return {name: value for key, name in names.items() if (value := attributes.get(key)) is not None}
 
 
@@ -203,7 +203,7 @@ def _openinference(span: Span, attributes: Attributes) -> Exchange:
         exchange.tools = tools_in(attributes.get("input.value"))
     parameters = decode_object(attributes.get("llm.invocation_parameters"))
     known = {key: value for key, value in parameters.items() if key not in NO_PARAMETERS}
-    exchange.parameters = known | _renamed(attributes, PROMPT_ATTRIBUTES)
+    exchange.parameters = known | _rename(attributes, PROMPT_ATTRIBUTES)
     return exchange
 
 
@@ -275,7 +275,7 @@ def _langfuse(span: Span, attributes: Attributes) -> Exchange:
         _messages_under(attributes, "input", asked),
         _messages_under(attributes, "output", answered),
         next((tools for key in asked if (tools := tools_in(attributes.get(key)))), []),
-        decode_object(attributes.get("langfuse.observation.model.parameters")) | _renamed(attributes, names),
+        decode_object(attributes.get("langfuse.observation.model.parameters")) | _rename(attributes, names),
     )
 
 
@@ -286,7 +286,7 @@ def _traceloop(span: Span, attributes: Attributes) -> Exchange:
         _traceloop_side(attributes, "input", "user", "gen_ai.prompt"),
         _traceloop_side(attributes, "output", "assistant", "gen_ai.completion"),
         offered or tools_in(attributes.get("traceloop.entity.input")),
-        _renamed(attributes, {"traceloop.prompt.key": "prompt_name", "traceloop.prompt.version": "prompt_version"}),
+        _rename(attributes, {"traceloop.prompt.key": "prompt_name", "traceloop.prompt.version": "prompt_version"}),
     )
 
 

@@ -183,7 +183,7 @@ def _one_path(names: bytes) -> bytes | None:
             return None
     if old == new:
         return old
-    return old[2:] if _prefixed(old, new) and old[2:] == new[2:] else None
+    return old[2:] if _has_prefixes(old, new) and old[2:] == new[2:] else None
 
 
 def _pair(minus: bytes | None, plus: bytes | None, plain: bool) -> tuple[bytes, bytes] | None:
@@ -194,12 +194,12 @@ def _pair(minus: bytes | None, plus: bytes | None, plain: bool) -> tuple[bytes, 
     if old == _NOWHERE or new == _NOWHERE:
         path = new if old == _NOWHERE else old
         return (path[2:], path[2:]) if path[:2] in (b"a/", b"b/") else (path, path)
-    if _prefixed(old, new):
+    if _has_prefixes(old, new):
         return old[2:], new[2:]
     return (old, new) if plain else None
 
 
-def _prefixed(old: bytes, new: bytes) -> bool:
+def _has_prefixes(old: bytes, new: bytes) -> bool:
     return (old[:2], new[:2]) in _PREFIX_PAIRS
 
 
@@ -262,7 +262,7 @@ class Hunk(NamedTuple):
             new_line -= removed
         return changes
 
-    def parted(self) -> list["Hunk"]:
+    def split_changes(self) -> list["Hunk"]:
         """One hunk per change, each with the unchanged line before and after it."""
         lines: list[list[bytes]] = []
         for line in self.body:

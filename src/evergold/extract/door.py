@@ -13,11 +13,10 @@ from evergold.extract.agents.extraction import AgentRules
 from evergold.extract.agents.session import TRAILERS
 from evergold.extract.flow_cases import Rules
 from evergold.extract.golden import DATASET
-from evergold.extract.history import HistoryRules
+from evergold.extract.history import HistoryQuery, HistoryRules
 from evergold.extract.run import (
     EXTRACTED,
     Extraction,
-    HistoryQuery,
     RowCheck,
     Summary,
     check_rows,

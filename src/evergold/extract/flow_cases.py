@@ -198,12 +198,12 @@ def call_of(action: Action) -> dict[str, Any]:
         "id": action.id,
         "name": action.type.removeprefix(TOOL_CALL),
         "arguments": action.params,
-        "result": shortened(action.result or ""),
+        "result": shorten(action.result or ""),
         "failed": action.error,
     }
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """A long result keeps its beginning and says how much is missing."""
     if len(text) <= RESULT_LIMIT:
         return text
@@ -247,8 +247,8 @@ def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> E
     base = derive_base(repo, segment.approval, golden) if repo else Base(None, "no repository was given")
     if base.files is not None:
         golden = replace(golden, files=base.files)
-    paths, ranges, remarks = _ranked(flow, segment, golden, rules)
-    ranked = ranges.ranked()
+    paths, ranges, remarks = _rank(flow, segment, golden, rules)
+    ranked = ranges.rank()
     if repo and base.commit and rules.side is Side.BASE:
         ranked = with_proof(ranked, repo, base.commit, RangeSource.GOLDEN_DIFF)
     metadata: dict[str, Any] = {}
@@ -263,7 +263,7 @@ def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> E
         dataset=DATASET,
         kind=CaseKind.CONTEXT,
         input=query or "",
-        paths=paths.ranked(),
+        paths=paths.rank(),
         ranges=ranked,
         base_commit=base.commit,
         metadata=metadata,
@@ -288,7 +288,7 @@ def _query(actions: Iterable[Action]) -> str | None:
     return None
 
 
-def _ranked(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[PathRanking, RangeRanking, list[str]]:
+def _rank(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[PathRanking, RangeRanking, list[str]]:
     paths, ranges, remarks = PathRanking(), RangeRanking(), list[str]()
     paths.add_golden(golden.files)
     for file in golden.files:

@@ -237,7 +237,7 @@ def _new_parts(hunk: Hunk, seen: set[tuple[int, bytes, bytes]]) -> list[Hunk]:
     identities = _identities(hunk)
     if seen.isdisjoint(identities):
         return [hunk]
-    return [part for part, identity in zip(hunk.parted(), identities, strict=True) if identity not in seen]
+    return [part for part, identity in zip(hunk.split_changes(), identities, strict=True) if identity not in seen]
 
 
 def _identities(hunk: Hunk) -> list[tuple[int, bytes, bytes]]:

@@ -151,15 +151,16 @@ class Parsed(NamedTuple):
     left_out: int
 
 
-class Walk(NamedTuple):
-    """Which commits are looked at, and in which order."""
+@dataclass(frozen=True)
+class HistoryQuery:
+    """Which commits of which repository, in which order; `limit` counts cases, known ones too."""
 
+    repo_dir: Path
     revision: str = "HEAD"
     since: str = ""
     first_parent: bool = False
+    limit: int | None = None
 
-
-WHOLE = Walk()
 
 HistoryItem = Extracted | Rejected | SkippedItem
 LeftOut = SkippedItem | str  # why a commit makes no case, or the id of one that is not wanted
@@ -168,12 +169,12 @@ LeftOut = SkippedItem | str  # why a commit makes no case, or the id of one that
 def history_cases(
     repo: Repo,
     rules: HistoryRules,
-    walk: Walk = WHOLE,
+    query: HistoryQuery,
     wanted: Wanted = lambda case_id: True,
     spread: Spread | None = None,
 ) -> Iterator[HistoryItem | str]:
     """Cases newest first; a `Skipped` per commit left out, the id alone per case that is not `wanted`."""
-    looked_at = _chosen(repo, rules, walk, wanted)
+    looked_at = _choose(repo, rules, query, wanted)
     if spread is not None:
         yield from _read_elsewhere(repo, rules, looked_at, spread)
         return
@@ -189,11 +190,11 @@ def history_cases(
     yield from _cases(repo, chosen, rules)
 
 
-def _chosen(repo: Repo, rules: HistoryRules, walk: Walk, wanted: Wanted) -> Iterator[Commit | LeftOut]:
+def _choose(repo: Repo, rules: HistoryRules, query: HistoryQuery, wanted: Wanted) -> Iterator[Commit | LeftOut]:
     """The commits whose diffs are to be read, newest first, and what is left out in between."""
-    for commit in commits(repo, walk.revision, walk.first_parent, walk.since):
+    for commit in commits(repo, query.revision, query.first_parent, query.since):
         # Rules that need no diff come first: they leave out most commits of a history without reading them.
-        if reason := _unfit(commit, repo, rules, walk.first_parent):
+        if reason := _unfit(commit, repo, rules, query.first_parent):
             yield SkippedItem(reason)
         else:
             yield commit if wanted(commit.id) else commit.id
@@ -242,14 +243,14 @@ def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterat
     pairs = [(commit.id, commit.parents[0]) for commit in chosen.values()]
     window: list[Parsed | Rejected | SkippedItem] = []
     for commit_id, diff in diffs(repo, pairs) if pairs else ():
-        window.append(_parsed(chosen[commit_id], diff, rules))
+        window.append(_parse(chosen[commit_id], diff, rules))
         if len(window) == DIFFS_AT_ONCE:
-            yield from _finished(window, repo, rules)
+            yield from _finish(window, repo, rules)
             window = []
-    yield from _finished(window, repo, rules)
+    yield from _finish(window, repo, rules)
 
 
-def _finished(
+def _finish(
     window: list[Parsed | Rejected | SkippedItem], repo: Repo, rules: HistoryRules
 ) -> Iterator[Extracted | Rejected | SkippedItem]:
     parsed = [item for item in window if isinstance(item, Parsed)]
@@ -272,7 +273,7 @@ def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) 
     return None
 
 
-def _parsed(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Rejected | SkippedItem:
+def _parse(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Rejected | SkippedItem:
     try:
         files = parse_diff(diff)
     except BadInput as problem:
@@ -300,7 +301,7 @@ def _case(parsed: Parsed, base_files: dict[str, bytes], rules: HistoryRules) -> 
             "dataset": DATASET,
             "kind": CaseKind.CONTEXT,
             "input": message.query if enough else "",
-            "paths": ranking.ranked(),
+            "paths": ranking.rank(),
             "ranges": ranges,
             "base_commit": commit.parents[0],
             "metadata": _metadata(commit, message, parsed.left_out),

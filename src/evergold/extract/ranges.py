@@ -149,7 +149,7 @@ class PathRanking:
                 if path != file.old_path:
                     extra["atBase"] = False
 
-    def ranked(self) -> tuple[RankedPath, ...]:
+    def rank(self) -> tuple[RankedPath, ...]:
         return tuple(
             RankedPath(path=path, sources=tuple(sources), extra=self._extra.get(path, {}))
             for path, sources in self._sources.items()
@@ -165,7 +165,7 @@ class RangeRanking:
         self._ranges_of.setdefault((path, str(source)), []).append((start, end, self._count))
         self._count += 1
 
-    def ranked(self) -> tuple[LineRange, ...]:
+    def rank(self) -> tuple[LineRange, ...]:
         by_range: dict[tuple[str, int, int], list[str]] = {}
         merged = [
             (rank, path, start, end, source)

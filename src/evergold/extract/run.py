@@ -18,7 +18,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.extract.agents.extraction import AgentRules, SessionCases, SessionRead
 from evergold.extract.flow_cases import Rules, extract_flow
 from evergold.extract.golden import Extracted, SkippedItem, Wanted
-from evergold.extract.history import HistoryRules, Walk, history_cases
+from evergold.extract.history import HistoryQuery, HistoryRules, history_cases
 from evergold.extract.ranges import prove
 from evergold.formats.dataset_ab import read_cases
 from evergold.formats.dataset_pair import DatasetPair, RowOutcome, locked
@@ -147,17 +147,6 @@ def extract_sidekick(
     return summary
 
 
-@dataclass(frozen=True)
-class HistoryQuery:
-    """Which commits of which repository."""
-
-    repo_dir: Path
-    revision: str = "HEAD"
-    since: str = ""
-    first_parent: bool = False
-    limit: int | None = None
-
-
 def extract_history(
     query: HistoryQuery,
     into: Extraction,
@@ -166,12 +155,11 @@ def extract_history(
     spread: Spread | None = None,
 ) -> Summary:
     """Cases of a git history; `limit` counts cases, known ones too. `spread` has workers read parts of it."""
-    walk = Walk(query.revision, query.since, query.first_parent)
     with Repo.open(query.repo_dir) as repo:
 
         def produce(wanted: Wanted) -> Iterator[Item]:
             result = 0
-            for item in history_cases(repo, rules, walk, wanted, spread):
+            for item in history_cases(repo, rules, query, wanted, spread):
                 yield item
                 advance(1)
                 result += not isinstance(item, SkippedItem | Rejected)

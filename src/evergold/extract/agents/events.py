@@ -83,7 +83,7 @@ class Changed:
     before: str | None = None
     after: str | None = None
 
-    def written(self) -> Lines:
+    def written_lines(self) -> Lines:
         """The lines that came with the change."""
         if self.after is not None:
             return text_lines(self.after)

@@ -179,7 +179,7 @@ class AgentExtraction:
 
     def _files_near(self, session: Session) -> frozenset[str]:
         """The repository's files at about the time of a session: enough to see where its checkouts were."""
-        older = (moment for moment in self._history.moments if moment.committed <= session.ended)
+        older = (moment for moment in self._history.moments if moment.committed <= session.ended_at)
         # The timeline is newest first, so the first hit is the state of the main line when the session ended.
         merged = next((moment for moment in older if moment.id in self._history.main_line), None)
         head = merged.id if merged else self._repo.objects.commit("HEAD")
@@ -196,15 +196,15 @@ class AgentExtraction:
         draft.parts.sort(key=lambda part: part.began)
         # Sessions that were continued repeat the request they began with.
         requests = list(dict.fromkeys(text for part in draft.parts for text in part.requests))
-        paths, ranges = self._ranked(draft, base)
+        paths, ranges = self._rank_looks(draft, base)
         counts = sum((part.counts for part in draft.parts), Counter[str]())
         case = Case(
             id=moment.id,
             dataset=DATASET,
             kind=CaseKind.CONTEXT,
             input="\n\n".join(requests),
-            paths=paths.ranked(),
-            ranges=with_proof(ranges.ranked(), self._repo, base, RangeSource.GOLDEN_DIFF),
+            paths=paths.rank(),
+            ranges=with_proof(ranges.rank(), self._repo, base, RangeSource.GOLDEN_DIFF),
             base_commit=base,
             metadata=_metadata(draft, counts),
             provenance=Provenance(
@@ -217,7 +217,7 @@ class AgentExtraction:
         evidence = self._evidence(draft, requests) if self._rules.evidence else None
         return Extracted(case, "" if requests else NO_REQUEST, evidence=evidence)
 
-    def _ranked(self, draft: _Draft, base: str) -> tuple[PathRanking, RangeRanking]:
+    def _rank_looks(self, draft: _Draft, base: str) -> tuple[PathRanking, RangeRanking]:
         paths, ranges = PathRanking(), RangeRanking()
         paths.add_golden(draft.files)
         tree = BaseTree(self._repo, base, {})
@@ -275,7 +275,7 @@ class SessionCases:
         self._by_folder: dict[str, AgentExtraction | None] = {}
         self._by_store: dict[Path, AgentExtraction] = {}
         self._stores: dict[str, Path | None] = {}
-        self._only = self._opened(Path(repo_dir)) if repo_dir is not None else None
+        self._only = self._open_repository(Path(repo_dir)) if repo_dir is not None else None
 
     def read(self, flow: Flow) -> SessionRead | SkippedItem:
         """What a session says about commits of its repository; nothing is kept of it, so that a worker may read it."""
@@ -325,12 +325,12 @@ class SessionCases:
     def _of_folder(self, folder: str) -> AgentExtraction | None:
         if folder not in self._by_folder:
             try:
-                self._by_folder[folder] = self._opened(Path(folder))
+                self._by_folder[folder] = self._open_repository(Path(folder))
             except NotFound:
                 self._by_folder[folder] = None
         return self._by_folder[folder]
 
-    def _opened(self, folder: Path) -> AgentExtraction:
+    def _open_repository(self, folder: Path) -> AgentExtraction:
         """The extraction of a repository; its work trees and sub-folders share one."""
         # The stack closes all repositories at the end: extraction asks them for cases after the last session.
         repo = self._stack.enter_context(Repo.open(folder))

@@ -65,7 +65,7 @@ def align(texts: Sequence[str], base: Sequence[str], whole: bool = False) -> lis
     work = [_Region(0, len(texts), 0, len(base), whole, whole)]
     # A stack instead of recursion: a file of many thousand unique lines would exceed Python's limit.
     while work:
-        region = _trimmed(texts, base, result, work.pop())
+        region = _trim(texts, base, result, work.pop())
         if region.first >= region.last or region.start >= region.end:
             continue
         anchors = _anchors(texts, base, region)
@@ -90,7 +90,7 @@ def _between(region: _Region, anchors: list[tuple[int, int]]) -> list[_Region]:
     ]
 
 
-def _trimmed(texts: Sequence[str], base: Sequence[str], results: list[int], region: _Region) -> _Region:
+def _trim(texts: Sequence[str], base: Sequence[str], results: list[int], region: _Region) -> _Region:
     """Equal lines next to a sure end are each other's."""
     first, last, start, end, left, right = region
     while left and first < last and start < end and texts[first] == base[start]:
@@ -252,16 +252,16 @@ class Seen(NamedTuple):
 def seen_of(look: Looked, file: WorkFile) -> Seen:
     """The base lines a look showed."""
     if look.numbered:
-        return _numbered(look.numbered, file)
+        return _match_numbered(look.numbered, file)
     if look.shown is None:
         return Seen([])
     shown = [line.strip() for line in look.shown]
     if look.span is not None:
-        return _spanned(look.span, shown, file)
-    return _looked_up(shown, file)
+        return _match_span(look.span, shown, file)
+    return _look_up(shown, file)
 
 
-def _numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
+def _match_numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
     """Numbers are believed where most of the text stands there; otherwise the text decides."""
     _learn(numbered, file)
     # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
@@ -272,7 +272,7 @@ def _numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
     else:
         positions = [0] * len(numbered)
     texts = [text.strip() for _, text in sorted(numbered.items())]
-    return _resolved(texts, positions, file)
+    return _resolve(texts, positions, file)
 
 
 def _learn(numbered: dict[int, str], file: WorkFile) -> None:
@@ -288,7 +288,7 @@ def _same(file: WorkFile, number: int, text: str) -> bool:
     return number <= len(file.lines) and file.lines[number - 1].rstrip() == text.rstrip()
 
 
-def _resolved(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
+def _resolve(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
     """Lines with a known position in the file keep it; the others are looked for in the file, then at base."""
     at_base: list[int] = []
     new = unproved = 0
@@ -315,7 +315,7 @@ def _resolved(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
     return Seen(sorted(set(at_base)), new, unproved)
 
 
-def _spanned(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
+def _match_span(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
     """Of the lines that were asked for, those that were printed."""
     count = len(file.lines)
     first = span.first if span.first > 0 else max(1, count + span.first + 1)
@@ -326,14 +326,14 @@ def _spanned(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
     hits = [first + at for at, position in enumerate(printed) if position]
     # Less than half arrived: the numbers refer to another state of the file, so the text decides.
     if wanted and len(hits) * 2 < len(wanted):
-        return _looked_up(shown, file)
+        return _look_up(shown, file)
     origins = [file.origin[number - 1] for number in hits]
     return Seen([origin for origin in origins if origin], new=origins.count(0))
 
 
-def _looked_up(shown: Lines, file: WorkFile) -> Seen:
+def _look_up(shown: Lines, file: WorkFile) -> Seen:
     """Text without numbers: only what can be found counts, and what cannot may be of another file."""
-    result = _resolved(shown, [0] * len(shown), file)
+    result = _resolve(shown, [0] * len(shown), file)
     # Text without a number may belong to another file that was printed too, so what is unproved is not counted.
     return Seen(result.at_base, result.new)
 
@@ -412,7 +412,7 @@ class PartReader:
             known = earlier._walk(session, range(first), Counter(), remembered)
             part.shown += [shown for shown in known if shown.lines]
         part.shown += self._walk(session, range(first, last + 1), part.counts)
-        part.edited = session.edited(self._checkouts, last)
+        part.edited = session.edited_paths(self._checkouts, last)
         return part
 
     def _walk(
@@ -422,7 +422,7 @@ class PartReader:
         for at in steps:
             for event in session.steps[at].events:
                 if only is not None:
-                    yield from self._known(event, only)
+                    yield from self._recall(event, only)
                 elif isinstance(event, Looked):
                     yield from self._look(event, counts)
                 elif isinstance(event, Changed):
@@ -431,7 +431,7 @@ class PartReader:
                 elif isinstance(event, Moved):
                     self._move(event)
 
-    def _known(self, event: Event, only: set[str]) -> Iterator[Shown]:
+    def _recall(self, event: Event, only: set[str]) -> Iterator[Shown]:
         """What an earlier step showed of a file, or wrote into it: both are lines the agent knew when it came back."""
         if not isinstance(event, Looked | Changed):
             return
@@ -440,7 +440,7 @@ class PartReader:
             return
         if isinstance(event, Looked):
             yield from self._look(event, Counter())
-        elif written := event.written():
+        elif written := event.written_lines():
             for shown in self._look(Looked(event.ref, shown=written), Counter()):
                 yield replace(shown, asked=True, result=False, written=True)
 

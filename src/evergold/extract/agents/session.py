@@ -22,7 +22,7 @@ from operator import attrgetter
 from evergold.errors import BadInput
 from evergold.extract.agents.calls import events_of, is_known, tool_of
 from evergold.extract.agents.events import Changed, Committed, Event, Looked, Moved
-from evergold.extract.agents.shell import joined
+from evergold.extract.agents.shell import join_path
 from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.ranges import paths_of
 from evergold.model.flow import Action, Flow
@@ -59,7 +59,7 @@ class Checkouts:
         # A URL, a home folder or a variable cannot be resolved without the machine of the session.
         if "://" in path or path.startswith(("~", "$")):
             return None
-        full = joined(folder, path)
+        full = join_path(folder, path)
         if not full.startswith("/"):
             return None if full.startswith("..") or full == "." else (self._main, full)
         for root in self._by_length:
@@ -137,11 +137,11 @@ class Session:
         return session
 
     @property
-    def began(self) -> datetime:
+    def began_at(self) -> datetime:
         return self.steps[0].action.created
 
     @property
-    def ended(self) -> datetime:
+    def ended_at(self) -> datetime:
         return self.steps[-1].action.created
 
     @cached_property
@@ -162,7 +162,7 @@ class Session:
         for at, step in enumerate(self.steps):
             yield from ((at, event) for event in step.events if isinstance(event, Committed))
 
-    def edited(self, checkouts: Checkouts, until: int) -> set[str]:
+    def edited_paths(self, checkouts: Checkouts, until: int) -> set[str]:
         """Paths in the repository that steps up to one of them changed."""
         events = (event for step in self.steps[: until + 1] for event in step.events)
         refs = {
@@ -172,7 +172,7 @@ class Session:
         }
         return {located[1] for ref in refs if (located := checkouts.locate(*ref)) is not None}
 
-    def looked(self, checkouts: Checkouts, until: int) -> set[str]:
+    def shown_paths(self, checkouts: Checkouts, until: int) -> set[str]:
         """Paths in the repository of which steps up to one of them showed something, or that they asked for."""
         events = (event for step in self.steps[: until + 1] for event in step.events)
         refs = {event.ref for event in events if isinstance(event, Looked) and (event.asked or event.numbered)}
@@ -183,7 +183,7 @@ class Session:
         folders = [step.action.cwd for step in self.steps if step.action.cwd]
         if self.flow.repo_dir:
             folders.append(self.flow.repo_dir)
-        return Checkouts(tracked, {joined(ref.folder, ref.path) for ref in refs}, folders)
+        return Checkouts(tracked, {join_path(ref.folder, ref.path) for ref in refs}, folders)
 
     def requests(self, first: int, last: int) -> list[str]:
         """What the user asked in some steps; with too little said, the request that still stood is the beginning of it."""
@@ -267,7 +267,7 @@ class History:
                 results.setdefault(value, []).append(moment)
         return results
 
-    def named(self, name: str) -> list[Commit]:
+    def find_named(self, name: str) -> list[Commit]:
         """The commits whose trailers hold a name; those that were merged, if any were."""
         result = self.by_trailer.get(name, [])
         return self._distinct([moment for moment in result if moment.id in self.main_line] or result)
@@ -293,7 +293,7 @@ class History:
 
     def between(self, began: datetime, ended: datetime) -> list[Commit]:
         """The commits written in a time, one of each set of copies."""
-        return self._distinct(self._written(began, ended))
+        return self._distinct(self._find_written(began, ended))
 
     def of_branches(self, names: list[str]) -> set[str] | None:
         """Commits of branches, also of those whose merge alone remembers their name; None where nothing does."""
@@ -327,9 +327,9 @@ class History:
 
     def _at(self, time: datetime, within: timedelta) -> list[Commit]:
         """Commits written about a time, the nearest first."""
-        return sorted(self._written(time - within, time + within), key=lambda moment: abs(moment.authored - time))
+        return sorted(self._find_written(time - within, time + within), key=lambda moment: abs(moment.authored - time))
 
-    def _written(self, began: datetime, ended: datetime) -> list[Commit]:
+    def _find_written(self, began: datetime, ended: datetime) -> list[Commit]:
         first = bisect_left(self._by_time, began, key=_authored)
         return self._by_time[first : bisect_right(self._by_time, ended, key=_authored)]
 
@@ -367,7 +367,7 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
             merges.append(boundary)
         elif boundary.commit.id not in results:
             files = history.files([boundary.commit]).get(boundary.commit.id, ())
-            known = session.edited(checkouts, boundary.index) | session.looked(checkouts, boundary.index)
+            known = session.edited_paths(checkouts, boundary.index) | session.shown_paths(checkouts, boundary.index)
             if not known.isdisjoint(path for file in files for path in paths_of(file)):
                 results[boundary.commit.id] = boundary
             else:
@@ -387,7 +387,7 @@ def _by_trailer(session: Session, history: History) -> Iterator[Boundary]:
     """Commits that name the session. An amended one is older by its author time than its last work; an archive of
     the session says when that was."""
     for name, noted in session.flow.metadata.get("names", {}).items():
-        for moment in history.named(name):
+        for moment in history.find_named(name):
             index = session.index_at(max(moment.authored, noted or moment.authored))
             yield Boundary(index if index >= 0 else session.index_at(moment.committed), moment, "trailer")
 
@@ -398,7 +398,7 @@ def _in_history(
     written = {(boundary.commit.authored, boundary.commit.subject) for boundary in results.values()}
     near = [
         moment
-        for moment in history.between(session.began, session.ended + AFTERWARDS)
+        for moment in history.between(session.began_at, session.ended_at + AFTERWARDS)
         if len(moment.parents) == 1 and (moment.authored, moment.subject) not in written
     ]
     # Branches are resolved only if a commit is near: asking git for them is the dear part.
@@ -426,4 +426,4 @@ def _merge_unfit(
 def _is_of(moment: Commit, index: int, session: Session, history: History, checkouts: Checkouts) -> bool:
     """Whether at least half of a commit's files were edited in the session by then."""
     paths = {file.new_path or file.path for file in history.files([moment]).get(moment.id, ())}
-    return bool(paths) and len(paths & session.edited(checkouts, index)) * 2 >= len(paths)
+    return bool(paths) and len(paths & session.edited_paths(checkouts, index)) * 2 >= len(paths)

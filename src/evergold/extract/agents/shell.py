@@ -163,7 +163,7 @@ class _ScriptReader:
             if char in " \t\r\n|&;()<>":
                 break
             if char == "'":
-                parts.append(self._quoted("'"))
+                parts.append(self._read_quoted("'"))
             elif char == '"':
                 parts.append(self._double())
             elif char == "\\":
@@ -174,13 +174,13 @@ class _ScriptReader:
             elif self.text.startswith("$(", self.at):
                 parts.append(self._substitution())
             elif char == "`":
-                parts.append("`" + self._quoted("`") + "`")
+                parts.append("`" + self._read_quoted("`") + "`")
             else:
                 parts.append(char)
                 self.at += 1
         return "".join(parts)
 
-    def _quoted(self, mark: str) -> str:
+    def _read_quoted(self, mark: str) -> str:
         end = self.text.find(mark, self.at + 1)
         end = len(self.text) if end < 0 else end
         inside = self.text[self.at + 1 : end]
@@ -254,7 +254,7 @@ def looked_at(pipeline: Pipeline, output: Lines, folder: str | None) -> Iterator
     if (rest and rest[-1].into) or (first.into and not rest):
         output = []
     if first.name in _GREPS or first.words[:2] == ["git", "grep"]:
-        yield from _searched(first, rest, output, folder)
+        yield from _find_hits(first, rest, output, folder)
     elif first.name in _LISTS or first.words[:2] == ["git", "ls-files"]:
         yield from bare_paths(output, folder)
     elif first.name in _MENTIONS:
@@ -266,7 +266,7 @@ def looked_at(pipeline: Pipeline, output: Lines, folder: str | None) -> Iterator
 
 def _through(stream: _Stream, rest: Pipeline, output: Lines) -> Iterator[Looked]:
     for command in rest:
-        stream = _filtered(stream, command)
+        stream = _filter(stream, command)
     # All commands of a script share one output, so an empty one means that nothing of this file arrived.
     if stream.silent or not output:
         yield Looked(stream.ref, asked=True)
@@ -278,7 +278,7 @@ def _through(stream: _Stream, rest: Pipeline, output: Lines) -> Iterator[Looked]
         yield Looked(stream.ref, span=stream.span, shown=output, asked=True)
 
 
-def _filtered(stream: _Stream, command: Command) -> _Stream:
+def _filter(stream: _Stream, command: Command) -> _Stream:
     """A file's lines after one more command of the pipeline."""
     narrower = _span_of(command)
     if narrower is not None:
@@ -333,7 +333,7 @@ def _heads(command: Command, folder: str | None) -> Iterator[_Stream]:
         yield _Stream(FileRef(word, folder), span)
 
 
-def _sed(command: Command, folder: str | None) -> Iterator[_Stream]:
+def _sed_streams(command: Command, folder: str | None) -> Iterator[_Stream]:
     # An edit in place prints nothing; it is an event of its own.
     if any(word.startswith(("-i", "--in-place")) for word in command.words):
         return
@@ -362,7 +362,7 @@ def _git(command: Command, folder: str | None) -> Iterator[_Stream]:
                 yield _Stream(FileRef(path, None), None)
 
 
-def _searched(first: Command, rest: Pipeline, output: Lines, folder: str | None) -> Iterator[Looked]:
+def _find_hits(first: Command, rest: Pipeline, output: Lines, folder: str | None) -> Iterator[Looked]:
     if any(command.name in _QUIET for command in rest):
         return
     operands = _operands(first)[1 if first.words[:2] == ["git", "grep"] else 0 :]
@@ -488,7 +488,7 @@ _READERS: dict[str, Callable[[Command, str | None], Iterator[_Stream]]] = {
     "nl": _cat,
     "head": _heads,
     "tail": _heads,
-    "sed": _sed,
+    "sed": _sed_streams,
     "awk": _awk,
     "gawk": _awk,
     "git": _git,
@@ -525,7 +525,7 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
         if first.name == "cd":
             target = first.words[1] if len(first.words) > 1 else "~"
             # A folder that only the machine of the session knows: paths from here on are relative to nothing.
-            folder = None if target.startswith(("~", "$", "-")) else joined(folder, target)
+            folder = None if target.startswith(("~", "$", "-")) else join_path(folder, target)
             continue
         yield from looked_at(commands, lines, folder)
         # A diff that goes to a file was not shown.
@@ -537,7 +537,7 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
 
 
 @lru_cache(maxsize=65536)
-def joined(folder: str | None, path: str) -> str:
+def join_path(folder: str | None, path: str) -> str:
     """A path from a folder on, `.` and `..` resolved as far as the text alone tells."""
     return normpath(join(folder, path) if folder else path)
 
@@ -582,18 +582,18 @@ def _commits(command: Command, output: str, lines: Lines) -> Iterator[Committed]
             for match in _COMMIT_LINE.finditer(output):
                 yield Committed(match["id"], match["subject"])
             # `git commit -q` prints no line with the id; such a commit is searched by its time.
-            if not _COMMIT_LINE.search(output) and not _failed(lines):
+            if not _COMMIT_LINE.search(output) and not _has_failed(lines):
                 yield Committed()
         elif words[1:2] in (["cherry-pick"], ["revert"]):
             yield from (Committed(match["id"], match["subject"]) for match in _COMMIT_LINE.finditer(output))
         elif words[1:2] == ["merge"] and any(line.startswith(_MERGED) for line in lines):
             yield Committed(merge=True)
-    elif words[:3] == ["gh", "pr", "merge"] and not _failed(lines):
+    elif words[:3] == ["gh", "pr", "merge"] and not _has_failed(lines):
         number = re.search(r"#(\d+)|/pull/(\d+)", " ".join([*words[3:4], output]))
         named = words[3] if len(words) > 3 and words[3].isdigit() else None
         yield Committed(merge=True, pull_request=named or (number and (number[1] or number[2])) or None)
 
 
-def _failed(lines: Lines) -> bool:
+def _has_failed(lines: Lines) -> bool:
     bad = ("Exit code", "error:", "fatal:", "nothing to commit", "no changes added", "On branch", "hint:", "X ")
     return any(line.startswith(bad) for line in lines)

@@ -16,7 +16,7 @@ import orjson
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.flow import Action, Flow
-from evergold.sources.agents.log_lines import EPOCH, moment, request_in, text_of_blocks
+from evergold.sources.agents.log_lines import EPOCH, moment, objects_in, request_in, text_in, text_of_blocks
 
 AGENT = "atif"
 # Steps without a time keep their order: each is one second after the one before.
@@ -63,7 +63,7 @@ def read_trajectory(path: Path) -> Flow:
     return Flow(
         id=session,
         agent=AGENT,
-        title=_text(agent.get("name")),
+        title=text_in(agent.get("name")),
         branch=branch,
         repo_dir=folder,
         # Stable: steps of the same moment keep the order of the document.
@@ -95,9 +95,7 @@ def _document(path: Path) -> dict[str, Any]:
 
 def _steps(document: dict[str, Any], where: _Where) -> Iterator[Action]:
     time = EPOCH
-    for number, step in enumerate(document["steps"], start=1):
-        if not isinstance(step, dict):
-            continue
+    for number, step in enumerate(objects_in(document["steps"]), start=1):
         time = moment(step.get("timestamp"), time + _STEP)
         id = f"{where.session}/{step.get('step_id', number)}"
         # The "user" of a sub-agent is the agent that started it, not a person.
@@ -106,17 +104,17 @@ def _steps(document: dict[str, Any], where: _Where) -> Iterator[Action]:
                 yield _action("user_request", id, time, where, human=True, params={"text": request})
         elif step.get("source") == "agent":
             yield from _calls(step, id, time, where)
-    for at, inner in enumerate(_list(document.get("subagent_trajectories"))):
-        if isinstance(inner, dict) and isinstance(inner.get("steps"), list):
+    for at, inner in enumerate(objects_in(document.get("subagent_trajectories"))):
+        if isinstance(inner.get("steps"), list):
             yield from _steps(inner, _Where(f"{where.session}/agent {at}", where.folder, where.branch, sidechain=True))
 
 
 def _calls(step: dict[str, Any], id: str, time: datetime, where: _Where) -> Iterator[Action]:
-    calls = [call for call in _list(step.get("tool_calls")) if isinstance(call, dict)]
+    calls = objects_in(step.get("tool_calls"))
     results = _results(step, len(calls) == 1)
-    cwd = _text(_object(step.get("extra")).get("cwd"))
+    cwd = text_in(_object(step.get("extra")).get("cwd"))
     for at, call in enumerate(calls):
-        name, given = _text(call.get("function_name")), call.get("arguments")
+        name, given = text_in(call.get("function_name")), call.get("arguments")
         result = results.get(str(call.get("tool_call_id")), results.get("") if at == 0 else None)
         if name:
             made = _action(f"tool_call.{name}", f"{id}/{at}", time, where, params=_object(given), result=result)
@@ -125,13 +123,12 @@ def _calls(step: dict[str, Any], id: str, time: datetime, where: _Where) -> Iter
 
 def _results(step: dict[str, Any], single: bool) -> dict[str, str]:
     """Texts by call; one that names no call belongs to the only one there is."""
-    results: dict[str, str] = {}
-    for result in _list(_object(step.get("observation")).get("results")):
-        if isinstance(result, dict):
-            key = result.get("source_call_id")
-            # With several calls a result that names none belongs to nobody knows which: no call asks for "?".
-            results[str(key) if key else "" if single else "?"] = text_of_blocks(result.get("content"))
-    return results
+    # With several calls a result that names none belongs to nobody knows which: no call asks for "?".
+    unnamed = "" if single else "?"
+    return {
+        str(result.get("source_call_id") or unnamed): text_of_blocks(result.get("content"))
+        for result in objects_in(_object(step.get("observation")).get("results"))
+    }
 
 
 def _action(type: str, id: str, time: datetime, where: _Where, **more: Any) -> Action:
@@ -148,13 +145,5 @@ def _first(extra: dict[str, Any], *keys: str) -> str | None:
     return None
 
 
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None

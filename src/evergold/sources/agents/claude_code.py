@@ -26,6 +26,7 @@ from evergold.sources.agents.log_lines import (
     parse_object,
     request_in,
     request_in_refusal,
+    text_in,
     text_of_blocks,
 )
 
@@ -164,7 +165,7 @@ class _SessionReader:
         elif kind == "progress":
             self._progress(event)
         elif kind == "summary":
-            self.title = self.title or _text(event.get("summary"))
+            self.title = self.title or text_in(event.get("summary"))
         elif kind == "queue-operation":
             self._add_queued(event)
         elif kind not in ("system", "file-history-snapshot", "pr-link", "attachment"):
@@ -216,7 +217,7 @@ class _SessionReader:
     def _put(self, type: str, id: str, around: dict[str, Any], **more: Any) -> None:
         # A resumed session repeats its messages: the first one counts.
         if id not in self.actions:
-            where = {"cwd": _text(around.get("cwd")), "branch": _text(around.get("gitBranch"))}
+            where = {"cwd": text_in(around.get("cwd")), "branch": text_in(around.get("gitBranch"))}
             self.actions[id] = Action(id=id, type=type, created=self._time, **where, **more)
 
     def _result(self, block: dict[str, Any], event: dict[str, Any]) -> None:
@@ -240,9 +241,9 @@ def _identities(path: Path) -> list[str]:
     session = first = ""
     for number, line in numbered_lines(path):
         event = parse_object(line) or {}
-        session = session or _text(event.get("sessionId")) or ""
+        session = session or text_in(event.get("sessionId")) or ""
         if event.get("type") in ("user", "assistant") and not event.get("isSidechain"):
-            first = first or _text(event.get("uuid")) or ""
+            first = first or text_in(event.get("uuid")) or ""
         if (session and first) or number >= _HEAD_LINES:
             break
     return [key for key in (session, first) if key]
@@ -259,7 +260,7 @@ def _checkouts(repository: Path) -> list[Path]:
 
 def _worked_in(path: Path, repository: Path) -> bool:
     for number, line in numbered_lines(path):
-        cwd = _text((parse_object(line) or {}).get("cwd"))
+        cwd = text_in((parse_object(line) or {}).get("cwd"))
         if cwd:
             return Path(cwd).is_relative_to(repository)
         if number >= _HEAD_LINES:
@@ -273,10 +274,6 @@ def _checkpoints(paths: list[Path]) -> dict[str, datetime]:
     for path in paths:
         beside = path.with_name("metadata.json")
         details = parse_object(beside.read_bytes()) if beside.is_file() else None
-        if details and (name := _text(details.get("checkpoint_id"))):
+        if details and (name := text_in(details.get("checkpoint_id"))):
             times[name] = max(moment(details.get("created_at")), times.get(name, EPOCH))
     return times
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None

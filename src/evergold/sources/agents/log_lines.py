@@ -100,6 +100,16 @@ def parse_object(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
+def objects_in(value: object) -> list[dict[str, Any]]:
+    """The objects of a list; none where it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text_in(value: object) -> str | None:
+    """A text that says something; None for anything else."""
+    return value if isinstance(value, str) and value else None
+
+
 def moment(value: object, otherwise: datetime = EPOCH) -> datetime:
     """A time as logs write it; one that is missing or unreadable is taken to be that of the event before."""
     if not isinstance(value, str):

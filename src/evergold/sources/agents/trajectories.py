@@ -15,13 +15,22 @@ from pydantic import ValidationError
 
 from evergold.conversation import text_of
 from evergold.conversation.assembly import split_turn
-from evergold.conversation.message import Message, Piece, messages_of_pieces, result_piece, text_piece, tool_call
+from evergold.conversation.message import (
+    Message,
+    Piece,
+    call_piece,
+    decode_object,
+    messages_of_pieces,
+    result_piece,
+    text_piece,
+)
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import tools_in
 from evergold.model.faults import Rejected
 from evergold.model.trace import Score, Span, Trace, TraceStatus
 from evergold.model.values import content_hash
 from evergold.seams import Incoming
+from evergold.sources.agents.log_lines import objects_in
 from evergold.sources.jsonl import read_documents
 
 REWARDS = ("reward", "resolved", "success", "score", "passed")
@@ -107,12 +116,11 @@ def reward_in(document: Any, depth: int = 0) -> float | None:
 
 def atif_run(document: dict[str, Any]) -> AgentRun:
     """A trajectory in Harbor's interchange format."""
-    agent = document.get("agent") if isinstance(document.get("agent"), dict) else {}
-    assert isinstance(agent, dict)
+    agent = decode_object(document.get("agent"))
     run = AgentRun(_text(document.get("session_id") or document.get("trajectory_id")), str(agent.get("name") or "atif"))
     run.model, run.reward = _text(agent.get("model_name")), reward_in(document)
     run.tools = tools_in(agent.get("tool_definitions"))
-    for step in _objects(document.get("steps")):
+    for step in objects_in(document.get("steps")):
         run.model = run.model or _text(step.get("model_name"))
         run.add(_atif_step(step), step.get("timestamp"))
     return run
@@ -130,17 +138,11 @@ def _atif_step(step: dict[str, Any]) -> list[Message]:
         pieces += [Piece("content", part) for one in messages for part in _parts(one) if isinstance(part, dict)]
     elif message:
         pieces.append(text_piece(str(message)))
-    for call in _objects(step.get("tool_calls")):
-        made = tool_call(call.get("function_name"), call.get("arguments"), call.get("tool_call_id"))
-        pieces.append(Piece("call", made))
-    observation = step.get("observation")
-    for result in _objects(observation.get("results") if isinstance(observation, dict) else None):
+    for call in objects_in(step.get("tool_calls")):
+        pieces.append(call_piece(call.get("function_name"), call.get("arguments"), call.get("tool_call_id")))
+    for result in objects_in(decode_object(step.get("observation")).get("results")):
         pieces.append(result_piece(result.get("content"), result.get("source_call_id")))
     return messages_of_pieces(role, pieces)
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _parts(message: Message) -> list[Any]:
@@ -216,25 +218,22 @@ def openhands_run(document: dict[str, Any]) -> AgentRun:
     run = AgentRun(_text(document.get("instance_id") or document.get("id")), "openhands", reward=reward_in(document))
     listed = document.get("history") or document.get("events")
     for event in listed if isinstance(listed, list) else ():
-        for one in _objects(event if isinstance(event, list) else [event]):
+        for one in objects_in(event if isinstance(event, list) else [event]):
             run.tools = run.tools or tools_in(one.get("tools"))
             run.add(_openhands_event(one), one.get("timestamp"))
     return run
 
 
 def _openhands_event(event: dict[str, Any]) -> list[Message]:
-    known = event.get("tool_call_metadata")
-    details = known if isinstance(known, dict) else {}
-    arguments = event.get("args") if isinstance(event.get("args"), dict) else {}
-    assert isinstance(arguments, dict)
+    details, arguments = decode_object(event.get("tool_call_metadata")), decode_object(event.get("args"))
     if isinstance(message := event.get("llm_message"), dict):
         return messages_in([message], "input")
     if event.get("kind") == "SystemPromptEvent":
         return messages_in([{"role": "system", "content": [event.get("system_prompt")]}], "input")
     if event.get("kind") == "ActionEvent":
-        pieces = [text_piece(str(part.get("text"))) for part in _objects(event.get("thought"))]
-        call = tool_call(event.get("tool_name"), event.get("action"), event.get("tool_call_id"))
-        return messages_of_pieces("assistant", [*pieces, Piece("call", call)])
+        pieces = [text_piece(str(part.get("text"))) for part in objects_in(event.get("thought"))]
+        call = call_piece(event.get("tool_name"), event.get("action"), event.get("tool_call_id"))
+        return messages_of_pieces("assistant", [*pieces, call])
     if event.get("kind") in ("ObservationEvent", "AgentErrorEvent"):
         content = event.get("observation", event.get("error"))
         failed = event["kind"] == "AgentErrorEvent"
@@ -254,8 +253,8 @@ def _openhands_event(event: dict[str, Any]) -> list[Message]:
     if action == "finish":
         text = arguments.get("final_thought") or event.get("message")
         return [{"role": "assistant", "content": str(text)}] if text else []
-    call = tool_call(details.get("function_name") or action, given, ident)
-    return messages_of_pieces("assistant", [*pieces, Piece("call", call)])
+    call = call_piece(details.get("function_name") or action, given, ident)
+    return messages_of_pieces("assistant", [*pieces, call])
 
 
 def _openhands_result(event: dict[str, Any], details: dict[str, Any]) -> list[Message]:
