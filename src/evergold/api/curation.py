@@ -57,13 +57,13 @@ class PolicyView(BaseModel):
 
 @router.post("/corrections", status_code=201)
 def post_corrections(workspace: Opened, corrections: Sent[Correction]) -> Accepted:
-    """Say what a reply should have been; a trace that has not come yet is waited for."""
+    """Correct a reply. The trace may arrive later."""
     return Accepted(**vars(workspace.intake.accept(list_records(corrections))))
 
 
 @router.post("/reactions", status_code=201)
 def post_reactions(workspace: Opened, reactions: Sent[Reaction]) -> Accepted:
-    """React to a reply with an emoji; null takes the reaction away again."""
+    """React to a reply with an emoji; null removes the reaction."""
     return Accepted(**vars(workspace.intake.accept(list_records(reactions))))
 
 
@@ -82,20 +82,20 @@ def curate_trace(workspace: Opened, trace_id: str) -> Curated:
 
 @router.post("/curation")
 def curate_waiting(workspace: Opened) -> Curated:
-    """Curate everything that waits, now; after a few seconds the answer comes, and `waiting` says how many are left."""
+    """Curate everything in the queue now, for a few seconds at most; `waiting` is the number of traces left."""
     changes = workspace.live.curate(seconds=CURATE_SECONDS)
     return Curated(traces=changes.traces, changes=changes.by_kind, waiting=workspace.live.waiting())
 
 
 @router.get("/curation")
 def curation_state(workspace: Opened) -> BackgroundState:
-    """What the background does, and what it could not do."""
+    """Report the state of background curation: what waits, what was done, what failed."""
     return BackgroundState.model_validate(workspace.live.background_report())
 
 
 @router.get("/policies")
 def list_policies(workspace: Opened) -> list[PolicyView]:
-    """Every policy revision that ever changed an entry, and those in force."""
+    """List every policy revision that changed a case, and those in force."""
     return [PolicyView(**vars(revision)) for revision in workspace.live.policies()]
 
 
@@ -128,7 +128,7 @@ def preview_rules(workspace: Opened, rules: CurationRules) -> RulesPreview:
 
 @router.put("/curation/rules")
 def save_rules(workspace: Opened, chosen: NewRules, who: Who) -> RulesView:
-    """Put rules in force and judge every trace again; earlier rules sent again take the change back."""
+    """Set the rules and curate every trace again; send earlier rules to revert."""
     return workspace.rules.save(chosen, who)
 
 
@@ -146,7 +146,7 @@ def traffic(workspace: Opened, period: Period = Period.MONTH, by: Grouping = Gro
 
 @stats_router.get("/kept-out")
 def kept_out(workspace: Opened, period: Period = Period.MONTH) -> KeptOut:
-    """What keeps the newest traces of the period out of the golden set, by reason, and what to change."""
+    """List why the newest traces of the period are not golden, by reason, and what to change."""
     return workspace.overviews.kept_out(period)
 
 

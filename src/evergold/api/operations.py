@@ -30,13 +30,13 @@ class Health(BaseModel):
 
 @router.get("/api/v1/health")
 async def health() -> Health:
-    """Answers as soon as the server can take requests."""
+    """Report that the server accepts requests."""
     return Health(status="ok", version=version("evergold"))
 
 
 @router.get("/api/v1/ready")
 def ready(workspace: Opened) -> Health:
-    """Answers 200 while the database answers, and 503 with the reason while it does not."""
+    """Report whether the database answers: 200, or 503 with the reason."""
     workspace.operations.require_database()
     return Health(status="ready", version=version("evergold"))
 
@@ -96,19 +96,19 @@ def who_am_i(request: Request) -> WhoAmI:
 
 @tokens_router.get("/tokens")
 def list_tokens(workspace: Opened) -> list[AccessToken]:
-    """Tokens that were made, revoked ones too. Those of the settings are not among them."""
+    """List tokens, revoked ones included; tokens of the settings are not listed."""
     return workspace.access.list()
 
 
 @tokens_router.post("/tokens", status_code=201)
 def add_token(workspace: Opened, wanted: TokenWanted) -> NewToken:
-    """Make a token. It is in this answer and nowhere else."""
+    """Create a token. Its value is returned once, here."""
     return workspace.access.add(wanted.name, wanted.role)
 
 
 @tokens_router.delete("/tokens/{token_id}")
 def revoke_token(workspace: Opened, token_id: str) -> AccessToken:
-    """Make a token invalid; it stays in the list."""
+    """Revoke a token; it stays in the list."""
     return workspace.access.revoke(token_id)
 
 

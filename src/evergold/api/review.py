@@ -114,13 +114,13 @@ def queue(workspace: Opened, params: Annotated[QueueParams, Query()], who: Who) 
 
 @router.get("/review/case")
 def case_file(workspace: Opened, key: Key) -> CaseFile:
-    """One case with what it lacks, the opinions on it, who has it in hand, and its history."""
+    """One case with its missing fields, the opinions on it, its assignee and its history."""
     return workspace.review.case(key)
 
 
 @router.patch("/review/case")
 def edit_case(workspace: Opened, key: Key, edit: Edit, who: Who) -> Case:
-    """Change fields, on the version seen; 409 when somebody else was first."""
+    """Change fields of the version that was read; 409 if it has changed since."""
     return workspace.review.edit(key, edit, who)
 
 
@@ -135,7 +135,7 @@ def difference(
 
 @router.post("/decisions")
 def decide(workspace: Opened, key: Key, decision: Decision, who: Who) -> Case:
-    """A verdict on the version seen, with the edits that belong to it; 409 when somebody else was first."""
+    """Record a verdict on the version that was read, with its edits; 409 if it has changed since."""
     return workspace.review.decide(key, decision, who)
 
 
@@ -148,7 +148,7 @@ def decide_many(workspace: Opened, bulk: Bulk, who: Who) -> list[BulkResult]:
 
 @router.post("/review/claims")
 def claim(workspace: Opened, query: QueueQuery, who: Who) -> CaseFile | None:
-    """The next case for me, held for the lease; null when nothing is left."""
+    """Claim the next case for the length of the lease; null when none is left."""
     return workspace.review.claim(query, who)
 
 
@@ -160,7 +160,7 @@ def renew(workspace: Opened, key: Key, who: Who) -> None:
 
 @router.get("/review/assignments")
 def assignments(workspace: Opened, reviewer: str | None = None) -> list[Assignment]:
-    """Which cases are in whose hands."""
+    """List which cases are assigned to whom."""
     return workspace.review.assignments(reviewer)
 
 
@@ -172,13 +172,13 @@ def assign(workspace: Opened, wanted: Assign) -> Assigned:
 
 @router.delete("/review/assignments", status_code=204)
 def release(workspace: Opened, key: Key, reviewer: Annotated[str, Query(min_length=1)]) -> None:
-    """Take a case out of a reviewer's hands."""
+    """Remove an assignment."""
     workspace.review.release(key, reviewer)
 
 
 @router.get("/review/agreement")
 def agreement(workspace: Opened, dataset: str | None = None) -> Agreement:
-    """Cohen's and Fleiss' kappa with intervals; what is undefined says why."""
+    """Cohen's and Fleiss' kappa with intervals; an undefined one with the reason."""
     return workspace.review.agreement(dataset)
 
 

@@ -207,7 +207,7 @@ def compare_runs(
 
 @router.get("/benchmarks/runs/{run_id}")
 def get_run(workspace: Opened, run_id: str) -> Run:
-    """One run and how far it is."""
+    """One run and its progress."""
     return workspace.bench.get(run_id)
 
 
@@ -238,13 +238,13 @@ def run_case(workspace: Opened, run_id: str, case_id: str) -> AttemptDetail:
 
 @router.post("/benchmarks/runs/{run_id}/cancel")
 def cancel_run(workspace: Opened, run_id: str) -> Run:
-    """Stop a run. Calls under way are given up within a second."""
+    """Cancel a run. Calls in progress are abandoned within a second."""
     return workspace.bench.cancel(run_id)
 
 
 @router.post("/benchmarks/runs/{run_id}/resume")
 def resume_run(workspace: Opened, run_id: str, wanted: Resume) -> Run:
-    """Go on with a run that ended early; finished calls are not repeated."""
+    """Resume a run that ended early; finished calls are not repeated."""
     return workspace.bench.resume(run_id, **wanted.model_dump())
 
 

@@ -134,7 +134,7 @@ def post_traces(workspace: Opened, traces: Sent[Trace]) -> Accepted:
 
 @router.post("/scores", status_code=201)
 def post_scores(workspace: Opened, scores: Sent[ScoreLine]) -> Accepted:
-    """Score a trace; one that has not come yet is waited for."""
+    """Score a trace. The trace may arrive later."""
     return Accepted(**vars(workspace.intake.accept(list_records(scores))))
 
 
@@ -147,25 +147,25 @@ class Unscored(BaseModel):
 
 @router.delete("/scores/{score_id}")
 def delete_score(workspace: Opened, score_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> Unscored:
-    """Take a score back; the entry of its trace follows."""
+    """Withdraw a score; the case of its trace is curated again."""
     return Unscored(id=score_id, trace_id=workspace.live.unscore(score_id))
 
 
 @views_router.get("/views")
 def list_views(workspace: Opened, page: ListPage) -> list[ListView]:
-    """The kept views of a list."""
+    """The saved views of a list."""
     return workspace.operations.views(page)
 
 
 @views_router.put("/views")
 def keep_view(workspace: Opened, view: ListView, who: Who) -> ListView:
-    """Keep a view under its name; one of the same name is replaced."""
+    """Save a view under its name; an existing one is replaced."""
     return workspace.operations.keep_view(view.model_copy(update={"owner": who}))
 
 
 @views_router.delete("/views", status_code=204)
 def delete_view(workspace: Opened, page: ListPage, name: Annotated[str, Query(min_length=1)]) -> None:
-    """Delete a kept view."""
+    """Delete a saved view."""
     workspace.operations.delete_view(page, name)
 
 
