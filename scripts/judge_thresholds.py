@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from evergold.judge import offline
-from evergold.judge.grading import grade
+from evergold.judge.grades import grade
 from evergold.judge.offline import OfflineJudge, context_features
 from evergold.text.words import Text
 from scripts.judge_model.train_figures import balanced_accuracy

@@ -12,9 +12,9 @@ from typing import Any
 
 import evergold
 from evergold.bench.retrieval_run import ScoringQuery
-from evergold.build.door import build_rag
-from evergold.extract.door import Destination, SessionQuery
+from evergold.build.service import build_rag
 from evergold.extract.history import HistoryQuery
+from evergold.extract.service import Destination, SessionQuery
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
 from evergold.settings import Settings

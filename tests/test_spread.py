@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from evergold import spread
 from evergold.errors import BadInput, Unavailable
-from evergold.extract.door import Destination
 from evergold.extract.history import HistoryQuery
+from evergold.extract.service import Destination
 from evergold.machine import usable_cores
 from evergold.model.run import RunSpec, RunStatus
 from evergold.settings import Settings
@@ -120,7 +120,7 @@ class _Answering:
 
 def test_a_worker_that_ended_while_it_was_asked_takes_no_part() -> None:
     ended = ConnectionResetError("by peer")
-    spread._require_same_version(_Answering(one=spread._installed(), other=ended))
+    spread._require_same_version(_Answering(one=spread._installed_version(), other=ended))
     with pytest.raises(Unavailable, match="no worker of the cluster answers"):
         spread._require_same_version(_Answering(one=ended, other=ended))
     with pytest.raises(Unavailable, match="worker one cannot run evergold"):

@@ -36,8 +36,8 @@ REPEATED_CLASSES = {
     "Span", "Trace",
 }  # fmt: skip
 LARGE_FOLDERS: set[str] = set()
-MODULES_IN_ING = 38
-FUNCTIONS_NAMED_BY_A_PARTICIPLE = 278
+DOCUMENTED_MODULES = {"model/checking.py", "model/judging.py"}  # where plug-in authors import from
+FUNCTIONS_NAMED_BY_A_PARTICIPLE = 22
 
 
 @cache
@@ -148,7 +148,7 @@ def test_no_folder_is_flat_and_large() -> None:
 
 def test_modules_are_named_by_nouns() -> None:
     named = [file for file in files() if Path(file).stem.endswith("ing")]
-    assert len(named) <= MODULES_IN_ING, f"no module ends in -ing; these do: {named}"
+    assert set(named) == DOCUMENTED_MODULES, "a module is a thing: name it by a noun"
 
 
 def test_functions_are_named_by_verbs() -> None:
@@ -157,7 +157,8 @@ def test_functions_are_named_by_verbs() -> None:
         for file, tree in files().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and PARTICIPLE.fullmatch(node.name.strip("_"))
-        if "_" not in node.name.strip("_")
+        # A property is read like a field, and `ended` says what it holds.
+        if "_" not in node.name.strip("_") and not any("property" in ast.unparse(one) for one in node.decorator_list)
     ]
     assert len(named) <= FUNCTIONS_NAMED_BY_A_PARTICIPLE, f"a participle is no verb; {len(named)}: {named}"
 

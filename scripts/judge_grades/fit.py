@@ -20,9 +20,9 @@ from pathlib import Path
 
 import numpy as np
 
-from evergold.judge import grading as long_answers
+from evergold.judge import grades as long_answers
 from evergold.judge.answer_words import likeness
-from evergold.judge.grading import SHORT, entail, long_features
+from evergold.judge.grades import SHORT, entail, long_features
 from evergold.judge.small_model import ClaimModel, shipped_model
 from evergold.text.words import sentences
 from scripts.judge_grades.examples import Graded, examples

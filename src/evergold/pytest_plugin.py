@@ -55,7 +55,7 @@ def evergold_run(request: pytest.FixtureRequest) -> EvergoldRun:
         pytest.fail(
             f"the evergold mark takes {', '.join(_KNOWN)} by name; got {mark.args} {mark.kwargs}", pytrace=False
         )
-    return _finished(_options(mark.kwargs, request.config))
+    return _finish(_options(mark.kwargs, request.config))
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def _names(metric: str | Sequence[str]) -> tuple[str, ...]:
     return (metric,) if isinstance(metric, str) else tuple(metric)
 
 
-def _finished(options: dict[str, Any]) -> EvergoldRun:
+def _finish(options: dict[str, Any]) -> EvergoldRun:
     from evergold.errors import EvergoldError
     from evergold.model.run import RunSpec, RunStatus
     from evergold.workspace import Workspace

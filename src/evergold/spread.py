@@ -211,9 +211,9 @@ def _translate_errors(address: str) -> Iterator[None]:
 
 def _require_same_version(client: Any) -> None:
     """Refuse workers that run another version of this program, whose parts might differ from ours."""
-    ours = _installed()
+    ours = _installed_version()
     # A worker that ended while it was asked takes no part; the scheduler starts or asks others.
-    answers = client.run(_installed, on_error="return")
+    answers = client.run(_installed_version, on_error="return")
     there = {worker: answer for worker, answer in answers.items() if not isinstance(answer, OSError)}
     if not there:
         raise Unavailable("no worker of the cluster answers; try again when they have started")
@@ -226,7 +226,7 @@ def _require_same_version(client: Any) -> None:
             )
 
 
-def _installed() -> str:
+def _installed_version() -> str:
     from importlib.metadata import version  # a tenth of the time that a small command takes
 
     return version("evergold")

@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from evergold.alerts.door import Alerts
+from evergold.alerts.service import Alerts
 from evergold.alerts.webhook import Webhook
 from evergold.errors import BadInput
 from evergold.model.operations import Alert, AlertEvent, DeliveryStatus

@@ -74,7 +74,7 @@ def test_the_same_run_again_is_answered_by_the_cache(folder: Path) -> None:
             first = workspace.bench.work_on(workspace.bench.run_here(spec).id)
             again = workspace.bench.work_on(workspace.bench.run_here(spec).id)
             cached = [attempt.cached for attempt in workspace.bench.attempts(again.id)]
-            hits = [workspace.bench.results.cached(run.id) for run in (first, again)]
+            hits = [workspace.bench.results.count_cached(run.id) for run in (first, again)]
         assert len(server.requests) == 40
     assert (first.done, again.done, again.usage.input_tokens) == (40, 40, 0)
     assert all(cached) and hits == [0, 40]
@@ -98,7 +98,7 @@ def test_a_model_that_hangs_meets_the_deadline_and_the_run_ends(folder: Path) ->
         with Workspace.open(settings) as workspace:
             workspace.bench.work_on(workspace.bench.run_here(spec).id)
             run = workspace.bench.work_on(workspace.bench.run_here(hasty).id)
-            known = workspace.bench.results.cached(run.id)
+            known = workspace.bench.results.count_cached(run.id)
             late = [a for a in workspace.bench.attempts(run.id) if a.error]
         never.set()
     assert (run.status, run.failed, run.scored, known) == (RunStatus.COMPLETED, 1, 39, 39)

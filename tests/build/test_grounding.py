@@ -8,7 +8,7 @@ import pytest
 
 from evergold.build import rag
 from evergold.build.check import CheckLimits, check
-from evergold.build.grounding import document_of
+from evergold.build.groundedness import document_of
 from evergold.build.manifest import Finding
 from evergold.cli import invoke as run
 from evergold.errors import BadInput

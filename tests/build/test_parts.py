@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from evergold.build import manifest as manifests
 from evergold.build.compare import Profile, _bound, _rank, changes_between, drift, read_record, total_variation
-from evergold.build.groups import _leaves, group_key, parse_shares, require_groups, settled
+from evergold.build.groups import _leaves, group_key, parse_shares, require_groups, settle_groups
 from evergold.build.manifest import SHOWN, Finding, Report
-from evergold.build.offline_records import Refusal, bare_line, is_utf8, members_of, read_fields, shown
+from evergold.build.offline_records import Refusal, bare_line, is_utf8, members_of, read_fields, show_value
 from evergold.build.rag import Rejection
 from evergold.build.snapshot import SnapshotSpec, canary_of, draft, freeze
-from evergold.build.spec import SPLITS, declared, load_spec, project_root
+from evergold.build.spec import SPLITS, declare_splits, load_spec, project_root
 from evergold.errors import BadInput, Conflict
 from evergold.model.case import CaseKind, Provenance
 from tests.builders import a_case
@@ -163,9 +163,9 @@ def test_a_case_without_the_group_is_one_of_its_own() -> None:
 
 def test_most_cases_of_a_group_decide_where_it_was() -> None:
     cases = [a_case(name, provenance=SOURCE) for name in "abc"]
-    assert settled(cases, {"a": "test", "b": "train", "c": "train"}, "session") == {"session:s": "train"}
-    assert settled(cases, {"a": "test", "b": "train"}, "session") == {"session:s": "test"}
-    assert settled(cases, {}, "session") == {}
+    assert settle_groups(cases, {"a": "test", "b": "train", "c": "train"}, "session") == {"session:s": "train"}
+    assert settle_groups(cases, {"a": "test", "b": "train"}, "session") == {"session:s": "test"}
+    assert settle_groups(cases, {}, "session") == {}
 
 
 @each_row(
@@ -234,7 +234,7 @@ def test_a_line_that_is_no_object_says_why(line: bytes, reason: str) -> None:
 
 
 def test_a_value_is_shown_by_its_beginning() -> None:
-    assert shown(b"x" * 60) == "x" * 60 and shown(b"x" * 61) == "x" * 60 + "…"
+    assert show_value(b"x" * 60) == "x" * 60 and show_value(b"x" * 61) == "x" * 60 + "…"
 
 
 @each_row(
@@ -257,19 +257,19 @@ def test_a_value_is_shown_by_its_beginning() -> None:
 )
 def test_a_split_of_ones_own_that_is_wrong_names_the_key(table: dict[str, Any], reason: str) -> None:
     with pytest.raises(BadInput, match=reason) as refused:
-        declared("mine", table)
+        declare_splits("mine", table)
     assert "'mine'" in refused.value.message
 
 
 def test_a_split_of_ones_own_has_the_envelope_behind_its_fields() -> None:
-    split = declared("mine", {"fields": {"q": {"from": ["rag.q", "q"], "required": True}, "sources": "urls"}})
+    split = declare_splits("mine", {"fields": {"q": {"from": ["rag.q", "q"], "required": True}, "sources": "urls"}})
     assert [column.name for column in split.columns[:2]] == ["q", "sources"] and split.columns[0].required
     assert [column.name for column in split.columns].count("sources") == 1
     assert (split.task_types, split.file_name) == (("mine",), "mine.jsonl")
-    assert declared("qa", {"task_types": [" QA ", "faq"]}).task_types == ("qa", "faq")
-    assert declared("qa", {}).columns == SPLITS["qa"].columns
+    assert declare_splits("qa", {"task_types": [" QA ", "faq"]}).task_types == ("qa", "faq")
+    assert declare_splits("qa", {}).columns == SPLITS["qa"].columns
     with pytest.raises(BadInput, match="letters, digits"):
-        declared("a b", {})
+        declare_splits("a b", {})
 
 
 def test_relative_paths_start_at_the_folder_above_configs(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_a_version_is_v_and_numbers(version: str) -> None:
 
 
 def test_a_seal_is_over_all_fields_but_itself() -> None:
-    sealed = manifests.sealed({"version": "v1", "splits": {}})
+    sealed = manifests.seal_manifest({"version": "v1", "splits": {}})
     assert manifests.seal_of(sealed) == sealed[manifests.SEAL]
     assert manifests.seal_of({**sealed, "version": "v2"}) != sealed[manifests.SEAL]
     assert manifests.encode(sealed).endswith(b"}\n") and orjson.loads(manifests.encode(sealed)) == sealed

@@ -23,9 +23,9 @@ import zstandard
 from evergold.build import rag
 from evergold.build.check import check
 from evergold.build.compare import compare
-from evergold.build.door import build_rag
 from evergold.build.manifest import verify
 from evergold.build.offline_records import Block, SeenIds, is_utf8, read_blocks
+from evergold.build.service import build_rag
 from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
 from evergold.spread import in_order, spread_here
@@ -302,7 +302,7 @@ def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.S
     source = offline_file(tmp_path, [an_offline_record(f"n{n}", pad="x" * 60_000) for n in range(300)])
     code = (
         "import os, signal, sys; from pathlib import Path; from evergold.build.spec import load_spec; "
-        "from evergold.build.door import build_rag\n"
+        "from evergold.build.service import build_rag\n"
         # A suite that was started in the background ignores the interrupt, and so would its children.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "def die(done, total):\n    if done > 5_000_000: os.kill(os.getpid(), int(sys.argv[2]))\n"

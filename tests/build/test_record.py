@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evergold.build.offline_records import Block, Refusal
 from evergold.build.rag import Part, route_block
 from evergold.build.spec import SPLITS
-from evergold.build.split_records import Excluded, RecordRouter, Routed, trimmed
+from evergold.build.split_records import Excluded, RecordRouter, Routed, trim_record
 from tests.build.rag_builders import an_offline_record
 from tests.rows import each_row
 
@@ -107,7 +107,7 @@ white_texts = st.text(
 @given(white_texts, st.booleans())
 def test_trimming_takes_white_space_of_any_kind_and_nothing_else(text: str, ascii_only: bool) -> None:
     raw = json.dumps(text, ensure_ascii=ascii_only).encode()
-    result = trimmed(raw)
+    result = trim_record(raw)
     assert json.loads(result) == text.strip()
     assert result[1:-1] in raw
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evergold.build.check import check
 from evergold.build.compare import diff
-from evergold.build.groups import Dealing, deal, group_key, near_duplicates, overlaps, parse_shares, settled
+from evergold.build.groups import Dealing, deal, group_key, near_duplicates, overlaps, parse_shares, settle_groups
 from evergold.build.manifest import verify
 from evergold.build.snapshot import SnapshotSpec, freeze
 from evergold.errors import BadInput, Conflict, EvergoldError, Incomplete
@@ -112,7 +112,7 @@ def test_groups_stay_where_an_earlier_version_put_them() -> None:
         *cases(40),
         *(a_case(f"n{n}", input=f"New {n}?", provenance=Provenance(session_id=f"new{n}")) for n in range(40)),
     ]
-    second = deal(more, Dealing(HALVES, "session", 99), settled(cases(40), first, "session"))
+    second = deal(more, Dealing(HALVES, "session", 99), settle_groups(cases(40), first, "session"))
     assert {one: second[one] for one in first} == first
     assert Counter(second.values()) == {"train": 40, "test": 40}
 

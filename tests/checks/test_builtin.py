@@ -16,7 +16,7 @@ from evergold.checks.suite import Suite
 from evergold.errors import BadInput
 from evergold.model.checking import CheckResult, ToolStep, Turn
 from evergold.model.trace import TraceStatus
-from evergold.text.words import folded
+from evergold.text.words import fold_text
 from tests.rows import each_row
 
 
@@ -84,7 +84,7 @@ def test_the_answer_is_in_the_language_of_the_question(asked: str, answered: str
     ],
 )
 def test_a_language_is_named_where_it_is_plain(text: str, language: str | None) -> None:
-    assert language_of(text, folded(text)) == language
+    assert language_of(text, fold_text(text)) == language
 
 
 def test_a_placeholder_of_redaction_is_a_secret_that_was_there() -> None:

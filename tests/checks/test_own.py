@@ -95,8 +95,8 @@ def test_a_slow_function_does_not_hold_up_intake(tmp_path: Path) -> None:
 def test_a_caller_that_cannot_wait_leaves_the_rest_waiting(tmp_path: Path) -> None:
     with own(tmp_path, '[[check]]\nname = "l"\nkind = "length"\nmin_chars = 1') as ws:
         ws.intake.accept([a_trace("t1")])
-        assert ws.live.curate(seconds=0).traces == 0 and ws.live.waiting() == 1
-        assert ws.live.curate(seconds=PATIENCE).traces == 1 and ws.live.waiting() == 0
+        assert ws.live.curate(seconds=0).traces == 0 and ws.live.count_waiting() == 1
+        assert ws.live.curate(seconds=PATIENCE).traces == 1 and ws.live.count_waiting() == 0
 
 
 def test_a_judge_gives_a_score_that_a_policy_may_ignore(tmp_path: Path) -> None:

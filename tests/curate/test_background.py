@@ -124,4 +124,4 @@ def test_no_other_trace_is_set_aside_than_the_one_that_failed(ws: Workspace) -> 
     curator.start()
     curator.stop()
     assert (curator.state().failed, curator.state().last_error) == (0, "RuntimeError: several writers met")
-    assert ws.live.waiting() == 1
+    assert ws.live.count_waiting() == 1

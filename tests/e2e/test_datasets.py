@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from evergold.build.door import build_rag
 from evergold.build.groups import parse_shares
+from evergold.build.service import build_rag
 from evergold.build.versions import with_options
 from evergold.model.run import RunSpec
 from evergold.settings import Settings

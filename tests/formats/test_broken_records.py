@@ -21,7 +21,7 @@ from evergold.formats import (
 from evergold.formats import deepeval as deepeval_turns
 from evergold.formats.case_jsonl import CaseLines
 from evergold.formats.dataset_ab import DatasetA, DatasetB, row_a, row_b
-from evergold.formats.lines import attempted, first_record, numbered_lines, one_case
+from evergold.formats.lines import first_record, numbered_lines, one_case, try_line
 from evergold.model.case import Case, Context, LineRange, RankedPath
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ToolCall
@@ -76,9 +76,9 @@ RECORDS: dict[str, tuple[Callable[[dict[str, Any]], Case], dict[str, Any]]] = {
 def test_one_odd_value_is_a_case_or_a_reason(name: str) -> None:
     case_of, record = RECORDS[name]
     plain = orjson.loads(orjson.dumps(record))
-    assert isinstance(attempted(plain, "line", case_of), Case)
+    assert isinstance(try_line(plain, "line", case_of), Case)
     for document in mutations(plain):
-        result = attempted(document, "line", case_of)
+        result = try_line(document, "line", case_of)
         assert isinstance(result, Case) or (result.where == "line" and result.reason)
 
 

@@ -12,9 +12,9 @@ from evergold.formats.records import (
     KEY,
     NO_REFERENCE,
     ONLY_CALLS,
-    carried,
+    carry_fields,
     metadata_of,
-    rebuilt,
+    rebuild_case,
     unheld_fields,
     unread_of,
     with_edited_reference,
@@ -34,7 +34,7 @@ HELD = {"id", "input", "expected"}
 def back(case: Any, **changes: Any) -> Any:
     """The case read from a record that a format of `HELD` would write."""
     held = {name: getattr(case, name) for name in HELD} | changes
-    return rebuilt(held, metadata_of(case, HELD))
+    return rebuild_case(held, metadata_of(case, HELD))
 
 
 @each_row(
@@ -54,21 +54,21 @@ def test_what_is_carried_gives_the_same_case(case: Any) -> None:
 
 
 def test_only_what_says_something_is_carried() -> None:
-    assert carried(a_case(output=None, expected="x"), HELD) == {}
-    assert carried(a_case(output="o", expected="x"), HELD) == {"output": "o"}
-    assert carried(a_case(output=None, expected=""), HELD) == {"expected": ""}
+    assert carry_fields(a_case(output=None, expected="x"), HELD) == {}
+    assert carry_fields(a_case(output="o", expected="x"), HELD) == {"output": "o"}
+    assert carry_fields(a_case(output=None, expected=""), HELD) == {"expected": ""}
 
 
 def test_a_record_of_another_tool_is_guessed_at_and_gets_an_id_of_its_content() -> None:
-    one = rebuilt({"input": "Q"}, {"k": 1}, guessed={"tags": ["g"]}, unread={"colour": "red"})
+    one = rebuild_case({"input": "Q"}, {"k": 1}, guessed={"tags": ["g"]}, unread={"colour": "red"})
     assert (one.tags, one.metadata, one.extra, one.dataset) == (("g",), {"k": 1}, {"colour": "red"}, "imported")
     assert (
         len(one.id) == 16
-        and one.id == rebuilt({"input": "Q"}, {"k": 1}, guessed={"tags": ["g"]}, unread={"colour": "red"}).id
+        and one.id == rebuild_case({"input": "Q"}, {"k": 1}, guessed={"tags": ["g"]}, unread={"colour": "red"}).id
     )
-    assert rebuilt({"input": "Q"}, {"k": 2}).id != one.id
+    assert rebuild_case({"input": "Q"}, {"k": 2}).id != one.id
     with pytest.raises(ValueError, match="nothing to ask"):
-        rebuilt({"input": ""}, None)
+        rebuild_case({"input": ""}, None)
 
 
 @each_row(("entry_type", "field"), [("golden", "expected"), ("failure", "expected"), ("correction", "revised")])

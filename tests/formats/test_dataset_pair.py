@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from evergold.errors import BadInput, Conflict
-from evergold.formats.dataset_pair import EXTRACTED_HASH, DatasetPair, RowOutcome, is_edited, locked, stamped_line
+from evergold.formats.dataset_pair import EXTRACTED_HASH, DatasetPair, RowOutcome, is_edited, lock_pair, stamped_line
 from evergold.model.case import Case, LineRange, RankedPath
 
 
@@ -19,7 +19,7 @@ def context(id: str = "c1", **more: Any) -> Case:
 
 
 def extracted(folder: Path, *cases: Case, full: bool = False) -> list[RowOutcome]:
-    with locked(folder):
+    with lock_pair(folder):
         pair = DatasetPair(folder, full)
         try:
             outcomes = [pair.put(case) for case in cases if pair.wants(case.id)]
@@ -64,7 +64,7 @@ def test_a_row_that_a_person_edited_is_left_alone(tmp_path: Path) -> None:
     extracted(tmp_path, context(base_commit=None))
     for path in tmp_path.glob("*.jsonl"):
         path.write_bytes(path.read_bytes().replace(b"find it", b"my words"))
-    with locked(tmp_path):
+    with lock_pair(tmp_path):
         pair = DatasetPair(tmp_path)
         assert pair.is_edited("c1") and not pair.wants("c1") and not pair.is_edited("c9") and pair.wants("c9")
         pair.close()
@@ -78,7 +78,7 @@ def test_a_full_extraction_forgets_what_is_there(tmp_path: Path) -> None:
 
 
 def test_a_second_extraction_is_refused_at_once(tmp_path: Path) -> None:
-    with locked(tmp_path), pytest.raises(Conflict, match="another extraction is writing"), locked(tmp_path):
+    with lock_pair(tmp_path), pytest.raises(Conflict, match="another extraction is writing"), lock_pair(tmp_path):
         pass
 
 

@@ -4,8 +4,16 @@ from typing import Any
 
 import pytest
 
-from evergold.formats.inspect_ai import spelled, unspelled
-from evergold.formats.openai_chat import MOST_TOOLS, Unfit, answered, asked, checked, offered, worked
+from evergold.formats.inspect_ai import read_messages, spell_messages
+from evergold.formats.openai_chat import (
+    MOST_TOOLS,
+    Unfit,
+    answer_of,
+    check_messages,
+    offered_tools,
+    question_of,
+    worked_messages,
+)
 from evergold.formats.records import conversation_or_none, last_user_text, text_of
 from evergold.model.case import Origin, Reference
 from evergold.model.tool_calls import ToolCall
@@ -26,7 +34,7 @@ def result(id: str = "1", content: Any = "42") -> dict[str, Any]:
 
 @each_row("messages", [[USER, ANSWER], [USER, called(), result(), ANSWER], [USER, called(), result(), called(id="2")]])
 def test_a_conversation_that_a_trainer_takes_is_unchanged(messages: list[dict[str, Any]]) -> None:
-    assert checked(messages) == messages
+    assert check_messages(messages) == messages
 
 
 @each_row(
@@ -47,7 +55,7 @@ def test_a_conversation_that_a_trainer_takes_is_unchanged(messages: list[dict[st
 )
 def test_what_a_trainer_would_refuse_is_unfit(messages: list[dict[str, Any]], problem: str) -> None:
     with pytest.raises(Unfit, match=problem):
-        checked(messages)
+        check_messages(messages)
 
 
 @each_row(
@@ -71,7 +79,7 @@ def test_what_a_trainer_would_refuse_is_unfit(messages: list[dict[str, Any]], pr
     ],
 )
 def test_messages_keep_the_keys_that_a_trainer_knows(message: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert asked(a_case(messages=(message,))) == [expected]
+    assert question_of(a_case(messages=(message,))) == [expected]
 
 
 @each_row(
@@ -85,7 +93,7 @@ def test_messages_keep_the_keys_that_a_trainer_knows(message: dict[str, Any], ex
 )
 def test_a_message_that_no_trainer_knows_is_unfit(message: dict[str, Any], problem: str) -> None:
     with pytest.raises(Unfit, match=problem):
-        asked(a_case(messages=(message,)))
+        question_of(a_case(messages=(message,)))
 
 
 def reference(text: str | None, *calls: ToolCall) -> Reference:
@@ -94,28 +102,28 @@ def reference(text: str | None, *calls: ToolCall) -> Reference:
 
 def test_the_recorded_turn_is_kept_where_it_made_the_calls_of_the_reference() -> None:
     case = a_case(turn=(called(arguments='{"a": 1}'), result(), ANSWER))
-    messages = answered(case, reference("Better.", ToolCall(name="f", args={"a": 1})))
+    messages = answer_of(case, reference("Better.", ToolCall(name="f", args={"a": 1})))
     assert [message["role"] for message in messages] == ["assistant", "tool", "assistant"]
     assert messages[-1]["content"] == "Better."
 
 
 def test_calls_that_were_never_made_end_the_conversation() -> None:
     case = a_case(turn=(called(arguments='{"a": 1}'), result(), ANSWER))
-    (message,) = answered(case, reference("x", ToolCall(name="g", args={"b": 2})))
+    (message,) = answer_of(case, reference("x", ToolCall(name="g", args={"b": 2})))
     assert message["tool_calls"][0]["function"] == {"name": "g", "arguments": '{"b":2}'}
     assert message["tool_calls"][0]["id"] == "call_1" and message["content"] is None
 
 
 def test_both_answers_rest_on_the_work_up_to_the_last_result() -> None:
-    assert worked(a_case(turn=(called(), result(), ANSWER))) == [called(), result()]
-    assert worked(a_case(turn=(ANSWER,))) == []
+    assert worked_messages(a_case(turn=(called(), result(), ANSWER))) == [called(), result()]
+    assert worked_messages(a_case(turn=(ANSWER,))) == []
 
 
 def test_tools_are_offered_as_they_are_spelled_and_unknown_ones_are_derived() -> None:
     case = a_case(
         tools=({"name": "f", "input_schema": {"type": "object"}}, {"type": "function", "function": {"name": "g"}})
     )
-    tools = offered(case, [called("h", '{"x": 1}')])
+    tools = offered_tools(case, [called("h", '{"x": 1}')])
     assert [tool["function"]["name"] for tool in tools] == ["f", "g", "h"]
     assert tools[0]["function"]["parameters"] == {"type": "object"}
     assert tools[2]["function"]["parameters"]["properties"] == {"x": {"type": "integer"}}
@@ -124,7 +132,7 @@ def test_tools_are_offered_as_they_are_spelled_and_unknown_ones_are_derived() ->
 def test_more_tools_than_a_trainer_takes_are_unfit() -> None:
     many = tuple({"function": {"name": f"f{number}"}} for number in range(MOST_TOOLS + 1))
     with pytest.raises(Unfit, match="129 tools are offered"):
-        offered(a_case(tools=many), [])
+        offered_tools(a_case(tools=many), [])
 
 
 INSPECTABLE: list[dict[str, Any]] = [
@@ -136,10 +144,10 @@ INSPECTABLE: list[dict[str, Any]] = [
 
 
 def test_a_conversation_survives_the_words_of_inspect() -> None:
-    there = spelled(INSPECTABLE)
+    there = spell_messages(INSPECTABLE)
     assert there is not None and there[2]["tool_calls"][0]["arguments"] == {"a": 1}
     assert there[3]["function"] == "f" and there[1]["content"][1] == {"type": "image", "image": "data:x"}
-    assert unspelled(there) == INSPECTABLE
+    assert read_messages(there) == INSPECTABLE
 
 
 @each_row(
@@ -156,7 +164,7 @@ def test_a_conversation_survives_the_words_of_inspect() -> None:
     ],
 )
 def test_what_inspect_has_no_words_for_is_not_spelled(messages: list[dict[str, Any]]) -> None:
-    assert spelled(messages) is None
+    assert spell_messages(messages) is None
 
 
 @each_row(

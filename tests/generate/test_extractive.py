@@ -2,7 +2,7 @@
 
 import asyncio
 
-from evergold.generate.extractive import ExtractiveWriter, cited
+from evergold.generate.extractive import ExtractiveWriter, find_cited
 from evergold.generate.passages import clear_sentences
 from evergold.model.generation import Assignment, Idea, Passage, RetrievedPassage
 
@@ -89,5 +89,5 @@ def test_a_topic_is_answered_with_one_sentence_of_each_passage() -> None:
 
 
 def test_the_marker_stands_before_the_stop() -> None:
-    assert cited("Is it so?", 3) == "Is it so [3]?"
-    assert cited("no stop", 1) == "no stop [1]"
+    assert find_cited("Is it so?", 3) == "Is it so [3]?"
+    assert find_cited("no stop", 1) == "no stop [1]"

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from evergold.api.app import create_app
-from evergold.model.nesting import MOST_KEYS
+from evergold.model.limits import MOST_KEYS
 from evergold.settings import Settings
 from tests.otlp import a_request, a_span
 

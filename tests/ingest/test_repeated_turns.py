@@ -129,14 +129,14 @@ def test_erasing_one_of_two_users_of_a_session_keeps_what_the_other_sent(workspa
 def test_what_was_never_committed_is_no_base(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     send(workspace, sent(0))
     recent = workspace.intake._stage._batcher._recent
-    remembered = RecentSpans.shortened
+    remembered = RecentSpans.shorten
 
     def fails(self: RecentSpans, *given: Any) -> Any:
         remembered(self, *given)
         raise OSError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(RecentSpans, "shortened", fails)
+        patched.setattr(RecentSpans, "shorten", fails)
         assert "cannot be stored" in send(workspace, sent(1)).refused[0]
     assert not recent._by_key
     send(workspace, sent(2), sent(3))

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.judge.grading import grade
+from evergold.judge.grades import grade
 from evergold.judge.small_model import shipped_model
 from tests.rows import each_row
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evergold.judge.grading import grade
+from evergold.judge.grades import grade
 from evergold.judge.grading_rules import RULES, WRONG
 from tests.rows import each_row
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evergold.judge.answer_words import compare_answers, likeness, normal_text, stems_of
 from evergold.judge.code import compare_code, extract, has_code, looks_like_code
 from evergold.judge.daily import DailyBudget, ask_now
-from evergold.judge.grading import grade
+from evergold.judge.grades import grade
 from evergold.judge.polarity import chosen_letter, contradicts, denials, has_opposites, options, refuses, yes_or_no
 from evergold.judge.relevance import relevance, shipped_relevance
 from evergold.judge.small_model import WordPieces, shipped_model

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.model.nesting import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES, require_shallow, require_storable
+from evergold.model.limits import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES, require_shallow, require_storable
 from tests.rows import each_row
 
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from evergold.redact.default import GROUPS, HINTS, DefaultRedactor
 from evergold.redact.fields import FIELDS, MOST_REMEMBERED, FieldRedactor, Keys
 from evergold.redact.numbers import is_card, numbers_in
-from evergold.redact.spans import folded, without_overlaps
+from evergold.redact.spans import fold_digits, without_overlaps
 from tests.rows import each_row
 
 redact = DefaultRedactor().redact
@@ -135,7 +135,7 @@ def test_records_with_a_private_key_are_suspected_each() -> None:
         [{"jo@example.com": 2}],
         {"password": "hunter22"},
     ]
-    assert cleaner.suspected(records) == {0, 2, 3}
+    assert cleaner.find_suspected(records) == {0, 2, 3}
 
 
 def test_what_is_known_of_keys_does_not_grow_without_end() -> None:
@@ -192,7 +192,7 @@ PIECES = st.sampled_from(
 @given(st.lists(PIECES, max_size=14).map("".join))
 def test_the_hints_miss_nothing_that_a_kind_finds(text: str) -> None:
     kinds = [find for group in GROUPS for find in group.kinds]
-    every = without_overlaps(find(folded(text)) for find in (*kinds, numbers_in))
+    every = without_overlaps(find(fold_digits(text)) for find in (*kinds, numbers_in))
     assert list(DefaultRedactor().suspicious(text)) == [span.start for span in every]
 
 
@@ -200,7 +200,7 @@ def test_the_hints_miss_nothing_that_a_kind_finds(text: str) -> None:
 def test_texts_looked_at_together_are_found_one_by_one(texts: list[str]) -> None:
     cleaner = FieldRedactor(DefaultRedactor(), FIELDS)
     private = {number for number, text in enumerate(texts) if redact(text)[1]}
-    assert private <= cleaner.suspected([[text] for text in texts])
+    assert private <= cleaner.find_suspected([[text] for text in texts])
 
 
 @each_row("country", ["ad", "ae", "ba", "be", "de", "ee"])

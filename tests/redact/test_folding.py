@@ -12,7 +12,7 @@ from evergold.redact.spans import (
     UNSPACED,
     byte_pattern,
     byte_patterns,
-    folded,
+    fold_digits,
     holds,
     matches,
 )
@@ -21,7 +21,7 @@ from tests.rows import each_row
 
 @given(st.text())
 def test_every_character_keeps_its_index(text: str) -> None:
-    one = folded(text)
+    one = fold_digits(text)
     assert len(one.data) == len(one.flat) == len(text)
     assert one.flat.encode("latin-1") == one.data
     assert all(one.flat[at] == sign for at, sign in enumerate(text) if sign.isascii())
@@ -54,7 +54,7 @@ def test_every_character_keeps_its_index(text: str) -> None:
     ],
 )
 def test_a_character_folds_to_its_class(character: str, byte: int) -> None:
-    assert folded(character).data == bytes([byte])
+    assert fold_digits(character).data == bytes([byte])
 
 
 def test_matches_that_are_empty_do_not_stop_the_search() -> None:

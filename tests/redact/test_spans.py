@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.redact.spans import PrivateSpan, replaced, without_overlaps
+from evergold.redact.spans import PrivateSpan, replace_spans, without_overlaps
 
 
 def span(start: int, end: int, kind: str = "EMAIL") -> PrivateSpan:
@@ -27,12 +27,12 @@ def test_one_of_an_earlier_group_removes_every_later_one_it_meets() -> None:
 
 
 def test_kinds_are_counted_and_the_text_between_is_kept() -> None:
-    clean, counts = replaced("a bb c dd", [span(2, 4), span(7, 9, "PHONE")])
+    clean, counts = replace_spans("a bb c dd", [span(2, 4), span(7, 9, "PHONE")])
     assert (clean, counts) == ("a [EMAIL] c [PHONE]", {"EMAIL": 1, "PHONE": 1})
 
 
 def test_nothing_private_leaves_the_text() -> None:
-    assert replaced("plain", []) == ("plain", {})
+    assert replace_spans("plain", []) == ("plain", {})
 
 
 SPANS = st.builds(lambda start, size: span(start, start + size), st.integers(0, 40), st.integers(1, 8))
@@ -59,6 +59,6 @@ def test_a_span_is_dropped_only_for_one_of_its_own_or_an_earlier_group(groups: l
 @given(GROUPS, st.text(min_size=50, max_size=60))
 def test_replacing_keeps_every_character_outside(groups: list[list[PrivateSpan]], text: str) -> None:
     kept = without_overlaps(groups)
-    clean, counts = replaced(text, kept)
+    clean, counts = replace_spans(text, kept)
     assert len(clean) == len(text) - sum(one.end - one.start - len("[EMAIL]") for one in kept)
     assert counts.total() == len(kept)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evergold.model.faults import Rejected
-from evergold.model.nesting import MOST_KEYS
+from evergold.model.limits import MOST_KEYS
 from evergold.model.trace import SpanLine
 from evergold.sources.conventions.read_span import line_of
 from evergold.sources.jsonl import columns_of, read_documents

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
-from evergold.storage import is_url, location, matching, normal, relative
-from evergold.storage.remote import CREDENTIALS, RemotePath, answering, store_of
+from evergold.storage import find_matching, is_url, location, normal, relative
+from evergold.storage.remote import CREDENTIALS, RemotePath, store_of, translate_errors
 from tests.rows import each_row
 
 URL = "s3://bucket/folder/file.jsonl"
@@ -32,7 +32,7 @@ class NoCredentialsError(Exception):
     ],
 )
 def test_whatever_a_client_raises_is_one_line(problem: Exception, kind: type[EvergoldError], message: str) -> None:
-    with pytest.raises(kind) as raised, answering(URL):
+    with pytest.raises(kind) as raised, translate_errors(URL):
         raise problem
     assert message in raised.value.message and "\n" not in raised.value.message
 
@@ -94,8 +94,8 @@ def test_a_glob_means_its_files_and_a_name_with_brackets_itself(tmp_path: Path) 
     for name in ("b.txt", "a.txt", "[x].txt"):
         (tmp_path / name).touch()
     (tmp_path / "folder.txt").mkdir()
-    assert [path.name for path in matching(tmp_path / "?.txt")] == ["a.txt", "b.txt"]
-    assert matching(tmp_path / "[x].txt") == [tmp_path / "[x].txt"]
-    assert matching(tmp_path / "missing") == [tmp_path / "missing"]
+    assert [path.name for path in find_matching(tmp_path / "?.txt")] == ["a.txt", "b.txt"]
+    assert find_matching(tmp_path / "[x].txt") == [tmp_path / "[x].txt"]
+    assert find_matching(tmp_path / "missing") == [tmp_path / "missing"]
     with pytest.raises(NotFound, match="put quotes around a glob"):
-        matching(tmp_path / "*.none")
+        find_matching(tmp_path / "*.none")

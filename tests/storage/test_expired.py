@@ -11,7 +11,7 @@ import pytest
 
 from evergold.errors import Unavailable
 from evergold.settings import Settings
-from evergold.storage import location, matching
+from evergold.storage import find_matching, location
 from evergold.store.case.cases import CaseFilter
 from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
@@ -66,7 +66,7 @@ def test_traces_that_are_read(expiring: ExpiringProxy, workspace: Workspace) -> 
     def whole_files() -> None:
         assert len(ids(workspace)) % 15 == 0
 
-    assert tries(expiring, lambda: workspace.intake.ingest(matching(f"{ROOT}/in/*")), whole_files) > 3
+    assert tries(expiring, lambda: workspace.intake.ingest(find_matching(f"{ROOT}/in/*")), whole_files) > 3
     assert len(ids(workspace)) == 30
 
 

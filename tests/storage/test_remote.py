@@ -8,7 +8,7 @@ import pytest
 
 from evergold.errors import BadInput, NotFound, Unavailable
 from evergold.formats.atomic import FileSet
-from evergold.storage import RemotePath, location, matching, normal, open_read, relative
+from evergold.storage import RemotePath, find_matching, location, normal, open_read, relative
 from tests.storage.conftest import BUCKET, stored, unfinished
 
 ROOT = f"s3://{BUCKET}"
@@ -79,10 +79,10 @@ def test_globs_list_what_they_match(s3: str, tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_bytes(b"x")
     for root in (ROOT, str(tmp_path)):
-        files = matching(f"{root}/d=*/*.jsonl")
+        files = find_matching(f"{root}/d=*/*.jsonl")
         assert [str(path).removeprefix(f"{root}/") for path in files] == ["d=1/a.jsonl", "d=2/a.jsonl"]
         with pytest.raises(NotFound, match="no file matches"):
-            matching(f"{root}/*.csv")
+            find_matching(f"{root}/*.csv")
 
 
 def test_an_object_can_be_removed(s3: str) -> None:

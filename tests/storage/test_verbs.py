@@ -8,9 +8,9 @@ import pytest
 import zstandard
 
 from evergold.errors import Conflict
-from evergold.formats.dataset_pair import DatasetPair, locked
+from evergold.formats.dataset_pair import DatasetPair, lock_pair
 from evergold.settings import Settings
-from evergold.storage import location, matching
+from evergold.storage import find_matching, location
 from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
 from tests.build.rag_builders import an_offline_record
@@ -40,7 +40,7 @@ def test_ingest_reads_a_glob_of_packed_files_and_tables(s3: str, tmp_path: Path)
     parquet.write_table(pyarrow.Table.from_pylist([json.loads(a_line(4))]), sink)
     put("in/d.parquet", sink.getvalue().to_pybytes())
     with Workspace.open(Settings(home=tmp_path)) as workspace:
-        report = workspace.intake.ingest(matching(f"{ROOT}/in/*"))
+        report = workspace.intake.ingest(find_matching(f"{ROOT}/in/*"))
     assert (report.counts()["traces"], report.rejected) == (4, 0)
 
 
@@ -140,7 +140,7 @@ def test_extraction_goes_on_where_it_was_and_sees_another_writer(s3: str) -> Non
     def a_context(name: str) -> None:
         pair.put(a_case(name, kind="context", dataset="context", input="Q", base_commit="a" * 40))
 
-    with locked(folder):
+    with lock_pair(folder):
         pair = DatasetPair(folder)
         a_context("c1")
         pair.commit()

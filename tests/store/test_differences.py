@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.store.database.rows import dumps, loads
-from evergold.store.trace.compact import Carried, difference, heads_of, restored
+from evergold.store.trace.compact import Carried, difference, heads_of, restore
 from tests.rows import each_row
 
 QUESTIONS = [f"Question {number}: where is my parcel and who has it? " * 3 for number in range(6)]
@@ -16,7 +16,7 @@ ANSWERS = [f'Answer {number}: she said "über\\all",\nthen 🎉 left. ' * 4 for 
 
 
 def back(span: Carried, base: Carried) -> dict[str, Any]:
-    return restored(loads(dumps(difference(span, base))), (span.input, span.output), base)
+    return restore(loads(dumps(difference(span, base))), (span.input, span.output), base)
 
 
 def message(role: str, text: str) -> dict[str, Any]:

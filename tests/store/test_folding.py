@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.store.database.rows import dumps, loads
-from evergold.store.trace.compact import FOLDED, SHORTEST, fold, unfolded
+from evergold.store.trace.compact import FOLDED, SHORTEST, fold, unfold
 from tests.rows import each_row
 
 LONG = 'She said: "über\\all",\nthen 🎉 left.\t' * 5
@@ -23,7 +23,7 @@ def folded(raw: dict[str, Any], question: str | None, answer: str | None) -> dic
 
 
 def back(raw: dict[str, Any], question: str | None, answer: str | None) -> Any:
-    return unfolded(loads(dumps(folded(raw, question, answer))), question, answer)
+    return unfold(loads(dumps(folded(raw, question, answer))), question, answer)
 
 
 @each_row("text", [LONG, PLAIN])
@@ -42,7 +42,7 @@ def test_what_holds_neither_text_is_left_as_it_is() -> None:
     assert folded(raw, PLAIN, "y" * (SHORTEST - 1)) == folded(raw, None, None) == raw
     for odd in ({}, {"attributes": PLAIN}, {"attributes": None}):
         assert folded(odd, PLAIN, LONG) == odd
-    assert FOLDED not in unfolded(dict(raw), PLAIN, LONG)
+    assert FOLDED not in unfold(dict(raw), PLAIN, LONG)
 
 
 TEXTS = st.sampled_from([PLAIN, LONG, PLAIN[: SHORTEST + 1], "x" * SHORTEST, "é" * SHORTEST])

@@ -24,7 +24,7 @@ from evergold.store.database.rows import (
     sum_figures,
     text_or_none,
 )
-from evergold.store.trace.compact import BASE_HEAD, SHARED_INPUT, SHARED_OUTPUT, heads_of, share_texts, unshared
+from evergold.store.trace.compact import BASE_HEAD, SHARED_INPUT, SHARED_OUTPUT, heads_of, share_texts, unshare
 from tests.rows import each_row
 
 
@@ -198,7 +198,7 @@ def test_a_text_that_is_shared_with_the_trace_comes_back(
 ) -> None:
     row, trace = a_row(question, answer), a_trace_row(asked, answered)
     shared = share_texts(row, trace, input=input, output=output)
-    assert unshared(shared, trace.input_text, trace.output_text) == row
+    assert unshare(shared, trace.input_text, trace.output_text) == row
     assert shared.shared & SHARED_INPUT == (input and bool(question) and question == asked)
     assert bool(shared.shared & SHARED_OUTPUT) == (output and bool(answer) and answer == answered)
 

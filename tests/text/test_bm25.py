@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.likeness import Index, bm25, counted
+from evergold.text.likeness import Index, bm25, count_words
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 
@@ -13,7 +13,7 @@ WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=12)
 @given(st.lists(WORDS, max_size=8), WORDS)
 def test_an_index_scores_as_counting_does(documents: list[list[str]], wanted: list[str]) -> None:
     counts = {place: Counter(words) for place, words in enumerate(documents)}
-    scores = bm25(wanted, counted(counts), {place: one.total() for place, one in counts.items()})
+    scores = bm25(wanted, count_words(counts), {place: one.total() for place, one in counts.items()})
     index: Index[int] = Index()
     for place, words in enumerate(documents):
         index.add(place, words)

@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.words import folded, xml_text
+from evergold.text.words import fold_text, xml_text
 from tests.rows import each_row
 
 
@@ -24,17 +24,17 @@ from tests.rows import each_row
     ],
 )
 def test_case_accents_and_quotes_are_folded(text: str, expected: str) -> None:
-    assert folded(text) == expected
+    assert fold_text(text) == expected
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=0x7F)))
 def test_ascii_loses_its_case_alone(text: str) -> None:
-    assert folded(text) == text.lower()
+    assert fold_text(text) == text.lower()
 
 
 @given(st.text())
 def test_folding_twice_changes_nothing_more(text: str) -> None:
-    assert folded(folded(folded(text))) == folded(folded(text))
+    assert fold_text(fold_text(fold_text(text))) == fold_text(fold_text(text))
 
 
 @given(st.text(st.characters()))

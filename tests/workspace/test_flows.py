@@ -9,7 +9,7 @@ import pytest
 
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.extract.run import Extraction, Summary, extract_sidekick
-from evergold.formats.dataset_pair import locked
+from evergold.formats.dataset_pair import lock_pair
 from evergold.sources.sidekick import SidekickSource
 from tests.repos import GitRepo, numbered
 from tests.sidekick_db import SidekickDb
@@ -152,7 +152,7 @@ def test_a_corrupt_file_stops_the_run_and_is_not_overwritten(world: World, line:
 
 def test_two_extractions_into_one_folder(world: World) -> None:
     world.case()
-    with locked(world.out), pytest.raises(Conflict, match="another extraction"):
+    with lock_pair(world.out), pytest.raises(Conflict, match="another extraction"):
         world.extract()
     world.extract()
 

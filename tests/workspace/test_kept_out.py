@@ -87,7 +87,7 @@ def test_a_trace_that_a_remark_brings_back_is_counted_once(settings: Settings) -
         for trace in traces:
             ws.intake.accept([trace])
         changes = ws.live.curate()
-        assert (changes.traces, changes.by_kind["corrected"], ws.live.waiting()) == (3, 1, 0)
+        assert (changes.traces, changes.by_kind["corrected"], ws.live.count_waiting()) == (3, 1, 0)
         assert ws.live.curate().traces == 0
         ws.intake.accept([ScoreLine(trace_id="t0", name="late", value=1.0)])
         assert ws.live.curate().traces == 1

@@ -45,7 +45,7 @@ def test_each_trace_is_checked_by_one_of_two_servers(servers: tuple[Workspace, W
         steps = threads.map(lambda server: server.live.step(10)[0], servers)
         assert sum(steps) == len(ids)
     assert Counter(ids) == ASKED
-    assert servers[1].live.waiting() == 0
+    assert servers[1].live.count_waiting() == 0
 
 
 def test_a_backfill_on_one_server_is_refused_on_the_other_while_it_runs(servers: tuple[Workspace, Workspace]) -> None:

@@ -81,9 +81,9 @@ def test_rules_that_are_saved_while_curation_waits_for_the_database_judge_the_tr
     began_before = ws.live.curation
     ws.rules.save(NewRules(rules=rules(), base=0), "ana")
     changes = began_before.drain() if by_hand else began_before.step()[1]
-    assert (changes.total, ws.live.waiting(), golden(ws)) == (0, 5, 0)
+    assert (changes.total, ws.live.count_waiting(), golden(ws)) == (0, 5, 0)
     ws.live.step(limit=10)
-    assert (ws.live.waiting(), golden(ws)) == (0, 4)
+    assert (ws.live.count_waiting(), golden(ws)) == (0, 4)
 
 
 def test_turning_the_checks_on_makes_plain_traces_golden_and_going_back_takes_them_away(ws: Workspace) -> None:

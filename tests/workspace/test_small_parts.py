@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evergold.bench.setup import judged_by
 from evergold.build.check_rows import check_validated_rows
-from evergold.build.door import _report_differences
+from evergold.build.service import _report_differences
 from evergold.build.versions import _before, _order
 from evergold.checks.switch import builtin_on
 from evergold.errors import BadInput

@@ -48,18 +48,18 @@ def model_that_only_looks(case_b_only: bool) -> str:
 
 def test_two_replays_are_compared_by_the_cases_that_left_the_record(workspace: Workspace) -> None:
     first, second = replay(workspace), replay(workspace, model_that_only_looks(case_b_only=True))
-    (only,) = workspace.trajectories.differing(first, second)
+    (only,) = workspace.trajectories.find_differing(first, second)
     assert (only.case_id, only.first, only.question) == ("b", 1.0, flight_case().input)
     assert only.second == pytest.approx(0.5), "one of three recorded calls, F1 = 2·1 / (1 + 3)"
-    assert workspace.trajectories.differing(first, first) == []
+    assert workspace.trajectories.find_differing(first, first) == []
 
 
 def test_runs_that_cannot_be_compared_say_what_to_do(workspace: Workspace) -> None:
     run = replay(workspace, metrics=("steps",))
     with pytest.raises(BadInput, match=f"evergold runs rescore {run} --metric trajectory"):
-        workspace.trajectories.differing(run, run)
+        workspace.trajectories.find_differing(run, run)
     plain = workspace.bench.run_here(RunSpec(dataset="agents", model="recorded", metrics=("exact_match",)))
-    for ask in (workspace.trajectories.failing_to_review, lambda id: workspace.trajectories.differing(run, id)):
+    for ask in (workspace.trajectories.failing_to_review, lambda id: workspace.trajectories.find_differing(run, id)):
         with pytest.raises(BadInput):
             ask(plain.id)
 

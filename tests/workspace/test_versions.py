@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evergold.build.door import build_rag
 from evergold.build.groups import parse_shares
+from evergold.build.service import build_rag
 from evergold.build.snapshot import freeze
 from evergold.build.spec import load_spec
 from evergold.build.versions import with_options

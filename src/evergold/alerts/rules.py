@@ -124,7 +124,7 @@ def read_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[AlertRule, ...]:
     rules: dict[str, AlertRule] = {}
     for number, table in enumerate(tables, 1):
         where = f"alerts.rules, rule {number}"
-        rule = _parsed(table, where)
+        rule = _parse_rule(table, where)
         # Alerts are stored by label. Two rules of one label would open and close each other's alert.
         if rule.label in rules:
             raise BadInput(f"{where}: there is another rule {rule.label!r}; give one of them a name")
@@ -132,7 +132,7 @@ def read_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[AlertRule, ...]:
     return tuple(rules.values())
 
 
-def _parsed(table: Mapping[str, Any], where: str) -> AlertRule:
+def _parse_rule(table: Mapping[str, Any], where: str) -> AlertRule:
     kind = table.get("kind")
     if kind not in KINDS:
         raise BadInput(f"{where}: {unknown('kind', str(kind), tuple(KINDS))}")

@@ -64,9 +64,9 @@ class Webhook:
         }
         if self._key:
             headers["x-evergold-signature"] = signature(self._key, timestamp, body)
-        return asyncio.run(self._exchanged(body, headers))
+        return asyncio.run(self._exchange(body, headers))
 
-    async def _exchanged(self, body: bytes, headers: Mapping[str, str]) -> Posted:
+    async def _exchange(self, body: bytes, headers: Mapping[str, str]) -> Posted:
         import httpx2
 
         try:
@@ -105,12 +105,12 @@ def message(alert: Alert, event: AlertEvent) -> dict[str, Any]:
     since = f" (since {alert.opened_at[:16].replace('T', ' ')} UTC)" if event is not AlertEvent.FIRING else ""
     facts = alert.model_dump(mode="json", exclude={"deliveries"}) | {"event": event.value}
     return {
-        "text": escaped(f"{SIGNS[event]}: {alert.text}{since}"),
+        "text": escape_text(f"{SIGNS[event]}: {alert.text}{since}"),
         "metadata": {"event_type": "evergold_alert", "event_payload": facts},
     }
 
 
-def escaped(text: str) -> str:
+def escape_text(text: str) -> str:
     """Write a text so that Slack shows it and reads no link or mention into it."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
@@ -118,7 +118,7 @@ def escaped(text: str) -> str:
 def webhook_of(settings: Settings, environ: Mapping[str, str] | None = None) -> Webhook | None:
     """Make the webhook that the settings name; None where they name none."""
     environ = os.environ if environ is None else environ
-    url = _referred("alerts.webhook", settings.alerts_webhook, environ)
+    url = _find_reference("alerts.webhook", settings.alerts_webhook, environ)
     if not url:
         return None
     given = settings.alerts_secret
@@ -129,10 +129,10 @@ def webhook_of(settings: Settings, environ: Mapping[str, str] | None = None) -> 
             "alerts.secret holds a key; write env:NAME there and put the key into that environment variable, "
             f"or set {env_name('alerts.secret')}"
         )
-    return Webhook(url, _referred("alerts.secret", given, environ))
+    return Webhook(url, _find_reference("alerts.secret", given, environ))
 
 
-def _referred(name: str, value: str, environ: Mapping[str, str]) -> str:
+def _find_reference(name: str, value: str, environ: Mapping[str, str]) -> str:
     if not value.startswith(REFERENCE):
         return value
     variable = value.removeprefix(REFERENCE)

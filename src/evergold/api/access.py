@@ -161,8 +161,8 @@ def require_for(
 ) -> Callable[[Request], Awaitable[Response]]:
     """Wrap a plain endpoint, which has no entry above, so that it asks for a role."""
 
-    async def checked(request: Request) -> Response:
+    async def check_and_call(request: Request) -> Response:
         check_role(request, role)
         return await endpoint(request)
 
-    return checked
+    return check_and_call

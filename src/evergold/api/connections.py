@@ -61,7 +61,7 @@ class Watch:
         self.ending = False
         self.waiting: dict[Connection, float] = {}
 
-    def joined(self, new: "Connection") -> None:
+    def make_room(self, new: "Connection") -> None:
         """Make room for a new connection. Of too many, the one that has waited longest for a request is closed."""
         if len(self._state.connections) > self.most:
             # The new one is among them where nobody waits: all others have requests under way.
@@ -96,7 +96,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         self._watch = watch
         self._unsent, self._moved = 0, self.loop.time()
         watch.waiting[self] = self._moved
-        watch.joined(self)
+        watch.make_room(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._watch.waiting.pop(self, None)

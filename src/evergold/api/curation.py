@@ -84,7 +84,7 @@ def curate_trace(workspace: Opened, trace_id: str) -> Curated:
 def curate_waiting(workspace: Opened) -> Curated:
     """Curate everything in the queue now, for a few seconds at most; `waiting` is the number of traces left."""
     changes = workspace.live.curate(seconds=CURATE_SECONDS)
-    return Curated(traces=changes.traces, changes=changes.by_kind, waiting=workspace.live.waiting())
+    return Curated(traces=changes.traces, changes=changes.by_kind, waiting=workspace.live.count_waiting())
 
 
 @router.get("/curation")

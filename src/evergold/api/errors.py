@@ -24,7 +24,7 @@ def refusal(status: int, message: str, problems: tuple[str, ...] = ()) -> JSONRe
 
 def install_errors(app: FastAPI) -> None:
     @app.exception_handler(EvergoldError)
-    async def expected(request: Request, problem: EvergoldError) -> JSONResponse:
+    async def answer_expected(request: Request, problem: EvergoldError) -> JSONResponse:
         return refusal(problem.status, problem.message, problem.problems)
 
     @app.exception_handler(RequestValidationError)
@@ -39,7 +39,7 @@ def install_errors(app: FastAPI) -> None:
         return refusal(problem.status_code, f"{request.method} {request.url.path}: {problem.detail}")
 
     @app.exception_handler(ClientDisconnect)
-    async def gone(request: Request, problem: ClientDisconnect) -> JSONResponse:
+    async def answer_disconnect(request: Request, problem: ClientDisconnect) -> JSONResponse:
         # Nobody reads this answer; without it every client that leaves in the middle of a body is a traceback in the log.
         return refusal(GONE, "the client closed the connection before its request was whole")
 

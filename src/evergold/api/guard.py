@@ -48,7 +48,7 @@ class Guard:
             await refusal(*refused)(scope, receive, send)
             return
         body = _Counted(receive, self._limit)
-        await self._app(scope, body.receive, body.guarding(send))
+        await self._app(scope, body.receive, body.guard_answer(send))
         # The answer of the route was held back; this one is sent in its place.
         if body.over:
             await refusal(413, f"the body is longer than {self._limit} bytes (server.max_body_mb)")(
@@ -92,7 +92,7 @@ class _Counted:
             raise TooLarge("the body is over the limit")
         return message
 
-    def guarding(self, send: Send) -> Send:
+    def guard_answer(self, send: Send) -> Send:
         async def send_unless_over(message: Message) -> None:
             if self.over:
                 return
@@ -194,7 +194,7 @@ class CrossSiteCheck:
         # Two Host headers are an attack on proxies that read another one than we do.
         if scope["path"] not in EXEMPT and not (len(hosts) == 1 and self._known(hosts[0])):
             return (
-                f"this server is not called {_shown(b', '.join(hosts))}: call it by a loopback address, "
+                f"this server is not called {_show_host(b', '.join(hosts))}: call it by a loopback address, "
                 "or add the name to the setting server.hosts"
             )
         if not scope["path"].startswith(CHECKED):
@@ -206,7 +206,11 @@ class CrossSiteCheck:
         else:
             # Without Sec-Fetch-Site, Origin tells; a request without either is no browser's.
             foreign = origin is not None and not reading and not _is_host(origin, hosts)
-        return f"a page of another site ({_shown(origin or site or b'')}) may not call this server" if foreign else None
+        return (
+            f"a page of another site ({_show_host(origin or site or b'')}) may not call this server"
+            if foreign
+            else None
+        )
 
 
 def known_host(settings: Settings) -> Callable[[bytes], bool]:
@@ -259,5 +263,5 @@ def _is_host(origin: bytes, hosts: list[bytes]) -> bool:
         return False
 
 
-def _shown(value: bytes) -> str:
+def _show_host(value: bytes) -> str:
     return repr(value[:SHOWN_CHARACTERS].decode("latin-1"))

@@ -207,7 +207,7 @@ class Instruments:
             registry=self.registry,
         )
 
-    def answered(self, part: str, status: int, seconds: float) -> None:
+    def count_answer(self, part: str, status: int, seconds: float) -> None:
         self._requests.labels(part, str(status)).inc()
         self._seconds.labels(part).observe(seconds)
 
@@ -232,16 +232,16 @@ class Meter:
         began = time.perf_counter()
         status = GONE
 
-        async def noted(message: Message) -> None:
+        async def note_status(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, note_status)
         finally:
-            self._instruments.answered(part_of(scope["path"]), status, time.perf_counter() - began)
+            self._instruments.count_answer(part_of(scope["path"]), status, time.perf_counter() - began)
 
 
 def part_of(path: str) -> str:

@@ -46,14 +46,14 @@ async def metrics(request: Request) -> Response:
     instruments: Instruments = request.app.state.instruments
     workspace: Workspace = request.app.state.workspace
     # The database is asked in a thread: the event loop serves intake meanwhile.
-    waiting = await run_in_threadpool(_waiting, workspace)
+    waiting = await run_in_threadpool(_read_gauges, workspace)
     return Response(generate_latest(instruments.registry) + generate_latest(waiting), media_type=CONTENT_TYPE_LATEST)
 
 
 router.add_route("/metrics", require_for(Role.READER, metrics), methods=["GET"], include_in_schema=False)
 
 
-def _waiting(workspace: Workspace) -> CollectorRegistry:
+def _read_gauges(workspace: Workspace) -> CollectorRegistry:
     """Gauges that are read when asked; a database that is away leaves them out and says so."""
     # A registry of this moment, so that gauges of a status that no longer exists do not linger.
     registry = CollectorRegistry()

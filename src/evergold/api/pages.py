@@ -59,12 +59,12 @@ POLICY = {**HEADERS, "Content-Security-Policy": f"{HEADERS['Content-Security-Pol
 def install_reference(app: FastAPI) -> None:
     # Written on the first request: making the OpenAPI document takes longer than starting the server may.
     @cache
-    def written() -> str:
+    def write_page() -> str:
         return write_reference(app.openapi())
 
     @app.get("/api/docs", include_in_schema=False)
     def reference() -> HTMLResponse:
-        return HTMLResponse(written(), headers=POLICY)
+        return HTMLResponse(write_page(), headers=POLICY)
 
 
 def write_reference(document: dict[str, Any]) -> str:

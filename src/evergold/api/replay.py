@@ -33,7 +33,7 @@ def run_trajectory(
     workspace: Opened, run_id: str, case_id: str, trial: Annotated[int, Query(ge=0, le=1000)] = 0
 ) -> AlignedTrajectory:
     """A replayed trajectory beside the recorded one, call by call, with the first divergence."""
-    return workspace.trajectories.aligned(run_id, case_id, trial)
+    return workspace.trajectories.align(run_id, case_id, trial)
 
 
 @router.get("/benchmarks/compare/trajectories")
@@ -41,7 +41,7 @@ def differing_trajectories(
     workspace: Opened, first: str, second: str, limit: Annotated[int, Query(ge=1, le=1000)] = 100
 ) -> list[TrajectoryDifference]:
     """The cases whose trajectory left the record in one of two replays, the largest loss of the second first."""
-    return workspace.trajectories.differing(first, second, limit)
+    return workspace.trajectories.find_differing(first, second, limit)
 
 
 @router.get("/benchmarks/replays")

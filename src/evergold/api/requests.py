@@ -31,7 +31,7 @@ from evergold.api.access import require_role
 from evergold.api.guard import HIDDEN
 from evergold.errors import BadInput
 from evergold.model.faults import Rejected
-from evergold.model.nesting import require_shallow
+from evergold.model.limits import require_shallow
 from evergold.model.values import load_json
 from evergold.seams import Incoming
 from evergold.workspace import Workspace
@@ -74,13 +74,13 @@ class _OrRejected:
     def __get_pydantic_core_schema__(self, shape: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         # Validation of the whole list would refuse it for one bad
         # record; each is validated and replaced by what is wrong.
-        def checked(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
+        def validate_record(value: Any, validate: ValidatorFunctionWrapHandler) -> Any:
             try:
                 return validate(value)
             except ValidationError as problem:
                 return Rejected.of(problem, "", shape)
 
-        return core_schema.no_info_wrap_validator_function(checked, handler(shape))
+        return core_schema.no_info_wrap_validator_function(validate_record, handler(shape))
 
 
 def _choose_form(value: Any) -> str:

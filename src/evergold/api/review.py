@@ -10,7 +10,7 @@ from evergold.api.requests import Opened, Router, Who
 from evergold.model.build import ValueChange
 from evergold.model.case import Case, CaseId
 from evergold.model.flow import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
-from evergold.model.nesting import UtcTime
+from evergold.model.limits import UtcTime
 from evergold.model.review import (
     MOST_QUESTIONS,
     Agreement,

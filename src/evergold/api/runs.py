@@ -202,7 +202,7 @@ def compare_runs(
     comparison = results.compare(first, second, margin=margin, weighted=weighted)
     # Only cases that flipped are looked up: a comparison may have ten thousand cases.
     flipped = [case_id for metric in comparison.metrics for case_id in (*metric.gained, *metric.lost)]
-    return Compared(**dict(comparison), asked=results.asked(second, flipped))
+    return Compared(**dict(comparison), asked=results.read_questions(second, flipped))
 
 
 @router.get("/benchmarks/runs/{run_id}")
@@ -224,8 +224,8 @@ def run_results(
     run = workspace.bench.get(run_id)
     results = workspace.bench.results
     page = results.page(run_id, order=order, limit=limit, offset=offset)
-    asked = results.asked(run_id, (attempt.case_id for attempt in page))
-    means, cached = results.means(run, weighted=weighted), results.cached(run_id)
+    asked = results.read_questions(run_id, (attempt.case_id for attempt in page))
+    means, cached = results.means(run, weighted=weighted), results.count_cached(run_id)
     return Results(run=run, means=means, cached=cached, total=run.done, attempts=page, asked=asked)
 
 
@@ -356,5 +356,5 @@ def show_report(workspace: Opened, run_id: str, form: Form, weighted: bool | Non
     name, content_type = RENDERED[form]
     # A report shows text of models on the origin of the user's token: `sandbox` takes that origin away.
     policy = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
-    text = workspace.judging.rendered(run_id, name, weighted=weighted)
+    text = workspace.judging.render(run_id, name, weighted=weighted)
     return Response(text, media_type=content_type, headers=policy)

@@ -118,12 +118,12 @@ def make_cases(workspace: Opened, picking: Picking, who: Who) -> list[Picked]:
 async def get_trace(workspace: Opened, trace_id: str) -> Response:
     """One trace with its spans and scores; of large ones one is read at a time."""
 
-    def written() -> str:
+    def write_trace() -> str:
         return workspace.intake.get(trace_id).model_dump_json(by_alias=True)
 
     is_large = await run_in_threadpool(workspace.intake.size, trace_id) > LARGE
     async with ONE_AT_A_TIME if is_large else nullcontext():
-        return Response(await run_in_threadpool(written), media_type="application/json")
+        return Response(await run_in_threadpool(write_trace), media_type="application/json")
 
 
 @router.post("/traces", status_code=201)

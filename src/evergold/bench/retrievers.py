@@ -25,7 +25,7 @@ from evergold.repo.git import Repo
 from evergold.repo.history import TreeFile, files_at, grep
 from evergold.seams import Retriever
 from evergold.settings import Settings
-from evergold.text.likeness import bm25, counted
+from evergold.text.likeness import bm25, count_words
 
 FILES = 10
 AROUND = 5
@@ -96,7 +96,7 @@ class Bm25Retriever:
             self._count(opened, files)
             documents = {file.path: self._counts[file.blob] for file in files}
             lengths = {path: counts.total() for path, counts in documents.items()}
-            best = _best(bm25(wanted, counted(documents), lengths))
+            best = _best(bm25(wanted, count_words(documents), lengths))
             results = dict(_lines_with(opened, commit, wanted, best))
         return Attempt(case_id="", paths=tuple(best), ranges=_around(results))
 

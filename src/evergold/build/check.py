@@ -11,7 +11,7 @@ import msgspec
 
 from evergold.build import manifest as manifests
 from evergold.build.compare import Profile, drift, read_record, total_variation
-from evergold.build.grounding import GroundingSample, source_problem
+from evergold.build.groundedness import GroundingSample, source_problem
 from evergold.build.manifest import Finding, Report
 from evergold.build.offline_records import SeenIds
 from evergold.build.records import (

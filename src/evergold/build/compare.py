@@ -245,14 +245,14 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
     # Records are counted while they are drawn: the files are read once.
     counted = Counter[str]()
 
-    def ranked() -> Iterator[tuple[bytes, str, str, bytes]]:
+    def rank_cases() -> Iterator[tuple[bytes, str, str, bytes]]:
         for one, location, line in build_records(path, manifest):
             if split in (None, location.split):
                 counted[location.split] += 1
                 yield _rank(seed, one), one, location.split, line
 
     # The smallest hashes of seed and id: a sample that stays the same when other records come or go.
-    drawn = heapq.nsmallest(count, ranked())
+    drawn = heapq.nsmallest(count, rank_cases())
     records = [Sampled(id=one, split=name, record=read_record(line)) for _, one, name, line in drawn]
     return Sample(version=manifest.version, seed=seed, of=counted.total(), records=records)
 

@@ -291,7 +291,7 @@ def group_key(case: Case, group_by: str) -> str:
     return f"{kind}:{value}" if value else f"case:{case.id}"
 
 
-def settled(cases: Iterable[Case], earlier_splits: Mapping[str, str], group_by: str) -> dict[str, str]:
+def settle_groups(cases: Iterable[Case], earlier_splits: Mapping[str, str], group_by: str) -> dict[str, str]:
     """Group → the split in which earlier versions had it; `earlier_splits` says that of single cases. Most of them decide."""
     votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for case in cases:
@@ -325,7 +325,7 @@ def require_groups(cases: Sequence[Case], group_by: str) -> int:
 def deal(cases: Sequence[Case], dealing: Dealing, earlier_splits: Mapping[str, str]) -> dict[str, str]:
     """Case id → split. `earlier_splits` is where earlier versions had groups. Repeats of one question join their groups."""
     shares, seed = dealing.shares, dealing.seed
-    groups, joined = _joined(cases, dealing)
+    groups, joined = _join_groups(cases, dealing)
     counts: Counter[str] = Counter()
     chosen = {
         key: min(votes, key=lambda name: (-votes[name], name))
@@ -346,7 +346,7 @@ def deal(cases: Sequence[Case], dealing: Dealing, earlier_splits: Mapping[str, s
     return {one: chosen[key] for key, ids in groups.items() for one in ids}
 
 
-def _joined(cases: Sequence[Case], dealing: Dealing) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
+def _join_groups(cases: Sequence[Case], dealing: Dealing) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
     """The cases of each group, and the groups that repeats have joined into it, under the first one's name."""
     union, seen = _Union(), dict[str, str]()
     for case in cases:

@@ -64,7 +64,7 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def sealed(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def seal_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """The manifest with the hash of all that it says, so that a changed field is found like a changed file."""
     return {**manifest, SEAL: seal_of(manifest)}
 
@@ -233,12 +233,12 @@ def verify(path: Path) -> Report:
     for name in PINNED:
         pinned = extra.get(name)
         if isinstance(pinned, dict) and pinned.get("sha256"):
-            report.findings.append(_pinned(path, manifest, name, pinned))
+            report.findings.append(_pin_splits(path, manifest, name, pinned))
     report.findings.append(_content(manifest))
     if extra.get("schema") == CASE_SCHEMA:
         report.findings.append(_schema(path, manifest))
         report.findings += [_cases(path, manifest, name, entry) for name, entry in manifest.splits.items()]
-        report.findings.append(_unlisted(path, manifest))
+        report.findings.append(_find_unlisted(path, manifest))
     return report
 
 
@@ -255,7 +255,7 @@ def _seal(path: Path) -> Finding:
     return finding
 
 
-def _pinned(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -> Finding:
+def _pin_splits(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -> Finding:
     try:
         # `count` is missing in entries that pin no records, such as the source.
         entry = FileEntry.model_validate({"count": 0, **pinned})
@@ -343,7 +343,7 @@ def _schema(path: Path, manifest: Manifest) -> Finding:
     return finding
 
 
-def _unlisted(path: Path, manifest: Manifest) -> Finding:
+def _find_unlisted(path: Path, manifest: Manifest) -> Finding:
     """Whoever loads the folder's files by their ending would take one more for a split."""
     finding = Finding("files", "folder")
     folder = path if path.is_dir() else path.parent

@@ -18,7 +18,7 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 from evergold.errors import BadInput, NotFound
 from evergold.formats.lines import PARQUET, open_rows
 from evergold.storage import RemotePath, location
-from evergold.storage.packing import GZIP, ZSTD
+from evergold.storage.compression import GZIP, ZSTD
 
 BLOCK_BYTES = 512 << 10
 """Read at once: few enough for the processor's cache."""
@@ -162,7 +162,7 @@ def read_fields(line: bytes) -> Fields:
         for name, value in members_of(opened).items():
             fields[f"{OPENED}.{name}"] = value
     elif opened != b"null":
-        raise Refusal("wrong type", f"{OPENED} must be an object, not {shown(opened)}")
+        raise Refusal("wrong type", f"{OPENED} must be an object, not {show_value(opened)}")
     return fields
 
 
@@ -217,7 +217,7 @@ def _why_not(line: bytes, message: str) -> str:
     return "NaN and Infinity are not JSON, and half of a surrogate pair is not text"
 
 
-def shown(value: bytes, most: int = 60) -> str:
+def show_value(value: bytes, most: int = 60) -> str:
     """Return the beginning of a value, for a message."""
     text = value[: 4 * most].decode("utf-8", "replace")
     return text if len(text) <= most else text[:most] + "…"

@@ -29,7 +29,7 @@ from evergold.build.offline_records import (
     open_source,
     read_blocks,
     require_utf8,
-    shown,
+    show_value,
     state_of,
 )
 from evergold.build.spec import RagSpec, Split
@@ -74,7 +74,7 @@ class Rejection(NamedTuple):
         }
         # A line that is no JSON cannot be embedded in the JSON of the rejected file; its text is quoted.
         if self.reason in _NOT_A_RECORD:
-            entry["text"] = shown(self.raw, 2000)
+            entry["text"] = show_value(self.raw, 2000)
         else:
             entry["record"] = orjson.Fragment(self.raw)
         return orjson.dumps(entry) + b"\n"
@@ -197,7 +197,7 @@ def build(spec: RagSpec, spread: Spread | None = None, progress: Progress | None
         # The manifest pins the packed file that the user has, not the temporary plain copy.
         if spec.unpacked:
             source_hash, size = manifests.hash_file(storage.location(spec.origin))
-        manifest = manifests.sealed(assembly.manifest(source_hash, size))
+        manifest = manifests.seal_manifest(assembly.manifest(source_hash, size))
         files.open(spec.manifest).write(manifests.encode(manifest))
     return Manifest.model_validate(manifest)
 

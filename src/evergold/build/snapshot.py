@@ -92,7 +92,7 @@ def freeze(
 ) -> FrozenSnapshot:
     """Makes the build and puts its files in place. For a build that a store remembers, `draft` and `staged` do it in step."""
     frozen = draft(spec, cases, parent, earlier_splits)
-    with staged(frozen):
+    with stage_build(frozen):
         pass
     return frozen
 
@@ -129,13 +129,13 @@ def draft(
     files[spec.out / f"{EXCLUDED}.jsonl"] = excluded_lines
     files[spec.out / "schema.json"] = canonical_json(Case.model_json_schema()) + b"\n"
     # The same build made again keeps its first time stamp, so its bytes and its seal stay the same.
-    manifest = manifests.sealed(_made_before(spec, manifest, files) or manifest)
+    manifest = manifests.seal_manifest(_made_before(spec, manifest, files) or manifest)
     files[spec.manifest] = manifests.encode(manifest)
     rows = [(case.id, case.rev(), split_of[case.id]) for case in taken]
     return FrozenSnapshot(Manifest.model_validate(manifest), rows, files)
 
 
-def staged(frozen: FrozenSnapshot) -> FileSet:
+def stage_build(frozen: FrozenSnapshot) -> FileSet:
     """The files of a build beside their places; they take them when the block ends, or with `commit` before that."""
     files = FileSet()
     try:

@@ -17,7 +17,7 @@ from evergold.build.manifest import require_version
 from evergold.build.offline_records import MAX_LINE_BYTES, state_of
 from evergold.errors import BadInput, Conflict, NotFound, unknown
 from evergold.storage import RemotePath, is_url, location, relative
-from evergold.storage.packing import ENDINGS
+from evergold.storage.compression import ENDINGS
 
 Kind = Literal["text", "texts", "contexts", "objects", "object", "any"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -115,7 +115,7 @@ GIVEN = ("task_id", "task_type", "extra")
 _PLAIN = re.compile(r"[\w-]+")
 
 
-def declared(name: str, table: Mapping[str, Any]) -> Split:
+def declare_splits(name: str, table: Mapping[str, Any]) -> Split:
     """A split from a config file: a shipped one under its own name, or a table of its own."""
     base = SPLITS.get(name)
     if not _PLAIN.fullmatch(name):
@@ -287,7 +287,7 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
     _require_splits_of(given, tables)
     splits, outputs = [], {}
     for name, table in tables.items():
-        split = declared(name, table)
+        split = declare_splits(name, table)
         splits.append(split)
         default = _text(f"splits.{name}.output", table.get("output", f"{DEFAULT_FOLDER}/{split.file_name}"))
         outputs[name] = root / (given.get(name) or location(default))

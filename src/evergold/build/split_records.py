@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from evergold.build.offline_records import OPENED, Fields, Refusal, read_fields, shown
+from evergold.build.offline_records import OPENED, Fields, Refusal, read_fields, show_value
 from evergold.build.spec import ALIGNED, EMPTY, LIST_KINDS, Column, Kind, Split
 
 _decode_text = msgspec.json.Decoder(str).decode
@@ -114,7 +114,7 @@ def _write_columns(columns: Sequence[tuple[bytes, Column]], fields: Fields, out:
             lengths[column.name] = _write_list(kind, source, value, out)
             continue
         if kind != "any" and value[:1] != _OPENS[kind][0]:
-            raise Refusal("wrong type", f"{source} must be {_OPENS[kind][1]}, not {shown(value)}")
+            raise Refusal("wrong type", f"{source} must be {_OPENS[kind][1]}, not {show_value(value)}")
         out.append(value)
     _require_alignment(lengths)
     if left:
@@ -139,7 +139,7 @@ def _write_list(kind: Kind, source: str, value: bytes, out: list[bytes]) -> int:
         elements = _decode_list[kind](value)
         if kind == "contexts":
             texts = [bytes(raw) for raw in elements]
-            changed = numbered([trimmed(text) for text in texts])
+            changed = number_records([trim_record(text) for text in texts])
             # A list that need not be changed keeps its spacing.
             out.append(value if changed == texts else b"[%b]" % b",".join(changed))
             return len(texts)
@@ -158,10 +158,10 @@ def _wrong_list(kind: Kind, source: str, value: bytes) -> Refusal:
     """Name what is not as a list column wants it: the value, or the first of its items."""
     opening, wanted = _OPENS[kind]
     if value[:1] != b"[":
-        return Refusal("wrong type", f"{source} must be {wanted}, not {shown(value)}")
+        return Refusal("wrong type", f"{source} must be {wanted}, not {show_value(value)}")
     items = enumerate(map(bytes, _decode_raws(value)), 1)
     index, item = next((index, item) for index, item in items if item[:1] != opening and item != b"null")
-    return Refusal("wrong type", f"{source} must be {wanted}, but its item {index} is {shown(item)}")
+    return Refusal("wrong type", f"{source} must be {wanted}, but its item {index} is {show_value(item)}")
 
 
 def _require_alignment(lengths: dict[str, int]) -> None:
@@ -188,7 +188,7 @@ def is_blank(raw: bytes) -> bool:
     return raw[1] not in _PRINTED and not _decode_text(raw).strip()
 
 
-def trimmed(raw: bytes) -> bytes:
+def trim_record(raw: bytes) -> bytes:
     """Take white space from the ends of a JSON string. What is left keeps its bytes, escapes included; null is empty."""
     # Most texts begin and end with a printed character; six bytes before the end there may be an escape.
     if raw[0] == _QUOTE and raw[1] in _PRINTED and raw[-2] in _PRINTED and b"\\" not in raw[-7:-2]:
@@ -208,7 +208,7 @@ def trimmed(raw: bytes) -> bytes:
     return b'"%b"' % inside
 
 
-def numbered(texts: Sequence[bytes]) -> Sequence[bytes]:
+def number_records(texts: Sequence[bytes]) -> Sequence[bytes]:
     """Write every trimmed context as `[n] text`, unless each already begins with a number in brackets.
 
     An empty one stays as its bare number, so that the place still belongs to its source.

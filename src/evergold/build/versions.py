@@ -16,9 +16,9 @@ import orjson
 
 from evergold.build import manifest as manifests
 from evergold.build.compare import Diff, build_records, compare, diff, sample
-from evergold.build.groups import parse_shares, settled
+from evergold.build.groups import parse_shares, settle_groups
 from evergold.build.manifest import SCHEMA_FILE
-from evergold.build.snapshot import SnapshotSpec, draft, staged
+from evergold.build.snapshot import SnapshotSpec, draft, stage_build
 from evergold.build.spec import RagSpec
 from evergold.build.split_cases import case_of_line
 from evergold.errors import BadInput, Conflict, NotFound, Refused
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 FROZEN_ONLY = "in builds only"
 
 
-def located(build: Build) -> Path:
+def locate_build(build: Build) -> Path:
     """Where the files of a build are; refused where those of another one have taken their place."""
     if build.location is None:
         raise NotFound(f"where the files of {build.dataset} {build.version} are is not known; build it again")
@@ -74,7 +74,7 @@ def located(build: Build) -> Path:
 
 def files_of(build: Build) -> BuildFiles:
     """Find the files of a build: those that its manifest lists, and the manifest itself."""
-    there = located(build).resolve()
+    there = locate_build(build).resolve()
     if isinstance(there, RemotePath):
         raise Refused(f"its files are in an object store ({there}) and stay there")
     folder = there if there.is_dir() else there.parent
@@ -122,7 +122,7 @@ def find_in_builds(builds: Sequence[Build], case_id: str) -> tuple[list[BuildSte
 
 def _find(build: Build, case_id: str) -> tuple[str, bytes] | None:
     try:
-        path = located(build)
+        path = locate_build(build)
     except (NotFound, Conflict):
         return None
     records = build_records(path, manifests.read(path))
@@ -208,7 +208,7 @@ class Builds:
             everything = (
                 iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None)) if earlier_splits else ()
             )
-            groups = settled(_check_between(everything, checkpoint), earlier_splits, spec.group_by)
+            groups = settle_groups(_check_between(everything, checkpoint), earlier_splits, spec.group_by)
             frozen = draft(spec, _check_between(iterate_cases(connection, wanted), checkpoint), parent, groups)
         checkpoint()
         build = Build(
@@ -220,7 +220,7 @@ class Builds:
             parent=parent.version if parent else None,
             manifest=frozen.manifest.model_dump(mode="json"),
         )
-        with staged(frozen) as files:
+        with stage_build(frozen) as files:
             # The write is alone in the database, so files and rows change together or not at all.
             def remember(connection: "Connection") -> None:
                 """Files and store agree: a version that is another one in the store leaves the files as they are."""
@@ -309,7 +309,7 @@ class Builds:
             raise BadInput(f"several datasets have a {name}: {names}; say which with --dataset")
         if not candidates or candidates[0].location is None:
             raise NotFound(f"no build {name!r} of {dataset or 'any dataset'}, and no folder of that name")
-        return located(candidates[0])
+        return locate_build(candidates[0])
 
 
 def with_options(spec: SnapshotSpec, **options: Any) -> SnapshotSpec:

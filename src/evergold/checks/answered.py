@@ -24,7 +24,7 @@ import re2
 
 from evergold.errors import BadInput
 from evergold.model.checking import CheckResult, Turn
-from evergold.text.words import folded
+from evergold.text.words import fold_text
 
 LANGUAGES = ("english", "spanish")
 
@@ -140,7 +140,7 @@ class Answered:
 
     def __init__(self, fallback_texts: tuple[str, ...] = ()) -> None:
         self._own = tuple(
-            (folded(text).strip().removesuffix("*").strip(" .!"), text.rstrip().endswith("*"))
+            (fold_text(text).strip().removesuffix("*").strip(" .!"), text.rstrip().endswith("*"))
             for text in fallback_texts
         )
 
@@ -156,7 +156,7 @@ class Answered:
         if reply.casefold() in _NOTHING:
             return CheckResult(0.0, "the reply is a placeholder for no value", reply)
         # Folding costs time in proportion to the text, and only the opening decides.
-        head = folded(reply[: LONGEST * 2])
+        head = fold_text(reply[: LONGEST * 2])
         if phrase := self._own_text(head):
             return phrase
         return _raw(reply, head, turn) or _stack_trace(head, turn) or _find_phrase(reply, head) or FINE
@@ -171,7 +171,7 @@ class Answered:
 
 def json_asked(turn: Turn) -> bool:
     """Whether the question or the request asked for JSON."""
-    return (turn.output_type or "").startswith("json") or _JSON_ASKED.search(folded(turn.input[:4000])) is not None
+    return (turn.output_type or "").startswith("json") or _JSON_ASKED.search(fold_text(turn.input[:4000])) is not None
 
 
 def _raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
@@ -228,14 +228,14 @@ def _is_error(item: dict[str, object]) -> bool:
         return True
     if str(item.get("status", "")).casefold() in ("error", "failed", "fail") or item.get("success") is False:
         return True
-    message = folded(str(item.get("message") or item.get("detail") or ""))
+    message = fold_text(str(item.get("message") or item.get("detail") or ""))
     return len(item) <= 3 and bool(message) and phrases().error.fullmatch(message.strip(" .!")) is not None
 
 
 def _stack_trace(head: str, turn: Turn) -> CheckResult | None:
     first = _TRACE.search(head)
     # A user who pasted a trace or asks about errors gets an answer that quotes one.
-    if first is None or _TALKS.search(folded(turn.input[:4000])):
+    if first is None or _TALKS.search(fold_text(turn.input[:4000])):
         return None
     lines = [line for line in head.split("\n") if line.strip()]
     traced = sum(1 for line in lines if line[:1] in " \t" or _TRACE.search(line))

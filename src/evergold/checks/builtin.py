@@ -24,7 +24,7 @@ from evergold.model.judging import Question
 from evergold.model.trace import ScoreSource, TraceStatus
 from evergold.model.values import unit_interval
 from evergold.seams import Judge, Redactor
-from evergold.text.words import folded, sentences
+from evergold.text.words import fold_text, sentences
 
 if TYPE_CHECKING:
     from evergold.judge.offline import OfflineJudge
@@ -153,11 +153,11 @@ class LanguageMatch:
 
     def check(self, turn: Turn) -> CheckResult | None:
         reply = turn.output or ""
-        question = folded(turn.input[:2000])
+        question = fold_text(turn.input[:2000])
         # A translation is in another language by request.
         if not reply or _OTHER_LANGUAGE_ASKED.search(question):
             return None
-        asked, answered = language_of(turn.input, question), language_of(reply, folded(reply[:LOOKED_AT]))
+        asked, answered = language_of(turn.input, question), language_of(reply, fold_text(reply[:LOOKED_AT]))
         if asked is None or answered is None:
             return None
         if asked == answered:
@@ -212,7 +212,7 @@ class ValidJson:
     def check(self, turn: Turn) -> CheckResult | None:
         reply = turn.output
         declared = (turn.output_type or "").startswith("json")
-        if not reply or not reply.strip() or not (declared or _JSON_WANTED.search(folded(turn.input[:4000]))):
+        if not reply or not reply.strip() or not (declared or _JSON_WANTED.search(fold_text(turn.input[:4000]))):
             return None
         fenced = _FENCE.match(reply)
         try:

@@ -20,7 +20,7 @@ from typing import ClassVar
 
 from evergold.checks.answered import phrases
 from evergold.model.checking import CheckResult, Turn
-from evergold.text.words import folded
+from evergold.text.words import fold_text
 
 WITHIN_SECONDS = 24 * 3600  # a message after a longer pause says nothing of the answer before it
 SHORT = 240  # characters; a longer message has matters of its own
@@ -90,7 +90,7 @@ def gives_up(message: str) -> str:
     """Give the words by which a message gives up, "" where it does not; one that found a solution did not give up."""
     if len(message) > SHORT:
         return ""
-    text, sets = folded(message).strip(), phrases()
+    text, sets = fold_text(message).strip(), phrases()
     # "Never mind, I found it" gives up the question because it is solved.
     if sets.settled.search(text):
         return ""
@@ -102,13 +102,13 @@ def gives_up(message: str) -> str:
 
 def wants_person(message: str) -> str:
     """Give the words by which a message asks for a person instead of the assistant, "" where it does not."""
-    match = phrases().wants_person.search(folded(message)) if len(message) <= SHORT else None
+    match = phrases().wants_person.search(fold_text(message)) if len(message) <= SHORT else None
     return match[0] if match else ""
 
 
 def hands_over(answer: str) -> str:
     """Give the words by which an answer hands the conversation to a person, "" where it does not."""
-    match = phrases().hands_over.search(folded(answer)) if len(answer) <= OPENING else None
+    match = phrases().hands_over.search(fold_text(answer)) if len(answer) <= OPENING else None
     return match[0] if match else ""
 
 
@@ -129,7 +129,7 @@ def same_question(first: str, second: str) -> bool:
 
 def _trim_question(message: str) -> list[str]:
     """The words of a message without those that only open or close it ("but can I … or not?")."""
-    words = _WORDS.findall(folded(message[:1000]))
+    words = _WORDS.findall(fold_text(message[:1000]))
     first = next((at for at, word in enumerate(words) if word not in _OPENERS), 0)
     last = next((at for at, word in enumerate(reversed(words)) if word not in _CLOSERS), 0)
     return words[first : len(words) - last] or words
@@ -196,7 +196,7 @@ def courtesy(message: str) -> str | None:
     bare, gestures = _GESTURES.subn(" ", _SMILEYS.sub(" \U0001f642 ", message))
     if _ASKS.search(bare):
         return None
-    words = _SUBSTANCE_WORDS.findall(folded(bare))
+    words = _SUBSTANCE_WORDS.findall(fold_text(bare))
     if not words:
         # Signs that are no gestures may mean anything.
         wordless = gestures and not any(
@@ -218,7 +218,7 @@ def is_courteous_answer(answer: str, *, strict: bool) -> bool:
     """Whether an answer shows courtesy and gives nothing else; `strict`: each of its clauses must show it."""
     if len(answer) > MOST_ANSWER_SIGNS or _GIVES.search(answer):
         return False
-    text = folded(answer)
+    text = fold_text(answer)
     if len(_SUBSTANCE_WORDS.findall(text)) > MOST_ANSWER_WORDS:
         return False
     clauses = (
@@ -241,4 +241,4 @@ def _shows_courtesy(clause: str) -> bool:
 def courtesies() -> Courtesies:
     """Read the words once."""
     table = tomllib.loads(files("evergold.checks").joinpath("phrases", "courtesies.toml").read_text("utf-8"))["words"]
-    return Courtesies(**{name: frozenset(folded(" ".join(lines)).split()) for name, lines in table.items()})
+    return Courtesies(**{name: frozenset(fold_text(" ".join(lines)).split()) for name, lines in table.items()})

@@ -20,7 +20,7 @@ from evergold.store.facts import Portion
 from evergold.store.trace.scores import enqueue
 from evergold.store.verdict.checks import before_in_session, drop_checks, find_unchecked, put_checked, turns_of
 from evergold.store.verdict.curation import ranges
-from evergold.text.words import folded
+from evergold.text.words import fold_text
 
 LOOKED_AT = 2000
 SHORT = 4  # so few words may mean something else in every session ("yes, please")
@@ -40,7 +40,7 @@ def likeness(trace_id: str, question: str, reply: str | None = None) -> tuple[st
     reply is calls alone comes after all others: an SDK that is traced call by call sends one before the answer to the same
     question, and the answer stands for that question.
     """
-    words = _WORDS.findall(folded(question[:LOOKED_AT]))
+    words = _WORDS.findall(fold_text(question[:LOOKED_AT]))
     # A short question is compared within its own trace only, so it is never equal to another.
     exact = " ".join(words) if len(words) > SHORT else f"{' '.join(words)}|{trace_id}"
     long = {word for word in words if len(word) > _SMALL}

@@ -226,12 +226,12 @@ def import_command(
 
     FILE may be a URL (s3://…) and a glob in quotes; each file that matches is stored in a transaction of its own.
     """
-    from evergold.storage import matching
+    from evergold.storage import find_matching
 
     counts: Counter[str] = Counter()
     rejected: list[Rejected] = []
     with open_workspace(ctx) as workspace:
-        for one in matching(file):
+        for one in find_matching(file):
             result, bad = workspace.cases.import_file(one, format_name=format_name, dataset=dataset, who=who)
             counts.update(vars(result))
             rejected += bad

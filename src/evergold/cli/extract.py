@@ -12,8 +12,8 @@ from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, combine_opti
 from evergold.cli.output import echo, emit_json, progress, table
 
 if TYPE_CHECKING:
-    from evergold.extract.door import Destination
     from evergold.extract.run import Summary
+    from evergold.extract.service import Destination
     from evergold.workspace.retrieval import RetrievalScores
 
 SHOWN = 10
@@ -71,9 +71,9 @@ def extract_command() -> None:
 @click.pass_context
 def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     """Completed tasks of the Sidekick app that worked in a git worktree."""
-    from evergold.extract.door import SidekickQuery
     from evergold.extract.flow_cases import Rules
     from evergold.extract.ranges import HunkContext, Side
+    from evergold.extract.service import SidekickQuery
 
     query = SidekickQuery(given["workspace_id"], given["sidekick_db"], given["skip_archived"], given["repo_dir"])
     sides = Side(given["range_side"]), HunkContext(given["hunk_context"])
@@ -142,14 +142,14 @@ def extract_codex(ctx: click.Context, /, sessions: Path | None, **given: Any) ->
 @click.pass_context
 def extract_atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -> int:
     """Trajectories in ATIF (Harbor) that led to commits: FILES, or folders that hold some."""
-    from evergold.storage import matching
+    from evergold.storage import find_matching
 
-    return _extract_sessions(ctx, "atif", tuple(one for name in files for one in matching(name)), given)
+    return _extract_sessions(ctx, "atif", tuple(one for name in files for one in find_matching(name)), given)
 
 
 def _extract_sessions(ctx: click.Context, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
     from evergold.extract.agents.session import TRAILERS
-    from evergold.extract.door import SessionQuery
+    from evergold.extract.service import SessionQuery
 
     query = SessionQuery(agent, paths, given["repo_dir"], given["trailers"] or TRAILERS)
     with open_without_database(ctx) as workspace:
@@ -158,7 +158,7 @@ def _extract_sessions(ctx: click.Context, agent: str, paths: tuple[Path, ...], g
 
 
 def _read_destination(given: dict[str, Any]) -> Destination:
-    from evergold.extract.door import Destination
+    from evergold.extract.service import Destination
 
     return Destination(given["out_dir"], given["full"], given["into_store"])
 

@@ -103,7 +103,7 @@ def _cells(figure: Any) -> tuple[str, str, str]:
 
 
 def _print_shipped(as_json: bool) -> None:
-    from evergold.workspace.judging import offline_figures
+    from evergold.workspace.judges import offline_figures
 
     shipped = offline_figures()
     if as_json:

@@ -287,7 +287,7 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
         emit_json({"run": run, "means": means, "below": unmet, "unmeasured": unmeasured})
     else:
         table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
-        echo(summary_line(run, workspace.bench.results.cached(run.id)))
+        echo(summary_line(run, workspace.bench.results.count_cached(run.id)))
         for name in unmet:
             echo(f"{name} is below {thresholds[name]:g}", err=True)
         for name in unmeasured:

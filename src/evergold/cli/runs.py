@@ -65,7 +65,7 @@ def show_run(ctx: click.Context, run_id: str, case_id: str | None, failures: boo
     """Show a run: its means and its attempts, or one case of it."""
     with open_workspace(ctx) as workspace:
         run = workspace.bench.get(run_id)
-        means, cached = workspace.bench.results.means(run), workspace.bench.results.cached(run_id)
+        means, cached = workspace.bench.results.means(run), workspace.bench.results.count_cached(run_id)
         case = workspace.bench.case(run_id, case_id) if case_id else None
         wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or _is_failure(a))
         # zip ends the iterator after the limit, so the attempts behind it are never read.
@@ -207,7 +207,7 @@ def report_command(
             report = workspace.judging.report(run_id, chosen)
             _print_report(report, workspace.judging.tables(report))
             return
-        text = workspace.judging.rendered(run_id, "json" if as_json else _choose_format(form, output), chosen)
+        text = workspace.judging.render(run_id, "json" if as_json else _choose_format(form, output), chosen)
     if output is None:
         echo(text, nl=False)
         return

@@ -33,9 +33,9 @@ def ingest_command(ctx: click.Context, /, files: tuple[str, ...], as_json: bool,
     Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
     was rejected. The same file twice changes nothing.
     """
-    from evergold.storage import matching
+    from evergold.storage import find_matching
 
-    inputs = [one for name in files for one in ([sys.stdin.buffer] if name == "-" else matching(name))]
+    inputs = [one for name in files for one in ([sys.stdin.buffer] if name == "-" else find_matching(name))]
     # The size is for the progress bar; standard input and objects of a store have none.
     size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
     with open_workspace(ctx) as workspace, progress("ingesting", size or None) as advance:

@@ -17,7 +17,7 @@ from evergold.conversation.pairs import ids_of_lost_calls, is_cut, pair_results,
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import attributes_of, is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs
 from evergold.model.case import Context, Conversation
-from evergold.model.nesting import Values, require_storable
+from evergold.model.limits import Values, require_storable
 from evergold.model.trace import Span, Trace, TraceStatus
 
 FACTS = ("model", "provider")

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from evergold.model.nesting import MOST_LEVELS
+from evergold.model.limits import MOST_LEVELS
 
 DEEPEST_JSON = 8  # times a text is read as JSON that holds a text that is JSON …
 JSON_STARTS = ("{", "[", '"')

@@ -18,7 +18,7 @@ from functools import cache
 from importlib.resources import files
 from math import log2
 
-from evergold.text.words import folded
+from evergold.text.words import fold_text
 
 LANGUAGES = ("english", "spanish")
 # What follows one of these, up to the end of the clause, is not said of the answer ("if that is wrong, tell me").
@@ -155,12 +155,12 @@ def feature_names() -> tuple[str, ...]:
 
 def see(message: str, answer: str | None, question: str) -> MessageFeatures:
     """Take the features of a message that follows an answer to a question."""
-    text = folded(message[:MESSAGE]).strip()
+    text = fold_text(message[:MESSAGE]).strip()
     spoken = " ".join(text.split())
     message_words, given, asked = (
         Words.of(spoken),
-        Words.of(folded((answer or "")[:ANSWER])),
-        Words.of(folded(question[:ANSWER])),
+        Words.of(fold_text((answer or "")[:ANSWER])),
+        Words.of(fold_text(question[:ANSWER])),
     )
     cues = cues_in(spoken)
     values = dict.fromkeys((f"cue:{name}" for name in cues), 1.0)
@@ -179,9 +179,9 @@ def touches(message: str, answer: str | None, question: str) -> int:
 
     A word of the answer that is denied counts twice, and so does one of which the message says what it is ("Ana is away").
     """
-    text = folded(message[:MESSAGE])
-    message_words, given = Words.of(text), Words.of(folded((answer or "")[:ANSWER]))
-    asked = Words.of(folded(question[:ANSWER]))
+    text = fold_text(message[:MESSAGE])
+    message_words, given = Words.of(text), Words.of(fold_text((answer or "")[:ANSWER]))
+    asked = Words.of(fold_text(question[:ANSWER]))
     shared = (_roots(message_words.content) & _roots(given.content | asked.content)) | (
         message_words.numbers & (given.numbers | asked.numbers)
     )
@@ -205,7 +205,7 @@ def _form(message: str, message_words: Words, answer: str | None) -> dict[str, f
         "long": float(len(message) > MESSAGE),
         "reply_asks": float(bool(answer) and answer is not None and answer.rstrip().endswith("?")),
         "reply_asks_open": float(_asks_open(answer)),
-        "answer_has_none": float(_HAS_NONE.search(folded((answer or "")[:ANSWER])) is not None),
+        "answer_has_none": float(_HAS_NONE.search(fold_text((answer or "")[:ANSWER])) is not None),
         "many_words": float(len(message_words.tokens) > MANY_WORDS),
         "no_answer": float(not (answer or "").strip()),
     }
@@ -213,7 +213,7 @@ def _form(message: str, message_words: Words, answer: str | None) -> dict[str, f
 
 def _asks_open(answer: str | None) -> bool:
     """Whether an answer ends by asking for more than a yes or no: then the next message most probably replies to it."""
-    last = SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())[-1]
+    last = SENTENCE.split(fold_text((answer or "")[-OPEN_END:]).strip())[-1]
     return bool(_OPEN.search(last)) and (last.endswith("?") or _REQUEST_VERBS.search(last) is not None)
 
 

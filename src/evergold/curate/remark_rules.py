@@ -23,7 +23,7 @@ from evergold.curate.remark_features import (
     Words,
     touches,
 )
-from evergold.text.words import folded
+from evergold.text.words import fold_text
 
 LEFT = 0.03  # how much of an alarm is left in such a situation
 ASKED_AGAIN = 0.5  # share of a message's words that stood in the question already
@@ -143,7 +143,7 @@ def of_topic_left_out(seen: MessageFeatures, question: str) -> MessageFeatures:
 
     "Joke" after a joke was asked for judges nothing, nor does "human history" ask for a person.
     """
-    asked = Words.of(folded(question[:MESSAGE])).content
+    asked = Words.of(fold_text(question[:MESSAGE])).content
     dropped = {
         name for name in _OF_TOPICS if (content := Words.of(seen.words.get(name, "")).content) and content <= asked
     }
@@ -159,7 +159,7 @@ def of_topic_left_out(seen: MessageFeatures, question: str) -> MessageFeatures:
 def is_no_remark(message: str) -> bool:
     """Whether a message remarks on nothing, whatever the next answer says: the user's own slip, "go on", an exercise with blanks,
     a part of a story, a text to work on, or nothing but code."""
-    text = " ".join(folded(message[:MESSAGE]).split())
+    text = " ".join(fold_text(message[:MESSAGE]).split())
     patterns = _OWN_SLIP.match(text) or _KEEPS_GOING.fullmatch(text) or _BLANKS.search(text)
     patterns = patterns or _NARRATES.search(text) or _BRINGS_TEXT.search(text)
     return patterns is not None or not _CODE.sub("", message).strip()
@@ -168,7 +168,7 @@ def is_no_remark(message: str) -> bool:
 def left_of_alarm(message: str, answer: str | None, question: str, seen: MessageFeatures) -> float:
     """Give the share of an alarm that is left: all of it, or `LEFT` in one of the situations below."""
     cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
-    text = folded(message[:MESSAGE]).strip()
+    text = fold_text(message[:MESSAGE]).strip()
     situations = (
         # Asking for a person is a signal of its own (checks/signals.py).
         "human" in cues and not cues & SPEAKS_OF_ANSWER,
@@ -199,7 +199,7 @@ def _confirms(text: str, answer: str | None, cues: set[str]) -> bool:
         return False
     if re.search(r"\b(?:just|exactly|precisely) what (?:i|we)\b|\b(?:justo|exactamente) lo que\b", text):
         return True
-    asked = _TO_CONFIRM.search(folded((answer or "")[-OPEN_END:])) is not None
+    asked = _TO_CONFIRM.search(fold_text((answer or "")[-OPEN_END:])) is not None
     return asked and _AS_WISHED.search(text) is not None
 
 
@@ -207,7 +207,7 @@ def _small_talk(text: str, answer: str | None, cues: set[str]) -> bool:
     """Whether users tell of themselves in reply to a question about them or to talk: "I don't work in an office"."""
     if cues & (CERTAIN - {"denial"}) or _FIRST_PERSON.match(text) is None or not _ADDRESSING.isdisjoint(text.split()):
         return False
-    spoken = folded(answer or "")
+    spoken = fold_text(answer or "")
     return len(spoken) <= TALK and _TALKS.search(spoken) is not None
 
 
@@ -215,7 +215,7 @@ def _turns_down(text: str, answer: str | None, cues: set[str]) -> bool:
     """Whether a message turns down an offer ("does one of these work?" "no, they don't work") or orders to leave things."""
     if cues & (CERTAIN - {"denial"}) or "wrong" in cues or "fails" not in cues:
         return False
-    last = SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())[-1]
+    last = SENTENCE.split(fold_text((answer or "")[-OPEN_END:]).strip())[-1]
     offered = (
         last.endswith("?")
         and re.search(r"\b(?:works?|suits?|fits?|helps?|funciona\w*|sirven?|va bien)\b", last) is not None
@@ -236,7 +236,7 @@ def _orders_a_fault(seen: MessageFeatures, cues: set[str]) -> bool:
 
 def asks_for(answer: str | None, seen: MessageFeatures) -> bool:
     """Whether an answer ends by asking for something, so that a message most probably gives it: a name, a number, a report."""
-    sentences = SENTENCE.split(folded((answer or "")[-OPEN_END:]).strip())
+    sentences = SENTENCE.split(fold_text((answer or "")[-OPEN_END:]).strip())
     if _REQUESTS.search(sentences[-1]) or (seen.values.get("reply_asks_open") and sentences[-1].endswith("?")):
         return True
     # Many assistants leave the question mark out: "What is the pick-up location".
@@ -254,7 +254,7 @@ def _goes_on(text: str, question: str, seen: MessageFeatures, cues: set[str]) ->
     computes = len(text) <= EXPRESSION and _TO_COMPUTE.fullmatch(text) is not None
     if "asks" in cues or seen.values.get("many_words") or computes:
         return True
-    mine, theirs = (Words.of(each).tokens for each in (text, folded(question[:MESSAGE]).strip()))
+    mine, theirs = (Words.of(each).tokens for each in (text, fold_text(question[:MESSAGE]).strip()))
     if mine == theirs or min(len(mine), len(theirs)) < FEWEST_WORDS:
         return mine == theirs  # the question itself is a repeat
     shared = (Counter(mine) & Counter(theirs)).total()
@@ -270,7 +270,7 @@ def speaks_of_its_own(message: str, answer: str | None, question: str, seen: Mes
     cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
     if cues & ELSEWHERE or (cues & OF_ANSWERS and cues & _OF_THINGS) or "```" in (answer or ""):
         return False
-    text = folded(message[:MESSAGE])
+    text = fold_text(message[:MESSAGE])
     words = Words.of(text)
     # People tell of themselves and give orders; a plain statement of fact may well replace what the answer stated.
     if not cues & (_OF_THINGS | _GOES_ON) and _OWN.isdisjoint(words.tokens):

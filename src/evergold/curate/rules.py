@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from evergold import plugins
-from evergold.checks.door import Checks
+from evergold.checks.service import Checks
 from evergold.checks.stage import CheckStage
 from evergold.checks.suite import is_slow
 from evergold.checks.switch import BEGAN_WITH, builtin_on, left_open

@@ -21,7 +21,7 @@ from evergold.extract.golden import Extracted, SkippedItem, Wanted
 from evergold.extract.history import HistoryQuery, HistoryRules, history_cases
 from evergold.extract.ranges import prove
 from evergold.formats.dataset_ab import read_cases
-from evergold.formats.dataset_pair import DatasetPair, RowOutcome, locked
+from evergold.formats.dataset_pair import DatasetPair, RowOutcome, lock_pair
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.flow import Flow
@@ -77,7 +77,7 @@ def run_extraction(produce: Produce, into: Extraction) -> Summary:
     """`produce` is given the question "is this case wanted?" and yields cases, known ids and problems."""
     summary = Summary()
     # Two extractions into one folder would each write a file without the rows of the other.
-    with locked(into.out_dir):
+    with lock_pair(into.out_dir):
         pair = DatasetPair(into.out_dir, into.full)
         try:
             # A case that the files have may still be missing in the store, for instance after a new database.

@@ -96,13 +96,13 @@ def is_archive(path: Path) -> bool:
 
 
 def read_list(path: Path) -> ArchiveList:
-    with _opened(path) as opened:
+    with _open_archive(path) as opened:
         return _list_of(path, opened)
 
 
 def verify(path: Path, advance: Advance = lambda _: None) -> ArchiveList:
     """Read every part and compare it with the list."""
-    with _opened(path) as opened:
+    with _open_archive(path) as opened:
         listed = _list_of(path, opened)
         for part in listed.parts:
             _read(path, opened, part, None, advance)
@@ -111,7 +111,7 @@ def verify(path: Path, advance: Advance = lambda _: None) -> ArchiveList:
 
 def extract(path: Path, folder: Path, advance: Advance = lambda _: None) -> ArchiveList:
     """Write every part under `folder`, each compared with the list while it is read."""
-    with _opened(path) as opened:
+    with _open_archive(path) as opened:
         listed = _list_of(path, opened)
         for part in listed.parts:
             target = folder / part.name
@@ -128,7 +128,7 @@ def _zip(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with _zip(path) as opened:
             yield opened

@@ -38,7 +38,7 @@ from typing import BinaryIO, Self
 from evergold.errors import Unavailable
 from evergold.machine import lock
 from evergold.storage import location
-from evergold.storage.packing import packed
+from evergold.storage.compression import pack_stream
 from evergold.storage.remote import ObjectUpload, RemotePath
 
 _JOURNAL_PREFIX = ".evergold-journal."
@@ -218,7 +218,7 @@ class FileSet:
         """A writable binary file that becomes `target` at the end. Missing folders are made."""
         path = location(target)
         handle = self._open_upload(path) if isinstance(path, RemotePath) else self._open_here(path)
-        packer = packed(handle, path)
+        packer = pack_stream(handle, path)
         if packer is None:
             return handle
         self._packers.append(packer)

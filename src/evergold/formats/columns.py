@@ -21,7 +21,7 @@ from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
 from evergold.formats.lines import Record, arrow, json_lines, one_case, read_lines
 from evergold.formats.parts import JoinedFile, Joining, Opener
-from evergold.formats.records import KEY, carried, rebuilt, shown_reference, unread_of, with_edits
+from evergold.formats.records import KEY, carry_fields, rebuild_case, shown_reference, unread_of, with_edits
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.report import html_of_rows
@@ -46,7 +46,7 @@ def row_of(case: Case) -> Record:
     for name in ("messages", "turn", "tools"):
         held = getattr(case, name)
         row[name] = orjson.dumps(held).decode() if held else None
-    row["evergold"] = orjson.dumps(carried(case, HELD, shows_reference=False)).decode()
+    row["evergold"] = orjson.dumps(carry_fields(case, HELD, shows_reference=False)).decode()
     return row
 
 
@@ -54,14 +54,14 @@ def case_of(row: Record) -> Case:
     """A row of ours, or of anybody's table: the question and the answer have many names, and other columns are kept."""
     if not row.get(KEY):
         return _foreign(row)
-    shown = _shown(row)
-    case = rebuilt(
+    shown = _show_value(row)
+    case = rebuild_case(
         {name: row.get(name) for name in TEXTS}, {KEY: orjson.loads(row[KEY])}, unread=unread_of(row, *COLUMNS)
     )
-    return with_edits(case, shown, _shown(row_of(case)))
+    return with_edits(case, shown, _show_value(row_of(case)))
 
 
-def _shown(row: Record) -> Record:
+def _show_value(row: Record) -> Record:
     return {"tags": tuple(row.get("tags") or ()), "contexts": [{"text": text} for text in row.get("contexts") or []]}
 
 
@@ -78,7 +78,7 @@ def _foreign(row: Record) -> Case:
     held |= {"input": row[asked], "expected": row[answered] if answered else None}
     held["id"] = str(row["id"]) if row.get("id") is not None else None
     guessed = {"tags": row.get("tags"), "contexts": contexts} if "contexts" in known else {}
-    return rebuilt(held, None, guessed=guessed, unread=unread_of(row, *map(str, known)))
+    return rebuild_case(held, None, guessed=guessed, unread=unread_of(row, *map(str, known)))
 
 
 def _is_text(value: Any) -> bool:
@@ -206,7 +206,7 @@ class HuggingFace:
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """The files that the card names, split by split; of a folder without such a card, those under `data`."""
         folder = path if path.is_dir() else path.parent
-        files = _listed(folder) or [(None, file) for file in sorted((folder / "data").glob("*"))]
+        files = _list_values(folder) or [(None, file) for file in sorted((folder / "data").glob("*"))]
         readable = [(split, file) for split, file in files if file.suffix in READABLE]
         if not readable:
             raise BadInput(
@@ -217,7 +217,7 @@ class HuggingFace:
                 yield _of_split(item, split)
 
 
-def _listed(folder: Path) -> list[tuple[str | None, Path]]:
+def _list_values(folder: Path) -> list[tuple[str | None, Path]]:
     """The split and file of each entry in the card's `data_files`; patterns stay inside the folder."""
     card = folder / "README.md"
     head = card.read_text("utf-8", "replace").split("---\n") if card.is_file() else []

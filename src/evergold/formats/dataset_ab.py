@@ -28,7 +28,7 @@ from evergold.formats.lines import open_rows, record_in
 from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
 from evergold.model.faults import Rejected, first_fault
-from evergold.storage import matching
+from evergold.storage import find_matching
 
 Row = dict[str, Any]
 
@@ -58,11 +58,11 @@ HELD = BOOKKEEPING | {
 
 
 def row_a(case: Case) -> Row:
-    return _shared(case) | {"filePaths": [_path_entry(item) for item in case.paths]} | _more(case, of_b=False)
+    return _shared_fields(case) | {"filePaths": [_path_entry(item) for item in case.paths]} | _more(case, of_b=False)
 
 
 def row_b(case: Case) -> Row:
-    return _shared(case) | {"lineRanges": [_range_entry(item) for item in case.ranges]} | _more(case, of_b=True)
+    return _shared_fields(case) | {"lineRanges": [_range_entry(item) for item in case.ranges]} | _more(case, of_b=True)
 
 
 def case_of_rows(a: Row | None, b: Row | None) -> Case:
@@ -110,7 +110,7 @@ def dump_row(row: Row) -> bytes:
     return orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _shared(case: Case) -> Row:
+def _shared_fields(case: Case) -> Row:
     origin = case.provenance
     row: Row = {
         "workspaceId": origin.workspace_id or "",
@@ -414,7 +414,7 @@ def _add_predictions(path: Path, predictions: Predictions) -> None:
                 f"{path.name}:{number}: case {case_id!r} is predicted twice; the first prediction counts"
             )
             continue
-        predictions.rows[case_id] = _predicted(row, f"{path.name}:{number}", predictions.problems)
+        predictions.rows[case_id] = _predict_split(row, f"{path.name}:{number}", predictions.problems)
     predictions.problems += [f"{path.name}:{number}: {reason}" for number, reason in unreadable]
 
 
@@ -435,7 +435,7 @@ def range_of(entry: Any) -> Range | str:
     return path, start, end
 
 
-def _predicted(row: Row, where: str, problems: list[str]) -> PredictedRow:
+def _predict_split(row: Row, where: str, problems: list[str]) -> PredictedRow:
     ranges: list[Range] = []
     entries = row.get("ranges")
     paths = row.get("paths")
@@ -455,7 +455,7 @@ def _predicted(row: Row, where: str, problems: list[str]) -> PredictedRow:
 
 def _files(path: Path) -> list[Path]:
     """The file, or those that a glob matches."""
-    files = matching(path)
+    files = find_matching(path)
     for file in files:
         if not file.is_file():
             raise NotFound(f"no file {str(file)!r}")

@@ -143,7 +143,7 @@ class DatasetPair:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_pair(folder: Path) -> Iterator[None]:
     """Hold the folder for one extraction; a second one is refused at once. A store has no locks: `commit` compares instead."""
     if isinstance(folder, RemotePath):
         yield

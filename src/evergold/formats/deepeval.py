@@ -32,7 +32,7 @@ from evergold.formats.records import (
     conversation,
     last_user_text,
     metadata_of,
-    rebuilt,
+    rebuild_case,
     shown_reference,
     text_of,
     unread_of,
@@ -68,7 +68,7 @@ def conversational(case: Case) -> Record:
     texts = [context.text for context in case.contexts if context.text is not None]
     record: Record = {
         "scenario": first or case.input or case.id,
-        "turns": list(_turns([*asked, *_done(case)])),
+        "turns": list(_turns([*asked, *_finish(case)])),
         "expected_outcome": shown_reference(case),
         "name": case.name,
         "context": texts or None,
@@ -79,22 +79,22 @@ def conversational(case: Case) -> Record:
 
 def read_conversation(record: Record) -> Case:
     """The case of a conversational golden; an edited turn or outcome counts."""
-    shown = _shown(record)
+    shown = _show_value(record)
     held = {
         "input": shown["input"],
         "expected": record.get("expected_outcome") or record.get("expectedOutcome"),
         "name": record.get("name"),
     }
     metadata = record.get("additional_metadata") or record.get("additionalMetadata")
-    case = rebuilt(held, metadata, guessed=shown, unread=unread_of(record, *KNOWN, "expectedOutcome"))
+    case = rebuild_case(held, metadata, guessed=shown, unread=unread_of(record, *KNOWN, "expectedOutcome"))
     if metadata and "evergold" in metadata:
         # A case that had only one turn was never written so: every turn shown was put there by somebody.
-        own = _shown(conversational(case)) if is_conversation(case) else shown
+        own = _show_value(conversational(case)) if is_conversation(case) else shown
         case = with_edits(case, shown, own)
     return with_edited_reference(case, held["expected"])
 
 
-def _done(case: Case) -> list[Message]:
+def _finish(case: Case) -> list[Message]:
     if case.turn:
         return [dict(message) for message in case.turn]
     return [{"role": "assistant", "content": case.output}] if case.output else []
@@ -125,7 +125,7 @@ def _results(messages: Sequence[Message]) -> Iterator[Message]:
         yield message
 
 
-def _shown(record: Record) -> Record:
+def _show_value(record: Record) -> Record:
     turns = [dict(turn) for turn in record.get("turns") or []]
     # What follows the last user turn is the answer; without a user turn all of it is.
     last = max((number for number, turn in enumerate(turns) if turn.get("role") == "user"), default=-1)
@@ -258,13 +258,14 @@ def record_of(case: Case) -> Record:
         "name": case.name,
         "retrieval_context": texts or None,
         "tools_called": [{"name": call.name, "input_parameters": call.args} for call in case.tool_calls] or None,
-        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in _expected(case)] or None,
+        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in _expected_calls(case)]
+        or None,
         "additional_metadata": metadata_of(case, DEEPEVAL_HELD),
     }
     return {name: value for name, value in record.items() if value is not None}
 
 
-def _expected(case: Case) -> Iterator[ToolCall]:
+def _expected_calls(case: Case) -> Iterator[ToolCall]:
     """Concrete calls that meet what is expected; one that only a pattern describes has none."""
     for expected in case.expected_calls() or ():
         if (call := expected.example()) is not None:
@@ -288,7 +289,7 @@ def case_of(record: Record) -> Case:
         *_KNOWN,
         *(() if _either(record, "retrieval_context") else ("context",)),
     )
-    case = rebuilt(held, _either(record, "additional_metadata"), guessed=shown, unread=unread_of(record, *known))
+    case = rebuild_case(held, _either(record, "additional_metadata"), guessed=shown, unread=unread_of(record, *known))
     return with_edited_reference(with_edits(case, shown, _deepeval_shown(record_of(case))), held["expected"])
 
 

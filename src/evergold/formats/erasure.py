@@ -47,7 +47,7 @@ def erase_spooled(folder: Path, user: str) -> int:
     """
     gone = 0
     for path in sorted(folder.rglob("*.jsonl")):
-        with _unlocked(path) as handle:
+        with _unlock(path) as handle:
             lines = handle.readlines() if handle else []
             rows = [_row(line) for line in lines]
             # Texts only: an id that is missing would make every record without a trace theirs.
@@ -68,7 +68,7 @@ def erase_spooled(folder: Path, user: str) -> int:
 
 
 @contextmanager
-def _unlocked(path: Path) -> Iterator[BinaryIO | None]:
+def _unlock(path: Path) -> Iterator[BinaryIO | None]:
     with path.open("rb+") as handle:
         try:
             # The SDK holds this lock while it appends; waiting for it could take as long as the app runs.

@@ -17,7 +17,7 @@ from evergold.formats.parts import JoinedLines, Joining
 from evergold.formats.records import (
     last_user_text,
     metadata_of,
-    rebuilt,
+    rebuild_case,
     shown_reference,
     unread_of,
     with_edited_reference,
@@ -36,16 +36,16 @@ KEYS = {
 }
 
 
-def spelled(messages: Sequence[Message]) -> list[Message] | None:
+def spell_messages(messages: Sequence[Message]) -> list[Message] | None:
     """The conversation in Inspect's words, or None where it has none."""
     try:
-        return [_spelled(message) for message in messages] or None
+        return [_spell_message(message) for message in messages] or None
     # Messages are anybody's JSON: whatever shape is missing means that Inspect cannot hold it.
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def _spelled(message: Message) -> Message:
+def _spell_message(message: Message) -> Message:
     # A key that Inspect drops would be lost on the way back.
     if not message.keys() <= KEYS[message["role"]]:
         raise ValueError("a key that Inspect does not know")
@@ -78,17 +78,17 @@ def _call(call: Message) -> Message:
     return {"id": call["id"], "type": "function", "function": call["function"]["name"], "arguments": arguments}
 
 
-def unspelled(messages: Sequence[Message]) -> list[Message]:
+def read_messages(messages: Sequence[Message]) -> list[Message]:
     """Messages of Inspect in the words of a chat API; what is not in Inspect's own words stays as it is."""
-    return [_unspelled(message) for message in messages]
+    return [_read_message(message) for message in messages]
 
 
-def _unspelled(message: Message) -> Message:
+def _read_message(message: Message) -> Message:
     converted = dict(message)
     if isinstance(converted.get("content"), list):
         converted["content"] = [_ours(part) for part in converted["content"]]
     if isinstance(converted.get("tool_calls"), list):
-        converted["tool_calls"] = [_called(call) for call in converted["tool_calls"]]
+        converted["tool_calls"] = [_read_call(call) for call in converted["tool_calls"]]
     if converted.get("role") == "tool" and "function" in converted:
         converted["name"] = converted.pop("function")
     return converted
@@ -100,7 +100,7 @@ def _ours(part: Any) -> Any:
     return part
 
 
-def _called(call: Any) -> Any:
+def _read_call(call: Any) -> Any:
     if not isinstance(call, dict) or not isinstance(call.get("function"), str):
         return call
     arguments = orjson.dumps(call.get("arguments") or {}).decode()
@@ -127,7 +127,7 @@ class Inspect:
 
 def record_of(case: Case) -> Record:
     """A conversation is the input itself, as a solver wants it."""
-    talk = spelled(plain_messages(case.messages))
+    talk = spell_messages(plain_messages(case.messages))
     given, held = (talk, HELD - {"input"}) if talk else (case.input, HELD)
     return {"id": case.id, "input": given, "target": shown_reference(case) or "", "metadata": metadata_of(case, held)}
 
@@ -138,18 +138,18 @@ def case_of(record: Record) -> Case:
     metadata = dict(record.get("metadata") or {})
     if isinstance(target, list):
         metadata.setdefault("targets", target)
-    shown = _asked(record)
+    shown = _read_question(record)
     held = {
         "id": str(record["id"]) if record.get("id") is not None else None,
         "input": shown["input"],
         "expected": (target[0] if target else None) if isinstance(target, list) else target,
     }
     unread = unread_of(record, "id", "input", "target", "metadata")
-    case = rebuilt(held, metadata, guessed=shown, unread=unread)
-    return with_edited_reference(with_edits(case, shown, _asked(record_of(case))), held["expected"])
+    case = rebuild_case(held, metadata, guessed=shown, unread=unread)
+    return with_edited_reference(with_edits(case, shown, _read_question(record_of(case))), held["expected"])
 
 
-def _asked(record: Record) -> Record:
+def _read_question(record: Record) -> Record:
     given = record["input"]
-    messages = unspelled(given) if isinstance(given, list) else []
+    messages = read_messages(given) if isinstance(given, list) else []
     return {"input": last_user_text(messages) if messages else given, "messages": messages}

@@ -138,10 +138,10 @@ def one_case(line: bytes, where: str, case_of: Callable[[Record], Case]) -> Case
         return Rejected(where=where, reason=f"not JSON: {problem}")
     if not isinstance(record, dict):
         return Rejected(where=where, reason=f"expected an object, got {type(record).__name__}")
-    return attempted(record, where, case_of)
+    return try_line(record, where, case_of)
 
 
-def attempted(record: Record, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
+def try_line(record: Record, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
     """The case of one record, or what is wrong with it."""
     try:
         return case_of(record)

@@ -8,7 +8,7 @@ import orjson
 
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.parts import JoinedLines, Joining
-from evergold.formats.records import KEY, carried, rebuilt, shown_reference, unread_of, with_edited_reference
+from evergold.formats.records import KEY, carry_fields, rebuild_case, shown_reference, unread_of, with_edited_reference
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 
@@ -37,7 +37,7 @@ def record_of(case: Case) -> Record:
         "inputs": {"question": case.input},
         "outputs": case.output,
         "expectations": {} if (reference := shown_reference(case)) is None else {"expected_response": reference},
-        "tags": {KEY: orjson.dumps(carried(case, HELD)).decode()},
+        "tags": {KEY: orjson.dumps(carry_fields(case, HELD)).decode()},
         "source": {"source_type": "CODE", "source_data": {"dataset": case.dataset, "id": case.id}},
     }
 
@@ -60,7 +60,7 @@ def case_of(record: Record) -> Case:
         "expectations": unread_of(expectations, "expected_response"),
     }
     unread |= {name: value for name, value in more.items() if value}
-    case = rebuilt(held, {KEY: rest} if rest is not None else None, unread=unread)
+    case = rebuild_case(held, {KEY: rest} if rest is not None else None, unread=unread)
     return with_edited_reference(case, _as_text(expectations.get("expected_response")))
 
 

@@ -24,7 +24,7 @@ from evergold.formats.records import (
     conversation_or_none,
     last_user_text,
     metadata_of,
-    rebuilt,
+    rebuild_case,
     shown_reference,
     text_of,
     tool_call_of,
@@ -38,7 +38,7 @@ from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, expected_of
 from evergold.model.tool_schemas import derived_schemas
 from evergold.model.values import hash_bytes
-from evergold.storage.packing import ENDINGS
+from evergold.storage.compression import ENDINGS
 
 KEYS = {
     "system": ("role", "content", "name"),
@@ -61,49 +61,49 @@ class Unfit(ValueError):
     """A conversation that a trainer would refuse, and why."""
 
 
-def asked(case: Case) -> list[Message]:
+def question_of(case: Case) -> list[Message]:
     """What was to be answered, in the roles and keys a trainer knows. Raises `Unfit` where there is one it does not know."""
-    return [_known(message) for message in conversation(case)]
+    return [_known_fields(message) for message in conversation(case)]
 
 
-def answered(case: Case, reference: Reference) -> list[Message]:
+def answer_of(case: Case, reference: Reference) -> list[Message]:
     """The reference as messages: the turn with its calls and results, closed by the reference's text.
 
     Where only calls are known, the last message makes them: that is what the model has to learn.
     """
-    turn = [_known(message) for message in case.turn]
+    turn = [_known_fields(message) for message in case.turn]
     # The recorded turn is used only where it made the very calls of the reference: its results belong to those calls.
-    if turn and reference.tool_calls is not None and _made(turn) == list(expected_of(reference.tool_calls)):
-        return _closed(turn, reference.text)
+    if turn and reference.tool_calls is not None and _read_calls(turn) == list(expected_of(reference.tool_calls)):
+        return _close_calls(turn, reference.text)
     if reference.tool_calls:
-        calls = [_spelled(call, number) for number, call in enumerate(reference.tool_calls, 1)]
+        calls = [_spell_message(call, number) for number, call in enumerate(reference.tool_calls, 1)]
         return [{"role": "assistant", "content": None, "tool_calls": calls}]
     return [assistant(reference.text or "")]
 
 
-def worked(case: Case) -> list[Message]:
+def worked_messages(case: Case) -> list[Message]:
     """The calls of the turn and their results, which both a wrong and a right answer rest on."""
-    turn = [_known(message) for message in case.turn]
+    turn = [_known_fields(message) for message in case.turn]
     last = max((number for number, message in enumerate(turn) if message["role"] == "tool"), default=-1)
     return turn[: last + 1]
 
 
-def offered(case: Case, messages: Iterable[Message]) -> list[dict[str, Any]]:
+def offered_tools(case: Case, messages: Iterable[Message]) -> list[dict[str, Any]]:
     """The tools of the case, and schemas derived from calls of tools that it does not name.
 
     Raises `Unfit` where there are more tools, or other names, than a trainer takes.
     """
     tools = [_schema(tool) for tool in case.tools]
     known = {tool["function"].get("name") for tool in tools}
-    tools.extend(derived_schemas(call for call in _made(messages) if call.name not in known))
+    tools.extend(derived_schemas(call for call in _read_calls(messages) if call.name not in known))
     if len(tools) > MOST_TOOLS:
         raise Unfit(f"{len(tools)} tools are offered; fine-tuning takes at most {MOST_TOOLS}")
     for tool in tools:
-        _named(tool["function"].get("name"))
+        _name_tool(tool["function"].get("name"))
     return tools
 
 
-def checked(messages: Sequence[Message]) -> list[Message]:
+def check_messages(messages: Sequence[Message]) -> list[Message]:
     """The messages, if each call can be read and has its result before anything else is said, and each result its call."""
     waiting: set[str] = set()
     for message in messages:
@@ -121,7 +121,7 @@ def checked(messages: Sequence[Message]) -> list[Message]:
     return list(messages)
 
 
-def _known(message: Message) -> Message:
+def _known_fields(message: Message) -> Message:
     keys = KEYS.get(message.get("role", ""))
     if keys is None:
         raise Unfit(f"a message has the role {message.get('role')!r}, which fine-tuning does not know")
@@ -152,7 +152,7 @@ def _readable_calls(calls: Iterable[Message]) -> set[str]:
     ids: set[str] = set()
     for call in calls:
         function = call.get("function") or {}
-        _named(function.get("name"))
+        _name_tool(function.get("name"))
         if not isinstance(call.get("id"), str) or call["id"] in ids:
             raise Unfit(f"a call of {function['name']} has no id of its own")
         ids.add(call["id"])
@@ -165,7 +165,7 @@ def _readable_calls(calls: Iterable[Message]) -> set[str]:
     return ids
 
 
-def _named(name: Any) -> None:
+def _name_tool(name: Any) -> None:
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise Unfit(f"the tool name {name!r} has other characters than letters, digits, _ and -, or more than 64")
 
@@ -180,11 +180,11 @@ def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _made(messages: Iterable[Message]) -> list[ExpectedTool]:
+def _read_calls(messages: Iterable[Message]) -> list[ExpectedTool]:
     return list(expected_of(calls_in(messages)))
 
 
-def _closed(turn: list[Message], text: str | None) -> list[Message]:
+def _close_calls(turn: list[Message], text: str | None) -> list[Message]:
     """The turn with this text as its last answer."""
     last = turn[-1]
     if last["role"] == "assistant" and not last.get("tool_calls"):
@@ -192,7 +192,7 @@ def _closed(turn: list[Message], text: str | None) -> list[Message]:
     return [*turn, assistant(text)] if text is not None else turn
 
 
-def _spelled(call: ToolCall, number: int) -> dict[str, Any]:
+def _spell_message(call: ToolCall, number: int) -> dict[str, Any]:
     function = {"name": call.name, "arguments": orjson.dumps(call.args).decode()}
     return {"id": call.id or f"call_{number}", "type": "function", "function": function}
 
@@ -297,8 +297,8 @@ class FineTune(_Training):
         reference = case.reference()
         if reference is None:
             raise Unfit(NO_REFERENCE)
-        messages = checked([*asked(case), *answered(case, reference)])
-        tools = offered(case, messages)
+        messages = check_messages([*question_of(case), *answer_of(case, reference)])
+        tools = offered_tools(case, messages)
         return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
     def foreign(self, record: Record) -> Case:
@@ -317,7 +317,7 @@ class FineTune(_Training):
         unread = unread_of(record, "messages", "tools")
         if more := unread_of(answer, "role", "content", "tool_calls"):
             unread["answer"] = more
-        return rebuilt(held, None, unread=unread)
+        return rebuild_case(held, None, unread=unread)
 
 
 def _both_right(case: Case, reference: Reference) -> bool:
@@ -343,10 +343,10 @@ class Preference(_Training):
             raise Unfit("no pair: a preference needs a wrong answer and another, right one")
         if reference.tool_calls is not None and expected_of(reference.tool_calls) != expected_of(case.tool_calls):
             raise Unfit("no pair: the right answer makes other calls, so the two answer different messages")
-        messages = [*asked(case), *worked(case)]
-        checked([*messages, assistant(case.output)])
+        messages = [*question_of(case), *worked_messages(case)]
+        check_messages([*messages, assistant(case.output)])
         given: Record = {"messages": messages}
-        tools = offered(case, messages)
+        tools = offered_tools(case, messages)
         return {
             "input": given | {"tools": tools} if tools else given,
             "preferred_output": [assistant(reference.text)],
@@ -368,7 +368,7 @@ class Preference(_Training):
         unread = unread_of(record, "input", "preferred_output", "non_preferred_output")
         if more := unread_of(record["input"], "messages", "tools"):
             unread["input"] = more
-        return rebuilt(held, None, unread=unread)
+        return rebuild_case(held, None, unread=unread)
 
 
 class Evals:
@@ -400,17 +400,17 @@ class Evals:
         metadata = dict(record.get("metadata") or {})
         if isinstance(ideal, list) and len(ideal) > 1:
             metadata.setdefault("ideals", ideal)
-        shown = self._asked(record)
+        shown = self._read_question(record)
         held = {
             "input": shown["input"],
             "expected": ideal[0] if isinstance(ideal, list) and ideal else ideal or None,
         }
         unread = unread_of(record, "input", "ideal", "metadata")
-        case = rebuilt(held, metadata, guessed=shown, unread=unread)
-        return with_edited_reference(with_edits(case, shown, self._asked(self.record(case))), held["expected"])
+        case = rebuild_case(held, metadata, guessed=shown, unread=unread)
+        return with_edited_reference(with_edits(case, shown, self._read_question(self.record(case))), held["expected"])
 
     @staticmethod
-    def _asked(record: Record) -> Record:
+    def _read_question(record: Record) -> Record:
         given = record["input"]
         messages = given if isinstance(given, list) else []
         return {

@@ -23,7 +23,7 @@ from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.seams import Format
 from evergold.spread import Spread
-from evergold.storage.packing import ENDINGS
+from evergold.storage.compression import ENDINGS
 
 Opener = Callable[[], BinaryIO]
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.parts import JoinedLines, Joining
-from evergold.formats.records import metadata_of, rebuilt, unread_of, with_edits
+from evergold.formats.records import metadata_of, rebuild_case, unread_of, with_edits
 from evergold.model.case import Case, CaseKind
 from evergold.model.faults import Rejected
 
@@ -56,16 +56,16 @@ class _Split:
             "prompt": record.get("rag_prompt"),
             "citations": record.get("citations"),
         }
-        shown = self._shown(record)
+        shown = self._show_value(record)
         guessed: Record = {"kind": self.kind, "answer_citations": record.get("answer_citations"), **shown}
         if isinstance(metadata.get("document"), str):
             guessed["provenance"] = {"source": "rag", "document": metadata["document"]}
         # Builds write what the split has no key for under `extra`; other tools write it beside the known keys.
         unread = {**(record.get("extra") or {}), **unread_of(record, *KNOWN, self.question, self.reference)}
-        case = rebuilt(held, metadata, guessed=guessed, dataset=self.task_type, unread=unread)
-        return with_edits(case, shown, self._shown(self.record(case)))
+        case = rebuild_case(held, metadata, guessed=guessed, dataset=self.task_type, unread=unread)
+        return with_edits(case, shown, self._show_value(self.record(case)))
 
-    def _shown(self, record: Record) -> Record:
+    def _show_value(self, record: Record) -> Record:
         lists = (record.get(name) or [] for name in ("contexts", "sources", "retrieved"))
         return {
             "contexts": [

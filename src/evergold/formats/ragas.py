@@ -9,7 +9,7 @@ from evergold.formats.parts import JoinedLines, Joining
 from evergold.formats.records import (
     last_user_text,
     metadata_of,
-    rebuilt,
+    rebuild_case,
     shown_reference,
     unread_of,
     with_edited_reference,
@@ -50,7 +50,7 @@ def record_of(case: Case) -> Record:
 
 def case_of(record: Record) -> Case:
     held = {
-        "input": _asked(record)["input"],
+        "input": _read_question(record)["input"],
         "output": record.get("response"),
         "expected": record.get("reference"),
     }
@@ -59,16 +59,16 @@ def case_of(record: Record) -> Case:
     if not record.get("retrieved_contexts"):
         # They serve as the contexts then, so they are not kept a second time as unread.
         known.append("reference_contexts")
-    case = rebuilt(
+    case = rebuild_case(
         held,
         record.get("metadata"),
-        guessed={"kind": CaseKind.QA, **_asked(record), **shown},
+        guessed={"kind": CaseKind.QA, **_read_question(record), **shown},
         unread=unread_of(record, *known),
     )
     return with_edited_reference(with_edits(case, shown, _contexts(record_of(case))), held["expected"])
 
 
-def _asked(record: Record) -> Record:
+def _read_question(record: Record) -> Record:
     given = record["user_input"]
     messages = given if isinstance(given, list) else []
     return {"input": last_user_text(messages) if messages else given, "messages": messages}

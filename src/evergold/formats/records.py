@@ -26,7 +26,7 @@ MOVING = {"version", "updated_at"}
 """Bookkeeping of this store: another one counts for itself."""
 
 
-def carried(case: Case, held: set[str], *, shows_reference: bool = True) -> dict[str, Any]:
+def carry_fields(case: Case, held: set[str], *, shows_reference: bool = True) -> dict[str, Any]:
     """The fields of a case that are not held, where they say anything.
 
     A format that holds `expected` shows the reference there; where that is another text, `expected` is carried too.
@@ -71,7 +71,7 @@ def with_edited_reference(case: Case, given: str | None) -> Case:
 
 def metadata_of(case: Case, held: set[str]) -> dict[str, Any]:
     """The user's metadata with ours beside it; where the user's own uses our key, all of it is carried."""
-    rest = carried(case, held | {"metadata"})
+    rest = carry_fields(case, held | {"metadata"})
     if KEY in case.metadata:
         return {KEY: {**rest, "metadata": case.metadata}}
     return {**case.metadata, KEY: rest}
@@ -82,7 +82,7 @@ def unread_of(record: Mapping[str, Any], *known: str) -> dict[str, Any]:
     return {name: value for name, value in record.items() if name not in known and value is not None}
 
 
-def rebuilt(
+def rebuild_case(
     held: Mapping[str, Any],
     metadata: Mapping[str, Any] | None,
     *,

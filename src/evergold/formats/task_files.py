@@ -19,7 +19,7 @@ from evergold.formats.atomic import FileSet
 from evergold.formats.records import (
     KEY,
     metadata_of,
-    rebuilt,
+    rebuild_case,
     shown_reference,
     with_edited_reference,
     with_edits,
@@ -272,7 +272,7 @@ class TaskFiles:
                 "ordered": task.ordered,
                 "tests": task.tests,
             }
-            case = rebuilt(held, task.metadata, dataset=path.stem)
+            case = rebuild_case(held, task.metadata, dataset=path.stem)
             edited = with_edits(case, _shown_fields(task), _shown_fields(task_of(case)))
             yield with_edited_reference(edited, task.expected_output)
 

@@ -10,14 +10,14 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, attempted
+from evergold.formats.lines import Record, try_line
 from evergold.formats.parts import JoinedYaml, Joining
 from evergold.formats.records import (
     KEY,
     conversation,
     conversation_or_none,
     metadata_of,
-    rebuilt,
+    rebuild_case,
     shown_reference,
     unread_of,
     with_edited_reference,
@@ -68,7 +68,7 @@ class _ListInYaml:
         with open_read(path) as stream:
             try:
                 for number, record in enumerate(items(stream, self.key), 1):
-                    yield attempted(record, f"{path.name}: {self.key}[{number}]", self.case)
+                    yield try_line(record, f"{path.name}: {self.key}[{number}]", self.case)
             except Unreadable as problem:
                 raise BadInput(f"{problem.problem.at(path)}: {problem}") from problem
 
@@ -96,7 +96,7 @@ def _literal(text: str) -> str:
     return f"{RAW[0]}{text}{RAW[1]}" if "endraw" not in text else f"{{{{ {orjson.dumps(text).decode()} }}}}"
 
 
-def _meant(value: str | None) -> str | None:
+def _read_meaning(value: str | None) -> str | None:
     """What such a value says."""
     if value and value.startswith(RAW[0]) and value.endswith(RAW[1]) and value.count("endraw") == 1:
         return value.removeprefix(RAW[0]).removesuffix(RAW[1])
@@ -150,7 +150,7 @@ class Promptfoo(_ListInYaml):
         )
         held = {
             "input": variables.get("input") or "\n".join(texts),
-            "expected": _meant(compared.get("value")),
+            "expected": _read_meaning(compared.get("value")),
             "name": record.get("description"),
         }
         context, tools = variables.get("context"), (record.get("options") or {}).get("tools")
@@ -166,7 +166,7 @@ class Promptfoo(_ListInYaml):
             ],
         }
         unread |= {name: value for name, value in more.items() if value}
-        case = rebuilt(held, record.get("metadata"), guessed=guessed, unread=unread)
+        case = rebuild_case(held, record.get("metadata"), guessed=guessed, unread=unread)
         return with_edited_reference(case, held["expected"])
 
 
@@ -213,7 +213,7 @@ class PydanticEvals(_ListInYaml):
             "expected": None if expected is None else _as_text(expected),
         }
         unread = unread_of(record, "name", "inputs", "expected_output", "metadata")
-        return with_edited_reference(rebuilt(held, record.get("metadata"), unread=unread), held["expected"])
+        return with_edited_reference(rebuild_case(held, record.get("metadata"), unread=unread), held["expected"])
 
 
 def _as_text(value: Any) -> str:

@@ -80,7 +80,7 @@ class YamlDocument:
 def read(text: str | bytes) -> YamlDocument:
     """Parse one document. Raises `Unreadable` with the line and what to change."""
     _check_bytes(len(text))
-    with explained():
+    with explain_errors():
         # By events, which keep nothing in memory; the tree is built only when it is sure to fit.
         _check_size(text)
         loader = Loader(text)
@@ -109,7 +109,7 @@ def _check_bytes(size: int) -> None:
 
 
 @contextmanager
-def explained() -> Iterator[None]:
+def explain_errors() -> Iterator[None]:
     """What the parser complains of, as `Unreadable`."""
     try:
         yield
@@ -215,15 +215,15 @@ KINDS: dict[type[yaml.Event], type[yaml.Node]] = {
 
 def items(stream: BinaryIO, key: str) -> Iterator[Any]:
     """The items of the list under `key` at the top of the document. Raises `Unreadable` where something cannot be read."""
-    with explained():
+    with explain_errors():
         composer = _Composer(stream)
         try:
-            yield from _listed(composer, key)
+            yield from _list_items(composer, key)
         finally:
             composer.loader.dispose()
 
 
-def _listed(composer: "_Composer", key: str) -> Iterator[Any]:
+def _list_items(composer: "_Composer", key: str) -> Iterator[Any]:
     composer.next()  # the stream begins
     any_item = False
     event = composer.next()
@@ -278,7 +278,7 @@ class _Composer:
             if event.anchor not in self._anchors:
                 raise Unreadable(_line(event), f"the alias *{event.anchor} names nothing")
             return self._anchors[event.anchor]
-        node = self._begun(event)
+        node = self._has_begun(event)
         if event.anchor:
             # Before its children are read: an alias inside the value points back to it, which `check_nodes` then
             # refuses.
@@ -292,7 +292,7 @@ class _Composer:
                 node.value.append((name, self._node(self.next(), depth + 1)))
         return node
 
-    def _begun(self, event: Any) -> yaml.Node:
+    def _has_begun(self, event: Any) -> yaml.Node:
         """The node that an event begins, still without what it holds."""
         kind = next(node for begin, node in KINDS.items() if isinstance(event, begin))
         scalar = kind is yaml.ScalarNode

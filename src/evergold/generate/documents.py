@@ -133,7 +133,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path | Skipped]]:
         yield from _walk_store(folder)
         return
     # A stack instead of recursion: folders may be nested deeper than Python's limit.
-    waiting: list[tuple[str, os.DirEntry[str]]] = _listed(folder, "")
+    waiting: list[tuple[str, os.DirEntry[str]]] = _list_files(folder, "")
     while waiting:
         name, entry = waiting.pop()
         if entry.name.startswith("."):
@@ -142,7 +142,7 @@ def _walk(folder: Path) -> Iterator[tuple[str, Path | Skipped]]:
             yield name, Skipped(name=name, reason="link to a folder", detail=os.readlink(entry.path))
         elif entry.is_dir(follow_symlinks=False):
             try:
-                waiting += _listed(Path(entry.path), f"{name}/")
+                waiting += _list_files(Path(entry.path), f"{name}/")
             except OSError as problem:
                 yield name, Skipped(name=name, reason="unreadable", detail=problem.strerror or "")
         else:
@@ -163,7 +163,7 @@ def _walk_store(folder: RemotePath) -> Iterator[tuple[str, Path | Skipped]]:
             yield name, Skipped(name=name, reason="hidden")
 
 
-def _listed(folder: Path, prefix: str) -> list[tuple[str, os.DirEntry[str]]]:
+def _list_files(folder: Path, prefix: str) -> list[tuple[str, os.DirEntry[str]]]:
     """What is in a folder, the last name first: a stack gives them back in order."""
     entries = sorted(os.scandir(folder), key=lambda entry: entry.name, reverse=True)
     # Names that are not UTF-8 cannot be written to JSON; the entry keeps the real path.

@@ -178,7 +178,7 @@ class ExtractiveWriter:
         passage_number = next((n for n, one in enumerate(assignment.passages, 1) if basis in flat(one.text)), None)
         if passage_number is None:
             return Draft(problem="no context holds the sentence that answers the question")
-        return Draft(text=cited(basis, passage_number))
+        return Draft(text=find_cited(basis, passage_number))
 
     async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
         """A quotation says what it says; it cannot be mended."""
@@ -189,7 +189,7 @@ def make_extractive(**_parts: object) -> ExtractiveWriter:
     return ExtractiveWriter()
 
 
-def cited(sentence: str, number: int) -> str:
+def find_cited(sentence: str, number: int) -> str:
     """The sentence with its marker before the full stop."""
     return f"{sentence[:-1]} [{number}]{sentence[-1]}" if sentence[-1] in ".!?" else f"{sentence} [{number}]"
 
@@ -258,7 +258,7 @@ def _statements(assignment: Assignment) -> Draft:
         best = max(scored, key=lambda pair: pair[0], default=(0, ""))
         # Passages overlap, so two of them may hold the same sentence.
         if best[0] and all(best[1] not in other for other in citations):
-            citations.append(cited(best[1], number))
+            citations.append(find_cited(best[1], number))
     if not citations:
         return Draft(problem="no sentence of the contexts is about the topic")
     return Draft(text=" ".join(citations[:TOPIC_SENTENCES]))
@@ -283,7 +283,7 @@ def _summary(assignment: Assignment) -> Draft:
     order = list(unique)
     central = sorted(order, key=lambda text: (-_nearness(unique[text][1], middle), order.index(text)))
     chosen = sorted(central[:SUMMARY_SENTENCES], key=order.index)
-    return Draft(text=" ".join(cited(text, unique[text][0]) for text in chosen))
+    return Draft(text=" ".join(find_cited(text, unique[text][0]) for text in chosen))
 
 
 def _nearness(words: Counter[str], middle: Counter[str]) -> float:

@@ -25,7 +25,7 @@ from evergold.errors import Incomplete
 from evergold.formats.atomic import FileSet
 from evergold.generate.documents import Corpus
 from evergold.generate.extractive import templates_of
-from evergold.generate.model_writer import answer_prompt, numbered
+from evergold.generate.model_writer import answer_prompt, number_passages
 from evergold.generate.passages import Library, flat
 from evergold.generate.spec import GenerationSpec
 from evergold.model.generation import Assignment, Draft, GenerationReport, Idea, Passage, RetrievedPassage
@@ -77,11 +77,11 @@ def record_of(assignment: Assignment, draft: Draft, writer: Writer, run_id: str)
         "expected_response": draft.text,
         "rag": {
             "prompt": assignment.prompt,
-            "contexts": numbered(passages),
+            "contexts": number_passages(passages),
             "sources": [passage.source for passage in passages],
             "scores": [result.score for result in assignment.contexts],
             "citations": citations_of(draft.text, passages),
-            "retrieved": [_retrieved(result) for result in assignment.contexts],
+            "retrieved": [_retrieve(result) for result in assignment.contexts],
         },
         "metadata": {
             "document": assignment.document,
@@ -102,7 +102,7 @@ def task_id(assignment: Assignment) -> str:
     return str(uuid5(NAMESPACE_URL, f"evergold:generated:{key.decode()}"))
 
 
-def _retrieved(result: RetrievedPassage) -> Record:
+def _retrieve(result: RetrievedPassage) -> Record:
     passage = result.passage
     return {
         "document": passage.document,
@@ -123,7 +123,7 @@ Supports = Callable[[str, Sequence[str]], Awaitable[bool | None]]
 _SUPPORT_SHOWN = 120
 
 
-async def unsupported(text: str, passages: Sequence[Passage], supports: Supports) -> list[str]:
+async def find_unsupported(text: str, passages: Sequence[Passage], supports: Supports) -> list[str]:
     """What is wrong with the support of a text, sentence by sentence; empty: every claim is supported, or not judged.
 
     A sentence is held against the passages that it cites; one that cites none, against all of them.
@@ -171,13 +171,13 @@ class Maker:
     async def of_document(self, name: str, passages: Sequence[Passage]) -> list[Outcome]:
         """Everything asked for, in a fixed order; calls for one document run side by side."""
         tasks = self.spec.tasks
-        work = [self._asked("qa", passages, tasks.qa), self._asked("citations", passages, tasks.citations)]
+        work = [self._ask("qa", passages, tasks.qa), self._ask("citations", passages, tasks.citations)]
         if tasks.summaries and passages:
             # Second place: questions, summary, citations is the order of the records in the file.
             work.insert(1, self._summary(name, passages))
         return [outcome for outcomes in await together(work) for outcome in outcomes]
 
-    async def _asked(self, kind: str, passages: Sequence[Passage], wanted: int) -> list[Outcome]:
+    async def _ask(self, kind: str, passages: Sequence[Passage], wanted: int) -> list[Outcome]:
         """Ideas from passages spread by the seed, until there are as many as wanted or no passage is left."""
         anchors = _anchors(passages, f"{self.spec.seed}:{kind}")
         # Every passage is asked for its share, so that questions spread over the document and not over its first pages.
@@ -193,24 +193,26 @@ class Maker:
             pairs = [(anchor, idea) for anchor, some in zip(now, ideas, strict=True) for idea in some]
             good = [(anchor, idea) for anchor, idea in pairs if idea.problem is None][: wanted - made]
             outcomes += [_no_idea(kind, anchor, idea) for anchor, idea in pairs if idea.problem is not None]
-            outcomes += await together(self._answered(kind, anchor, idea) for anchor, idea in good)
+            outcomes += await together(self._answer(kind, anchor, idea) for anchor, idea in good)
             made += len(good)
         return outcomes
 
     async def _ideas(self, kind: str, anchor: Passage, count: int) -> Sequence[Idea]:
         return await self.writer.ideas(kind, anchor, count)
 
-    async def _answered(self, kind: str, anchor: Passage, idea: Idea) -> Outcome:
+    async def _answer(self, kind: str, anchor: Passage, idea: Idea) -> Outcome:
         contexts = await self.library.contexts(idea.instruction, anchor, self.spec.retrieval.contexts)
-        return await self._written(kind, anchor.document, idea, contexts)
+        return await self._check_written(kind, anchor.document, idea, contexts)
 
     async def _summary(self, name: str, passages: Sequence[Passage]) -> list[Outcome]:
         chosen = _spread(passages, self.spec.retrieval.summary_contexts)
         contexts = tuple(RetrievedPassage(passage=passage, role="of the document") for passage in chosen)
         idea = Idea(instruction=templates_of(chosen).summary.format(document=name), method="summary")
-        return [await self._written("summaries", name, idea, contexts)]
+        return [await self._check_written("summaries", name, idea, contexts)]
 
-    async def _written(self, kind: str, document: str, idea: Idea, contexts: tuple[RetrievedPassage, ...]) -> Outcome:
+    async def _check_written(
+        self, kind: str, document: str, idea: Idea, contexts: tuple[RetrievedPassage, ...]
+    ) -> Outcome:
         passages = [result.passage for result in contexts]
         template = self.prompts["summary" if kind == "summaries" else "answer"]
         require = self.spec.citations.require
@@ -223,10 +225,10 @@ class Maker:
                 break
             # One draft more than the rewrites allowed has been judged.
             if len(drafts) > self.spec.citations.rewrites:
-                return _refused(assignment, drafts, reason, "; ".join(problems))
+                return _refuse(assignment, drafts, reason, "; ".join(problems))
             drafts.append(await self.writer.rewrite(assignment, drafts[-1], problems))
         if drafts[-1].problem is not None:
-            return _refused(assignment, drafts, drafts[-1].problem.partition(":")[0], drafts[-1].problem)
+            return _refuse(assignment, drafts, drafts[-1].problem.partition(":")[0], drafts[-1].problem)
         record = record_of(assignment, drafts[-1], self.writer, self.run_id)
         return Outcome(record, rewritten=len(drafts) > 1)
 
@@ -236,7 +238,7 @@ class Maker:
         # Support is asked for only when citations are in order: it is held against the passages that they name.
         if problems or self.supports is None:
             return BADLY_CITED, problems
-        return UNSUPPORTED, await unsupported(draft.text, passages, self.supports)
+        return UNSUPPORTED, await find_unsupported(draft.text, passages, self.supports)
 
 
 def _anchors(passages: Iterable[Passage], seed: str) -> list[Passage]:
@@ -259,7 +261,7 @@ def _no_idea(kind: str, anchor: Passage, idea: Idea) -> Outcome:
     return _refusal(problem.partition(":")[0], problem, context)
 
 
-def _refused(assignment: Assignment, drafts: Sequence[Draft], reason: str, detail: str) -> Outcome:
+def _refuse(assignment: Assignment, drafts: Sequence[Draft], reason: str, detail: str) -> Outcome:
     context = {
         "task_type": assignment.kind,
         "document": assignment.document,
@@ -391,7 +393,7 @@ class _Copies:
 
     def __init__(self, threshold: float) -> None:
         self._near = NearIndex(threshold)
-        self._asked: dict[str, str] = {}
+        self._ask: dict[str, str] = {}
 
     def checked(self, outcome: Outcome) -> Outcome:
         record = outcome.record
@@ -400,10 +402,10 @@ class _Copies:
             return outcome
         asked = f"{record['task_type']} {plain(record['instruction'])}"
         shingles = shingles_of(f"{record['instruction']} {without_markers(record['expected_response'])}")
-        first = self._asked.get(asked) or next((name for name, _ in self._near.similar(shingles)), None)
+        first = self._ask.get(asked) or next((name for name, _ in self._near.similar(shingles)), None)
         if first is not None:
             return Outcome(None, REPEATED, _copy_of(record, first), outcome.rewritten)
-        self._asked[asked] = record["task_id"]
+        self._ask[asked] = record["task_id"]
         self._near.add(record["task_id"], shingles)
         return outcome
 

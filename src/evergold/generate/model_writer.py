@@ -225,13 +225,13 @@ def _check(name: str, template: str) -> None:
         raise BadInput(f"generation.prompts.{name} cannot be filled in: {problem}") from None
 
 
-def numbered(passages: Sequence[Passage]) -> list[str]:
+def number_passages(passages: Sequence[Passage]) -> list[str]:
     return [f"[{number}] {passage.text}" for number, passage in enumerate(passages, 1)]
 
 
 def answer_prompt(template: str, instruction: str, passages: Sequence[Passage], require: str) -> str:
     """The prompt of a record: what a model under test is sent, word for word."""
-    listed = "\n\n".join(numbered(passages))
+    listed = "\n\n".join(number_passages(passages))
     return template.format(passages=listed, instruction=instruction, rule=RULES[require]).strip()
 
 

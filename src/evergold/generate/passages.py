@@ -53,12 +53,12 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
     pieces = list(_pieces(document, room))
     made: list[Passage] = []
     heading = ""
-    for group in _packed(pieces, room):
+    for group in _pack(pieces, room):
         opens = group[0].heading
         heading = opens or heading
         # A passage that opens with a heading takes no overlap: the end of the section before is another topic.
         first = group[0].start if opens or not made else _earlier(document.text, group[0].start, sizes.overlap)
-        start, end = _trimmed(document.text, first, group[-1].end)
+        start, end = _trim(document.text, first, group[-1].end)
         if start < end:
             page = bisect_right(document.pages, start) if document.pages else None
             made.append(
@@ -128,7 +128,7 @@ def _last_end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int 
     return max((match.end() for match in pattern.finditer(text, start, end) if match.end() > start), default=None)
 
 
-def _packed(pieces: Sequence[_Piece], room: int) -> Iterator[list[_Piece]]:
+def _pack(pieces: Sequence[_Piece], room: int) -> Iterator[list[_Piece]]:
     group: list[_Piece] = []
     for piece in pieces:
         if group:
@@ -154,7 +154,7 @@ def _earlier(text: str, start: int, overlap: int) -> int:
     return start
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
     while start < end and text[start].isspace():
         start += 1
     while end > start and text[end - 1].isspace():

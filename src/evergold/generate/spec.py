@@ -136,7 +136,7 @@ def load_section(config: Path | None, flags: dict[str, Any]) -> GenerationSpec:
         return GenerationSpec.model_validate({**section, **given})
     except ValidationError as problem:
         faults = faults_of(problem.errors(include_url=False), GenerationSpec, noun="key")
-        problems = [_explained(config, document, fault) for fault in faults]
+        problems = [_explain(config, document, fault) for fault in faults]
         raise BadInput(problems[0], problems=problems[1:]) from None
 
 
@@ -156,7 +156,7 @@ def _read(config: Path) -> YamlDocument:
     return document
 
 
-def _explained(config: Path | None, document: YamlDocument, fault: Fault) -> str:
+def _explain(config: Path | None, document: YamlDocument, fault: Fault) -> str:
     """`configs/default.yaml:14: generation.chunks.size: …`, with the nearest known key for an unknown one."""
     where = f"{config}:{document.line((SECTION, *fault.path))}: " if config else ""
     return f"{where}{SECTION}{'.' if fault.field else ': '}{fault}"

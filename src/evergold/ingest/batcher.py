@@ -92,7 +92,7 @@ def write_spans(
     seqs |= insert_traces(connection, TraceRow._fields, summaries)
     all_summaries = {trace_id: row for prepared in many for trace_id, row in prepared.summaries.items()}
     # Only spans of stored traces can be bases, so traces are inserted before.
-    rows = (recent or RecentSpans()).shortened(connection, batch.fresh, seqs, all_summaries)
+    rows = (recent or RecentSpans()).shorten(connection, batch.fresh, seqs, all_summaries)
     insert_spans(connection, rows, seqs)
     replace_spans(connection, batch.replacing, seqs)
     batch.growing |= {row.trace_id for row in batch.replacing}

@@ -25,7 +25,7 @@ from evergold.settings import Settings
 from evergold.sources import jsonl
 from evergold.spread import Spread
 from evergold.storage import location
-from evergold.storage.packing import unpacked
+from evergold.storage.compression import unpack_stream
 
 SNIFF = 64 * 1024
 WIDE = 32 << 20  # of a file whose first document is longer than that: the keys that tell its format may come last
@@ -46,7 +46,7 @@ class Lines:
         self.name = name
         self.unit = unit  # what becomes a trace of a log that holds several turns: task or turn
         buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
-        self._text = unpacked(buffered, name)
+        self._text = unpack_stream(buffered, name)
         self._ahead = b""
         self._is_table = self._text.peek(len(PARQUET)).startswith(PARQUET)
 

@@ -105,7 +105,7 @@ class Ingest:
         self._write(_Batch(list(records)), report, Portion(BATCH))
         return report
 
-    def redacted(self, correction: Correction) -> Correction:
+    def redact_correction(self, correction: Correction) -> Correction:
         """Redact a correction as it would be stored."""
         clean = redact_record(correction, self._reader.cleaner())
         assert isinstance(clean, Correction)

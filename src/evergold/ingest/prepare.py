@@ -21,7 +21,7 @@ from evergold.sources.conventions.read_span import content_of, stamp_of
 from evergold.sources.conventions.scores import WireScore, result_score, scores_in
 from evergold.sources.spans import Received, Wire, WireSpan, shorten_texts
 from evergold.store.database.rows import RAW, SpanRow, TraceRow, dumps, figures_of, now, stamp, storable, text_or_none
-from evergold.store.trace.compact import pack, share_texts, unshared
+from evergold.store.trace.compact import pack, share_texts, unshare
 
 if TYPE_CHECKING:
     from evergold.model.trace import SpanLine
@@ -353,7 +353,7 @@ class PreparedSpans:
         for number, row in enumerate(self.rows):
             if row.shared and row.trace_id in trace_ids:
                 summary = self.summaries[row.trace_id]
-                self.rows[number] = unshared(row, summary.input_text, summary.output_text)
+                self.rows[number] = unshare(row, summary.input_text, summary.output_text)
 
 
 class RequestReader:
@@ -481,10 +481,10 @@ def _require_countable(facts: dict[str, Any]) -> None:
 
 def _with_private_text(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int]:
     """The numbers of the spans that hold anything private; spans of one sender share its resource, looked at once."""
-    suspects = cleaner.suspected([_redactable(span) for span in spans])
+    suspects = cleaner.find_suspected([_redactable(span) for span in spans])
     # By identity: the reader gives all spans of one sender the same object.
     resources = list({id(span.resource): span.resource for span in spans}.values())
-    private_resources = {id(resources[number]) for number in cleaner.suspected(resources)}
+    private_resources = {id(resources[number]) for number in cleaner.find_suspected(resources)}
     if not private_resources:
         return suspects
     return suspects | {number for number, span in enumerate(spans) if id(span.resource) in private_resources}

@@ -34,7 +34,7 @@ def redact_all(records: Sequence[Incoming | Rejected], cleaner: FieldRedactor) -
     """The records with private things taken out. They are looked at many together: nearly all of them hold nothing."""
     clean: list[Incoming | Rejected] = []
     for some in batches(records, TOGETHER):
-        private = cleaner.suspected([_texts(record) for record in some])
+        private = cleaner.find_suspected([_texts(record) for record in some])
         for number, record in enumerate(some):
             if isinstance(record, Rejected) or number not in private:
                 clean.append(record)

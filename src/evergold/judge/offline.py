@@ -13,7 +13,7 @@ from typing import Any
 from evergold.errors import BadInput
 from evergold.judge.answer_words import compare_answers
 from evergold.judge.code import has_code, looks_like_code
-from evergold.judge.grading import grade, shipped_long_grading
+from evergold.judge.grades import grade, shipped_long_grading
 from evergold.judge.polarity import refuses
 from evergold.judge.relevance import basis, relevance, shipped_relevance
 from evergold.judge.small_model import LONGEST_CLAIM as LONGEST_READ

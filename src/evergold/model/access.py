@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, StringConstraints
 
-from evergold.model.nesting import UtcTime
+from evergold.model.limits import UtcTime
 
 
 class Role(StrEnum):

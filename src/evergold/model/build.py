@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from evergold.errors import BadInput
 from evergold.model.case import Case, Provenance
-from evergold.model.nesting import UtcTime
+from evergold.model.limits import UtcTime
 from evergold.model.values import content_hash
 
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self
 from pydantic import BaseModel, Field, model_validator
 
 from evergold.errors import Incomplete
-from evergold.model.nesting import UtcTime, Values
+from evergold.model.limits import UtcTime, Values
 from evergold.model.report import html_of_pairs
 from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
 from evergold.model.values import content_hash

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from evergold.model.case import CaseKind, CaseStatus
-from evergold.model.nesting import UtcTime
+from evergold.model.limits import UtcTime
 from evergold.model.review import CaseKey
 from evergold.model.trace import Ident
 

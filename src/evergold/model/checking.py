@@ -200,7 +200,7 @@ def grants(reply: str | None) -> bool:
 
 def asks_back(reply: str | None) -> bool:
     """Whether a short reply ends by asking the user for more: it is no corrected answer yet."""
-    plain = _folded((reply or "").strip())
+    plain = _fold((reply or "").strip())
     if len(plain) > SHORT_REPLY:
         return False
     last = re.split(r"(?<=[.!?;]) +", plain)[-1]
@@ -209,9 +209,9 @@ def asks_back(reply: str | None) -> bool:
 
 def _opening(reply: str | None) -> str:
     # Accents are removed ("razón" → "razon"), so the patterns above are written without them.
-    return _folded((reply or "")[:OPENING]).lstrip(' ¡!"')
+    return _fold((reply or "")[:OPENING]).lstrip(' ¡!"')
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     bare = unicodedata.normalize("NFD", text.casefold().replace("’", "'"))
     return "".join(sign for sign in bare if not unicodedata.combining(sign))

@@ -58,12 +58,12 @@ def refused_settings(problem: ValidationError, shape: Any, where: str) -> BadInp
 def _fault(error: Any, shape: Any, noun: str, words: Mapping[str, Describe]) -> Fault:
     path_, kind, value = tuple(error["loc"]), error["type"], error.get("input")
     if kind == "extra_forbidden" and kind not in words:
-        path, owners = _walked(path_[:-1], shape)
+        path, owners = _walk(path_[:-1], shape)
         known = dict.fromkeys(name for owner in owners for name in _fields(owner))
         name = str(path_[-1])
         reason = unknown(noun, name, list(known)) if known else f"unknown {noun} {name!r}"
         return Fault(".".join(path), reason, path_)
-    path, _ = _walked(path_, shape)
+    path, _ = _walk(path_, shape)
     describe = words.get(kind)
     # pydantic puts "Value error, " before the message of a ValueError that a validator raised.
     message = describe(value, error.get("ctx") or {}) if describe else str(error["msg"]).removeprefix("Value error, ")
@@ -79,7 +79,7 @@ def _kind(value: Any) -> str:
     )
 
 
-def _shown(value: Any) -> str:
+def _show_value(value: Any) -> str:
     if not isinstance(value, (str, int, float)):
         return _kind(value)
     message = repr(value)
@@ -91,7 +91,7 @@ def _must_be(what: str) -> Describe:
 
 
 def _must_read(what: str) -> Describe:
-    return lambda value, _: f"must be {what}, not {_shown(value)}"
+    return lambda value, _: f"must be {what}, not {_show_value(value)}"
 
 
 def _too_short(value: Any, limits: dict[str, Any]) -> str:
@@ -114,19 +114,21 @@ WORDS: dict[str, Describe] = {
         _must_read("a time such as 2026-01-31T12:00:00Z"),
     ),
     "finite_number": lambda value, _: f"must be a finite number, not {value}",
-    "greater_than_equal": lambda value, limits: f"is {_shown(value)}; at least {limits['ge']:g} is allowed",
-    "less_than_equal": lambda value, limits: f"is {_shown(value)}; at most {limits['le']:g} is allowed",
-    "greater_than": lambda value, limits: f"is {_shown(value)}; it must be more than {limits['gt']:g}",
-    "less_than": lambda value, limits: f"is {_shown(value)}; it must be less than {limits['lt']:g}",
+    "greater_than_equal": lambda value, limits: f"is {_show_value(value)}; at least {limits['ge']:g} is allowed",
+    "less_than_equal": lambda value, limits: f"is {_show_value(value)}; at most {limits['le']:g} is allowed",
+    "greater_than": lambda value, limits: f"is {_show_value(value)}; it must be more than {limits['gt']:g}",
+    "less_than": lambda value, limits: f"is {_show_value(value)}; it must be less than {limits['lt']:g}",
     "string_too_short": _too_short,
     "string_too_long": lambda value, limits: f"has {len(value)} characters; at most {limits['max_length']} are allowed",
-    **dict.fromkeys(("enum", "literal_error"), lambda value, may: f"is {_shown(value)}; allowed is {may['expected']}"),
-    "string_pattern_mismatch": lambda value, must: f"is {_shown(value)}; it must match {must['pattern']}",
+    **dict.fromkeys(
+        ("enum", "literal_error"), lambda value, may: f"is {_show_value(value)}; allowed is {may['expected']}"
+    ),
+    "string_pattern_mismatch": lambda value, must: f"is {_show_value(value)}; it must match {must['pattern']}",
     "union_tag_invalid": lambda _, may: f"type is {may['tag']!r}; allowed is {may['expected_tags']}",
 }
 
 
-def _walked(path_: Sequence[Any], shape: Any) -> tuple[list[str], list[Any]]:
+def _walk(path_: Sequence[Any], shape: Any) -> tuple[list[str], list[Any]]:
     """The fields on the way to a place, without the tags of unions between them, and the models that are there."""
     at, path = list(_parts(shape)), []
     for part in path_:

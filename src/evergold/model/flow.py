@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from evergold.model.nesting import UtcTime
+from evergold.model.limits import UtcTime
 from evergold.model.trace import Trace
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from evergold.model.checking import ShownRemark
-from evergold.model.nesting import UtcTime
+from evergold.model.limits import UtcTime
 from evergold.model.trace import Score
 from evergold.model.values import content_hash, unit_interval
 

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseId, CaseKind, CaseStatus, EntryType, ReviewState
-from evergold.model.nesting import UtcTime
+from evergold.model.limits import UtcTime
 
 MOST_QUESTIONS = 50
 MOST_MARKS = 500

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from evergold.errors import BadInput
 from evergold.model.case import LineRange
-from evergold.model.nesting import UtcTime, Values
+from evergold.model.limits import UtcTime, Values
 from evergold.model.report import Mean, html_of_pairs
 from evergold.model.tool_calls import ToolCall
 

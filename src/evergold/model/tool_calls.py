@@ -8,7 +8,7 @@ from typing import Annotated, Any, Self
 import orjson
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from evergold.model.nesting import Values
+from evergold.model.limits import Values
 from evergold.model.values import likeness, same
 
 
@@ -119,7 +119,7 @@ def calls_in(messages: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
     for message in messages:
         if message.get("role") == "tool":
             # A result that belongs to no call is left out: half a record is better than a wrong pair.
-            if (number := _answered(message, made, waiting)) is not None:
+            if (number := _answer_key(message, made, waiting)) is not None:
                 waiting.remove(number)
                 result, failed = message.get("content"), _is_failed(message)
                 made[number] = made[number].model_copy(update={"result": result, "failed": failed})
@@ -128,7 +128,7 @@ def calls_in(messages: Iterable[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, Mapping):
                 waiting.append(len(made))
-                made.append(_called(call))
+                made.append(_call_key(call))
     return tuple(made)
 
 
@@ -151,7 +151,7 @@ def _is_failed(message: Mapping[str, Any]) -> bool:
     return any(bool(held.get(mark)) for held in (message, marked) for mark in ("failed", "is_error"))
 
 
-def _called(call: Mapping[str, Any]) -> ToolCall:
+def _call_key(call: Mapping[str, Any]) -> ToolCall:
     # OpenAI's shape nests name and arguments under `function`; the flat shape of others has them beside the id.
     function = call.get("function")
     held = function if isinstance(function, Mapping) else call
@@ -165,7 +165,7 @@ def _called(call: Mapping[str, Any]) -> ToolCall:
         return made.model_copy(update={"args": {"arguments": str(given)}})
 
 
-def _answered(message: Mapping[str, Any], made: list[ToolCall], waiting: list[int]) -> int | None:
+def _answer_key(message: Mapping[str, Any], made: list[ToolCall], waiting: list[int]) -> int | None:
     ident, name = message.get("tool_call_id"), message.get("name")
     # An id that fits no open call ties to nothing, even if a name would: the sender knew better.
     if ident:

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
-from evergold.model.nesting import UtcTime, Values
+from evergold.model.limits import UtcTime, Values
 
 
 def without_nul(value: str) -> str:
@@ -250,14 +250,14 @@ VALUES = {
 }
 
 
-def folded(emoji: str) -> str:
+def fold_emoji(emoji: str) -> str:
     """The emoji without skin tones and variation selectors."""
     return "".join(sign for sign in emoji.strip() if sign not in _SKIN_TONES and sign not in _VARIATION_SELECTORS)
 
 
 def reaction_value(emoji: str) -> float:
     """What a reaction is worth as a score; one that is not in the table is neither praise nor blame."""
-    return VALUES.get(folded(emoji), NEUTRAL)
+    return VALUES.get(fold_emoji(emoji), NEUTRAL)
 
 
 Tag = Annotated[str, Field(min_length=1, max_length=200)]

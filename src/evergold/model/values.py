@@ -74,24 +74,24 @@ def load_json(body: bytes) -> Any:
         return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         try:
-            return _repaired(json.loads(body.decode("utf-8", "replace"), parse_constant=_refused))
+            return _repair(json.loads(body.decode("utf-8", "replace"), parse_constant=_refuse))
         # The first error is raised: it names the place in the body as it was sent.
         except (ValueError, RecursionError):
             raise error from None
 
 
-def _refused(constant: str) -> Any:
+def _refuse(constant: str) -> Any:
     """NaN and infinity are no JSON, repaired or not."""
     raise ValueError(f"{constant} is no JSON")
 
 
-def _repaired(value: Any) -> Any:
+def _repair(value: Any) -> Any:
     if isinstance(value, str):
         return HALF.sub(UNREADABLE_SIGN, value)
     if isinstance(value, list):
-        return [_repaired(item) for item in value]
+        return [_repair(item) for item in value]
     if isinstance(value, dict):
-        return {_repaired(key): _repaired(item) for key, item in value.items()}
+        return {_repair(key): _repair(item) for key, item in value.items()}
     return value
 
 

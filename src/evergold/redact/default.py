@@ -16,10 +16,10 @@ from evergold.redact.spans import (
     PrivateSpan,
     byte_pattern,
     byte_patterns,
-    folded,
+    fold_digits,
     holds,
     matches,
-    replaced,
+    replace_spans,
     without_overlaps,
 )
 
@@ -85,20 +85,20 @@ class Group(NamedTuple):
     kinds: tuple[Find, ...]
 
 
-def _joined(patterns: Iterable[Any]) -> Any:
+def _join(patterns: Iterable[Any]) -> Any:
     return byte_pattern(b"|".join(b"(?:" + pattern.pattern + b")" for pattern in patterns))
 
 
 GROUPS = (  # in order of priority: of two spans that overlap the earlier one is kept
-    Group(_joined(secrets.SHAPES), (secrets.private_keys_in, secrets.tokens_in)),
-    Group(_joined(secrets.NAMES_AND_SIGNS), (secrets.headers_in, secrets.cookies_in, secrets.assigned_in)),
+    Group(_join(secrets.SHAPES), (secrets.private_keys_in, secrets.tokens_in)),
+    Group(_join(secrets.NAMES_AND_SIGNS), (secrets.headers_in, secrets.cookies_in, secrets.assigned_in)),
     Group(
-        _joined((secrets.URL_LOGIN, emails.PLAIN, *emails.DISGUISES)),
+        _join((secrets.URL_LOGIN, emails.PLAIN, *emails.DISGUISES)),
         (secrets.logins_in, emails.addresses_in, emails.disguised_in),
     ),
-    Group(_joined(identity.PATTERNS), (identity.ibans_in, identity.identities_in)),
+    Group(_join(identity.PATTERNS), (identity.ibans_in, identity.identities_in)),
 )
-IP_ADDRESSES = Group(_joined((V4, V6)), (ip_addresses_in,))
+IP_ADDRESSES = Group(_join((V4, V6)), (ip_addresses_in,))
 HINTS = byte_patterns(group.hint.pattern for group in GROUPS)
 
 
@@ -110,12 +110,12 @@ class DefaultRedactor:
 
     def redact(self, text: str) -> tuple[str, Counter[str]]:
         """Replace what is private by `[EMAIL]`, `[PHONE]`, `[CARD]`, `[SECRET]` and so on, and count the kinds."""
-        spans = self._spans(folded(text))
-        return replaced(text, spans) if spans else (text, Counter())
+        spans = self._spans(fold_digits(text))
+        return replace_spans(text, spans) if spans else (text, Counter())
 
     def suspicious(self, text: str) -> Iterator[int]:
         """Where something private stands, so that many texts can be searched as one."""
-        return (span.start for span in self._spans(folded(text)))
+        return (span.start for span in self._spans(fold_digits(text)))
 
     def _spans(self, one: Folded) -> list[PrivateSpan]:
         # `Match` gives None, not an empty list, when nothing matches; sorting restores the order of priority.

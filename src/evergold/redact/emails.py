@@ -82,7 +82,7 @@ def local_start(data: bytes, at: int, done: int) -> int | None:
             start = _run_start(data, at, max(first, at - LONGEST // 2), LOCAL_UNSPACED)
     if start == at or data[at - 1] == DOT:
         return None
-    return _trimmed(data, start, at, cut=start == first > done)
+    return _trim(data, start, at, cut=start == first > done)
 
 
 def _run_start(data: bytes, end: int, first: int, allowed: frozenset[int]) -> int:
@@ -91,7 +91,7 @@ def _run_start(data: bytes, end: int, first: int, allowed: frozenset[int]) -> in
     return end
 
 
-def _trimmed(data: bytes, start: int, at: int, *, cut: bool) -> int | None:
+def _trim(data: bytes, start: int, at: int, *, cut: bool) -> int | None:
     """Begin with a letter or digit that begins a word. `cut`: the run was longer than a name may be."""
     if data[start - 1 : start] == b"\\":
         start = _behind_escape(data, start, at)

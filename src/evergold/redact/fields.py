@@ -127,19 +127,19 @@ class FieldRedactor:
         on = {field: value for field, value in values.items() if field in self._fields and value}
         if not on or not self.suspects(list(on.values())):
             return values
-        return values | {field: self._redacted(value) for field, value in on.items()}
+        return values | {field: self._redact(value) for field, value in on.items()}
 
     def suspects(self, values: list[Any]) -> bool:
         """Whether there is anything to redact in any of these."""
         if not self._fields:
             return False
         assert self._redactor is not None
-        texts, keys = _gathered(values)
+        texts, keys = _gather_texts(values)
         together = BETWEEN.join(texts)
         private = len(together) >= SHORTEST and bool(self._redactor.redact(together)[1])
         return private or self._keys.any_private(keys)
 
-    def suspected(self, records: Sequence[Any]) -> set[int]:
+    def find_suspected(self, records: Sequence[Any]) -> set[int]:
         """The numbers of the records in which there is anything to redact."""
         look = getattr(self._redactor, "suspicious", None)
         if look is None or not self._fields:
@@ -157,10 +157,12 @@ class FieldRedactor:
             # to.
             numbers = {bisect(ends, bisect(starts, offset) - 1) for offset in offsets}
         if self._keys.any_private(keys):
-            numbers |= {number for number, record in enumerate(records) if self._keys.any_private(_gathered(record)[1])}
+            numbers |= {
+                number for number, record in enumerate(records) if self._keys.any_private(_gather_texts(record)[1])
+            }
         return numbers
 
-    def _redacted(self, value: Any) -> Any:
+    def _redact(self, value: Any) -> Any:
         if isinstance(value, str):
             assert self._redactor is not None
             clean, counts = self._redactor.redact(value)
@@ -169,28 +171,28 @@ class FieldRedactor:
         if isinstance(value, dict):
             return self._redacted_items(value)
         if isinstance(value, (list, tuple)):
-            return [self._redacted(item) for item in value]
+            return [self._redact(item) for item in value]
         return value
 
     def _redacted_items(self, items: dict[Any, Any]) -> dict[Any, Any]:
         """Keys are texts too, and one such as `password` tells what its value is."""
         clean: dict[Any, Any] = {}
         for key, item in items.items():
-            name = self._redacted(key)
+            name = self._redact(key)
             if name != key:
                 # Two keys that redact to the same placeholder must both survive; keys yet to come count as taken as
                 # well.
                 name = kept_apart(name, clean.keys() | items.keys())
             by_key = self._keys.redacted_value(key, item)
             if by_key is None:
-                clean[name] = self._redacted(item)
+                clean[name] = self._redact(item)
             else:
                 clean[name], counts = by_key
                 self.counts.update(counts)
         return clean
 
 
-def _gathered(value: Any) -> tuple[list[str], set[str]]:
+def _gather_texts(value: Any) -> tuple[list[str], set[str]]:
     texts: list[str] = []
     keys: set[str] = set()
     _gather(value, texts, keys)

@@ -194,7 +194,7 @@ def _shape(name: str, pattern: bytes, holds: Callable[[str], bool]) -> Shape:
     return Shape(name, rb"(?:\b|\\[nrt])(" + pattern + rb")\b", holds)
 
 
-def _named(name: str, words: bytes, pattern: bytes, holds: Callable[[str], bool]) -> Shape:
+def _is_named(name: str, words: bytes, pattern: bytes, holds: Callable[[str], bool]) -> Shape:
     """A number that counts only behind its name, with at most a few short words between."""
     blank = rb"[^0-9A-Za-z\n]"
     word = rb"(?:(?:no|nr|num|number|n\xfamero|is|es|\xe9|ist|:|=)" + blank + rb"{1,3})"
@@ -203,30 +203,32 @@ def _named(name: str, words: bytes, pattern: bytes, holds: Callable[[str], bool]
 
 
 SHAPES = (
-    _named("us-ssn", rb"ssn|social security(?: card)?|social|soc sec", rb"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", us_ssn),
+    _is_named(
+        "us-ssn", rb"ssn|social security(?: card)?|social|soc sec", rb"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", us_ssn
+    ),
     _shape("es-dni", rb"[0-9]{8}-?[A-Z]", spanish),
-    _named("es-dni", rb"dni|nif|nie", rb"[0-9xyz][0-9]{7}[ -]?[a-z]", spanish),
+    _is_named("es-dni", rb"dni|nif|nie", rb"[0-9xyz][0-9]{7}[ -]?[a-z]", spanish),
     _shape("es-nie", rb"[XYZ]-?[0-9]{7}-?[A-Z]", spanish),
     _shape("br-cpf", rb"[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}", brazilian),
-    _named("br-cpf", rb"cpf", rb"[0-9]{11}", brazilian),
+    _is_named("br-cpf", rb"cpf", rb"[0-9]{11}", brazilian),
     _shape("gb-nino", rb"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] [0-9]{2} [0-9]{2} [0-9]{2} [A-D]", british),
-    _named(
+    _is_named(
         "gb-nino",
         rb"nino|ni|national insurance",
         rb"[a-ceghj-pr-tw-z][a-ceghj-npr-tw-z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[a-d]",
         british,
     ),
-    _named("nl-bsn", rb"bsn|burgerservicenummer|sofinummer", rb"[0-9]{9}", dutch),
-    _named("pl-pesel", rb"pesel", rb"[0-9]{11}", polish),
+    _is_named("nl-bsn", rb"bsn|burgerservicenummer|sofinummer", rb"[0-9]{9}", dutch),
+    _is_named("pl-pesel", rb"pesel", rb"[0-9]{11}", polish),
     _shape("cn-id", rb"[1-9][0-9]{5}(?:19|20)[0-9]{9}[0-9Xx]", chinese),
     _shape("it-fiscal-code", rb"[A-Z]{6}[0-9]{2}[A-EHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]", italian),
     _shape("fr-nir", rb"[12] [0-9]{2} [0-9]{2} [0-9]{2} [0-9]{3} [0-9]{3} [0-9]{2}", french),
-    _named("fr-nir", rb"nir|s\xe9cu(?:rit\xe9 sociale)?|insee", rb"[12][0-9]{14}", french),
+    _is_named("fr-nir", rb"nir|s\xe9cu(?:rit\xe9 sociale)?|insee", rb"[12][0-9]{14}", french),
     _shape("cl-rut", rb"[0-9]{1,2}\.[0-9]{3}\.[0-9]{3}-[0-9Kk]", chilean),
-    _named("ca-sin", rb"sin|social insurance", rb"[0-9]{3}[- ]?[0-9]{3}[- ]?[0-9]{3}", luhn),
+    _is_named("ca-sin", rb"sin|social insurance", rb"[0-9]{3}[- ]?[0-9]{3}[- ]?[0-9]{3}", luhn),
     _shape("se-personnummer", rb"[0-9]{6}[-+][0-9]{4}", swedish),
-    _named("de-tax-id", rb"steuer-?id(?:nr)?|idnr|steuer(?:liche )?identifikationsnummer", rb"[0-9]{11}", german),
-    _named("in-aadhaar", rb"aadhaar|aadhar|uidai", rb"[2-9][0-9]{3}[ -]?[0-9]{4}[ -]?[0-9]{4}", indian),
+    _is_named("de-tax-id", rb"steuer-?id(?:nr)?|idnr|steuer(?:liche )?identifikationsnummer", rb"[0-9]{11}", german),
+    _is_named("in-aadhaar", rb"aadhaar|aadhar|uidai", rb"[2-9][0-9]{3}[ -]?[0-9]{4}[ -]?[0-9]{4}", indian),
     _shape("mx-curp", rb"[A-Z]{4}[0-9]{6}[HMX][A-Z]{5}[A-Z0-9][0-9]", mexican),
 )
 IN_DEVANAGARI = byte_pattern(rb"\x80{3,6} ([2-9][0-9]{3} [0-9]{4} [0-9]{4})\b")

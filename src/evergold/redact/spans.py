@@ -89,7 +89,7 @@ class Folded(NamedTuple):
     data: bytes
 
 
-def folded(text: str) -> Folded:
+def fold_digits(text: str) -> Folded:
     """Fold a text. ASCII needs no folding."""
     if text.isascii():
         return Folded(text, text, text.encode("ascii"))
@@ -145,7 +145,7 @@ def without_overlaps(by_priority: Iterable[Iterable[PrivateSpan]]) -> list[Priva
     return kept
 
 
-def replaced(text: str, spans: list[PrivateSpan]) -> tuple[str, Counter[str]]:
+def replace_spans(text: str, spans: list[PrivateSpan]) -> tuple[str, Counter[str]]:
     """Replace each span by its kind in brackets, and count the kinds."""
     pieces: list[str] = []
     done = 0

@@ -49,8 +49,8 @@ def agreement(opinions: Iterable[Opinion], questions: list[QuestionAgreement] | 
         "cases": len(words),
         "shared": shared,
         "disputed": sum(len(set(case)) > 1 for case in verdicts),
-        "agreement": _shown(raw_agreement(verdicts), shared),
-        "fleiss": _shown(fleiss_kappa(verdicts), shared),
+        "agreement": _show(raw_agreement(verdicts), shared),
+        "fleiss": _show(fleiss_kappa(verdicts), shared),
         "pairs": _pairs(words),
         "questions": questions or [],
     }
@@ -62,11 +62,11 @@ def _pairs(words: Shared) -> list[PairAgreement]:
     for one, other in combinations(reviewers, 2):
         both = [(by[one], by[other]) for by in words.values() if one in by and other in by]
         if both:
-            rows.append({"reviewers": [one, other], "cohen": _shown(cohen_kappa(both), len(both))})
+            rows.append({"reviewers": [one, other], "cohen": _show(cohen_kappa(both), len(both))})
     return rows
 
 
-def _shown(result: Interval | None, shared: int) -> AgreementFigure:
+def _show(result: Interval | None, shared: int) -> AgreementFigure:
     if result is not None:
         return {"value": result.value, "low": result.low, "high": result.high, "n": result.n, "reason": None}
     reason = (
@@ -99,7 +99,7 @@ def agreement_on_questions(
 
 def _row(dataset: str, question: ReviewQuestion, cases: Sequence[Sequence[Any]]) -> QuestionAgreement:
     shared = [case for case in cases if len(case) > 1]
-    measure, equal, corrected, reason = _measured(question, shared)
+    measure, equal, corrected, reason = _measure(question, shared)
     return {
         "dataset": dataset,
         "question": question.name,
@@ -113,7 +113,7 @@ def _row(dataset: str, question: ReviewQuestion, cases: Sequence[Sequence[Any]])
     }
 
 
-def _measured(
+def _measure(
     question: ReviewQuestion, shared: Sequence[Sequence[Any]]
 ) -> tuple[str, Interval | None, Interval | None, str]:
     if question.kind is QuestionKind.TEXT:
@@ -172,7 +172,7 @@ def pace_of_reviewers(opinions: Sequence[Opinion], day_began: datetime) -> dict[
         reviewer: {
             "today": len(decided[reviewer]),
             "seconds_per_case": _seconds_per_case(moments[reviewer]),
-            "agreement": agreed.get(reviewer, _undefined()),
+            "agreement": agreed.get(reviewer, _explain_undefined()),
         }
         for reviewer in {opinion.reviewer for opinion in opinions}
     }
@@ -196,9 +196,9 @@ def _agreement_with_others(opinions: Iterable[Opinion]) -> dict[str, AgreementFi
 def _share(equal: Sequence[bool]) -> AgreementFigure:
     result = proportion_interval(sum(equal), len(equal))
     if result is None:
-        return _undefined()
+        return _explain_undefined()
     return {"value": result.value, "low": result.low, "high": result.high, "n": result.n, "reason": None}
 
 
-def _undefined() -> AgreementFigure:
+def _explain_undefined() -> AgreementFigure:
     return {"value": None, "low": None, "high": None, "n": 0, "reason": "no case shared with a colleague"}

@@ -62,7 +62,7 @@ def _is_answer(case: Case) -> bool:
 CONFIRMED = ("confirmed", "confirmed_by")
 
 
-def judged(case: Case) -> str:
+def judged_rev(case: Case) -> str:
     """Identity of what a reviewer judges: the content, without the mark that judging it leaves."""
     # Approving writes the approved answer into the case; the identity must not change by that.
     unmarked = case.model_copy(update={"approved": None}) if case.approved == approval_of(case) else case
@@ -99,12 +99,12 @@ def _without_undone_reopenings(opinions: Sequence[Opinion]) -> list[Opinion]:
     return kept
 
 
-def standing(opinions: Sequence[Opinion], rev: str, needed: int) -> Standing:
+def standing_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> Standing:
     """Where the opinions on content `rev` leave the case."""
-    return Standing.AGREED if settled(opinions, rev, needed) else _unsettled(latest(opinions, rev))
+    return Standing.AGREED if settle_verdicts(opinions, rev, needed) else _unsettle(latest(opinions, rev))
 
 
-def settled(opinions: Sequence[Opinion], rev: str, needed: int) -> ReviewVerdict | None:
+def settle_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> ReviewVerdict | None:
     """The verdict that holds, or None while it is open, disputed or waiting for a second opinion."""
     words = latest(opinions, rev)
     rulings = [word for word in words if word.adjudicate and word.verdict in OPINIONS]
@@ -119,7 +119,7 @@ def settled(opinions: Sequence[Opinion], rev: str, needed: int) -> ReviewVerdict
     return verdicts.pop() if len(verdicts) == 1 and count >= needed else None
 
 
-def _unsettled(words: Sequence[Opinion]) -> Standing:
+def _unsettle(words: Sequence[Opinion]) -> Standing:
     if len({word.verdict for word in words if word.verdict in OPINIONS}) > 1:
         return Standing.DISPUTED
     if any(word.verdict is ReviewVerdict.SECOND_OPINION for word in words):
@@ -127,16 +127,16 @@ def _unsettled(words: Sequence[Opinion]) -> Standing:
     return Standing.OPEN
 
 
-def applied(case: Case, verdict: ReviewVerdict | None, reviewer: str) -> Case:
+def apply_verdict(case: Case, verdict: ReviewVerdict | None, reviewer: str) -> Case:
     """The case after the verdict that holds; with none it waits, unvalidated and active."""
     if verdict is ReviewVerdict.APPROVE:
         # A dismissed case that is approved becomes active again.
-        return _confirmed(case.model_copy(update={"status": CaseStatus.ACTIVE}), reviewer).validated()
+        return _confirm(case.model_copy(update={"status": CaseStatus.ACTIVE}), reviewer).validated()
     status = CaseStatus.DISMISSED if verdict is ReviewVerdict.DISMISS else CaseStatus.ACTIVE
-    return _unconfirmed(case).model_copy(update={"review": ReviewState.UNVALIDATED, "status": status})
+    return _unconfirm(case).model_copy(update={"review": ReviewState.UNVALIDATED, "status": status})
 
 
-def _confirmed(case: Case, reviewer: str) -> Case:
+def _confirm(case: Case, reviewer: str) -> Case:
     """A case that a person approved has their reference; a golden candidate is confirmed, and says by whom."""
     if case.approved is None:
         case = case.model_copy(update={"approved": approval_of(case)})
@@ -145,7 +145,7 @@ def _confirmed(case: Case, reviewer: str) -> Case:
     return case.model_copy(update={"metadata": {**case.metadata, "confirmed": True, "confirmed_by": reviewer}})
 
 
-def _unconfirmed(case: Case) -> Case:
+def _unconfirm(case: Case) -> Case:
     """Take back a confirmation that review gave; one that users' scores gave, and an answer a person wrote, stay."""
     if case.approved == approval_of(case):
         case = case.model_copy(update={"approved": None})
@@ -178,7 +178,7 @@ class EditedCase(Protocol):
     def changes(self) -> dict[str, Any]: ...
 
 
-def edited(case: Case, changes: Mapping[str, Any]) -> Case:
+def edit_case(case: Case, changes: Mapping[str, Any]) -> Case:
     """The case with `changes`; a validated case becomes unvalidated, because the verdict was on other content."""
     for name in changes:
         if name not in EDITABLE:

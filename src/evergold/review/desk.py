@@ -24,7 +24,14 @@ from evergold.model.review import (
     ReviewVerdict,
     VersionedKey,
 )
-from evergold.review.decide import applied, check_reviewable, edited, judged, settled, standing
+from evergold.review.decide import (
+    apply_verdict,
+    check_reviewable,
+    edit_case,
+    judged_rev,
+    settle_verdicts,
+    standing_verdicts,
+)
 from evergold.review.questions import check_answered
 from evergold.store.case.cases import get_case, revisions_of
 from evergold.store.case.questions import answers_on, questionnaire_of
@@ -50,7 +57,7 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
         case=held,
         rev=held.rev(),
         missing=held.missing(),
-        standing=standing(opinions, judged(held), needed),
+        standing=standing_verdicts(opinions, judged_rev(held), needed),
         opinions=tuple(opinions),
         assignments=tuple(assignments_of(connection, key)),
         history=_history(connection, key, opinions),
@@ -64,7 +71,7 @@ def edit(connection: Connection, key: CaseKey, wanted: Edit, reviewer: str) -> C
     """Change fields of a case; what was validated is unvalidated again."""
     held = _seen(connection, VersionedKey(**key.model_dump(), version=wanted.version))
     author = Author(who=reviewer, action="edited", why=wanted.why, reviewer=True)
-    after = revise_case(connection, edited(held, wanted.changes), author, wanted.version)
+    after = revise_case(connection, edit_case(held, wanted.changes), author, wanted.version)
     if after.version != held.version:
         set_decided(connection, after, reviewer)
     return after
@@ -73,7 +80,7 @@ def edit(connection: Connection, key: CaseKey, wanted: Edit, reviewer: str) -> C
 def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: str, needed: int) -> Case:
     """Record a verdict, with the edits that came with it, and let the case follow what the opinions now say."""
     held = _seen(connection, VersionedKey(**key.model_dump(), version=decision.version))
-    draft = edited(held, decision.changes)
+    draft = edit_case(held, decision.changes)
     if decision.verdict is ReviewVerdict.APPROVE:
         # Raises before anything is written: an incomplete case cannot be approved.
         draft.validated()
@@ -81,7 +88,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
     spoken = Opinion(
         **key.model_dump(),
         version=draft.version,
-        rev=judged(draft),
+        rev=judged_rev(draft),
         reviewer=reviewer,
         verdict=decision.verdict,
         comment=decision.comment,
@@ -90,13 +97,13 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
     opinions = [*opinions_on(connection, key.dataset, key.id), spoken]
     if decision.verdict is not ReviewVerdict.SKIP:
         # Skipping is no opinion and changes nothing.
-        draft = applied(draft, settled(opinions, spoken.rev, needed), reviewer)
+        draft = apply_verdict(draft, settle_verdicts(opinions, spoken.rev, needed), reviewer)
     author = Author(who=reviewer, action=decision.verdict.value, why=decision.comment, reviewer=True)
     after = revise_case(connection, draft, author, decision.version)
     _stand(connection, held, after, decision, reviewer)
     # The opinion carries the version that it produced, so that the history can tell which revision it belongs to.
     add_opinion(connection, spoken.model_copy(update={"version": after.version}))
-    set_standing(connection, after, standing(opinions, spoken.rev, needed))
+    set_standing(connection, after, standing_verdicts(opinions, spoken.rev, needed))
     _put_down(connection, key, reviewer, decision.verdict)
     return after
 

@@ -13,7 +13,7 @@ from evergold.formats.yaml_documents import Unreadable, read
 from evergold.model.case import Case
 from evergold.model.faults import refused_settings
 from evergold.model.review import CaseKey, Questionnaire, ReviewAnswer, ReviewQuestion
-from evergold.review.decide import check_reviewable, judged
+from evergold.review.decide import check_reviewable, judged_rev
 from evergold.store.case.cases import get_case
 from evergold.store.case.questions import answers_on, put_answers, questionnaire_of
 
@@ -33,7 +33,7 @@ def answer(connection: Connection, key: CaseKey, given: Mapping[str, Any], revie
         if value is not None:
             asked[name].check_answer(value, getattr(case, asked[name].on))
     # Answers are bound to the content they were given on, like verdicts.
-    rev = judged(case)
+    rev = judged_rev(case)
     put_answers(
         connection,
         key,
@@ -47,13 +47,13 @@ def check_answered(connection: Connection, case: Case, reviewer: str) -> None:
     required = [question for question in questionnaire_of(connection, case.dataset).questions if question.required]
     if required:
         key = CaseKey(dataset=case.dataset, id=case.id)
-        lacking = unanswered(required, answers_on(connection, key), reviewer)
+        lacking = find_unanswered(required, answers_on(connection, key), reviewer)
         if lacking:
             titles = ", ".join(question.title for question in lacking)
             raise Incomplete(f"case {case.id!r} waits for your answer to: {titles}; answer before you approve")
 
 
-def unanswered(
+def find_unanswered(
     questions: Iterable[ReviewQuestion], answers: Iterable[ReviewAnswer], reviewer: str
 ) -> list[ReviewQuestion]:
     mine = {given.question for given in answers if given.reviewer == reviewer}

@@ -48,7 +48,7 @@ class Taken:
 
 def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) -> Taken:
     """Put the cases in and record the sender's approvals, in one transaction."""
-    held = _held(connection, cases)
+    held = _held_rows(connection, cases)
     taken = Taken()
     wanted: list[Case] = []
     for case in cases:
@@ -69,7 +69,7 @@ def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) ->
     return taken
 
 
-def _held(connection: Connection, cases: Sequence[Case]) -> Held:
+def _held_rows(connection: Connection, cases: Sequence[Case]) -> Held:
     return held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
 
 
@@ -106,7 +106,7 @@ def _verdicts(
 ) -> dict[ReviewVerdict, list[VersionedKey]]:
     """An approval for each case marked validated that is not, a withdrawal where a mark this session saw is gone."""
     # Read again: putting has changed versions, and verdicts are given on the present one.
-    present = _held(connection, cases)
+    present = _held_rows(connection, cases)
     results: dict[ReviewVerdict, list[VersionedKey]] = {ReviewVerdict.APPROVE: [], ReviewVerdict.WITHDRAW: []}
     for case in cases:
         _, now = present[case.dataset, case.id]
@@ -121,7 +121,7 @@ def _verdicts(
 
 
 def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: Taken) -> None:
-    for key, (_, case) in _held(connection, cases).items():
+    for key, (_, case) in _held_rows(connection, cases).items():
         taken.versions[case.id] = case.version
         if key not in before:
             taken.added += 1

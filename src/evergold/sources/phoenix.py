@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from evergold.errors import BadInput
 from evergold.model.faults import Rejected
-from evergold.model.nesting import LARGEST
+from evergold.model.limits import LARGEST
 from evergold.seams import Incoming
 from evergold.sources.conventions.read_span import line_of, score_line
 from evergold.sources.conventions.scores import annotation_score, scores_in

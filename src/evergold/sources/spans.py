@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import orjson
 
 from evergold.errors import BadInput, TooLarge, Unsupported
-from evergold.model.nesting import MOST_KEYS
+from evergold.model.limits import MOST_KEYS
 
 ItemsT = TypeVar("ItemsT", bound=Sized)
 Attributes = dict[str, Any]

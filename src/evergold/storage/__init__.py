@@ -12,7 +12,7 @@ from pathlib import Path
 
 from evergold.errors import NotFound
 from evergold.model.values import hash_bytes
-from evergold.storage.packing import open_read
+from evergold.storage.compression import open_read
 from evergold.storage.remote import MAGIC, RemotePath, is_url
 
 __all__ = ["RemotePath", "file_name", "is_url", "location", "matching", "normal", "open_read", "relative"]
@@ -27,7 +27,7 @@ def location(name: str | Path) -> Path:
     return Path(name.removeprefix("file://")) if name.startswith("file://") else RemotePath(name)
 
 
-def matching(name: str | Path) -> list[Path]:
+def find_matching(name: str | Path) -> list[Path]:
     """The files that a name, URL or glob means, in the order of their names; a glob that nothing matches is an error."""
     path = location(name)
     # A file whose name really holds `[` or `*` is that file, not a glob.

@@ -49,7 +49,7 @@ def store_of(url: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def answering(url: str) -> Iterator[None]:
+def translate_errors(url: str) -> Iterator[None]:
     """Turn whatever a store's client raises into one line of ours."""
     try:
         yield
@@ -219,7 +219,7 @@ class RemotePath(PosixPath):
             raise BadInput(
                 f"{self} is in an object store, where nothing is written in place; give a path of this machine"
             )
-        with answering(self.url):
+        with translate_errors(self.url):
             file_system, path = store_of(self.url)
             handle = file_system.open(path, "rb")
         # Without a buffer each line read would be a request to the store.
@@ -228,7 +228,7 @@ class RemotePath(PosixPath):
 
     def upload(self) -> "ObjectUpload":
         """Begin to write the object: it appears when the upload is completed."""
-        with answering(self.url):
+        with translate_errors(self.url):
             file_system, path = store_of(self.url)
             # `autocommit=False`: closing sends the last part, and only `commit` makes the object appear.
             return ObjectUpload(self.url, file_system.open(path, "wb", autocommit=False))
@@ -250,39 +250,39 @@ class RemotePath(PosixPath):
         return self.write_bytes(data.encode(encoding or "utf-8", errors or "strict"))
 
     def unlink(self, missing_ok: bool = False) -> None:
-        with answering(self.url):
+        with translate_errors(self.url):
             file_system, path = store_of(self.url)
             if not missing_ok or file_system.exists(path):
                 file_system.rm_file(path)
 
     def iterdir(self) -> Generator[Self, None, None]:
-        with answering(self.url):
+        with translate_errors(self.url):
             file_system, path = store_of(self.url)
             entries = entries_of(file_system, path)
-        yield from (self._named(name) for name in sorted(entries))
+        yield from (self._name_of(name) for name in sorted(entries))
 
     def glob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
-        return (path for path, _ in self._expanded(f"{self.url.rstrip('/')}/{pattern}"))
+        return (path for path, _ in self._expand(f"{self.url.rstrip('/')}/{pattern}"))
 
     def rglob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
-        return (path for path, _ in self._expanded(f"{self.url.rstrip('/')}/**/{pattern}"))
+        return (path for path, _ in self._expand(f"{self.url.rstrip('/')}/**/{pattern}"))
 
     def expand(self) -> list[Self]:
         """The objects whose URLs this one matches as a glob."""
-        return [path for path, is_folder in self._expanded(self.url) if not is_folder]
+        return [path for path, is_folder in self._expand(self.url) if not is_folder]
 
-    def _expanded(self, pattern: str) -> list[tuple[Self, bool]]:
+    def _expand(self, pattern: str) -> list[tuple[Self, bool]]:
         """What a glob matches, in the order of the names, each with whether it is a folder."""
-        with answering(pattern):
+        with translate_errors(pattern):
             file_system, path = store_of(pattern)
-            return [(self._named(name), is_folder) for name, is_folder in sorted(matches(file_system, path).items())]
+            return [(self._name_of(name), is_folder) for name, is_folder in sorted(matches(file_system, path).items())]
 
-    def _named(self, name: str) -> Self:
+    def _name_of(self, name: str) -> Self:
         # fsspec gives names without the scheme.
         return type(self)(f"{self.parts[0]}//{name.lstrip('/')}")
 
     def _info(self) -> dict[str, Any] | None:
-        with answering(self.url):
+        with translate_errors(self.url):
             file_system, path = store_of(self.url)
             try:
                 return cast("dict[str, Any]", file_system.info(path))
@@ -310,7 +310,7 @@ class _Download(io.RawIOBase):
         return int(self._handle.tell())
 
     def readinto(self, buffer: Any) -> int:
-        with answering(self.name):
+        with translate_errors(self.name):
             data = self._handle.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
@@ -333,7 +333,7 @@ class ObjectUpload(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        with answering(self.name):
+        with translate_errors(self.name):
             return int(self._handle.write(data))
 
     def tell(self) -> int:
@@ -344,11 +344,11 @@ class ObjectUpload(io.RawIOBase):
 
     def send(self) -> None:
         """Send what is left; the object does not exist yet."""
-        with answering(self.name):
+        with translate_errors(self.name):
             self._handle.close()
 
     def complete(self) -> None:
-        with answering(self.name):
+        with translate_errors(self.name):
             self._handle.commit()
         self._ended = True
 

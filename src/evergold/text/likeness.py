@@ -173,7 +173,7 @@ def bm25(
     return scores
 
 
-def counted(documents: Mapping[Key, Counter[str]]) -> Callable[[str], Sequence[tuple[Key, int]]]:
+def count_words(documents: Mapping[Key, Counter[str]]) -> Callable[[str], Sequence[tuple[Key, int]]]:
     """`holding` over documents whose words are counted: for a query or two, where no index would pay."""
     return lambda word: [(key, counts[word]) for key, counts in documents.items() if word in counts]
 
@@ -200,11 +200,11 @@ class Index(Generic[Key]):
 
     def best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
         """The best documents with their scores; equal scores in the order in which they were added."""
-        scores = bm25(wanted, self._holding, self._lengths, self._words)
+        scores = bm25(wanted, self._groups_holding, self._lengths, self._words)
         # The index breaks ties, so equal scores rank the same on every machine.
         ranked = heapq.nsmallest(most, scores.items(), key=lambda item: (-item[1], item[0]))
         return [(self._keys[index], score) for index, score in ranked]
 
-    def _holding(self, word: str) -> list[tuple[int, int]]:
+    def _groups_holding(self, word: str) -> list[tuple[int, int]]:
         document_indexes, times = self._postings.get(word, ((), ()))
         return list(zip(document_indexes, times, strict=True))

@@ -199,7 +199,7 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> Pattern:
     options.log_errors = False
     options.case_sensitive = not ignore_case
     try:
-        compiled = re2.compile(_translated(pattern), options)
+        compiled = re2.compile(_translate(pattern), options)
     except (re2.error, UnicodeEncodeError) as problem:
         raise BadInput(f"{_short(pattern)} is not a regular expression: {_reason(problem)}") from problem
     # Nested counts such as `(a{100}){100}` compile into very many states, each a cost for every character.
@@ -208,7 +208,7 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False) -> Pattern:
     return Pattern(compiled)
 
 
-def _translated(pattern: str) -> str:
+def _translate(pattern: str) -> str:
     """Write a pattern of Python's `re` for RE2, refusing what it lacks."""
     parts: list[str] = []
     in_class, at = False, 0

@@ -20,7 +20,7 @@ from itertools import islice
 _STRAIGHT = str.maketrans("’‘´`—–“”¿¡…", "''''--\"\"  .")
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Fold case, accents and quotes; newlines stay, because they end clauses."""
     if not text.isascii():
         text = "".join(sign for sign in unicodedata.normalize("NFD", text) if not unicodedata.combining(sign))

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Self
 from evergold.settings import Settings, load_settings
 
 if TYPE_CHECKING:
-    from evergold.alerts.door import Alerts
+    from evergold.alerts.service import Alerts
     from evergold.bench.replay.users import ReplayUsers
-    from evergold.build.door import RagBuilds
     from evergold.build.repeats import RepeatedQuestions
     from evergold.build.served import ServedBuilds
+    from evergold.build.service import RagBuilds
     from evergold.build.versions import Builds
     from evergold.curate.rules import RuleChanges
-    from evergold.extract.door import Flows
+    from evergold.extract.service import Flows
     from evergold.formats.columns import Frame
     from evergold.review.case_actions import CaseActions
     from evergold.store import Store
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from evergold.workspace.frames import Frames
     from evergold.workspace.generation import Generation
     from evergold.workspace.intake import Intake
-    from evergold.workspace.judging import Judging
+    from evergold.workspace.judges import Judging
     from evergold.workspace.live import Live
     from evergold.workspace.operations import Access, Operations
     from evergold.workspace.overview import Overviews
@@ -151,7 +151,7 @@ class Workspace:
 
     @cached_property
     def alerts(self) -> "Alerts":
-        from evergold.alerts.door import Alerts
+        from evergold.alerts.service import Alerts
 
         return Alerts(self.store, self.settings)
 
@@ -288,7 +288,7 @@ class Workspace:
     @cached_property
     def rag(self) -> "RagBuilds":
         """RAG splits from offline files, and checks of any build on disk; needs no database."""
-        from evergold.build.door import RagBuilds
+        from evergold.build.service import RagBuilds
 
         return RagBuilds(self.settings, lambda: self.builds)
 
@@ -302,7 +302,7 @@ class Workspace:
     @cached_property
     def flows(self) -> "Flows":
         """Context cases from agent work and git history; needs the database only to store them."""
-        from evergold.extract.door import Flows
+        from evergold.extract.service import Flows
 
         return Flows(lambda: self.store)
 
@@ -323,6 +323,6 @@ class Workspace:
     @cached_property
     def judging(self) -> "Judging":
         """Reports of runs, and calibration of judges."""
-        from evergold.workspace.judging import Judging
+        from evergold.workspace.judges import Judging
 
         return Judging(self.store, self.settings)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from evergold.bench.datasets import DatasetFile, discover, read_file
 from evergold.build.split_cases import read_split, read_version
-from evergold.build.versions import located
+from evergold.build.versions import locate_build
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Frozen, dataset_hash
 from evergold.model.case import Case
@@ -71,7 +71,7 @@ class BenchDatasets:
         version, _, split = rest.partition(":")
         try:
             with self._store.db.read() as connection:
-                path = located(get_build(connection, dataset, version))
+                path = locate_build(get_build(connection, dataset, version))
         except NotFound as problem:
             raise BadInput(problem.message) from problem
         return read_version(dataset, path, split or None)

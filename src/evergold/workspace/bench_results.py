@@ -38,7 +38,7 @@ class BenchResults:
         groups = groups_of(self._attempts, [run], weighted)
         return run_means(run, self._attempts.values(run.id), run.spec.metrics, groups)
 
-    def cached(self, run_id: str) -> int:
+    def count_cached(self, run_id: str) -> int:
         """How many answers of a run came from the response cache."""
         return self._attempts.cached_count(run_id)
 
@@ -46,7 +46,7 @@ class BenchResults:
         """Some of a run's attempts: by case and trial, or the worst of all first."""
         return self._attempts.page(run_id, order, limit, offset)
 
-    def asked(self, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
+    def read_questions(self, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
         """Question and reference of these cases of a run, in short."""
         return read_questions(self._store.db, run_id, case_ids)
 

@@ -54,7 +54,7 @@ class DatasetCalls:
     def add_correction_pair(self, previous_trace_id: str, correction_text: str, *, author: str | None = None) -> Case:
         """Pair the bad reply of a trace with what it should have been. The same correction again is the same entry."""
         trace = self._intake.get(previous_trace_id)
-        correction = self._intake.redacted(
+        correction = self._intake.redact_correction(
             # The text is redacted before its hash names the case, or the stored case would have another id.
             Correction(trace_id=trace.id, text=correction_text, author=author, kind=CorrectionKind.REMARK)
         )

@@ -68,9 +68,9 @@ class Intake:
         report = self.accept(record for _, record in records)
         return reply_to(events, records, report.problems)
 
-    def redacted(self, correction: Correction) -> Correction:
+    def redact_correction(self, correction: Correction) -> Correction:
         """Redact a correction as it would be stored."""
-        return self._stage.redacted(correction)
+        return self._stage.redact_correction(correction)
 
     def use_second_process(self) -> None:
         """Let a second process read OTLP requests while several are under way."""

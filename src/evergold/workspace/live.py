@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from evergold.checks.door import Checks
+from evergold.checks.service import Checks
 from evergold.curate.background import Curator
 from evergold.curate.live import Curation, refresh_cases
 from evergold.curate.policy import DEFAULT, agreement_of, read_labels, read_policy, trial_of
@@ -110,7 +110,7 @@ class Live:
         finally:
             self._curating.release()
 
-    def waiting(self) -> int:
+    def count_waiting(self) -> int:
         """How many traces wait to be curated."""
         with self._store.db.read() as connection:
             return queue_counts(connection)[0]

@@ -30,7 +30,7 @@ from evergold.model.review import (
 from evergold.review import desk
 from evergold.review import questions as asking
 from evergold.review.agreement import agreement, agreement_on_questions, pace_of_reviewers
-from evergold.review.decide import between, edited
+from evergold.review.decide import between, edit_case
 from evergold.review.questions import read_questionnaire
 from evergold.review.rows import Sender, Taken, cases_of_rows, every_row_of, rows_of_cases, take_cases
 from evergold.settings import Settings
@@ -77,7 +77,7 @@ class Review:
             case = self.case(key).case
             diff = self.evidence.of_case(key).diff if case.kind is CaseKind.CONTEXT else None
             # The decision may bring edits along: the proof is made for the case as it will be, not as it is.
-            decision = self.bases.settle_decision(edited(case, decision.changes), decision, diff, reviewer)
+            decision = self.bases.settle_decision(edit_case(case, decision.changes), decision, diff, reviewer)
         return self._store.write(desk.decide, key, decision, reviewer, self.needed)
 
     def decide_many(

@@ -34,7 +34,7 @@ class Trajectories:
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
 
-    def aligned(self, run_id: str, case_id: str, trial: int = 0) -> AlignedTrajectory:
+    def align(self, run_id: str, case_id: str, trial: int = 0) -> AlignedTrajectory:
         """Align a trajectory of a run with the recorded one, call by call."""
         case = self._bench.case(run_id, case_id)
         attempt = next((one for one in self._bench.attempts(run_id, case_id) if one.trial == trial), None)
@@ -58,13 +58,13 @@ class Trajectories:
             spent=spent,
         )
 
-    def differing(self, first: str, second: str, limit: int = 100) -> list[TrajectoryDifference]:
+    def find_differing(self, first: str, second: str, limit: int = 100) -> list[TrajectoryDifference]:
         """List the cases of two replays that left the record in either, the largest loss of the second run first."""
         before, after = (self._values(self._replay(run_id)) for run_id in (first, second))
         # Cases at 1 in both runs followed the record twice: nothing to look at.
         shared = [case for case in before.keys() & after.keys() if min(before[case], after[case]) < 1]
         shared.sort(key=lambda case: (after[case] - before[case], case))
-        asked = self._bench.results.asked(second, shared[:limit])
+        asked = self._bench.results.read_questions(second, shared[:limit])
         return [
             TrajectoryDifference(
                 case_id=case,

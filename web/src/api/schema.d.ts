@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Health
-         * @description Answers as soon as the server can take requests.
+         * @description Report that the server accepts requests.
          */
         get: operations["health_api_v1_health_get"];
         put?: never;
@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Ready
-         * @description Answers 200 while the database answers, and 503 with the reason while it does not.
+         * @description Report whether the database answers: 200, or 503 with the reason.
          */
         get: operations["ready_api_v1_ready_get"];
         put?: never;
@@ -73,13 +73,13 @@ export interface paths {
         };
         /**
          * List Tokens
-         * @description Tokens that were made, revoked ones too. Those of the settings are not among them.
+         * @description List tokens, revoked ones included; tokens of the settings are not listed.
          */
         get: operations["list_tokens_api_v1_tokens_get"];
         put?: never;
         /**
          * Add Token
-         * @description Make a token. It is in this answer and nowhere else.
+         * @description Create a token. Its value is returned once, here.
          */
         post: operations["add_token_api_v1_tokens_post"];
         delete?: never;
@@ -100,7 +100,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke Token
-         * @description Make a token invalid; it stays in the list.
+         * @description Revoke a token; it stays in the list.
          */
         delete: operations["revoke_token_api_v1_tokens__token_id__delete"];
         options?: never;
@@ -303,7 +303,7 @@ export interface paths {
         put?: never;
         /**
          * Post Corrections
-         * @description Say what a reply should have been; a trace that has not come yet is waited for.
+         * @description Correct a reply. The trace may arrive later.
          */
         post: operations["post_corrections_api_v1_corrections_post"];
         delete?: never;
@@ -323,7 +323,7 @@ export interface paths {
         put?: never;
         /**
          * Post Reactions
-         * @description React to a reply with an emoji; null takes the reaction away again.
+         * @description React to a reply with an emoji; null removes the reaction.
          */
         post: operations["post_reactions_api_v1_reactions_post"];
         delete?: never;
@@ -381,13 +381,13 @@ export interface paths {
         };
         /**
          * Curation State
-         * @description What the background does, and what it could not do.
+         * @description Report the state of background curation: what waits, what was done, what failed.
          */
         get: operations["curation_state_api_v1_curation_get"];
         put?: never;
         /**
          * Curate Waiting
-         * @description Curate everything that waits, now; after a few seconds the answer comes, and `waiting` says how many are left.
+         * @description Curate everything in the queue now, for a few seconds at most; `waiting` is the number of traces left.
          */
         post: operations["curate_waiting_api_v1_curation_post"];
         delete?: never;
@@ -405,7 +405,7 @@ export interface paths {
         };
         /**
          * List Policies
-         * @description Every policy revision that ever changed an entry, and those in force.
+         * @description List every policy revision that changed a case, and those in force.
          */
         get: operations["list_policies_api_v1_policies_get"];
         put?: never;
@@ -470,7 +470,7 @@ export interface paths {
         get: operations["show_rules_api_v1_curation_rules_get"];
         /**
          * Save Rules
-         * @description Put rules in force and judge every trace again; earlier rules sent again take the change back.
+         * @description Set the rules and curate every trace again; send earlier rules to revert.
          */
         put: operations["save_rules_api_v1_curation_rules_put"];
         post?: never;
@@ -549,7 +549,7 @@ export interface paths {
         };
         /**
          * Kept Out
-         * @description What keeps the newest traces of the period out of the golden set, by reason, and what to change.
+         * @description List why the newest traces of the period are not golden, by reason, and what to change.
          */
         get: operations["kept_out_api_v1_stats_kept_out_get"];
         put?: never;
@@ -759,7 +759,7 @@ export interface paths {
         put?: never;
         /**
          * Post Scores
-         * @description Score a trace; one that has not come yet is waited for.
+         * @description Score a trace. The trace may arrive later.
          */
         post: operations["post_scores_api_v1_scores_post"];
         delete?: never;
@@ -780,7 +780,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Score
-         * @description Take a score back; the entry of its trace follows.
+         * @description Withdraw a score; the case of its trace is curated again.
          */
         delete: operations["delete_score_api_v1_scores__score_id__delete"];
         options?: never;
@@ -797,18 +797,18 @@ export interface paths {
         };
         /**
          * List Views
-         * @description The kept views of a list.
+         * @description The saved views of a list.
          */
         get: operations["list_views_api_v1_views_get"];
         /**
          * Keep View
-         * @description Keep a view under its name; one of the same name is replaced.
+         * @description Save a view under its name; an existing one is replaced.
          */
         put: operations["keep_view_api_v1_views_put"];
         post?: never;
         /**
          * Delete View
-         * @description Delete a kept view.
+         * @description Delete a saved view.
          */
         delete: operations["delete_view_api_v1_views_delete"];
         options?: never;
@@ -905,7 +905,7 @@ export interface paths {
         };
         /**
          * Case File
-         * @description One case with what it lacks, the opinions on it, who has it in hand, and its history.
+         * @description One case with its missing fields, the opinions on it, its assignee and its history.
          */
         get: operations["case_file_api_v1_review_case_get"];
         put?: never;
@@ -915,7 +915,7 @@ export interface paths {
         head?: never;
         /**
          * Edit Case
-         * @description Change fields, on the version seen; 409 when somebody else was first.
+         * @description Change fields of the version that was read; 409 if it has changed since.
          */
         patch: operations["edit_case_api_v1_review_case_patch"];
         trace?: never;
@@ -951,7 +951,7 @@ export interface paths {
         put?: never;
         /**
          * Decide
-         * @description A verdict on the version seen, with the edits that belong to it; 409 when somebody else was first.
+         * @description Record a verdict on the version that was read, with its edits; 409 if it has changed since.
          */
         post: operations["decide_api_v1_decisions_post"];
         delete?: never;
@@ -995,7 +995,7 @@ export interface paths {
         put: operations["renew_api_v1_review_claims_put"];
         /**
          * Claim
-         * @description The next case for me, held for the lease; null when nothing is left.
+         * @description Claim the next case for the length of the lease; null when none is left.
          */
         post: operations["claim_api_v1_review_claims_post"];
         delete?: never;
@@ -1013,7 +1013,7 @@ export interface paths {
         };
         /**
          * Assignments
-         * @description Which cases are in whose hands.
+         * @description List which cases are assigned to whom.
          */
         get: operations["assignments_api_v1_review_assignments_get"];
         put?: never;
@@ -1024,7 +1024,7 @@ export interface paths {
         post: operations["assign_api_v1_review_assignments_post"];
         /**
          * Release
-         * @description Take a case out of a reviewer's hands.
+         * @description Remove an assignment.
          */
         delete: operations["release_api_v1_review_assignments_delete"];
         options?: never;
@@ -1041,7 +1041,7 @@ export interface paths {
         };
         /**
          * Agreement
-         * @description Cohen's and Fleiss' kappa with intervals; what is undefined says why.
+         * @description Cohen's and Fleiss' kappa with intervals; an undefined one with the reason.
          */
         get: operations["agreement_api_v1_review_agreement_get"];
         put?: never;
@@ -1627,7 +1627,7 @@ export interface paths {
         };
         /**
          * Get Run
-         * @description One run and how far it is.
+         * @description One run and its progress.
          */
         get: operations["get_run_api_v1_benchmarks_runs__run_id__get"];
         put?: never;
@@ -1693,7 +1693,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel Run
-         * @description Stop a run. Calls under way are given up within a second.
+         * @description Cancel a run. Calls in progress are abandoned within a second.
          */
         post: operations["cancel_run_api_v1_benchmarks_runs__run_id__cancel_post"];
         delete?: never;
@@ -1713,7 +1713,7 @@ export interface paths {
         put?: never;
         /**
          * Resume Run
-         * @description Go on with a run that ended early; finished calls are not repeated.
+         * @description Resume a run that ended early; finished calls are not repeated.
          */
         post: operations["resume_run_api_v1_benchmarks_runs__run_id__resume_post"];
         delete?: never;

@@ -27,7 +27,7 @@ from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, RetryPolicy, failed_attempt
 from evergold.errors import BadInput
 from evergold.model.case import Case
-from evergold.model.nesting import Values
+from evergold.model.limits import Values
 from evergold.model.run import Attempt, OnUnrecorded, Replay, ReplayEnd, ReplayStep, ResultOrigin, SimulatedUser, Turns
 from evergold.model.tool_calls import ToolCall
 from evergold.seams import Target

@@ -17,7 +17,7 @@ from typing import Any
 import orjson
 
 from evergold.errors import BadInput
-from evergold.model.nesting import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES
+from evergold.model.limits import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES
 from evergold.model.values import load_json
 from evergold.sources.spans import (
     NO_SPAN,

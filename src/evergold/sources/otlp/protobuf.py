@@ -15,7 +15,7 @@ from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsSer
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from evergold.errors import BadInput
-from evergold.model.nesting import MOST_KEYS, MOST_VALUES
+from evergold.model.limits import MOST_KEYS, MOST_VALUES
 from evergold.sources.spans import (
     Attributes,
     Received,

@@ -19,8 +19,8 @@ from evergold.store.trace.compact import (
     SHARED_INPUT,
     SHARED_OUTPUT,
     fold,
-    unfolded,
-    unshared,
+    unfold,
+    unshare,
     whole_spans,
 )
 from evergold.store.trace.retention import UNCITED, let_go, lock_traces
@@ -81,7 +81,7 @@ def read_records(connection: Connection, trace_ids: Sequence[str]) -> list[Recor
     own = []
     for seq, *columns in span_rows:
         record = records[seq]
-        own.append((seq, unshared(SpanRow(record["id"], *columns), record["input_text"], record["output_text"])))
+        own.append((seq, unshare(SpanRow(record["id"], *columns), record["input_text"], record["output_text"])))
     for (seq, _), span in zip(own, whole_spans(connection, own), strict=True):
         raw = _unfold_raw(span.raw, span.input_text, span.output_text)
         records[seq]["spans"].append(dict(zip(SPAN, (*span[1 : len(SPAN)], raw), strict=True)))
@@ -94,7 +94,7 @@ def read_records(connection: Connection, trace_ids: Sequence[str]) -> list[Recor
 
 def _unfold_raw(raw: str, question: str | None, answer: str | None) -> str:
     """Put the span's texts back into what it carried, which is then as it came."""
-    return dumps(unfolded(loads(raw), question, answer)) if f'"{FOLDED}"' in raw else raw
+    return dumps(unfold(loads(raw), question, answer)) if f'"{FOLDED}"' in raw else raw
 
 
 def _read_belonging(connection: Connection, name: str, trace_ids: Sequence[str]) -> dict[str, str]:
@@ -174,7 +174,7 @@ def upgrade_record(record: Record) -> Record:
     """Bring a record of an earlier format up to date: its texts are written out."""
     spans = loads(record["spans"]) if isinstance(record["spans"], str) else record["spans"]
     texts = record["input_text"], record["output_text"]
-    rows = [unshared(SpanRow("", *(span.get(name, 0) for name in (*SPAN, "shared"))), *texts) for span in spans]
+    rows = [unshare(SpanRow("", *(span.get(name, 0) for name in (*SPAN, "shared"))), *texts) for span in spans]
     whole = [
         (*row[1 : len(SPAN)], _unfold_raw(row.raw, row.input_text, row.output_text))  # `raw` comes last
         for row in rows

@@ -15,7 +15,7 @@ Three savings, each undone on reading, to the letter:
     ["base output", "json"]     the base's input or output
 
 Intake calls four functions: `pack` makes the stored form of what a span carried, `share_texts` leaves a text to the trace,
-`RecentSpans.shortened` describes rows by earlier ones, `unshare_texts` takes shared texts back before a trace grows.
+`RecentSpans.shorten` describes rows by earlier ones, `unshare_texts` takes shared texts back before a trace grows.
 """
 
 import json
@@ -85,7 +85,7 @@ def _find(text: str, side: str, long: list[tuple[str, str]], around: dict[str, A
             return
 
 
-def unfolded(raw: dict[str, Any], question: str | None, answer: str | None) -> dict[str, Any]:
+def unfold(raw: dict[str, Any], question: str | None, answer: str | None) -> dict[str, Any]:
     """What the span carried, as it came."""
     around = raw.pop(FOLDED, None)
     if around:
@@ -116,7 +116,7 @@ def share_texts(row: SpanRow, trace: TraceRow, *, input: bool, output: bool) -> 
     )
 
 
-def unshared(row: SpanRow, question: str | None, answer: str | None) -> SpanRow:
+def unshare(row: SpanRow, question: str | None, answer: str | None) -> SpanRow:
     """The row with its own texts again, given those of its trace."""
     if not row.shared:
         return row
@@ -182,7 +182,7 @@ class Carried(NamedTuple):
 
 def carried_by(row: SpanRow) -> Carried:
     """What a span carried whose row holds its own texts and all of its attributes."""
-    return Carried(unfolded(loads(row.raw), row.input_text, row.output_text), row.input_text, row.output_text)
+    return Carried(unfold(loads(row.raw), row.input_text, row.output_text), row.input_text, row.output_text)
 
 
 def pack(raw: dict[str, Any], question: str | None, answer: str | None) -> tuple[str, tuple[int, ...]]:
@@ -220,7 +220,7 @@ def difference(span: Carried, base: Carried) -> dict[str, Any]:
     return rest | {key: value for key, value in parts.items() if value}
 
 
-def restored(difference: dict[str, Any], texts: tuple[str | None, str | None], base: Carried) -> dict[str, Any]:
+def restore(difference: dict[str, Any], texts: tuple[str | None, str | None], base: Carried) -> dict[str, Any]:
     """What a span carried, from its difference, its own input and output, and its base."""
     known = dict(zip(("input", "output", "base input", "base output"), (*texts, base.input, base.output), strict=True))
     gone = set(difference.get("gone", ()))
@@ -258,14 +258,14 @@ def _texts(span: Carried, base: Carried) -> list[tuple[str, str, str]]:
 
 def _pieces(value: str, old: str, texts: list[tuple[str, str, str]], *, has_finish: bool) -> Iterator[Piece]:
     """Cut a value into pieces; `has_finish`: how the span finished stays readable in the literals."""
-    for part in [value] if has_finish else _copied(value, old):
+    for part in [value] if has_finish else _copy_parts(value, old):
         for piece in _with_texts(part, texts) if isinstance(part, str) else (part,):
             frame = isinstance(piece, str) and len(piece) >= FRAME and ALWAYS_WRITTEN not in piece
             at = old.find(piece) if frame and isinstance(piece, str) else -1
             yield piece if at < 0 else [at, len(piece)]
 
 
-def _copied(value: str, old: str) -> Iterator[str | list[int]]:
+def _copy_parts(value: str, old: str) -> Iterator[str | list[int]]:
     """The value as literals and copies from another: its beginning, and further messages where the beginning has changed."""
     same = _common(value, old)
     if same < ENOUGH:
@@ -360,19 +360,19 @@ def whole_spans(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> 
 
 def _add_bases(connection: Connection, known: dict[Key, SpanRow]) -> None:
     """Read the bases of the spans, and those of the bases."""
-    missing = _missing(known.values(), known)
+    missing = _missing_bases(known.values(), known)
     while missing:
         for batch in batches(missing):
             for seq, row in map(_with_own_texts, _read_chain(connection, batch)):
                 known[seq, row.id] = row
-        left = _missing(known.values(), known)
+        left = _missing_bases(known.values(), known)
         # Nothing new was read in this round.
         if left == missing:
             return  # somebody deleted them by hand
         missing = left
 
 
-def _missing(rows: Iterable[SpanRow], known: dict[Key, SpanRow]) -> set[Key]:
+def _missing_bases(rows: Iterable[SpanRow], known: dict[Key, SpanRow]) -> set[Key]:
     wanted = {(row.base_seq, row.base_id) for row in rows if row.base_seq is not None and row.base_id is not None}
     return wanted - known.keys()
 
@@ -393,10 +393,10 @@ def _read_chain(connection: Connection, keys: Sequence[Key]) -> Iterable[Any]:
 def _whole(row: SpanRow, seq: int, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> SpanRow:
     if row.base_id is None:
         return row
-    return row._replace(raw=dumps(_carried((seq, row.id), known, read).raw), base_seq=None, base_id=None)
+    return row._replace(raw=dumps(_read_carried((seq, row.id), known, read).raw), base_seq=None, base_id=None)
 
 
-def _carried(key: Key, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> Carried:
+def _read_carried(key: Key, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> Carried:
     """What a span carried, from the first span of its chain on; a loop, because a chain is as long as its session."""
     links: list[Key] = []
     at: Key | None = key
@@ -412,7 +412,7 @@ def _carried(key: Key, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> C
             # A base that is gone gives what the difference itself holds: part of a span is better than none.
             base = read.get((row.base_seq, row.base_id), Carried({}, None, None))
             texts = row.input_text, row.output_text
-            read[one] = Carried(restored(loads(row.raw), texts, base), *texts)
+            read[one] = Carried(restore(loads(row.raw), texts, base), *texts)
     return read[key]
 
 
@@ -442,7 +442,7 @@ def make_dependents_whole(connection: Connection, bases: Collection[Key]) -> Non
 
 def _make_whole(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> None:
     changes = [
-        {"of": seq, "named": row.id, "new_raw": _folded(row)}
+        {"of": seq, "named": row.id, "new_raw": _fold_row(row)}
         for (seq, _), row in zip(rows, whole_spans(connection, rows), strict=True)
     ]
     if changes:
@@ -451,10 +451,10 @@ def _make_whole(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> 
 
 def _with_own_texts(row: Any) -> tuple[int, SpanRow]:
     """A row of trace's number and id, own columns and the trace's texts."""
-    return row[0], unshared(SpanRow(row[1], *row[2:-2]), row[-2], row[-1])
+    return row[0], unshare(SpanRow(row[1], *row[2:-2]), row[-2], row[-1])
 
 
-def _folded(row: SpanRow) -> str:
+def _fold_row(row: SpanRow) -> str:
     raw = loads(row.raw)
     fold(raw, row.input_text, row.output_text)
     return dumps(raw)
@@ -501,7 +501,7 @@ class _Recent:
 
     def read(self) -> Carried:
         if self.carried is None:
-            self.carried = carried_by(unshared(self.row, self.trace.input_text, self.trace.output_text))
+            self.carried = carried_by(unshare(self.row, self.trace.input_text, self.trace.output_text))
         return self.carried
 
 
@@ -517,7 +517,7 @@ class RecentSpans:
         self._in_order.clear()
         self._size = 0
 
-    def shortened(
+    def shorten(
         self,
         connection: Connection,
         rows: Sequence[SpanRow],
@@ -533,13 +533,13 @@ class RecentSpans:
         keys = [[sessions[row.trace_id] ^ head for head in row.heads] for row in rows]
         self._drop_unstored(connection, keys)
         return [
-            self._shortened(row, _Recent(seqs[row.trace_id], row, summaries[row.trace_id], its_keys))
+            self._shorten_row(row, _Recent(seqs[row.trace_id], row, summaries[row.trace_id], its_keys))
             if its_keys
             else row
             for row, its_keys in zip(rows, keys, strict=True)
         ]
 
-    def _shortened(self, row: SpanRow, recent: _Recent) -> SpanRow:
+    def _shorten_row(self, row: SpanRow, recent: _Recent) -> SpanRow:
         base = self._add(recent)
         if base is None:
             return row

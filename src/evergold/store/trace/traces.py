@@ -30,7 +30,7 @@ from evergold.store.database.rows import (
 )
 from evergold.store.facts import ARCHIVES, fact
 from evergold.store.schema import spans, trace_comments, trace_corrections, trace_tags, traces
-from evergold.store.trace.compact import unfolded, unshared, whole_spans
+from evergold.store.trace.compact import unfold, unshare, whole_spans
 from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
 from evergold.store.trace.spans import OWN, insert_spans, insert_traces
 
@@ -183,7 +183,7 @@ def span_of(row: SpanRow) -> Span:
     )
     # `model_copy` skips validation on purpose: see the docstring.
     return span.model_copy(
-        update={"metadata": loads(row.metadata) | unfolded(loads(row.raw), row.input_text, row.output_text)}
+        update={"metadata": loads(row.metadata) | unfold(loads(row.raw), row.input_text, row.output_text)}
     )
 
 
@@ -262,7 +262,7 @@ def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str
         own = []
         for seq, *fields in connection.execute(query.order_by(spans.c.started_at, spans.c.id)):
             trace = by_seq[seq]
-            own.append((seq, unshared(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
+            own.append((seq, unshare(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
         for (seq, _), row in zip(own, whole_spans(connection, own), strict=True):
             by_key.setdefault(seq, []).append(span_of(row))
     return [trace_of(row, tuple(by_key.get(row["seq"], ())), ()) for row in rows]

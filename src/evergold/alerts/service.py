@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from evergold.alerts.rules import read_rules
 from evergold.alerts.stage import AlertPlan, AlertStage, AlertWatcher
-from evergold.alerts.webhook import escaped, webhook_of
+from evergold.alerts.webhook import escape_text, webhook_of
 from evergold.errors import BadInput, EvergoldError
 from evergold.model.operations import AlertRuleState, AlertsState, AlertTest
 from evergold.settings import Settings
@@ -67,7 +67,7 @@ class Alerts:
         began = time.monotonic()
         message = f"Test of evergold alerts: {len(self.stage.plan.rules)} rules are set"
         payload = {
-            "text": escaped(message),
+            "text": escape_text(message),
             "metadata": {"event_type": "evergold_alert", "event_payload": {"event": "test"}},
         }
         # A test is signed and stamped like a real message, so that a receiver's check of it is tested too.

@@ -17,10 +17,10 @@ INSTALL = "pip install 'evergold[zstd]'"
 
 def open_read(path: Path) -> io.BufferedReader:
     """The bytes of a file or object, unpacked where it is gzip or zstd."""
-    return unpacked(path.open("rb"), str(path))
+    return unpack_stream(path.open("rb"), str(path))
 
 
-def unpacked(handle: io.BufferedReader, name: str) -> io.BufferedReader:
+def unpack_stream(handle: io.BufferedReader, name: str) -> io.BufferedReader:
     """What an open file holds, unpacked where it is packed."""
     head = handle.peek(len(ZSTD))
     if head.startswith(GZIP):
@@ -30,7 +30,7 @@ def unpacked(handle: io.BufferedReader, name: str) -> io.BufferedReader:
     return handle
 
 
-def packed(handle: BinaryIO, path: Path) -> BinaryIO | None:
+def pack_stream(handle: BinaryIO, path: Path) -> BinaryIO | None:
     """A file that packs what is written to it, where the name asks for that; closing it leaves `handle` open."""
     if path.suffix == ".gz":
         # No name and no time in the header: the same content packs to the same bytes.

@@ -53,7 +53,7 @@ class Judging:
 
         return {"spending": spending_rows(report), "provenance": [*provenance_rows(report)]}
 
-    def rendered(self, run_id: str, form: str, options: Options | None = None, *, weighted: bool | None = None) -> str:
+    def render(self, run_id: str, form: str, options: Options | None = None, *, weighted: bool | None = None) -> str:
         """Render the report as markdown, html, json or junit."""
         chosen = options or Options(weighted=weighted)
         if form == "junit":
@@ -127,7 +127,7 @@ class Judging:
         named = make_metrics([metric])[0]
         if not named.needs_judge:
             raise BadInput(f"metric {metric!r} asks no judge; there is nothing to calibrate")
-        result = asyncio.run(_calibrated(named.metric, metric, make_judge(judge, self._settings), labels, passing))
+        result = asyncio.run(_calibrate(named.metric, metric, make_judge(judge, self._settings), labels, passing))
         name = metric.partition(":")[0]
         self._calibrations.add(result.judge, name, result.prompt_hash, result.model_dump_json())
         return result
@@ -169,7 +169,7 @@ class Judging:
             Label(
                 input=case.input,
                 output=case.output,
-                expected=_stated(case),
+                expected=_state_of(case),
                 contexts=tuple(context.text for context in case.contexts if context.text),
                 tool_calls=case.tool_calls,
                 expected_tools=case.expected_tools,
@@ -183,7 +183,7 @@ class Judging:
         return results
 
 
-def _stated(case: Case) -> str | None:
+def _state_of(case: Case) -> str | None:
     """What the answer is compared with: a person's, the source's or the corrected answer, never the answer itself."""
     reference = case.reference()
     own = (Origin.CONFIRMED, Origin.CANDIDATE)
@@ -196,7 +196,7 @@ def offline_figures() -> dict[str, Any]:
     return figures
 
 
-async def _calibrated(metric: Any, name: str, judge: Any, labels: list["Label"], passing: float) -> "Calibration":
+async def _calibrate(metric: Any, name: str, judge: Any, labels: list["Label"], passing: float) -> "Calibration":
     from evergold.bench.calibrate import calibrate
 
     try:
