@@ -173,7 +173,7 @@ def test_a_writer_that_dies_is_replaced_and_its_requests_are_answered(
         raise SystemExit("killed")
 
     with monkeypatch.context() as patch:
-        patch.setattr("evergold.store.database.db.Writer._commit", dies)
+        patch.setattr("evergold.store.database.db.WriterThread._commit", dies)
         assert isinstance(send(workspace, 0).exception(PATIENCE), SystemExit)
     assert send(workspace, 1).result(PATIENCE).spans == 1
 

@@ -7,12 +7,15 @@ come faster than they are stored and ends when none has come for a while, so tha
 
 import threading
 import time
-from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
-from multiprocessing import get_context
+from concurrent.futures import BrokenExecutor, Future
+from typing import TYPE_CHECKING
 
 from evergold.ingest.prepare import PreparedSpans, Request, RequestReader
 from evergold.settings import Settings
 from evergold.spread import begin_worker
+
+if TYPE_CHECKING:
+    from concurrent.futures import ProcessPoolExecutor
 
 SIZES = range(16_000, 1 << 20)  # smaller: sending costs more than reading; larger: one at a time, to bound memory
 BUSY = 3  # requests under way at once
@@ -67,6 +70,10 @@ class SecondReader:
             read.set_exception(problem)
 
     def _start(self) -> None:
+        # Imported here: pools cannot be loaded in a program that is ending, in which the SDK still delivers.
+        from concurrent.futures import ProcessPoolExecutor
+        from multiprocessing import get_context
+
         # Not a fork: the server has threads, and a copy would hold their locks for ever.
         self._pool = ProcessPoolExecutor(1, get_context("spawn"), _begin, (self._settings,))
         self._started = self._pool.submit(_finish_start)
