@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from evergold.api.access import configured_tokens, given_token
 from evergold.api.app import create_app
-from evergold.api.guard import known_host
+from evergold.api.middleware import known_host
 from evergold.errors import BadInput
 from evergold.model.access import Holder, Role
 from evergold.settings import Settings, load_settings

@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 
 from evergold.api.access import configured_tokens, given_token, needed_role
 from evergold.api.app import create_app
-from evergold.api.guard import HIDDEN, CrossSiteCheck, Guard, NulRefused, SlashesInNames, known_host
-from evergold.api.middleware import InFlight, Instruments, part_of
+from evergold.api.middleware import (
+    HIDDEN,
+    CrossSiteCheck,
+    Guard,
+    InFlight,
+    Instruments,
+    NulRefused,
+    SlashesInNames,
+    known_host,
+    part_of,
+)
 from evergold.api.pages import write_reference
 from evergold.api.requests import list_records, restore_slashes
 from evergold.errors import BadInput

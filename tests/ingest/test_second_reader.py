@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput
-from evergold.ingest import second_reader
-from evergold.ingest.prepare import Request, RequestReader
-from evergold.ingest.second_reader import BUSY, SecondReader
+from evergold.ingest import prepare
+from evergold.ingest.prepare import BUSY, Request, RequestReader, SecondReader
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from perf.otlp_load import SPANS, bodies, send, wait_until_stored
@@ -84,7 +83,7 @@ def test_a_killed_reader_loses_no_request(tmp_path: Path) -> None:
 
 
 def test_both_processes_read_alike_and_the_second_ends_when_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(second_reader, "IDLE_SECONDS", 1.0)
+    monkeypatch.setattr(prepare, "IDLE_SECONDS", 1.0)
     settings = Settings()
     here = RequestReader(settings)
     second = SecondReader(settings, here)

@@ -3,9 +3,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.redact.default import GROUPS, HINTS, DefaultRedactor
+from evergold.redact.default import GROUPS, HINTS, DefaultRedactor, is_card, numbers_in
 from evergold.redact.fields import FIELDS, MOST_REMEMBERED, FieldRedactor, Keys
-from evergold.redact.numbers import is_card, numbers_in
 from evergold.redact.spans import fold_digits, without_overlaps
 from tests.rows import each_row
 

@@ -28,7 +28,7 @@ from pydantic_core import CoreSchema, core_schema
 from starlette.concurrency import run_in_threadpool
 
 from evergold.api.access import require_role
-from evergold.api.guard import HIDDEN
+from evergold.api.middleware import HIDDEN
 from evergold.errors import BadInput
 from evergold.model.faults import Rejected
 from evergold.model.limits import require_shallow
