@@ -18,7 +18,14 @@ from evergold.model.checking import Checked, Turn
 from evergold.store import Store
 from evergold.store.facts import Portion
 from evergold.store.trace.scores import enqueue
-from evergold.store.verdict.checks import before_in_session, drop_checks, find_unchecked, put_checked, turns_of
+from evergold.store.verdict.checks import (
+    before_in_session,
+    drop_checks,
+    find_unchecked,
+    ids_between,
+    put_checked,
+    turns_of,
+)
 from evergold.store.verdict.curation import ranges
 from evergold.text.words import fold_text
 
@@ -162,7 +169,7 @@ class CheckStage:
             parts = list(ranges(connection, AT_ONCE))
         for after, upto, _ in parts:
             with self._store.db.read() as connection:
-                ids = _ids(connection, after, upto)
+                ids = ids_between(connection, after, upto)
             while ids:
                 reached = self.run_ahead(ids, everything=everything, seconds=AHEAD_SECONDS)
                 self._keep(ids[:reached], everything, portion, report, progress)
@@ -194,7 +201,7 @@ class CheckStage:
             parts = list(ranges(connection, AT_ONCE))
         for after, upto, count in parts:
             with self._store.db.read() as connection:
-                turns = turns_of(connection, _ids(connection, after, upto))
+                turns = turns_of(connection, ids_between(connection, after, upto))
             report.add(list(self.suite.run(turns)))
             report.traces += count
             progress(count)
@@ -225,9 +232,3 @@ def _unseen(turns: Sequence[Turn], outcomes: Sequence[Checked]) -> set[tuple[str
     last = {turn.id for turn in turns if turn.next_input is None}
     silent = (each for each in outcomes if each.check in FOLLOW_UP and each.result is None)
     return {(each.trace_id, each.check) for each in silent if each.trace_id in last}
-
-
-def _ids(connection: Connection, after: str, upto: str) -> list[str]:
-    query = "SELECT id FROM traces WHERE id > {0} AND id <= {0} ORDER BY id"
-    mark = "?" if connection.dialect.name == "sqlite" else "%s"
-    return list(connection.exec_driver_sql(query.format(mark), (after, upto)).scalars())

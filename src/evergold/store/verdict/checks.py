@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, select, text
 
 from evergold.model.checking import Checked, ToolStep, Turn
 from evergold.model.trace import CHECK_KEY, TraceStatus
@@ -26,6 +26,7 @@ from evergold.store.database.rows import (
     storable,
 )
 from evergold.store.facts import count
+from evergold.store.schema import traces
 from evergold.store.trace.scores import drop_scores, insert_scores
 
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
@@ -244,3 +245,9 @@ def has_spoken(connection: Connection, trace_id: str, required: Sequence[str]) -
     """Whether the checks that a policy asks for could be run on a trace; one that is not checked yet will be when curated."""
     failed = connection.execute(text("SELECT failed FROM trace_checks WHERE trace_id = :id"), {"id": trace_id}).scalar()
     return not any(f" {name} " in (failed or "") for name in required)
+
+
+def ids_between(connection: Connection, after: str, upto: str) -> list[str]:
+    """The ids of traces after one id, up to another."""
+    query = select(traces.c.id).where(traces.c.id > after, traces.c.id <= upto).order_by(traces.c.id)
+    return list(connection.scalars(query))
