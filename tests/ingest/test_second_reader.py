@@ -69,11 +69,12 @@ def test_a_killed_reader_loses_no_request(tmp_path: Path) -> None:
             while not readers_of(server.pid):
                 send(url, bodies(12, 10, seed=sent), 6)
                 sent += 12
-            (reader,) = readers_of(server.pid)
+            reader = readers_of(server.pid)[0]
             under_way = threading.Thread(target=send, args=(url, bodies(30, 10, seed=sent), 6))
             under_way.start()
             wait_until_stored(database, (sent + 6) * SPANS)
             os.kill(reader, signal.SIGKILL)
+            wait_until(lambda killed=reader: killed not in readers_of(server.pid))
             under_way.join()
             sent += 30
         send(url, bodies(12, 10, seed=sent), 6)
