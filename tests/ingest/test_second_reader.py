@@ -47,6 +47,10 @@ def is_alive(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
+def wait_until_gone(reader: int, server: int) -> None:
+    wait_until(lambda: reader not in readers_of(server))
+
+
 @contextmanager
 def serve(folder: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
@@ -74,7 +78,7 @@ def test_a_killed_reader_loses_no_request(tmp_path: Path) -> None:
             under_way.start()
             wait_until_stored(database, (sent + 6) * SPANS)
             os.kill(reader, signal.SIGKILL)
-            wait_until(lambda killed=reader: killed not in readers_of(server.pid))
+            wait_until_gone(reader, server.pid)
             under_way.join()
             sent += 30
         send(url, bodies(12, 10, seed=sent), 6)
