@@ -571,13 +571,14 @@ class SecondReader:
                 self._start()
             if self._pool is None or self._started is None or not self._started.done():
                 return None
+            pool = self._pool
             try:
-                there = self._pool.submit(_read, request)
+                there = pool.submit(_read, request)
             except BrokenExecutor:
                 self._end()
                 return None
         read: Future[PreparedSpans] = Future()
-        there.add_done_callback(lambda done: self._settle(request, done, read))
+        there.add_done_callback(lambda done: self._settle(request, done, read, pool))
         return read
 
     def close(self) -> None:
@@ -585,12 +586,21 @@ class SecondReader:
         with self._lock:
             self._end()
 
-    def _settle(self, request: Request, there: Future[PreparedSpans], read: Future[PreparedSpans]) -> None:
+    def _settle(
+        self,
+        request: Request,
+        there: Future[PreparedSpans],
+        read: Future[PreparedSpans],
+        pool: "ProcessPoolExecutor",
+    ) -> None:
         try:
             try:
                 read.set_result(there.result())
             except BrokenExecutor:
-                self.close()
+                with self._lock:
+                    # The next one may have started already.
+                    if self._pool is pool:
+                        self._end()
                 read.set_result(self._reader.read(request))
         except Exception as problem:
             read.set_exception(problem)
