@@ -1,14 +1,14 @@
-"""The tier table: scores in, one verdict out. This is the readable form; `store/verdict/tiers.py` says the same in SQL for
-whole histories, and a property test holds the two together.
+"""Classify a trace by its scores, and explain the tier it gets.
+
+This is the readable form of the tier table; `store/verdict/tiers.py` holds it in SQL for whole histories. A test compares
+the two on seeded random traces (`tests/store/test_curation.py`).
 
 A failure wins over everything, because finding a problem is worth more than confirming a success. Golden needs every
 system score to be good *and* a reply worth keeping: a trace that failed, said nothing, or answered with a fallback
 text is never golden, whatever its scores.
 
-Why is this trace (not) golden, and what would change that?
-
-The second question is answered by trying: each plausible further score is put to the same table, and those that give
-another verdict are reported. An explanation can therefore never disagree with what curation does.
+What would change a verdict is found by trying: each plausible further score is put to the same table, and those that
+give another tier are reported. An explanation can therefore never disagree with what curation does.
 """
 
 from __future__ import annotations
@@ -167,9 +167,6 @@ def eligible(trace: Trace, policy: Policy) -> bool:
     )
 
 
-UNCHANGEABLE = {Reason.TRACE_FAILED, Reason.NO_OUTPUT, Reason.FALLBACK, Reason.INELIGIBLE, Reason.NOT_SAMPLED}
-
-
 def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts = Facts()) -> Explanation:  # noqa: B008
     verdict = classify(trace, scores, policy, facts)
     tally = Tally.of(scores, policy)
@@ -199,15 +196,12 @@ def _own_scores(
 
 
 def _changes(trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict, facts: Facts) -> Iterator[Change]:
-    for words, hypothetical in _hypotheses(scores, policy, verdict):
-        tier = classify(trace, hypothetical, policy, facts).tier
+    tried = [(words, trace, hypothetical) for words, hypothetical in _hypotheses(scores, policy, verdict)]
+    tried += [(words, mended, scores) for words, mended in _mend_trace(trace, verdict)]
+    for words, of_trace, with_scores in tried:
+        tier = classify(of_trace, with_scores, policy, facts).tier
         if tier is not verdict.tier:
             yield Change(when=words, then=tier)
-    if verdict.reason in UNCHANGEABLE:
-        for words, mended in _mend_trace(trace, verdict):
-            tier = classify(mended, scores, policy, facts).tier
-            if tier is not verdict.tier:
-                yield Change(when=words, then=tier)
 
 
 def _hypotheses(scores: Sequence[Score], policy: Policy, verdict: Verdict) -> Iterator[tuple[str, Sequence[Score]]]:

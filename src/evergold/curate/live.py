@@ -1,7 +1,4 @@
-"""The door of curation: the queue (`queued.py`), history curated again, verdicts explained, and a policy's work taken back.
-
-Read the traces of stored cases again, after an upgrade that understands more of them; each change is a revision.
-"""
+"""Apply policies to a store: the queue (`queued.py`), backfills, dry runs, explanations, undo, trials, and refreshed cases."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -9,11 +6,14 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from evergold.curate.classify import Facts, explain
+from evergold.checks.stage import CheckStage
+from evergold.curate.classify import Facts, Verdict, classify, explain
 from evergold.curate.findings import Finding, findings_in, forget_findings, put_finding
 from evergold.curate.queued import SHARED_SECONDS, QueuedCuration, put_plugin_tags
 from evergold.errors import BadInput, unknown
+from evergold.model.checking import Turn
 from evergold.model.policy import Explanation, Policy
+from evergold.model.trace import CHECK_KEY, Score
 from evergold.model.values import content_hash
 from evergold.store import Store
 from evergold.store.case.cases import iterate_with_traces
@@ -22,7 +22,7 @@ from evergold.store.case.writes import Author, put_cases
 from evergold.store.database.rows import batches
 from evergold.store.facts import Portion, has_parts, keep_part, shared_work, take_part
 from evergold.store.trace.pages import count_traces
-from evergold.store.trace.traces import get_trace
+from evergold.store.trace.traces import get_trace, known_traces
 from evergold.store.verdict.candidates import (
     choose_day,
     gather_range,
@@ -32,7 +32,7 @@ from evergold.store.verdict.candidates import (
     put_off_days,
     weigh_day,
 )
-from evergold.store.verdict.checks import has_spoken
+from evergold.store.verdict.checks import find_unchecked, has_spoken, turns_of
 from evergold.store.verdict.corrections import count_unpaired, is_corrected, shown_remarks
 from evergold.store.verdict.curation import (
     BATCH,
@@ -262,3 +262,42 @@ def refresh_cases(store: Store, progress: Callable[[int], None] = lambda _: None
             progress(len(batch))
     fill_contents(store.db)
     return seen, changed
+
+
+Verdicts = dict[str, dict[str, Verdict]]  # by policy label, then by trace
+
+
+def judge_traces(store: Store, curation: Curation, checks: CheckStage, ids: Sequence[str]) -> Verdicts:
+    """Judge stored traces as curation would, with the checks they have or would get; nothing is written."""
+    verdicts: Verdicts = {policy.label: {} for policy in curation.policies}
+    with store.db.read() as connection:
+        there = known_traces(connection, ids)
+        known = [trace_id for trace_id in ids if trace_id in there]
+        fresh = find_unchecked(connection, known, checks.suite.identity) if checks.suite else []
+        given, failed = _run_checks(checks, turns_of(connection, fresh))
+        for trace_id in known:
+            trace = get_trace(connection, trace_id)
+            scores = trace.scores
+            if trace_id in given:
+                # Scores of an earlier version of the checks are replaced by those of today.
+                scores = (*(score for score in scores if not score.by_check), *given[trace_id])
+            corrected = is_corrected(connection, trace_id)
+            for policy in curation.policies:
+                # A check that could not be run must not count as passed for the policies that require it.
+                silent = failed.get(trace_id, frozenset()) & set(policy.checks)
+                facts = Facts(corrected=corrected, checked=not silent)
+                verdicts[policy.label][trace_id] = classify(trace, scores, policy, facts)
+    return verdicts
+
+
+def _run_checks(checks: CheckStage, turns: Sequence[Turn]) -> tuple[dict[str, list[Score]], dict[str, frozenset[str]]]:
+    """Run the checks over turns: the scores of each trace, and the checks that could not be run on it."""
+    given: dict[str, list[Score]] = {turn.id: [] for turn in turns}
+    failed: dict[str, frozenset[str]] = {}
+    for each in checks.suite.run(turns):
+        if each.error is not None:
+            failed[each.trace_id] = failed.get(each.trace_id, frozenset()) | {each.check}
+        elif each.result is not None:
+            score = Score(name=each.check, value=each.result.value, source=each.source, key=CHECK_KEY + each.check)
+            given[each.trace_id].append(score)
+    return given, failed

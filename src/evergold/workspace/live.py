@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from evergold.checks.service import Checks
 from evergold.curate.background import Curator
-from evergold.curate.live import Curation, refresh_cases
+from evergold.curate.live import Curation, Verdicts, judge_traces, refresh_cases
 from evergold.curate.policy import DEFAULT, agreement_of, read_labels, read_policy, trial_of
 from evergold.curate.rules import RuleChanges
-from evergold.curate.trials import Verdicts, judge_traces
 from evergold.model.operations import CuratorState
 from evergold.model.overview import DatasetStats
 from evergold.model.policy import Explanation, Policy, PolicyTrial, ReviewAgreement

@@ -72,6 +72,6 @@ export function referenceText(entry: Answers): string {
 
 /** What the user said against an answer, where it is not the right answer itself. */
 export function remarkText(entry: Answers): string {
-  const said = entry.entry_type === "correction" ? (entry.expected ?? "") : "";
-  return said === statedAnswer(entry) ? "" : said;
+  const remark = entry.entry_type === "correction" ? (entry.expected ?? "") : "";
+  return remark === statedAnswer(entry) ? "" : remark;
 }

@@ -146,10 +146,13 @@ function TrafficChart({ seen, by, measure }: TrafficChartProps) {
         legend: { show: series.length > 1, top: 0, left: 0, type: "scroll", textStyle: { color: colours.dim } },
         tooltip: {
           ...tooltip,
-          valueFormatter: (value: number | null) => (value === null ? "–" : said(value, measure)),
+          valueFormatter: (value: number | null) => (value === null ? "–" : formatMeasure(value, measure)),
         },
         xAxis,
-        yAxis: { ...yAxis, axisLabel: { ...yAxis.axisLabel, formatter: (value: number) => said(value, measure) } },
+        yAxis: {
+          ...yAxis,
+          axisLabel: { ...yAxis.axisLabel, formatter: (value: number) => formatMeasure(value, measure) },
+        },
         series: series.map(({ label, buckets }, index) => ({
           name: label,
           data: lineOf(buckets, starts, measure),
@@ -183,7 +186,7 @@ function named(seen: Traffic) {
   return seen.groups.map((group) => ({ ...group, label: labelOf(group.value) }));
 }
 
-function said(value: number, measure: Measure): string {
+function formatMeasure(value: number, measure: Measure): string {
   if (measure === "cost") return dollars(value);
   return TIMES.includes(measure) ? duration(value) : count(value);
 }

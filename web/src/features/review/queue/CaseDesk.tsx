@@ -213,7 +213,7 @@ function ConflictBanner({ conflict, theirs, onResolve }: ConflictBannerProps) {
   );
 }
 
-const said = (value: unknown) =>
+const formatValue = (value: unknown) =>
   value === null || value === undefined ? "–" : typeof value === "string" ? value : JSON.stringify(value, null, 1);
 
 /** Who did what and when, newest first; each revision opens to what it changed. */
@@ -246,8 +246,8 @@ function Difference({ changes }: { changes: CaseFile["history"][number]["changes
         <div key={name}>
           <dt>{name}</dt>
           <dd>
-            <del>{said(change.old)}</del>
-            <ins>{said(change.new)}</ins>
+            <del>{formatValue(change.old)}</del>
+            <ins>{formatValue(change.new)}</ins>
           </dd>
         </div>
       ))}
