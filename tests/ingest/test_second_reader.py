@@ -7,14 +7,16 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from evergold.errors import BadInput
 from evergold.ingest import prepare
-from evergold.ingest.prepare import BUSY, Request, RequestReader, SecondReader
+from evergold.ingest.prepare import BUSY, PreparedSpans, Request, RequestReader, SecondReader
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from perf.otlp_load import SPANS, bodies, send, wait_until_stored
@@ -41,6 +43,16 @@ def readers_of(pid: int) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def has_started(pid: int) -> bool:
+    """Whether a reader sleeps and uses no time: it waits for requests."""
+    looks = []
+    for _ in range(2):
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        looks.append((fields[0], fields[11], fields[12]))  # its state, and the time that it used
+        time.sleep(0.2)
+    return looks[0][0] == "S" and looks[0] == looks[1]
 
 
 def is_alive(pid: int) -> bool:
@@ -74,6 +86,7 @@ def test_a_killed_reader_loses_no_request(tmp_path: Path) -> None:
                 send(url, bodies(12, 10, seed=sent), 6)
                 sent += 12
             reader = readers_of(server.pid)[0]
+            wait_until(partial(has_started, reader))
             under_way = threading.Thread(target=send, args=(url, bodies(30, 10, seed=sent), 6))
             under_way.start()
             wait_until_stored(database, (sent + 6) * SPANS)
@@ -108,3 +121,31 @@ def test_both_processes_read_alike_and_the_second_ends_when_idle(monkeypatch: py
     wait_until(lambda: not is_alive(pid))
     assert second.read(request, BUSY - 1) is None
     second.close()
+
+
+def test_a_process_that_cannot_start_is_tried_once() -> None:
+    second = SecondReader(Settings(redact_redactor="no_such"), RequestReader(Settings()))
+    request = Request("traces", Wire.PROTOBUF, b"\xff" * 20_000)
+    assert second.read(request, BUSY) is None and second._pool is not None
+    started = second._started
+    assert started is not None
+    wait_until(started.done)
+    for _ in range(2):
+        assert second.read(request, BUSY) is None and second._pool is None
+
+
+def test_requests_of_a_pool_that_broke_are_read_without_its_lock() -> None:
+    second = SecondReader(Settings(), RequestReader(Settings()))
+    (body,) = bodies(1, 10, seed=1)
+    request = Request("traces", Wire.PROTOBUF, body)
+    wait_until(lambda: second.read(request, BUSY) is not None)
+    pool = second._pool
+    assert pool is not None
+    there: Future[PreparedSpans] = Future()
+    read: Future[PreparedSpans] = Future()
+    there.set_exception(BrokenExecutor())
+    # From Python 3.12 on a pool that breaks holds this lock while it calls back.
+    with pool._shutdown_lock:
+        second._settle(request, there, read, pool)
+    assert second._pool is None and read.result(0).rows
+    pool.shutdown(wait=False)

@@ -63,7 +63,7 @@ class Ingest:
         self._redaction = redaction_of(settings)
         self.is_quick = self._reader.is_quick
         self._second_reader: SecondReader | None = None
-        self._under_way = 0  # requests that were read or are being read, and are not committed
+        self._under_way: set[Future[SpansWritten]] = set()  # requests that are read or being read, and not committed
         self._settings = settings
         self.on_commit: Callable[[], None] = lambda: None  # called after each commit that stored something
 
@@ -123,14 +123,15 @@ class Ingest:
     def request(self, request: Request) -> Future[SpansWritten]:
         """Take an OTLP request; the future is done when its spans are committed."""
         written: Future[SpansWritten] = Future()
-        read = self._second_reader.read(request, self._under_way + 1) if self._second_reader is not None else None
-        prepared = self._reader.read(request) if read is None else None
-        self._under_way += 1
+        second = self._second_reader
+        read = None if second is None else second.read(request, len(self._under_way) + 1)
+        prepared = self._reader.read(request) if read is None else read
+        self._under_way.add(written)
         written.add_done_callback(self._finish_request)
-        if prepared is not None:
+        if isinstance(prepared, PreparedSpans):
             self._batcher.put(prepared, written)
-        if read is not None:
-            read.add_done_callback(partial(self._put_read, written))
+        else:
+            prepared.add_done_callback(partial(self._put_read, written))
         return written
 
     def _put_read(self, written: Future[SpansWritten], read: Future[PreparedSpans]) -> None:
@@ -141,7 +142,7 @@ class Ingest:
             written.set_exception(problem)
 
     def _finish_request(self, written: Future[SpansWritten]) -> None:
-        self._under_way -= 1
+        self._under_way.discard(written)
         # Also after a failure: looking for work in vain is cheaper than missing some.
         self.on_commit()
 

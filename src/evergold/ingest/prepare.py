@@ -551,7 +551,10 @@ _reader: RequestReader | None = None  # of the second process
 
 
 class SecondReader:
-    """Start, use and end the second process."""
+    """Start, use and end the second process.
+
+    A pool that breaks calls `_settle` with its own lock held: no method of a pool in use is called with the lock of this object.
+    """
 
     def __init__(self, settings: Settings, reader: RequestReader) -> None:
         self._settings = settings
@@ -559,6 +562,7 @@ class SecondReader:
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._started: Future[None] | None = None
+        self._can_start = True
         self._last_used = 0.0
 
     def read(self, request: Request, under_way: int) -> Future[PreparedSpans] | None:
@@ -567,24 +571,27 @@ class SecondReader:
             return None
         with self._lock:
             self._last_used = time.monotonic()
-            if self._pool is None and under_way >= BUSY:
+            if self._pool is None and self._can_start and under_way >= BUSY:
                 self._start()
-            if self._pool is None or self._started is None or not self._started.done():
-                return None
-            pool = self._pool
-            try:
-                there = pool.submit(_read, request)
-            except BrokenExecutor:
-                self._end()
-                return None
+            pool, started = self._pool, self._started
+        if pool is None or started is None or not started.done():
+            return None
+        if started.exception() is not None:
+            self._can_start = False  # it would fail again at each burst
+            self._drop(pool)
+            return None
+        try:
+            there = pool.submit(_read, request)
+        except RuntimeError:  # the process died, or was ended
+            self._drop(pool)
+            return None
         read: Future[PreparedSpans] = Future()
         there.add_done_callback(lambda done: self._settle(request, done, read, pool))
         return read
 
     def close(self) -> None:
         """End the process, if there is one."""
-        with self._lock:
-            self._end()
+        self._end(self._pool)
 
     def _settle(
         self,
@@ -597,10 +604,7 @@ class SecondReader:
             try:
                 read.set_result(there.result())
             except BrokenExecutor:
-                with self._lock:
-                    # The next one may have started already.
-                    if self._pool is pool:
-                        self._end()
+                self._drop(pool)
                 read.set_result(self._reader.read(request))
         except Exception as problem:
             read.set_exception(problem)
@@ -613,25 +617,32 @@ class SecondReader:
         # Not a fork: the server has threads, and a copy would hold their locks for ever.
         self._pool = ProcessPoolExecutor(1, get_context("spawn"), _begin, (self._settings,))
         self._started = self._pool.submit(_finish_start)
-        self._end_later(IDLE_SECONDS)
+        self._end_later(self._pool, IDLE_SECONDS)
 
-    def _end(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)
-        self._pool = self._started = None
+    def _drop(self, pool: "ProcessPoolExecutor") -> None:
+        """Use this pool no more; the next one may have started already."""
+        with self._lock:
+            if self._pool is pool:
+                self._pool = self._started = None
 
-    def _end_later(self, seconds: float) -> None:
-        timer = threading.Timer(seconds, self._end_if_idle)
+    def _end(self, pool: "ProcessPoolExecutor | None") -> None:
+        if pool is not None:
+            self._drop(pool)
+            pool.shutdown(wait=False)
+
+    def _end_later(self, pool: "ProcessPoolExecutor", seconds: float) -> None:
+        timer = threading.Timer(seconds, self._end_if_idle, (pool,))
         timer.daemon = True
         timer.start()
 
-    def _end_if_idle(self) -> None:
-        with self._lock:
-            rest = self._last_used + IDLE_SECONDS - time.monotonic()
-            if rest <= 0:
-                self._end()
-            elif self._pool is not None:
-                self._end_later(rest)
+    def _end_if_idle(self, pool: "ProcessPoolExecutor") -> None:
+        if self._pool is not pool:
+            return
+        rest = self._last_used + IDLE_SECONDS - time.monotonic()
+        if rest > 0:
+            self._end_later(pool, rest)
+        else:
+            self._end(pool)
 
 
 def _begin(settings: Settings) -> None:

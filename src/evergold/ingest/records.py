@@ -1,8 +1,7 @@
-"""Private things out of records before they are stored, each part under the switch of its field.
+"""Store records of any kind in one transaction: redacted, then traces, then spans, then feedback on them.
 
-Put span lines that state parts of a span together, with each other and with what is stored of it.
-
-Records of any kind into the store, in one transaction: redacted, then traces, spans, and what is said of them.
+Each part of a record is redacted under the switch of its field. Span lines that state parts of one span are merged, with
+each other and with what is stored of it.
 """
 
 from collections.abc import Sequence

@@ -153,7 +153,7 @@ class ReviewVerdict(StrEnum):
     WITHDRAW = "withdraw"
 
 
-OPINIONS = frozenset({ReviewVerdict.APPROVE, ReviewVerdict.DISMISS})
+OPINIONS = (ReviewVerdict.APPROVE, ReviewVerdict.DISMISS)
 
 
 class CaseKey(BaseModel, frozen=True, extra="forbid"):

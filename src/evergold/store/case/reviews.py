@@ -217,7 +217,7 @@ def _with_standings() -> Any:
 def _item_query(me: str) -> Select[Any]:
     opinions = (
         select(func.count(func.distinct(case_reviews.c.reviewer)))
-        .where(case_reviews.c.entry_id == _entry.id, case_reviews.c.verdict.in_(("approve", "dismiss")))
+        .where(case_reviews.c.entry_id == _entry.id, case_reviews.c.verdict.in_(OPINIONS))
         .scalar_subquery()
     )
     return select(
@@ -267,7 +267,7 @@ def _judged_by(me: str) -> ColumnElement[bool]:
     mine = (table.entry_id == _entry.id, table.reviewer == me, table.verdict != ReviewVerdict.SKIP.value)
     # By id: two verdicts may carry the same millisecond.
     last = select(table.verdict).where(*mine).order_by(table.id.desc()).limit(1).scalar_subquery()
-    return func.coalesce(last, "").in_([verdict.value for verdict in OPINIONS])
+    return func.coalesce(last, "").in_(OPINIONS)
 
 
 def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[str, ...]]:
