@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evergold.cli.options import PathOrUrl, json_flag, open_without_database, open_workspace, settings_of
+from evergold.cli.options import PathOrUrl, json_flag, report_verb
 from evergold.cli.output import echo, emit_json, print_result, progress, table
+from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.model.operations import Alert, DatabaseStatus
@@ -32,14 +33,12 @@ def tokens_command() -> None:
     required=True,
     help="owner: all; editor: all but tokens, erasure, settings; reviewer: read, decide; ingest: send; reader: read.",
 )
-@json_flag
-@click.pass_context
-def add_token(ctx: click.Context, name: str, role: str, as_json: bool) -> None:
+@report_verb
+def add_token(workspace: Workspace, name: str, role: str, as_json: bool) -> None:
     """Make a token for NAME and print it; it is stored nowhere and cannot be shown again."""
     from evergold.model.access import Role
 
-    with open_workspace(ctx) as workspace:
-        made = workspace.access.add(name, Role(role))
+    made = workspace.access.add(name, Role(role))
     if as_json:
         emit_json(made)
     else:
@@ -48,12 +47,10 @@ def add_token(ctx: click.Context, name: str, role: str, as_json: bool) -> None:
 
 
 @tokens_command.command("list")
-@json_flag
-@click.pass_context
-def list_tokens(ctx: click.Context, as_json: bool) -> None:
+@report_verb
+def list_tokens(workspace: Workspace, as_json: bool) -> None:
     """List tokens, oldest first, revoked ones too."""
-    with open_workspace(ctx) as workspace:
-        tokens = workspace.access.list()
+    tokens = workspace.access.list()
     if as_json:
         emit_json({"tokens": tokens})
         return
@@ -63,23 +60,19 @@ def list_tokens(ctx: click.Context, as_json: bool) -> None:
 
 @tokens_command.command("revoke")
 @click.argument("token_id")
-@json_flag
-@click.pass_context
-def revoke_token(ctx: click.Context, token_id: str, as_json: bool) -> None:
+@report_verb
+def revoke_token(workspace: Workspace, token_id: str, as_json: bool) -> None:
     """Make the token with the id TOKEN_ID invalid. A running server notices within two seconds."""
-    with open_workspace(ctx) as workspace:
-        revoked = workspace.access.revoke(token_id)
+    revoked = workspace.access.revoke(token_id)
     print_result(revoked, as_json, f"{revoked.id} ({revoked.name}) is revoked")
 
 
 @tokens_command.command("forget-revoked")
-@json_flag
-@click.pass_context
-def forget_revoked_tokens(ctx: click.Context, as_json: bool) -> None:
+@report_verb
+def forget_revoked_tokens(workspace: Workspace, as_json: bool) -> None:
     """Delete revoked tokens from the list. Where no token is left, the server asks for none again."""
-    with open_workspace(ctx) as workspace:
-        forgotten = workspace.access.forget_revoked()
-        left = len(workspace.access.list())
+    forgotten = workspace.access.forget_revoked()
+    left = len(workspace.access.list())
     print_result({"forgotten": forgotten, "left": left}, as_json, f"forgot {forgotten} revoked tokens; {left} are left")
 
 
@@ -91,12 +84,10 @@ def alerts_command() -> None:
 @alerts_command.command("list")
 @click.option("--firing", is_flag=True, help="Only those that fire now.")
 @click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="How many at most.")
-@json_flag
-@click.pass_context
-def list_alerts(ctx: click.Context, firing: bool, limit: int, as_json: bool) -> None:
+@report_verb
+def list_alerts(workspace: Workspace, firing: bool, limit: int, as_json: bool) -> None:
     """List alerts, those that fire first, with how far their notification is."""
-    with open_workspace(ctx) as workspace:
-        state = workspace.alerts.state(firing_only=firing, limit=limit)
+    state = workspace.alerts.state(firing_only=firing, limit=limit)
     if as_json:
         emit_json(state)
         return
@@ -105,7 +96,7 @@ def list_alerts(ctx: click.Context, firing: bool, limit: int, as_json: bool) -> 
             alert.id,
             "firing" if alert.firing else "over",
             alert.rule,
-            _alert_time(alert),
+            alert.opened_at[:16].replace("T", " "),
             _delivery_text(alert),
             alert.text,
         )
@@ -117,12 +108,10 @@ def list_alerts(ctx: click.Context, firing: bool, limit: int, as_json: bool) -> 
 
 
 @alerts_command.command("test")
-@json_flag
-@click.pass_context
-def test_alerts(ctx: click.Context, as_json: bool) -> int:
+@report_verb
+def test_alerts(workspace: Workspace, as_json: bool) -> int:
     """Read every rule now, and send one test message to the webhook. Exit code 1: it did not arrive."""
-    with open_workspace(ctx) as workspace:
-        tested = workspace.alerts.test()
+    tested = workspace.alerts.test()
     if as_json:
         emit_json(tested)
         return int(tested.sent is False)
@@ -135,10 +124,6 @@ def test_alerts(ctx: click.Context, as_json: bool) -> int:
     else:
         echo(f"the test message did not arrive: {tested.error}", err=True)
     return int(tested.sent is False)
-
-
-def _alert_time(alert: Alert) -> str:
-    return alert.opened_at[:16].replace("T", " ")
 
 
 def _delivery_text(alert: Alert) -> str:
@@ -156,13 +141,11 @@ def _delivery_text(alert: Alert) -> str:
 @click.command()
 @click.option("--dataset", default="live", show_default=True, help="Which dataset.")
 @click.option("--days", type=click.IntRange(1, 3660), default=30, show_default=True, help="How many days back.")
-@json_flag
-@click.pass_context
-def stats_command(ctx: click.Context, dataset: str, days: int, as_json: bool) -> None:
+@report_verb
+def stats_command(workspace: Workspace, dataset: str, days: int, as_json: bool) -> None:
     """Totals per type, confirmed and candidate, per tag and per day."""
-    with open_workspace(ctx) as workspace:
-        repeats = workspace.repeats.of(dataset).counts
-        stats = workspace.live.stats(dataset, days=days).model_copy(update={"repeats": repeats})
+    repeats = workspace.repeats.of(dataset).counts
+    stats = workspace.live.stats(dataset, days=days).model_copy(update={"repeats": repeats})
     if as_json:
         emit_json(stats.model_dump(mode="json"))
         return
@@ -198,12 +181,10 @@ def db_command() -> None:
 
 
 @db_command.command("status")
-@json_flag
-@click.pass_context
-def show_status(ctx: click.Context, as_json: bool) -> None:
+@report_verb
+def show_status(workspace: Workspace, as_json: bool) -> None:
     """Show sizes, growth, the oldest trace, work under way; on PostgreSQL connections, locks and slow queries."""
-    with open_workspace(ctx) as workspace:
-        status = workspace.operations.status()
+    status = workspace.operations.status()
     if as_json:
         emit_json(status)
         return
@@ -261,15 +242,14 @@ def _megabytes(size: float) -> str:
 
 @click.command()
 @click.argument("file", type=PathOrUrl(dir_okay=False))
-@json_flag
-@click.pass_context
-def backup_command(ctx: click.Context, file: Path, as_json: bool) -> None:
+@report_verb
+def backup_command(workspace: Workspace, file: Path, as_json: bool) -> None:
     """Write database, builds and settings of the workspace into FILE, verified by hash. Servers may go on meanwhile.
 
     FILE holds all that the workspace holds and can be read by its owner alone. An earlier backup of that name is replaced
     when the new one is whole.
     """
-    with open_workspace(ctx) as workspace, progress("backing up", STEPS) as advance:
+    with progress("backing up", STEPS) as advance:
         report = workspace.backups.write(file, advance)
     _print_backup(report, "backed up", as_json)
 
@@ -291,15 +271,14 @@ def _print_backup(report: BackupReport, done: str, as_json: bool) -> None:
 @click.argument("file", type=PathOrUrl(dir_okay=False))
 @click.option("--replace", is_flag=True, help="Replace a workspace that holds data.")
 @click.option("--check", is_flag=True, help="Compare every part of FILE with its hash; restore nothing.")
-@json_flag
-@click.pass_context
-def restore_command(ctx: click.Context, file: Path, replace: bool, check: bool, as_json: bool) -> None:
+@report_verb
+def restore_command(workspace: Workspace, file: Path, replace: bool, check: bool, as_json: bool) -> None:
     """Make this workspace what it was when FILE was written. SQLite and PostgreSQL take each other's backups.
 
     FILE is read and verified as a whole before anything changes; then the database changes in one transaction. Refused while
     a server uses the workspace. Settings of the backup are put into `restored-settings` of the workspace, unused.
     """
-    with open_without_database(ctx) as workspace, progress("checking" if check else "restoring", STEPS) as advance:
+    with progress("checking" if check else "restoring", STEPS) as advance:
         if check:
             report = workspace.backups.check(file, advance)
         else:
@@ -308,18 +287,15 @@ def restore_command(ctx: click.Context, file: Path, replace: bool, check: bool, 
 
 
 @click.command()
-@json_flag
-@click.pass_context
-def settings_command(ctx: click.Context, as_json: bool) -> None:
+@report_verb
+def settings_command(workspace: Workspace, as_json: bool) -> None:
     """Print every setting, its value, where the value comes from, and what it does."""
     from evergold.settings import describe
 
-    rows = describe(settings_of(ctx))
-    if as_json:
-        emit_json(rows)
-    else:
-        columns = ("name", "value", "origin", "env", "doc")
-        table("settings", columns, [[row[name] for name in columns] for row in rows])
+    rows = describe(workspace.settings)
+    columns = ("name", "value", "origin", "env", "doc")
+    lines = [[row[name] for name in columns] for row in rows]
+    print_result(rows, as_json, lambda: table("settings", columns, lines))
 
 
 @click.command()
@@ -329,10 +305,8 @@ def plugins_command(as_json: bool) -> None:
     from evergold import plugins
 
     results = {group: plugins.names(group) for group in plugins.GROUPS}
-    if as_json:
-        emit_json(results)
-    else:
-        table("plug-ins", ("seam", "names"), [(group, ", ".join(names) or "none") for group, names in results.items()])
+    rows = [(group, ", ".join(names) or "none") for group, names in results.items()]
+    print_result(results, as_json, lambda: table("plug-ins", ("seam", "names"), rows))
 
 
 @click.command()

@@ -10,16 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from evergold.cli.options import (
-    A_PATH,
-    cluster_option,
-    json_flag,
-    open_without_database,
-    open_workspace,
-    parse_filters,
-    settings_of,
-)
-from evergold.cli.output import echo, emit_json, progress, table
+from evergold.cli.options import A_PATH, cluster_option, parse_filters, report_verb
+from evergold.cli.output import echo, emit_json, print_result, progress, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
@@ -76,10 +68,10 @@ OF_A_FILE = (
 @click.option("--avoid", type=A_PATH, multiple=True, help="Few-shot or fine-tune file whose texts must not be in here.")
 @click.option("--repeats", help="Copies of one question: keep all in one split, or only the best one.  [default: keep]")
 @click.option("--canary", is_flag=True, default=None, help="Put a canary line on top of each split.")
-@json_flag
-@click.pass_context
-def build_command(ctx: click.Context, /, name: str | None, dataset: str | None, as_json: bool, **flags: Any) -> None:
+@report_verb
+def build_command(workspace: Workspace, name: str | None, dataset: str | None, as_json: bool, **flags: Any) -> None:
     """Build versioned evaluation splits with a manifest that proves them: of DATASET, or of an offline file."""
+    ctx = click.get_current_context()
     # The builder logs task types that have no split; without a handler nobody would see it.
     logging.basicConfig(level=logging.WARNING, format="evergold: %(message)s")
     if name and dataset and name != dataset:
@@ -90,11 +82,8 @@ def build_command(ctx: click.Context, /, name: str | None, dataset: str | None, 
     if wrong:
         other = "an offline file" if dataset else "a stored dataset (--dataset NAME)"
         raise BadInput(f"{ctx.command_path}: {_option_name(ctx, wrong[0])} goes with {other} only")
-    manifest, path = _freeze(ctx, dataset, flags) if dataset else _build_file(ctx, flags)
-    if as_json:
-        emit_json(manifest)
-    else:
-        _print_build(manifest, path)
+    manifest, path = _freeze(workspace, dataset, flags) if dataset else _build_file(workspace, flags)
+    print_result(manifest, as_json, lambda: _print_build(manifest, path))
 
 
 def _require_dataset_name(ctx: click.Context, name: str) -> str:
@@ -109,27 +98,21 @@ def _option_name(ctx: click.Context, name: str) -> str:
     return next(option.opts[0] for option in ctx.command.params if option.name == name)
 
 
-def _build_file(ctx: click.Context, flags: dict[str, Any]) -> tuple[Manifest, Path]:
+def _build_file(workspace: Workspace, flags: dict[str, Any]) -> tuple[Manifest, Path]:
     outputs = {"qa": flags["qa_output"], "summaries": flags["summary_output"]}
     given = {name: flags[name] for name in ("offline_dataset", "manifest", "version", "limit", "force", "strict")}
-    with open_without_database(ctx) as workspace:
-        built = workspace.rag.build(
-            flags["config"],
-            {**given, "outputs": outputs},
-            jobs=flags["jobs"],
-            cluster=flags["cluster"],
-            progress=progress,
-        )
+    built = workspace.rag.build(
+        flags["config"], {**given, "outputs": outputs}, jobs=flags["jobs"], cluster=flags["cluster"], progress=progress
+    )
     if built.registered is not None:
         echo(f"in the workspace as {built.registered.dataset}@{built.registered.version}", err=True)
     return built.manifest, built.path
 
 
-def _freeze(ctx: click.Context, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
+def _freeze(workspace: Workspace, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
     options = {name: flags[name] for name in ("shares", "group_by", "seed", "on_leak", "canary", "repeats", "force")}
     options |= {"filters": parse_filters(flags["filters"]), "avoid": tuple(flags["avoid"])}
-    with open_workspace(ctx) as workspace:
-        build, path = workspace.builds.freeze_as(dataset, flags["version"], flags["out"], **options)
+    build, path = workspace.builds.freeze_as(dataset, flags["version"], flags["out"], **options)
     from evergold.model.build import Manifest
 
     return Manifest.model_validate(build.manifest), path
@@ -185,11 +168,9 @@ def _print_build(manifest: Manifest, path: Path) -> None:
 )
 @click.option("--repo", type=A_PATH, help="Prove the rows of a dataset A or B file against this repository instead.")
 @click.option("--junit", type=A_PATH, help="Also write the result as JUnit XML.")
-@json_flag
-@click.pass_context
+@report_verb
 def check_command(
-    ctx: click.Context,
-    /,
+    workspace: Workspace,
     manifest: Path,
     baseline: Path | None,
     repo: Path | None,
@@ -206,7 +187,7 @@ def check_command(
     # JUnit for rows comes from the check of a file; the proof against a repository has findings of another shape.
     if rows and (baseline or limits["sample"] or (junit and repo)):
         raise BadInput("--baseline and --sample go with a manifest only, and --junit not with --repo; leave them out")
-    with open_without_database(ctx) as workspace, progress("checking", None) as advance:
+    with progress("checking", None) as advance:
         if repo is not None:
             return _print_row_check(workspace.flows.check_rows(manifest, repo, advance), as_json)
         from evergold.build.check import CheckLimits
@@ -278,12 +259,10 @@ def _print_row_check(result: RowCheck, as_json: bool) -> int:
 
 @click.command()
 @click.argument("folder", type=A_PATH)
-@json_flag
-@click.pass_context
-def verify_command(ctx: click.Context, /, folder: Path, as_json: bool) -> int:
+@report_verb
+def verify_command(workspace: Workspace, folder: Path, as_json: bool) -> int:
     """Prove that the build in FOLDER (or the one of a manifest file) is still the one that was made."""
-    with open_without_database(ctx) as workspace:
-        return print_report(workspace.rag.verify(folder), as_json)
+    return print_report(workspace.rag.verify(folder), as_json)
 
 
 SHOWN_FILES = 10
@@ -298,32 +277,22 @@ SHOWN_FILES = 10
 @click.option(
     "--resume/--fresh", "resume", default=None, help="Go on where a generation ended, or ask everything anew."
 )
-@json_flag
-@click.pass_context
+@report_verb
 def generate_command(
-    ctx: click.Context,
-    /,
-    config: Path | None,
-    resume: bool | None,
-    as_json: bool,
-    **flags: Any,
+    workspace: Workspace, config: Path | None, resume: bool | None, as_json: bool, **flags: Any
 ) -> None:
     """Make questions, answers and summaries from your documents, with the passages that prove them.
 
     With a model the records are written by it and every claim must cite a passage. Without one they are taken from the
     documents word for word, and say so.
     """
-    # The workspace is named, not opened: generation reads and writes files only.
-    generation = Workspace(settings_of(ctx)).generation
+    generation = workspace.generation
     plan = generation.plan(config, {**flags, "output": _make_absolute(flags["output"])}, resume)
     with progress("reading documents", None) as advance:
         corpus = generation.read(plan, lambda _name: advance(1))
     with progress("generating", len(corpus.documents)) as advance:
         report = generation.generate(plan, corpus, advance)
-    if as_json:
-        emit_json(report)
-    else:
-        _print_summary(report, plan.outputs.dataset)
+    print_result(report, as_json, lambda: _print_summary(report, plan.outputs.dataset))
 
 
 def _make_absolute(path: str | None) -> str | None:

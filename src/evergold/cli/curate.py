@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from evergold.cli.options import A_PATH, json_flag, open_workspace
+from evergold.cli.options import A_PATH, report_verb
 from evergold.cli.output import echo, emit_json, print_result, progress, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
@@ -43,11 +43,9 @@ STAYS_BACK = (
     help="Measure the policies on people's labels (JSONL: trace_id, label); change nothing.",
 )
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
-@json_flag
-@click.pass_context
+@report_verb
 def curate_command(
-    ctx: click.Context,
-    /,
+    workspace: Workspace,
     policy_files: tuple[Path, ...],
     as_json: bool,
     backfill: bool,
@@ -64,21 +62,20 @@ def curate_command(
         raise BadInput(
             "--against, --backfill, --refresh, --dry-run, --explain, --undo and --policies exclude each other; give one"
         )
-    with open_workspace(ctx) as workspace:
-        if trace_id:
-            _print_explanations(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
-        elif label:
-            _undo(workspace, str(label), as_json)
-        elif isinstance(against, Path):
-            _print_trials(workspace.live.try_policies(against, policy_files), as_json)
-        elif listed:
-            _list_policies(workspace, as_json)
-        elif asked["refresh"]:
-            _refresh(workspace, as_json)
-        elif dry_run:
-            _dry_run(workspace, policy_files, as_json)
-        else:
-            _curate(workspace, policy_files, backfill, as_json)
+    if trace_id:
+        _print_explanations(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
+    elif label:
+        _undo(workspace, str(label), as_json)
+    elif isinstance(against, Path):
+        _print_trials(workspace.live.try_policies(against, policy_files), as_json)
+    elif listed:
+        _list_policies(workspace, as_json)
+    elif asked["refresh"]:
+        _refresh(workspace, as_json)
+    elif dry_run:
+        _dry_run(workspace, policy_files, as_json)
+    else:
+        _curate(workspace, policy_files, backfill, as_json)
 
 
 def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool, as_json: bool) -> None:
@@ -92,11 +89,9 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
     else:
         changes = curation.drain()
         workspace.live.fill_contents()
-    if as_json:
-        emit_json(_counts(changes))
-    else:
-        hint = "" if changes.traces else f" ({NOTHING_NEW})"
-        echo(f"curated {changes.traces} traces: {_changes_text(changes)}{hint}")
+    hint = "" if changes.traces else f" ({NOTHING_NEW})"
+    text = f"curated {changes.traces} traces: {_changes_text(changes)}{hint}"
+    print_result(_counts(changes), as_json, text)
 
 
 def _refresh(workspace: Workspace, as_json: bool) -> None:
@@ -146,12 +141,9 @@ def remark_line(remark: ShownRemark) -> str:
 
 def _undo(workspace: Workspace, label: str, as_json: bool) -> None:
     done = workspace.live.undo(label)
-    if as_json:
-        emit_json(vars(done))
-    else:
-        left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
-        echo(f"took back what {done.policy} did to {done.undone} entries{left}")
-        echo(STAYS_BACK)
+    left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
+    text = f"took back what {done.policy} did to {done.undone} entries{left}\n{STAYS_BACK}"
+    print_result(vars(done), as_json, text)
 
 
 def _list_policies(workspace: Workspace, as_json: bool) -> None:
@@ -214,11 +206,9 @@ def _share_text(share: Proportion) -> str:
 @click.option("--backfill", is_flag=True, help="Check all of history again, also what was checked before.")
 @click.option("--dry-run", is_flag=True, help="Show what the checks find in all of history; keep nothing.")
 @click.option("--explain", "trace_id", metavar="TRACE", help="What each check finds in one trace, and why.")
-@json_flag
-@click.pass_context
+@report_verb
 def check_traces_command(
-    ctx: click.Context,
-    /,
+    workspace: Workspace,
     backfill: bool,
     dry_run: bool,
     trace_id: str | None,
@@ -227,17 +217,16 @@ def check_traces_command(
     """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
     if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
         raise BadInput("--backfill, --dry-run and --explain exclude each other; give one")
-    with open_workspace(ctx) as workspace:
-        checks = workspace.live.checks
-        if trace_id:
-            # An unknown trace is an error here; the checks would only find nothing to say.
-            workspace.intake.get(trace_id)
-            _print_checks(checks.explain(trace_id), as_json)
-            return
-        work = checks.dry_run if dry_run else checks.backfill if backfill else checks.missing
-        with progress("checking", workspace.live.trace_count()) as advance:
-            report = work(advance)
-        hint = checks.state()["hint"]
+    checks = workspace.live.checks
+    if trace_id:
+        # An unknown trace is an error here; the checks would only find nothing to say.
+        workspace.intake.get(trace_id)
+        _print_checks(checks.explain(trace_id), as_json)
+        return
+    work = checks.dry_run if dry_run else checks.backfill if backfill else checks.missing
+    with progress("checking", workspace.live.trace_count()) as advance:
+        report = work(advance)
+    hint = checks.state()["hint"]
     if as_json:
         emit_json(vars(report) | {"dry_run": dry_run, "hint": hint})
         return

@@ -18,11 +18,11 @@ from evergold.cli.options import (
     REVIEW_STATES,
     PathOrUrl,
     cluster_option,
-    json_flag,
-    open_without_database,
-    open_workspace,
+    report_verb,
+    with_workspace,
 )
-from evergold.cli.output import echo, emit_json, table
+from evergold.cli.output import echo, emit_json, print_result, table
+from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.build.compare import Diff
@@ -36,12 +36,10 @@ def datasets_command() -> None:
 
 
 @datasets_command.command("list")
-@json_flag
-@click.pass_context
-def list_datasets(ctx: click.Context, as_json: bool) -> None:
+@report_verb
+def list_datasets(workspace: Workspace, as_json: bool) -> None:
     """List datasets: YAML files of `benchmark.datasets_dir`, the bundled samples, and what the store holds."""
-    with open_workspace(ctx) as workspace:
-        result = workspace.bench.datasets.list()
+    result = workspace.bench.datasets.list()
     if as_json:
         emit_json(result)
         return
@@ -53,12 +51,10 @@ def list_datasets(ctx: click.Context, as_json: bool) -> None:
 
 @datasets_command.command("lint")
 @click.argument("path", type=PathOrUrl(exists=True))
-@json_flag
-@click.pass_context
-def lint_files(ctx: click.Context, /, path: Path, as_json: bool) -> int:
+@report_verb
+def lint_files(workspace: Workspace, path: Path, as_json: bool) -> int:
     """Check every YAML file below PATH (or the one file). Exit code 1 when anything is wrong."""
-    with open_without_database(ctx) as workspace:
-        check = workspace.task_files.lint(path)
+    check = workspace.task_files.lint(path)
     if as_json:
         emit_json(vars(check))
         return int(bool(check.problems))
@@ -69,22 +65,19 @@ def lint_files(ctx: click.Context, /, path: Path, as_json: bool) -> int:
 
 
 @datasets_command.command("schema")
-@click.pass_context
-def print_schema(ctx: click.Context) -> None:
+@with_workspace
+def print_schema(workspace: Workspace) -> None:
     """Print the JSON Schema of a dataset file, for editors."""
-    with open_without_database(ctx) as workspace:
-        emit_json(workspace.task_files.schema())
+    emit_json(workspace.task_files.schema())
 
 
 @datasets_command.command("show")
 @click.argument("dataset")
 @click.argument("version", required=False)
-@json_flag
-@click.pass_context
-def show_dataset(ctx: click.Context, dataset: str, version: str | None, as_json: bool) -> None:
+@report_verb
+def show_dataset(workspace: Workspace, dataset: str, version: str | None, as_json: bool) -> None:
     """Show the versions of DATASET, or the manifest of one VERSION."""
-    with open_workspace(ctx) as workspace:
-        result = [workspace.builds.get(dataset, version)] if version else workspace.builds.versions(dataset)
+    result = [workspace.builds.get(dataset, version)] if version else workspace.builds.versions(dataset)
     if version:
         # A manifest is JSON whichever way it is asked for.
         emit_json(result[0].manifest)
@@ -109,16 +102,11 @@ def show_dataset(ctx: click.Context, dataset: str, version: str | None, as_json:
 @click.argument("before")
 @click.argument("after")
 @click.option("--dataset", help="The dataset whose versions BEFORE and AFTER are.")
-@json_flag
-@click.pass_context
-def diff_builds(ctx: click.Context, before: str, after: str, dataset: str | None, as_json: bool) -> None:
+@report_verb
+def diff_builds(workspace: Workspace, before: str, after: str, dataset: str | None, as_json: bool) -> None:
     """Compare two builds: versions (v1 v2), folders or manifests. Added, removed and changed cases, field by field."""
-    with open_workspace(ctx) as workspace:
-        result = workspace.builds.diff(before, after, dataset)
-    if as_json:
-        emit_json(result.to_json())
-    else:
-        _print_diff(result)
+    result = workspace.builds.diff(before, after, dataset)
+    print_result(result.to_json(), as_json, lambda: _print_diff(result))
 
 
 def _print_diff(result: Diff) -> None:
@@ -159,16 +147,14 @@ def cases_command() -> None:
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
 @click.option("--search", help="Only cases whose texts contain this.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
-@json_flag
-@click.pass_context
-def list_cases(ctx: click.Context, /, limit: int, as_json: bool, **filters: object) -> None:
+@report_verb
+def list_cases(workspace: Workspace, limit: int, as_json: bool, **filters: object) -> None:
     """List cases, newest first."""
     from evergold.store.case.cases import CaseFilter
 
     wanted = CaseFilter.model_validate(filters)
-    with open_workspace(ctx) as workspace:
-        result, _ = workspace.cases.page(wanted, limit=limit)
-        total = workspace.cases.count(wanted)
+    result, _ = workspace.cases.page(wanted, limit=limit)
+    total = workspace.cases.count(wanted)
     if as_json:
         emit_json({"total": total, "cases": [case.model_dump(mode="json") for case in result]})
         return
@@ -180,13 +166,11 @@ def list_cases(ctx: click.Context, /, limit: int, as_json: bool, **filters: obje
 @click.argument("dataset")
 @click.argument("case_id")
 @click.option("--history", is_flag=True, help="Also every revision: who, when, why.")
-@json_flag
-@click.pass_context
-def show_case(ctx: click.Context, dataset: str, case_id: str, history: bool, as_json: bool) -> None:
+@report_verb
+def show_case(workspace: Workspace, dataset: str, case_id: str, history: bool, as_json: bool) -> None:
     """Show one case whole."""
-    with open_workspace(ctx) as workspace:
-        case = workspace.cases.get(dataset, case_id)
-        revisions = workspace.cases.history(dataset, case_id) if history else []
+    case = workspace.cases.get(dataset, case_id)
+    revisions = workspace.cases.history(dataset, case_id) if history else []
     if as_json:
         emit_json(case.model_dump(mode="json") | ({"history": revisions} if history else {}))
         return
@@ -202,13 +186,12 @@ def show_case(ctx: click.Context, dataset: str, case_id: str, history: bool, as_
 @click.option("--add", multiple=True)
 @click.option("--remove", multiple=True)
 @click.option("--who", default="cli", show_default=True)
-@click.pass_context
+@with_workspace
 def tag_case(
-    ctx: click.Context, dataset: str, case_id: str, add: tuple[str, ...], remove: tuple[str, ...], who: str
+    workspace: Workspace, dataset: str, case_id: str, add: tuple[str, ...], remove: tuple[str, ...], who: str
 ) -> None:
     """Add or remove tags of a case."""
-    with open_workspace(ctx) as workspace:
-        case = workspace.cases.tag(dataset, case_id, add=add, remove=remove, who=who)
+    case = workspace.cases.tag(dataset, case_id, add=add, remove=remove, who=who)
     echo(f"{case.dataset}/{case.id}: {', '.join(case.tags) or 'no tags'}")
 
 
@@ -217,10 +200,9 @@ def tag_case(
 @click.option("--format", "format_name", help="Format of the file (default: recognised).")
 @click.option("--dataset", help="Put the cases into this dataset (default: what the file says).")
 @click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
-@json_flag
-@click.pass_context
+@report_verb
 def import_command(
-    ctx: click.Context, file: Path, format_name: str | None, dataset: str | None, who: str, as_json: bool
+    workspace: Workspace, file: Path, format_name: str | None, dataset: str | None, who: str, as_json: bool
 ) -> int:
     """Read cases from FILE into the store. The same file twice changes nothing; a changed case becomes a revision.
 
@@ -230,18 +212,15 @@ def import_command(
 
     counts: Counter[str] = Counter()
     rejected: list[Rejected] = []
-    with open_workspace(ctx) as workspace:
-        for one in find_matching(file):
-            result, bad = workspace.cases.import_file(one, format_name=format_name, dataset=dataset, who=who)
-            counts.update(vars(result))
-            rejected += bad
+    for one in find_matching(file):
+        result, bad = workspace.cases.import_file(one, format_name=format_name, dataset=dataset, who=who)
+        counts.update(vars(result))
+        rejected += bad
     for item in rejected:
         echo(str(item), err=True)
-    if as_json:
-        emit_json({**counts, "rejected": len(rejected)})
-    else:
-        counts_text = ", ".join(f"{count} {name}" for name, count in counts.items())
-        echo(f"imported {file}: {counts_text}, {len(rejected)} rejected")
+    counts_text = ", ".join(f"{count} {name}" for name, count in counts.items())
+    text = f"imported {file}: {counts_text}, {len(rejected)} rejected"
+    print_result({**counts, "rejected": len(rejected)}, as_json, text)
     return int(bool(rejected))
 
 
@@ -258,11 +237,9 @@ def import_command(
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
 @click.option("--limit", type=click.IntRange(1), help="At most this many, after the filters, newest first.")
 @cluster_option
-@json_flag
-@click.pass_context
+@report_verb
 def export_command(
-    ctx: click.Context,
-    /,
+    workspace: Workspace,
     dataset: str,
     format_name: str,
     out: Path | None,
@@ -276,15 +253,14 @@ def export_command(
     from evergold.store.case.cases import CaseFilter
 
     wanted = CaseFilter.model_validate({"dataset": dataset, **filters})
-    with open_workspace(ctx) as workspace:
-        workspace.cases.require_dataset(dataset)
-        # A name may hold a slash; the file stays in this folder.
-        path = out or Path(file_name(dataset) + workspace.cases.suffix_of(format_name))
-        unfit: list[Rejected] = []
-        unheld: Counter[str] = Counter()
-        count = workspace.cases.export(
-            wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld
-        )
+    workspace.cases.require_dataset(dataset)
+    # A name may hold a slash; the file stays in this folder.
+    path = out or Path(file_name(dataset) + workspace.cases.suffix_of(format_name))
+    unfit: list[Rejected] = []
+    unheld: Counter[str] = Counter()
+    count = workspace.cases.export(
+        wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld
+    )
     for item in unfit:
         echo(f"left out: {item}", err=True)
     if as_json:

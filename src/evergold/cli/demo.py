@@ -1,13 +1,11 @@
 """`evergold demo`: the whole loop on sample data. Each step is a command a newcomer could type, and is typed here."""
 
 import os
-import re
 import shutil
 import subprocess
 import sys
 from contextlib import chdir
 from dataclasses import dataclass
-from datetime import date, timedelta
 from importlib.resources import files
 from pathlib import Path
 
@@ -17,9 +15,6 @@ from evergold.cli import invoke
 from evergold.errors import Unavailable
 
 FOLDER = Path(".evergold") / "demo"
-DAY = re.compile(r"\b20\d\d-\d\d-\d\d(?=T)")
-
-
 SPLITS = ("--split", "train=0.7,test=0.3", "--group-by", "session", "--out", "live-v1")
 RAG = (
     "--qa-output",
@@ -110,15 +105,10 @@ def _print_step(number: int, step: DemoStep) -> None:
     sys.stdout.flush()
 
 
-def _shift_to_yesterday(lines: str) -> str:
-    """The sample traces as if they had happened in the last two weeks, so that charts of recent days show them."""
-    days = sorted(set(DAY.findall(lines)))
-    shift = date.today() - timedelta(days=1) - date.fromisoformat(days[-1])
-    return DAY.sub(lambda match: (date.fromisoformat(match[0]) + shift).isoformat(), lines)
-
-
 def _lay_out_samples() -> None:
     """The sample files, and the sample repository made from its stream."""
+    from evergold.workspace.uploads import recent_samples
+
     samples = Path("samples")
     with_files = files("evergold") / "samples"
     samples.mkdir(exist_ok=True)
@@ -127,8 +117,7 @@ def _lay_out_samples() -> None:
     samples.joinpath("documents").mkdir(exist_ok=True)
     for document in with_files.joinpath("documents").iterdir():
         samples.joinpath("documents", document.name).write_bytes(document.read_bytes())
-    traces = with_files.joinpath("traces.jsonl").read_text(encoding="utf-8")
-    samples.joinpath("traces.jsonl").write_text(_shift_to_yesterday(traces), encoding="utf-8")
+    samples.joinpath("traces.jsonl").write_text(recent_samples(), encoding="utf-8")
     if Path("shop").exists():
         return
     if shutil.which("git") is None:

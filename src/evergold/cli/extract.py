@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.cli.options import A_PATH, PathOrUrl, cluster_option, combine_options, json_flag, open_without_database
+from evergold.cli.options import (
+    A_PATH,
+    PathOrUrl,
+    cluster_option,
+    combine_options,
+    json_flag,
+    report_verb,
+    with_workspace,
+)
 from evergold.cli.output import echo, emit_json, progress, table
+from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.extract.run import Summary
@@ -68,8 +77,8 @@ def extract_command() -> None:
     help="Unchanged lines of hunks.",
 )
 @destination_options
-@click.pass_context
-def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
+@with_workspace
+def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
     """Completed tasks of the Sidekick app that worked in a git worktree."""
     from evergold.extract.flow_cases import Rules
     from evergold.extract.ranges import HunkContext, Side
@@ -78,8 +87,7 @@ def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     query = SidekickQuery(given["workspace_id"], given["sidekick_db"], given["skip_archived"], given["repo_dir"])
     sides = Side(given["range_side"]), HunkContext(given["hunk_context"])
     rules = Rules(given["all_approvals"], *sides, evidence=given["into_store"])
-    with open_without_database(ctx) as workspace:
-        return _print_summary(workspace.flows.sidekick(query, _read_destination(given), rules, progress), as_json)
+    return _print_summary(workspace.flows.sidekick(query, _read_destination(given), rules, progress), as_json)
 
 
 @extract_command.command("git")
@@ -96,8 +104,8 @@ def extract_sidekick(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many cases.")
 @cluster_option
 @destination_options
-@click.pass_context
-def extract_git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
+@with_workspace
+def extract_git(workspace: Workspace, as_json: bool, **given: Any) -> int:
     """Every commit of a repository: its message is the task, its diff the answer, its first parent the base."""
     from evergold.extract.history import HistoryQuery, HistoryRules
 
@@ -108,10 +116,9 @@ def extract_git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
         keep_reverts=given["keep_reverts"],
     )
     query = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
-    with open_without_database(ctx) as workspace:
-        return _print_summary(
-            workspace.flows.history(query, _read_destination(given), rules, progress, given["cluster"]), as_json
-        )
+    return _print_summary(
+        workspace.flows.history(query, _read_destination(given), rules, progress, given["cluster"]), as_json
+    )
 
 
 @extract_command.command("claude-code")
@@ -121,40 +128,39 @@ def extract_git(ctx: click.Context, /, as_json: bool, **given: Any) -> int:
     help="A repository whose sessions are wanted, or a folder of log files (default: all projects).",
 )
 @session_options
-@click.pass_context
-def extract_claude_code(ctx: click.Context, /, project: Path | None, **given: Any) -> int:
+@with_workspace
+def extract_claude_code(workspace: Workspace, project: Path | None, **given: Any) -> int:
     """Sessions of Claude Code that led to commits."""
-    return _extract_sessions(ctx, "claude-code", (project,) if project else (), given)
+    return _extract_sessions(workspace, "claude-code", (project,) if project else (), given)
 
 
 @extract_command.command("codex")
 @click.option("--sessions", type=A_PATH, help="A folder of log files (default: where Codex keeps them).")
 @session_options
-@click.pass_context
-def extract_codex(ctx: click.Context, /, sessions: Path | None, **given: Any) -> int:
+@with_workspace
+def extract_codex(workspace: Workspace, sessions: Path | None, **given: Any) -> int:
     """Sessions of the Codex CLI that led to commits."""
-    return _extract_sessions(ctx, "codex", (sessions,) if sessions else (), given)
+    return _extract_sessions(workspace, "codex", (sessions,) if sessions else (), given)
 
 
 @extract_command.command("atif")
 @click.argument("files", nargs=-1, required=True, type=A_PATH)
 @session_options
-@click.pass_context
-def extract_atif(ctx: click.Context, /, files: tuple[Path, ...], **given: Any) -> int:
+@with_workspace
+def extract_atif(workspace: Workspace, files: tuple[Path, ...], **given: Any) -> int:
     """Trajectories in ATIF (Harbor) that led to commits: FILES, or folders that hold some."""
     from evergold.storage import find_matching
 
-    return _extract_sessions(ctx, "atif", tuple(one for name in files for one in find_matching(name)), given)
+    return _extract_sessions(workspace, "atif", tuple(one for name in files for one in find_matching(name)), given)
 
 
-def _extract_sessions(ctx: click.Context, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
+def _extract_sessions(workspace: Workspace, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
     from evergold.extract.agents.session import TRAILERS
     from evergold.extract.service import SessionQuery
 
     query = SessionQuery(agent, paths, given["repo_dir"], given["trailers"] or TRAILERS)
-    with open_without_database(ctx) as workspace:
-        summary = workspace.flows.sessions(query, _read_destination(given), progress, given["cluster"])
-        return _print_summary(summary, given["as_json"], "times")
+    summary = workspace.flows.sessions(query, _read_destination(given), progress, given["cluster"])
+    return _print_summary(summary, given["as_json"], "times")
 
 
 def _read_destination(given: dict[str, Any]) -> Destination:
@@ -231,10 +237,9 @@ DECIDING = frozenset(
 @click.option("--all", "every", is_flag=True, help="Show every figure; without it the six that decide.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")
 @cluster_option
-@json_flag
-@click.pass_context
+@report_verb
 def score_retrieval_command(
-    ctx: click.Context, /, golden: Path, predictions: Path, other: Path | None, as_json: bool, **given: Any
+    workspace: Workspace, golden: Path, predictions: Path, other: Path | None, as_json: bool, **given: Any
 ) -> int:
     """Score PREDICTIONS against GOLDEN (a dataset A or B file); a second file of predictions is compared with the first.
 
@@ -244,12 +249,11 @@ def score_retrieval_command(
 
     query = ScoringQuery(given["tier"], given["seed"], given["repo"])
     how = {name: given[name] for name in ("per_case", "html", "cluster")}
-    with open_without_database(ctx) as workspace:
-        figures = workspace.retrieval.score(golden, predictions, other, query, **how)
-        if as_json:
-            emit_json(figures)
-        else:
-            _print_figures(workspace.retrieval, figures, given["every"])
+    figures = workspace.retrieval.score(golden, predictions, other, query, **how)
+    if as_json:
+        emit_json(figures)
+    else:
+        _print_figures(workspace.retrieval, figures, given["every"])
     return 0
 
 

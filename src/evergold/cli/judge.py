@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.cli.options import A_PATH, json_flag, open_workspace
-from evergold.cli.output import echo, emit_json, table
+from evergold.cli.options import A_PATH, report_verb
+from evergold.cli.output import echo, emit_json, print_result, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
@@ -28,9 +28,8 @@ def judge_command() -> None:
 @click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
 @click.option("--metric", default="correctness", show_default=True, help="What the judge is asked.")
 @click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
-@json_flag
-@click.pass_context
-def calibrate_judge(ctx: click.Context, /, as_json: bool, **options: Any) -> None:
+@report_verb
+def calibrate_judge(workspace: Workspace, as_json: bool, **options: Any) -> None:
     """Measure JUDGE against people: agreement, kappa, false passes and false fails, with 95 % intervals.
 
     `evergold judge calibrate offline` without labels prints the offline judge's agreement on public data.
@@ -44,13 +43,9 @@ def calibrate_judge(ctx: click.Context, /, as_json: bool, **options: Any) -> Non
             raise BadInput(f"calibrating {judge!r} needs --labels FILE or --from-review DATASET")
         _print_shipped(as_json)
         return
-    with open_workspace(ctx) as workspace:
-        labels = _read_labels(workspace, options)
-        result = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
-    if as_json:
-        emit_json(result)
-        return
-    _print_calibration(result)
+    labels = _read_labels(workspace, options)
+    result = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
+    print_result(result, as_json, lambda: _print_calibration(result))
 
 
 @judge_command.command("compare")
@@ -60,15 +55,13 @@ def calibrate_judge(ctx: click.Context, /, as_json: bool, **options: Any) -> Non
 @click.option("--from-review", metavar="DATASET", help="People's verdicts on a stored dataset instead of a file.")
 @click.option("--metric", default="correctness", show_default=True, help="What the judges are asked.")
 @click.option("--passing", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="From here it is a pass.")
-@json_flag
-@click.pass_context
-def compare_judges(ctx: click.Context, /, first: str, second: str, as_json: bool, **options: Any) -> None:
+@report_verb
+def compare_judges(workspace: Workspace, first: str, second: str, as_json: bool, **options: Any) -> None:
     """Measure two judges on the same labels and say which one to use, with intervals."""
     if options["labels"] is None and options["from_review"] is None:
         raise BadInput("comparing judges needs --labels FILE or --from-review DATASET")
-    with open_workspace(ctx) as workspace:
-        labels = _read_labels(workspace, options)
-        result = workspace.judging.compare(first, second, options["metric"], labels, options["passing"])
+    labels = _read_labels(workspace, options)
+    result = workspace.judging.compare(first, second, options["metric"], labels, options["passing"])
     if as_json:
         emit_json(result)
         return

@@ -5,8 +5,9 @@ A path on the command line is one of this machine or of an object store (`s3://`
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -19,6 +20,7 @@ CASE_KINDS = ("chat", "context", "qa", "summary", "task")
 CASE_STATUSES = ("active", "withdrawn", "dismissed", "erased")
 ENTRY_TYPES = ("golden", "failure", "correction")
 REVIEW_STATES = ("unvalidated", "validated")
+T = TypeVar("T")
 LAST_SECONDS = 1.0  # for the transaction under way, after Ctrl-C
 
 
@@ -27,21 +29,29 @@ def settings_of(ctx: click.Context, **flags: Any) -> Settings:
     return load_settings({**ctx.find_root().obj, **flags})
 
 
-def open_without_database(ctx: click.Context) -> Workspace:
-    """Make the workspace for verbs on files; its database is opened only if a facade needs it."""
-    return Workspace(settings_of(ctx))
-
-
 @contextmanager
 def open_workspace(ctx: click.Context) -> Iterator[Workspace]:
-    """Open the workspace with its database; after Ctrl-C it waits only a moment for the transaction under way."""
-    with Workspace.open(settings_of(ctx)) as workspace:
+    """Make the workspace; its database is opened when a facade needs it, and after Ctrl-C waited for only a moment."""
+    with Workspace(settings_of(ctx)) as workspace:
         try:
             yield workspace
         except KeyboardInterrupt:
             # What waits for the database, perhaps for minutes, is given up; what is committed stays.
-            workspace.store.db.close_within(LAST_SECONDS)
+            if "store" in vars(workspace):
+                workspace.store.db.close_within(LAST_SECONDS)
             raise
+
+
+def with_workspace(verb: Callable[..., T]) -> Callable[..., T]:
+    """Open the workspace for a verb and pass it as the first argument."""
+
+    @click.pass_context
+    @wraps(verb)
+    def run(ctx: click.Context, /, **options: Any) -> T:
+        with open_workspace(ctx) as workspace:
+            return verb(workspace, **options)
+
+    return run
 
 
 class PathOrUrl(click.Path):
@@ -64,6 +74,13 @@ class PathOrUrl(click.Path):
 
 A_PATH = PathOrUrl()
 json_flag = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+def report_verb(verb: Callable[..., T]) -> Callable[..., T]:
+    """Give a verb that reports the workspace and the flag --json."""
+    return json_flag(with_workspace(verb))
+
+
 cluster_option = click.option(
     "--cluster", metavar="tcp://…", help="Dask scheduler whose workers do the work; they see the same files."
 )

@@ -42,12 +42,14 @@ def emit_json(value: Any) -> None:
     click.echo(CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text))
 
 
-def print_result(value: Any, as_json: bool, text: str) -> None:
-    """Print what a verb did: as JSON when asked for, else as a line of text."""
+def print_result(value: Any, as_json: bool, text: str | Callable[[], object]) -> None:
+    """Print what a verb did: as JSON when asked for, else as a line of text, or as `text` prints it."""
     if as_json:
         emit_json(value)
-    else:
+    elif isinstance(text, str):
         echo(text)
+    else:
+        text()
 
 
 def _plain(value: Any) -> Any:

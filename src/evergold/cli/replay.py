@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.cli.options import json_flag, open_workspace, parse_filters
-from evergold.cli.output import echo, emit_json
+from evergold.cli.options import parse_filters, report_verb, with_workspace
+from evergold.cli.output import echo, emit_json, print_result
+from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.workspace.replays import ReplaySet
@@ -23,18 +24,13 @@ if TYPE_CHECKING:
     "--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this; tag=tool:* is a pattern."
 )
 @click.option("--model", metavar="NAME", help="Estimate the price for this model.")
-@json_flag
-@click.pass_context
+@report_verb
 def replay_set_command(
-    ctx: click.Context, /, dataset: str, out: str, model: str | None, as_json: bool, **flags: Any
+    workspace: Workspace, dataset: str, out: str, model: str | None, as_json: bool, **flags: Any
 ) -> None:
     """Freeze the cases of DATASET that can be replayed, say which cannot and why, and estimate power and cost."""
-    with open_workspace(ctx) as workspace:
-        result = workspace.replays.freeze_set(dataset, out, parse_filters(flags["filters"]), model=model or "recorded")
-    if as_json:
-        emit_json(result)
-    else:
-        _print_set(result, model)
+    result = workspace.replays.freeze_set(dataset, out, parse_filters(flags["filters"]), model=model or "recorded")
+    print_result(result, as_json, lambda: _print_set(result, model))
 
 
 def _print_set(result: ReplaySet, model: str | None) -> None:
@@ -70,12 +66,10 @@ def replay_users_command() -> None:
 @click.argument("dataset")
 @click.option("--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this.")
 @click.option("--model", metavar="NAME", help="The model that writes the drafts; without one a rule does.")
-@json_flag
-@click.pass_context
-def draft_users(ctx: click.Context, dataset: str, filters: tuple[str, ...], model: str | None, as_json: bool) -> None:
+@report_verb
+def draft_users(workspace: Workspace, dataset: str, filters: tuple[str, ...], model: str | None, as_json: bool) -> None:
     """Draft persona and goal for the cases of DATASET that state none; drafts are marked until a person confirms them."""
-    with open_workspace(ctx) as workspace:
-        result = workspace.replay_users.draft(dataset, parse_filters(filters), model=model, local=True)
+    result = workspace.replay_users.draft(dataset, parse_filters(filters), model=model, local=True)
     if as_json:
         emit_json(result)
         return
@@ -95,12 +89,11 @@ def draft_users(ctx: click.Context, dataset: str, filters: tuple[str, ...], mode
 @click.option("--goal", help="What the user wants; without it the draft's goal stays.")
 @click.option("--persona", help="Who the user is; without it the draft's persona stays.")
 @click.option("--who", default="cli", show_default=True)
-@click.pass_context
+@with_workspace
 def confirm_user(
-    ctx: click.Context, dataset: str, case_id: str, goal: str | None, persona: str | None, who: str
+    workspace: Workspace, dataset: str, case_id: str, goal: str | None, persona: str | None, who: str
 ) -> None:
     """Confirm the simulated user of a case as it is, or as you write it."""
     given = {name: text for name, text in (("goal", goal), ("persona", persona)) if text is not None}
-    with open_workspace(ctx) as workspace:
-        case = workspace.replay_users.confirm(dataset, case_id, given, who=who)
+    case = workspace.replay_users.confirm(dataset, case_id, given, who=who)
     echo(f"{case.dataset}/{case.id}: {case.metadata['goal']}")

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from evergold.cli.options import A_PATH, CASE_KINDS, REVIEW_STATES, json_flag, open_workspace, settings_of
+from evergold.cli.options import A_PATH, CASE_KINDS, REVIEW_STATES, report_verb, settings_of, with_workspace
 from evergold.cli.output import echo, emit_json, table
+from evergold.workspace import Workspace
 
 STANDINGS = ("open", "agreed", "disputed", "second_opinion")
 VERDICTS = ("approve", "dismiss", "second_opinion", "skip", "reopen", "withdraw")
@@ -50,14 +51,12 @@ def review_command(
 @click.option("--review", type=click.Choice(REVIEW_STATES))
 @click.option("--standing", type=click.Choice(STANDINGS))
 @click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
-@json_flag
-@click.pass_context
-def list_queue(ctx: click.Context, /, limit: int, as_json: bool, **filters: object) -> None:
+@report_verb
+def list_queue(workspace: Workspace, limit: int, as_json: bool, **filters: object) -> None:
     """List what waits for a person."""
     from evergold.model.review import QueueQuery
 
-    with open_workspace(ctx) as workspace:
-        page = workspace.review.queue(QueueQuery.model_validate(filters), limit=limit)
+    page = workspace.review.queue(QueueQuery.model_validate(filters), limit=limit)
     if as_json:
         emit_json(page)
         return
@@ -74,17 +73,16 @@ def list_queue(ctx: click.Context, /, limit: int, as_json: bool, **filters: obje
 @click.option("--comment", default="", help="Why.")
 @click.option("--adjudicate", is_flag=True, help="Settle a dispute.")
 @click.option("--override-base", is_flag=True, help="Approve although the repository disproves the base commit.")
-@click.pass_context
-def decide_case(ctx: click.Context, /, dataset: str, case_id: str, verdict: str, who: str, **given: Any) -> None:
+@with_workspace
+def decide_case(workspace: Workspace, dataset: str, case_id: str, verdict: str, who: str, **given: Any) -> None:
     """Give a verdict on a case as it is now."""
     from evergold.model.review import CaseKey, Decision, ReviewVerdict
 
     key = CaseKey(dataset=dataset, id=case_id)
-    with open_workspace(ctx) as workspace:
-        # The verdict is on the version of this moment; a script has seen no other.
-        version = workspace.review.case(key).case.version
-        decision = Decision(version=version, verdict=ReviewVerdict(verdict), **given)
-        case = workspace.review.decide(key, decision, who)
+    # The verdict is on the version of this moment; a script has seen no other.
+    version = workspace.review.case(key).case.version
+    decision = Decision(version=version, verdict=ReviewVerdict(verdict), **given)
+    case = workspace.review.decide(key, decision, who)
     echo(f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}")
 
 
@@ -92,23 +90,20 @@ def decide_case(ctx: click.Context, /, dataset: str, case_id: str, verdict: str,
 @click.argument("dataset")
 @click.argument("file", required=False, type=A_PATH)
 @click.option("--who", default="cli", show_default=True, help="Who changes the questions.")
-@click.pass_context
-def change_questions(ctx: click.Context, dataset: str, file: Path | None, who: str) -> None:
+@with_workspace
+def change_questions(workspace: Workspace, dataset: str, file: Path | None, who: str) -> None:
     """Print the questions that reviewers of DATASET answer, or replace them by those of FILE (TOML or YAML)."""
-    with open_workspace(ctx) as workspace:
-        if file is not None:
-            workspace.review.set_questions(dataset, file, who)
-        emit_json(workspace.review.questions(dataset))
+    if file is not None:
+        workspace.review.set_questions(dataset, file, who)
+    emit_json(workspace.review.questions(dataset))
 
 
 @review_command.command("progress")
-@json_flag
-@click.pass_context
-def show_progress(ctx: click.Context, as_json: bool) -> None:
+@report_verb
+def show_progress(workspace: Workspace, as_json: bool) -> None:
     """Show progress per dataset and per reviewer, and how far reviewers agree."""
-    with open_workspace(ctx) as workspace:
-        result = workspace.review.progress()
-        agreed = workspace.review.agreement()
+    result = workspace.review.progress()
+    agreed = workspace.review.agreement()
     if as_json:
         emit_json({**result, "agreement": agreed})
         return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from evergold.cli.options import PathOrUrl, cluster_option, combine_options, json_flag, open_workspace
+from evergold.cli.options import PathOrUrl, cluster_option, combine_options, report_verb
 from evergold.cli.output import echo, emit_json, progress, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
@@ -105,25 +105,23 @@ replay_options = combine_options(
 @click.option("--plan", is_flag=True, help="Only say what it would take and what it could show.")
 @click.option("--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit code 1 when the mean is below.")
 @cluster_option
-@json_flag
-@click.pass_context
-def run_command(ctx: click.Context, /, **options: Any) -> int:
+@report_verb
+def run_command(workspace: Workspace, **options: Any) -> int:
     """Run DATASET (a name from `evergold datasets list`, NAME@VERSION, or a YAML file) against a model.
 
     Every attempt is on disk before the next begins: after a crash, --resume repeats no finished call.
     """
-    with open_workspace(ctx) as workspace:
-        _find_cases(workspace, options)
-        if options["plan"]:
-            return _print_plan(workspace, options)
-        with workspace.bench.workers(options["cluster"]) as workers:
-            run = _begin_run(workspace, options)
-            # The bar is drawn by a thread that reads the store; the run itself knows nothing of a terminal.
-            with _follow_run(workspace, run):
-                ended = workspace.bench.work_on(run.id, workers)
-        if options["log"]:
-            workspace.bench.results.append_log(ended.id, options["log"])
-        return _print_run(workspace, ended, options)
+    _find_cases(workspace, options)
+    if options["plan"]:
+        return _print_plan(workspace, options)
+    with workspace.bench.workers(options["cluster"]) as workers:
+        run = _begin_run(workspace, options)
+        # The bar is drawn by a thread that reads the store; the run itself knows nothing of a terminal.
+        with _follow_run(workspace, run):
+            ended = workspace.bench.work_on(run.id, workers)
+    if options["log"]:
+        workspace.bench.results.append_log(ended.id, options["log"])
+    return _print_run(workspace, ended, options)
 
 
 def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:

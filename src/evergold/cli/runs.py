@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.cli.options import PathOrUrl, json_flag, open_workspace
-from evergold.cli.output import echo, emit_json, one_line, table
+from evergold.cli.options import PathOrUrl, report_verb, with_workspace
+from evergold.cli.output import echo, emit_json, one_line, print_result, table
 from evergold.cli.run import summary_line
+from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.model.run import Attempt
@@ -30,13 +31,11 @@ def runs_command() -> None:
 @click.option("--model", help="Only runs of this model.")
 @click.option("--status", type=click.Choice(STATUSES))
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
-@json_flag
-@click.pass_context
-def list_runs(ctx: click.Context, /, as_json: bool, **filters: Any) -> None:
+@report_verb
+def list_runs(workspace: Workspace, as_json: bool, **filters: Any) -> None:
     """List runs, newest first."""
-    with open_workspace(ctx) as workspace:
-        result, total = workspace.bench.page(**filters)
-        rows = [(run, workspace.bench.results.means(run)) for run in result]
+    result, total = workspace.bench.page(**filters)
+    rows = [(run, workspace.bench.results.means(run)) for run in result]
     if as_json:
         emit_json({"total": total, "runs": result})
         return
@@ -59,17 +58,15 @@ def list_runs(ctx: click.Context, /, as_json: bool, **filters: Any) -> None:
 @click.option("--case", "case_id", help="One case whole: question, expected, answer, every measurement.")
 @click.option("--failures", is_flag=True, help="Only attempts that failed or scored below 0.5.")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
-@json_flag
-@click.pass_context
-def show_run(ctx: click.Context, run_id: str, case_id: str | None, failures: bool, limit: int, as_json: bool) -> None:
+@report_verb
+def show_run(workspace: Workspace, run_id: str, case_id: str | None, failures: bool, limit: int, as_json: bool) -> None:
     """Show a run: its means and its attempts, or one case of it."""
-    with open_workspace(ctx) as workspace:
-        run = workspace.bench.get(run_id)
-        means, cached = workspace.bench.results.means(run), workspace.bench.results.count_cached(run_id)
-        case = workspace.bench.case(run_id, case_id) if case_id else None
-        wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or _is_failure(a))
-        # zip ends the iterator after the limit, so the attempts behind it are never read.
-        attempts = [attempt for attempt, _ in zip(wanted, range(limit), strict=False)]
+    run = workspace.bench.get(run_id)
+    means, cached = workspace.bench.results.means(run), workspace.bench.results.count_cached(run_id)
+    case = workspace.bench.case(run_id, case_id) if case_id else None
+    wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or _is_failure(a))
+    # zip ends the iterator after the limit, so the attempts behind it are never read.
+    attempts = [attempt for attempt, _ in zip(wanted, range(limit), strict=False)]
     if as_json:
         emit_json({"run": run, "means": means, "case": case, "attempts": attempts})
         return
@@ -85,21 +82,19 @@ def show_run(ctx: click.Context, run_id: str, case_id: str | None, failures: boo
 
 @runs_command.command("cancel")
 @click.argument("run_id")
-@click.pass_context
-def cancel_run(ctx: click.Context, run_id: str) -> None:
+@with_workspace
+def cancel_run(workspace: Workspace, run_id: str) -> None:
     """Stop a run, wherever it is being worked on."""
-    with open_workspace(ctx) as workspace:
-        run = workspace.bench.cancel(run_id)
+    run = workspace.bench.cancel(run_id)
     echo(f"{run.id}: {run.status}" + ("" if run.status.ended else ", stopping"))
 
 
 @runs_command.command("delete")
 @click.argument("run_id")
-@click.pass_context
-def delete_run(ctx: click.Context, run_id: str) -> None:
+@with_workspace
+def delete_run(workspace: Workspace, run_id: str) -> None:
     """Delete a run with its attempts."""
-    with open_workspace(ctx) as workspace:
-        workspace.bench.delete(run_id)
+    workspace.bench.delete(run_id)
     echo(f"deleted {run_id}")
 
 
@@ -107,18 +102,14 @@ def delete_run(ctx: click.Context, run_id: str) -> None:
 @click.argument("run_id")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Default: the run's own, measured again.")
 @click.option("--judge", metavar="NAME", help="Another judge than the run's.")
-@json_flag
-@click.pass_context
-def rescore_run(ctx: click.Context, run_id: str, metrics: tuple[str, ...], judge: str | None, as_json: bool) -> None:
+@report_verb
+def rescore_run(workspace: Workspace, run_id: str, metrics: tuple[str, ...], judge: str | None, as_json: bool) -> None:
     """Measure stored answers again, or with more metrics. The model is not called."""
-    with open_workspace(ctx) as workspace:
-        workspace.bench.rescore(run_id, metrics, judge)
-        run = workspace.bench.work_on(run_id)
-        means = workspace.bench.results.means(run)
-    if as_json:
-        emit_json({"run": run, "means": means})
-        return
-    table(run.id, ("metric", "mean"), [(mean.metric, mean) for mean in means])
+    workspace.bench.rescore(run_id, metrics, judge)
+    run = workspace.bench.work_on(run_id)
+    means = workspace.bench.results.means(run)
+    rows = [(mean.metric, mean) for mean in means]
+    print_result({"run": run, "means": means}, as_json, lambda: table(run.id, ("metric", "mean"), rows))
 
 
 @runs_command.command("leaderboard")
@@ -128,12 +119,10 @@ def rescore_run(ctx: click.Context, run_id: str, metrics: tuple[str, ...], judge
     default=None,
     help="Count each question once in the means, or each case.  [default: by question where all runs were started so]",
 )
-@json_flag
-@click.pass_context
-def show_leaderboard(ctx: click.Context, dataset: str | None, weighted: bool | None, as_json: bool) -> None:
+@report_verb
+def show_leaderboard(workspace: Workspace, dataset: str | None, weighted: bool | None, as_json: bool) -> None:
     """Rank models by the newest run of each, per version of a dataset."""
-    with open_workspace(ctx) as workspace:
-        boards = workspace.bench.results.leaderboard(dataset, weighted=weighted)
+    boards = workspace.bench.results.leaderboard(dataset, weighted=weighted)
     if as_json:
         emit_json(boards)
         return
@@ -154,11 +143,10 @@ def show_leaderboard(ctx: click.Context, dataset: str | None, weighted: bool | N
 @click.option("--trial", type=click.IntRange(0), default=0, show_default=True)
 @click.option("--dataset", default="failures", show_default=True, help="Dataset the case goes into.")
 @click.option("--who", default="cli", show_default=True)
-@click.pass_context
-def send_to_review(ctx: click.Context, run_id: str, case_id: str, trial: int, dataset: str, who: str) -> None:
+@with_workspace
+def send_to_review(workspace: Workspace, run_id: str, case_id: str, trial: int, dataset: str, who: str) -> None:
     """Turn an attempt into a case to review."""
-    with open_workspace(ctx) as workspace:
-        case = workspace.bench.results.to_review(run_id, case_id, trial, dataset=dataset, who=who)
+    case = workspace.bench.results.to_review(run_id, case_id, trial, dataset=dataset, who=who)
     echo(f"{case.dataset}/{case.id} waits for review")
 
 
@@ -192,22 +180,20 @@ def _mean_text(mean: Any) -> str:
     default=None,
     help="Count each question once in the means, or each case.  [default: as the run was started]",
 )
-@json_flag
-@click.pass_context
+@report_verb
 def report_command(
-    ctx: click.Context, /, run_id: str, form: str, output: Path | None, as_json: bool, **options: object
+    workspace: Workspace, run_id: str, form: str, output: Path | None, as_json: bool, **options: object
 ) -> None:
     """Report on a run: means with intervals and coverage, slices, failures first, cost, provenance."""
     from evergold.report.summary import Options
 
     chosen = Options.model_validate(options)
-    with open_workspace(ctx) as workspace:
-        # Tables of a terminal are drawn here; every other form is made by the report itself.
-        if form == "terminal" and not as_json and output is None:
-            report = workspace.judging.report(run_id, chosen)
-            _print_report(report, workspace.judging.tables(report))
-            return
-        text = workspace.judging.render(run_id, "json" if as_json else _choose_format(form, output), chosen)
+    # Tables of a terminal are drawn here; every other form is made by the report itself.
+    if form == "terminal" and not as_json and output is None:
+        report = workspace.judging.report(run_id, chosen)
+        _print_report(report, workspace.judging.tables(report))
+        return
+    text = workspace.judging.render(run_id, "json" if as_json else _choose_format(form, output), chosen)
     if output is None:
         echo(text, nl=False)
         return
@@ -274,20 +260,18 @@ def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -
     default=None,
     help="Compare question by question, or case by case.  [default: by question where both runs were started so]",
 )
-@json_flag
-@click.pass_context
-def compare_command(ctx: click.Context, /, first: str, second: str, gate: bool, as_json: bool, **options: Any) -> int:
+@report_verb
+def compare_command(workspace: Workspace, first: str, second: str, gate: bool, as_json: bool, **options: Any) -> int:
     """Compare run SECOND with run FIRST, case by case (paired bootstrap, exact McNemar, Holm over metrics)."""
     least, margin, weighted = options["least"], options["margin"], options["weighted"]
-    with open_workspace(ctx) as workspace:
-        result = workspace.bench.results.compare(first, second, margin=margin, weighted=weighted)
-        doubts = [] if least is None else workspace.judging.require_calibrated(second, least)
-        exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
-        # An inconclusive gate neither opens nor closes an alert.
-        if gate and exit_code != INCONCLUSIVE:
-            spec = workspace.bench.get(second).spec
-            verdicts = ", ".join(f"{metric.metric} {metric.verdict}" for metric in result.metrics)
-            workspace.alerts.gate(spec.dataset, spec.model, passed=exit_code == 0, why=f"{verdicts} against {first}")
+    result = workspace.bench.results.compare(first, second, margin=margin, weighted=weighted)
+    doubts = [] if least is None else workspace.judging.require_calibrated(second, least)
+    exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
+    # An inconclusive gate neither opens nor closes an alert.
+    if gate and exit_code != INCONCLUSIVE:
+        spec = workspace.bench.get(second).spec
+        verdicts = ", ".join(f"{metric.metric} {metric.verdict}" for metric in result.metrics)
+        workspace.alerts.gate(spec.dataset, spec.model, passed=exit_code == 0, why=f"{verdicts} against {first}")
     if as_json:
         emit_json({**result.model_dump(mode="json"), "exit_code": exit_code, "uncalibrated": doubts})
         return exit_code if gate else 0

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.cli.options import A_PATH, cluster_option, json_flag, open_workspace
+from evergold.cli.options import A_PATH, cluster_option, report_verb
 from evergold.cli.output import echo, emit_json, one_line, print_result, progress, table
+from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.model.trace import Span, Trace
@@ -25,9 +26,8 @@ if TYPE_CHECKING:
 )
 @click.option("--strict", is_flag=True, help="Store nothing when any record is bad.")
 @cluster_option
-@json_flag
-@click.pass_context
-def ingest_command(ctx: click.Context, /, files: tuple[str, ...], as_json: bool, strict: bool, **how: Any) -> int:
+@report_verb
+def ingest_command(workspace: Workspace, files: tuple[str, ...], as_json: bool, strict: bool, **how: Any) -> int:
     """Take in traces, scores and corrections from FILES (- is standard input).
 
     Bad records are reported as `file:line: field: reason` and counted; the good ones are stored. Exit code 1 when any
@@ -38,19 +38,16 @@ def ingest_command(ctx: click.Context, /, files: tuple[str, ...], as_json: bool,
     inputs = [one for name in files for one in ([sys.stdin.buffer] if name == "-" else find_matching(name))]
     # The size is for the progress bar; standard input and objects of a store have none.
     size = sum(path.stat().st_size for path in inputs if isinstance(path, Path) and path.is_file())
-    with open_workspace(ctx) as workspace, progress("ingesting", size or None) as advance:
+    with progress("ingesting", size or None) as advance:
         report = workspace.intake.ingest(inputs, strict=strict, progress=advance, **how)
     for problem in report.problems:
         echo(problem, err=True)
     if report.rejected > len(report.problems):
         echo(f"… and {report.rejected - len(report.problems)} more rejected records", err=True)
-    if as_json:
-        emit_json(report.counts())
-    else:
-        counts_text = ", ".join(
-            f"{count} {name}" for name, count in report.counts().items() if count or name == "traces"
-        )
-        echo(f"ingested: {counts_text}" + ("; nothing was stored (--strict)" if strict and report.rejected else ""))
+    counts = report.counts()
+    stored = ", ".join(f"{count} {name}" for name, count in counts.items() if count or name == "traces")
+    nothing = "; nothing was stored (--strict)" if strict and report.rejected else ""
+    print_result(counts, as_json, f"ingested: {stored}{nothing}")
     return int(report.rejected > 0)
 
 
@@ -70,16 +67,14 @@ def traces_command() -> None:
 @click.option("--search", help="Words of the question or answer, the last one as a beginning; or an id's beginning.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
 @click.option("--before", metavar="CURSOR", help="The page after: `next` of the page before, as --json prints it.")
-@json_flag
-@click.pass_context
-def list_traces(ctx: click.Context, /, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
+@report_verb
+def list_traces(workspace: Workspace, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
     """List traces, newest first."""
     from evergold.store.trace.filter import TraceFilter
 
     wanted = TraceFilter.model_validate(filters)
-    with open_workspace(ctx) as workspace:
-        result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
-        total = workspace.intake.count(wanted)
+    result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
+    total = workspace.intake.count(wanted)
     if as_json:
         emit_json({"total": total, "next": cursor, "traces": [trace.model_dump(mode="json") for trace in result]})
         return
@@ -89,12 +84,10 @@ def list_traces(ctx: click.Context, /, limit: int, before: str | None, as_json: 
 
 @traces_command.command("show")
 @click.argument("trace_id")
-@json_flag
-@click.pass_context
-def show_trace(ctx: click.Context, trace_id: str, as_json: bool) -> None:
+@report_verb
+def show_trace(workspace: Workspace, trace_id: str, as_json: bool) -> None:
     """Show one trace: its steps as a tree, and its scores."""
-    with open_workspace(ctx) as workspace:
-        trace = workspace.intake.get(trace_id)
+    trace = workspace.intake.get(trace_id)
     if as_json:
         emit_json(trace)
         return
@@ -118,13 +111,11 @@ def show_trace(ctx: click.Context, trace_id: str, as_json: bool) -> None:
 
 @traces_command.command("unscore")
 @click.argument("score_id", type=click.IntRange(min=1))
-@json_flag
-@click.pass_context
-def delete_score(ctx: click.Context, score_id: int, as_json: bool) -> None:
+@report_verb
+def delete_score(workspace: Workspace, score_id: int, as_json: bool) -> None:
     """Take a score back, with what followed from it; `traces show` prints the ids."""
-    with open_workspace(ctx) as workspace:
-        trace_id = workspace.live.unscore(score_id)
-        workspace.live.curate(trace_id)
+    trace_id = workspace.live.unscore(score_id)
+    workspace.live.curate(trace_id)
     print_result({"id": score_id, "trace_id": trace_id}, as_json, f"took score {score_id} of trace {trace_id} back")
 
 
@@ -132,14 +123,13 @@ def delete_score(ctx: click.Context, score_id: int, as_json: bool) -> None:
 @click.option("--older-than", required=True, metavar="AGE", help="Age as 30d, 12h or 2w.")
 @click.option("--to", "target", required=True, type=A_PATH, metavar="URL", help="A folder, here or in an object store.")
 @click.option("--dry-run", is_flag=True, help="Count; move nothing.")
-@json_flag
-@click.pass_context
-def archive_traces(ctx: click.Context, older_than: str, target: Path, dry_run: bool, as_json: bool) -> None:
+@report_verb
+def archive_traces(workspace: Workspace, older_than: str, target: Path, dry_run: bool, as_json: bool) -> None:
     """Move old traces with everything about them into Parquet files by day, verified by hash.
 
     What a dataset entry cites stays in the workspace. Killed in the middle, nothing is lost: the same command again finishes.
     """
-    with open_workspace(ctx) as workspace, progress("archiving", None) as advance:
+    with progress("archiving", None) as advance:
         archives = workspace.archives
         done = archives.would_move(older_than) if dry_run else archives.move(older_than, target, advance)
     if as_json:
@@ -158,23 +148,19 @@ def archive_traces(ctx: click.Context, older_than: str, target: Path, dry_run: b
 @traces_command.command("restore")
 @click.argument("day", metavar="DAY")
 @click.option("--from", "source", required=True, type=A_PATH, metavar="URL", help="The archive.")
-@json_flag
-@click.pass_context
-def restore_traces(ctx: click.Context, day: str, source: Path, as_json: bool) -> None:
+@report_verb
+def restore_traces(workspace: Workspace, day: str, source: Path, as_json: bool) -> None:
     """Bring the traces of DAY (2026-01-05) back from an archive. Traces that are there stay as they are."""
-    with open_workspace(ctx) as workspace:
-        count = workspace.archives.restore(day, source)
+    count = workspace.archives.restore(day, source)
     print_result({"restored": count, "day": day}, as_json, f"restored {count} traces of {day}")
 
 
 @traces_command.command("verify")
 @click.argument("archive", type=A_PATH, metavar="URL")
-@json_flag
-@click.pass_context
-def verify_archive(ctx: click.Context, archive: Path, as_json: bool) -> int:
+@report_verb
+def verify_archive(workspace: Workspace, archive: Path, as_json: bool) -> int:
     """Compare every file of the archive at URL with its hash, and list its days. Ends with 1 if one is damaged."""
-    with open_workspace(ctx) as workspace:
-        days = list(workspace.archives.verify(archive))
+    days = list(workspace.archives.verify(archive))
     problems = [problem for day in days for problem in day.problems]
     if as_json:
         emit_json({"whole": not problems, "days": [vars(day) for day in days]})
@@ -192,18 +178,14 @@ def verify_archive(ctx: click.Context, archive: Path, as_json: bool) -> int:
 @traces_command.command("prune")
 @click.option("--older-than", required=True, metavar="AGE", help="Age as 90d, 12h or 2w.")
 @click.option("--dry-run", is_flag=True, help="Count; delete nothing.")
-@json_flag
-@click.pass_context
-def prune_traces(ctx: click.Context, older_than: str, dry_run: bool, as_json: bool) -> None:
+@report_verb
+def prune_traces(workspace: Workspace, older_than: str, dry_run: bool, as_json: bool) -> None:
     """Delete old traces that no dataset entry cites."""
-    with open_workspace(ctx) as workspace:
-        pruned = workspace.retention.prune(older_than, dry_run=dry_run)
-    if as_json:
-        emit_json(vars(pruned) | {"dry_run": dry_run})
-    else:
-        verb = "would delete" if dry_run else "deleted"
-        waited = f"; {verb} {pruned.waiting} records whose trace never came" if pruned.waiting else ""
-        echo(f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}")
+    pruned = workspace.retention.prune(older_than, dry_run=dry_run)
+    verb = "would delete" if dry_run else "deleted"
+    waited = f"; {verb} {pruned.waiting} records whose trace never came" if pruned.waiting else ""
+    text = f"{verb} {pruned.deleted} traces; kept {pruned.kept} that the dataset cites{waited}"
+    print_result(vars(pruned) | {"dry_run": dry_run}, as_json, text)
 
 
 @traces_command.command("erase")
@@ -211,25 +193,23 @@ def prune_traces(ctx: click.Context, older_than: str, dry_run: bool, as_json: bo
 @click.option("--who", default="cli", show_default=True, help="Who asks for it; stands in the tombstone.")
 @click.option("--why", default="", help="Why; stands in the tombstone.")
 @click.option("--dry-run", is_flag=True, help="Count traces, cases and archived traces; erase nothing.")
-@json_flag
-@click.pass_context
-def erase_user(ctx: click.Context, user: str, who: str, why: str, dry_run: bool, as_json: bool) -> None:
+@report_verb
+def erase_user(workspace: Workspace, user: str, who: str, why: str, dry_run: bool, as_json: bool) -> None:
     """Erase a user: their traces, the cases made from them, the copies runs and builds hold, what they said of other
     people's traces, and what of theirs waits in the spool.
 
     What remains is a tombstone with a hash of the user id and the counts. This cannot be undone.
     """
-    with open_workspace(ctx) as workspace:
-        if dry_run:
-            counted = workspace.retention.would_erase(user)
-            would = {"traces": counted.traces, "cases": counted.cases, "archived": counted.archived}
-            print_result(
-                would | {"dry_run": True},
-                as_json,
-                "would erase " + ", ".join(f"{count} {name}" for name, count in would.items()),
-            )
-            return
-        erased = workspace.retention.erase(user, who=who, why=why)
+    if dry_run:
+        counted = workspace.retention.would_erase(user)
+        would = {"traces": counted.traces, "cases": counted.cases, "archived": counted.archived}
+        print_result(
+            would | {"dry_run": True},
+            as_json,
+            "would erase " + ", ".join(f"{count} {name}" for name, count in would.items()),
+        )
+        return
+    erased = workspace.retention.erase(user, who=who, why=why)
     print_result(
         erased.counts(),
         as_json,

@@ -23,6 +23,14 @@ TEMPORARY = re.compile(r"\S*/upload(\.\w{1,8})?(?=[:\s])")
 SUFFIX = re.compile(r"\.[A-Za-z0-9]{1,8}")
 
 
+def recent_samples() -> str:
+    """Give the lines of the sample traces as if they had happened in the last two weeks."""
+    lines = (files("evergold") / "samples" / "traces.jsonl").read_text(encoding="utf-8")
+    # Shifted by whole days, so that hours of the day keep their shape in the charts.
+    shift = date.today() - timedelta(days=1) - date.fromisoformat(max(DAY.findall(lines)))
+    return DAY.sub(lambda match: (date.fromisoformat(match[0]) + shift).isoformat(), lines)
+
+
 class Uploads:
     """Reads what a person drops into a page."""
 
@@ -58,11 +66,7 @@ class Uploads:
 
     def sample(self) -> Uploaded:
         """Store the sample traces, as if they had happened in the last two weeks, and curate them."""
-        lines = (files("evergold") / "samples" / "traces.jsonl").read_text(encoding="utf-8")
-        # Shifted by whole days, so that hours of the day keep their shape in the charts.
-        shift = date.today() - timedelta(days=1) - date.fromisoformat(max(DAY.findall(lines)))
-        recent = DAY.sub(lambda match: (date.fromisoformat(match[0]) + shift).isoformat(), lines)
-        return self._curate_traces(self._workspace.intake.ingest([BytesIO(recent.encode())]))
+        return self._curate_traces(self._workspace.intake.ingest([BytesIO(recent_samples().encode())]))
 
     def _curate_traces(self, report: IngestReport) -> Uploaded:
         if self._workspace.live.background() is None:  # else it does so at once, and nobody waits for it
