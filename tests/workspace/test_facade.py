@@ -6,6 +6,7 @@ import inspect
 from pathlib import Path
 
 import evergold
+from evergold.settings import Settings
 from tests.rows import each_row
 
 ROOT = Path(evergold.__file__).parent
@@ -39,3 +40,11 @@ def test_only_nouns_are_imported_past_the_facade(path: Path) -> None:
         if inspect.isfunction(getattr(importlib.import_module(module), name)) and name not in WIRE
     ]
     assert verbs == [], f"call the facade instead of {verbs}"
+
+
+def test_every_facade_can_be_made(tmp_path: Path) -> None:
+    """Facades are named by text, so no type checker sees a module or an argument that is gone."""
+    with evergold.Workspace.open(Settings(home=tmp_path)) as workspace:
+        for name in vars(evergold.Workspace):
+            if not name.startswith("_"):
+                assert getattr(workspace, name) is not None

@@ -15,8 +15,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from importlib import import_module
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from evergold.settings import Settings, load_settings
 
@@ -52,11 +53,73 @@ if TYPE_CHECKING:
     from evergold.workspace.uploads import Uploads
 
 
+T = TypeVar("T")
 CLOSING_SECONDS = 3.0  # a server ends within five seconds of its last answer
+
+
+class _Facade(Generic[T]):
+    """Makes an object of a stage from other attributes of the workspace when it is first asked for, and loads its module."""
+
+    def __init__(self, path: str, *needs: str) -> None:
+        self._path, self._needs = path, needs
+
+    def __set_name__(self, owner: type, attribute: str) -> None:
+        self._attribute = attribute
+
+    def __get__(self, workspace: "Workspace", owner: type) -> T:
+        module, _, name = self._path.partition(":")
+        made: T = getattr(import_module(module), name)(*(getattr(workspace, need) for need in self._needs))
+        # Found before this descriptor from now on.
+        vars(workspace)[self._attribute] = made
+        return made
 
 
 class Workspace:
     """A place where data lives: a store, the settings it was opened with, and a facade per stage."""
+
+    intake: "_Facade[Intake]" = _Facade("evergold.workspace.intake:Intake", "store", "settings")
+    case_actions: "_Facade[CaseActions]" = _Facade("evergold.review.case_actions:CaseActions", "store")
+    access: "_Facade[Access]" = _Facade("evergold.workspace.operations:Access", "store")
+    alerts: "_Facade[Alerts]" = _Facade("evergold.alerts.service:Alerts", "store", "settings")
+    cases: "_Facade[Cases]" = _Facade("evergold.workspace.cases:Cases", "store")
+    archives: "_Facade[Archives]" = _Facade("evergold.upkeep.archives:Archives", "store")
+    retention: "_Facade[Retention]" = _Facade("evergold.upkeep.retention:Retention", "store", "settings")
+    """What leaves the workspace for good."""
+    rules: "_Facade[RuleChanges]" = _Facade("evergold.curate.rules:RuleChanges", "store", "settings")
+    """The curation rules as people change them: preview, save, go back."""
+    dataset: "_Facade[DatasetCalls]" = _Facade(
+        "evergold.workspace.dataset_calls:DatasetCalls", "intake", "live", "cases"
+    )
+    """The living dataset under the names an app's own curation code has."""
+    dataset_async: "_Facade[AsyncDatasetCalls]" = _Facade(
+        "evergold.workspace.dataset_calls:AsyncDatasetCalls", "dataset"
+    )
+    review: "_Facade[Review]" = _Facade("evergold.workspace.review:Review", "store", "settings")
+    repeats: "_Facade[RepeatedQuestions]" = _Facade("evergold.build.repeats:RepeatedQuestions", "store")
+    """Which cases of a dataset ask one question."""
+    overviews: "_Facade[Overviews]" = _Facade("evergold.workspace.overview:Overviews", "store", "live")
+    frames: "_Facade[Frames]" = _Facade("evergold.workspace.frames:Frames", "intake", "cases", "bench")
+    """Traces, datasets and runs as tables of Arrow, pandas and Polars."""
+    operations: "_Facade[Operations]" = _Facade("evergold.workspace.operations:Operations", "store")
+    """Readiness, backlog and size of the database."""
+    bench: "_Facade[Bench]" = _Facade("evergold.workspace.bench:Bench", "settings", "store")
+    replays: "_Facade[Replays]" = _Facade("evergold.workspace.replays:Replays", "store", "builds", "bench")
+    """Agent benchmarks from cases that can be replayed, and trajectories beside the record."""
+    replay_users: "_Facade[ReplayUsers]" = _Facade("evergold.bench.replay.users:ReplayUsers", "store", "settings")
+    """Simulated users of cases: drafts, and what people made of them."""
+    trajectories: "_Facade[Trajectories]" = _Facade("evergold.workspace.trajectories:Trajectories", "store", "bench")
+    """Replayed trajectories beside the recorded ones, of a run, of two runs and of a case."""
+    builds: "_Facade[Builds]" = _Facade("evergold.build.versions:Builds", "settings", "store")
+    served_builds: "_Facade[ServedBuilds]" = _Facade("evergold.build.served:ServedBuilds", "builds")
+    """Builds that a server makes for requests, without holding up answers or its own end."""
+    task_files: "_Facade[TaskFileChecks]" = _Facade("evergold.workspace.retrieval:TaskFileChecks")
+    """Checks of benchmark files; needs no database."""
+    retrieval: "_Facade[RetrievalScores]" = _Facade("evergold.workspace.retrieval:RetrievalScores")
+    """Scores of retrieval predictions; needs no database."""
+    generation: "_Facade[Generation]" = _Facade("evergold.workspace.generation:Generation", "settings")
+    """Offline datasets from documents."""
+    judging: "_Facade[Judging]" = _Facade("evergold.workspace.judges:Judging", "store", "settings")
+    """Reports of runs, and calibration of judges."""
 
     def __init__(self, settings: Settings, store: "Store | None" = None) -> None:
         """Name a workspace. Without a store, the first facade that needs the database opens (or creates) it."""
@@ -124,24 +187,6 @@ class Workspace:
         self.close()
 
     @cached_property
-    def intake(self) -> "Intake":
-        from evergold.workspace.intake import Intake
-
-        return Intake(self.store, self.settings)
-
-    @cached_property
-    def case_actions(self) -> "CaseActions":
-        from evergold.review.case_actions import CaseActions
-
-        return CaseActions(self.store)
-
-    @cached_property
-    def access(self) -> "Access":
-        from evergold.workspace.operations import Access
-
-        return Access(self.store)
-
-    @cached_property
     def backups(self) -> "Backups":
         """Backups of the whole workspace; restoring one needs no database."""
         from evergold.build.versions import files_of
@@ -150,61 +195,10 @@ class Workspace:
         return Backups(self.settings, lambda: self.store, files_of)
 
     @cached_property
-    def alerts(self) -> "Alerts":
-        from evergold.alerts.service import Alerts
-
-        return Alerts(self.store, self.settings)
-
-    @cached_property
-    def cases(self) -> "Cases":
-        from evergold.workspace.cases import Cases
-
-        return Cases(self.store)
-
-    @cached_property
-    def archives(self) -> "Archives":
-        from evergold.upkeep.archives import Archives
-
-        return Archives(self.store)
-
-    @cached_property
-    def retention(self) -> "Retention":
-        """What leaves the workspace for good."""
-        from evergold.upkeep.retention import Retention
-
-        return Retention(self.store, self.settings)
-
-    @cached_property
     def live(self) -> "Live":
         from evergold.workspace.live import Live
 
         return Live(self.store, self.settings, self.rules, type(self).open)
-
-    @cached_property
-    def rules(self) -> "RuleChanges":
-        """The curation rules as people change them: preview, save, go back."""
-        from evergold.curate.rules import RuleChanges
-
-        return RuleChanges(self.store, self.settings)
-
-    @cached_property
-    def dataset(self) -> "DatasetCalls":
-        """The living dataset under the names an app's own curation code has."""
-        from evergold.workspace.dataset_calls import DatasetCalls
-
-        return DatasetCalls(self.intake, self.live, self.cases)
-
-    @cached_property
-    def dataset_async(self) -> "AsyncDatasetCalls":
-        from evergold.workspace.dataset_calls import AsyncDatasetCalls
-
-        return AsyncDatasetCalls(self.dataset)
-
-    @cached_property
-    def review(self) -> "Review":
-        from evergold.workspace.review import Review
-
-        return Review(self.store, self.settings)
 
     @cached_property
     def uploads(self) -> "Uploads":
@@ -213,77 +207,10 @@ class Workspace:
 
         return Uploads(self)
 
-    @cached_property
-    def repeats(self) -> "RepeatedQuestions":
-        """Which cases of a dataset ask one question."""
-        from evergold.build.repeats import RepeatedQuestions
-
-        return RepeatedQuestions(self.store)
-
-    @cached_property
-    def overviews(self) -> "Overviews":
-        from evergold.workspace.overview import Overviews
-
-        return Overviews(self.store, self.live)
-
-    @cached_property
-    def frames(self) -> "Frames":
-        """Traces, datasets and runs as tables of Arrow, pandas and Polars."""
-        from evergold.workspace.frames import Frames
-
-        return Frames(self.intake, self.cases, self.bench)
-
     @property
     def traces(self) -> "Frame":
         """All traces as a table: `ws.traces.to_pandas()`."""
         return self.frames.traces()
-
-    @cached_property
-    def operations(self) -> "Operations":
-        """Readiness, backlog and size of the database."""
-        from evergold.workspace.operations import Operations
-
-        return Operations(self.store)
-
-    @cached_property
-    def bench(self) -> "Bench":
-        from evergold.workspace.bench import Bench
-
-        return Bench(self.settings, self.store)
-
-    @cached_property
-    def replays(self) -> "Replays":
-        """Agent benchmarks from cases that can be replayed, and trajectories beside the record."""
-        from evergold.workspace.replays import Replays
-
-        return Replays(self.store, self.builds, self.bench)
-
-    @cached_property
-    def replay_users(self) -> "ReplayUsers":
-        """Simulated users of cases: drafts, and what people made of them."""
-        from evergold.bench.replay.users import ReplayUsers
-
-        return ReplayUsers(self.store, self.settings)
-
-    @cached_property
-    def trajectories(self) -> "Trajectories":
-        """Replayed trajectories beside the recorded ones, of a run, of two runs and of a case."""
-        from evergold.workspace.trajectories import Trajectories
-
-        return Trajectories(self.store, self.bench)
-
-    @cached_property
-    def builds(self) -> "Builds":
-        from evergold.build.versions import Builds
-
-        return Builds(self.settings, self.store)
-
-    @cached_property
-    def served_builds(self) -> "ServedBuilds":
-        """Builds that a server makes for requests, without holding up answers or its own end."""
-        from evergold.build.served import ServedBuilds
-
-        return ServedBuilds(self.builds)
 
     @cached_property
     def rag(self) -> "RagBuilds":
@@ -293,36 +220,8 @@ class Workspace:
         return RagBuilds(self.settings, lambda: self.builds)
 
     @cached_property
-    def task_files(self) -> "TaskFileChecks":
-        """Checks of benchmark files; needs no database."""
-        from evergold.workspace.retrieval import TaskFileChecks
-
-        return TaskFileChecks()
-
-    @cached_property
     def flows(self) -> "Flows":
         """Context cases from agent work and git history; needs the database only to store them."""
         from evergold.extract.service import Flows
 
         return Flows(lambda: self.store)
-
-    @cached_property
-    def retrieval(self) -> "RetrievalScores":
-        """Scores of retrieval predictions; needs no database."""
-        from evergold.workspace.retrieval import RetrievalScores
-
-        return RetrievalScores()
-
-    @cached_property
-    def generation(self) -> "Generation":
-        """Offline datasets from documents."""
-        from evergold.workspace.generation import Generation
-
-        return Generation(self.settings)
-
-    @cached_property
-    def judging(self) -> "Judging":
-        """Reports of runs, and calibration of judges."""
-        from evergold.workspace.judges import Judging
-
-        return Judging(self.store, self.settings)
