@@ -44,9 +44,9 @@ def test_sample_compare_lineage_and_download(tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
         come_from = Provenance(source="live", trace_id="t1", policy="default", policy_rev="r1")
         workspace.cases.put(a_case(f"c{n}", input=f"Question {n}", provenance=come_from) for n in range(6))
-        first = workspace.builds.freeze(workspace.builds.default_spec("live"))
+        first = workspace.builds.freeze(workspace.builds.spec_of("live"))
         workspace.cases.put([a_case("c/6", input="A much longer question, new in this version", tags=("new",))])
-        workspace.builds.freeze(workspace.builds.default_spec("live"))
+        workspace.builds.freeze(workspace.builds.spec_of("live"))
     with served(tmp_path) as url, calling(f"{url}/api/v1/builds/live") as client:
         drawn = client.get("v1/sample", params={"count": 3, "seed": 5}).json()
         assert (drawn["of"], drawn["seed"], len(drawn["records"])) == (6, 5, 3)
@@ -78,7 +78,7 @@ def test_a_download_never_leaves_the_build(tmp_path: Path) -> None:
     (tmp_path / "secret.txt").write_text("not yours")
     with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
         workspace.cases.put([a_case()])
-        build = workspace.builds.freeze(workspace.builds.default_spec("live"))
+        build = workspace.builds.freeze(workspace.builds.spec_of("live"))
         (Path(build.location or "") / "stray.txt").write_text("in the folder, not in the manifest")
     with served(tmp_path) as url, calling(f"{url}/api/v1/builds/live/v1/files") as client:
         for name in ("stray.txt", "..%2F..%2F..%2F..%2Fsecret.txt", "%2Fetc%2Fpasswd", "all.jsonl%00"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.bench.datasets import SAMPLES, discover, find
+from evergold.bench.datasets import SAMPLES, discover
 from evergold.errors import BadInput
 from evergold.model.build import dataset_hash
 
@@ -23,7 +23,7 @@ def test_files_are_found_at_any_depth_by_their_stem(tmp_path: Path) -> None:
 def test_a_file_added_later_is_found_without_a_restart(tmp_path: Path) -> None:
     assert discover(tmp_path, None) == {}
     (tmp_path / "new.yaml").write_text(GOOD)
-    assert find("new", discover(tmp_path, None)).cases()[0].dataset == "new"
+    assert discover(tmp_path, None)["new"].cases()[0].dataset == "new"
 
 
 def test_a_broken_file_is_listed_with_its_problems(tmp_path: Path) -> None:
@@ -43,15 +43,14 @@ def test_two_files_of_one_stem_are_an_error_that_names_both(tmp_path: Path) -> N
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "same.yaml").write_text(GOOD)
     (tmp_path / "same.yml").write_text(GOOD)
-    found = find("same", discover(tmp_path, None))
+    found = discover(tmp_path, None)["same"]
     with pytest.raises(BadInput, match=r"two datasets are called 'same': same.yml and a/same.yaml; rename one"):
         found.cases()
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "a/same", "..", "nul\0"])
 def test_a_name_is_never_a_path(tmp_path: Path, name: str) -> None:
-    with pytest.raises(BadInput, match="unknown dataset"):
-        find(name, discover(tmp_path))
+    assert discover(tmp_path, only=name) == {}
 
 
 def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
@@ -61,8 +60,8 @@ def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 def test_ones_own_file_takes_the_place_of_a_sample(tmp_path: Path) -> None:
     (tmp_path / "basic-coding.yaml").write_text(GOOD)
-    assert len(find("basic-coding", discover(tmp_path)).cases()) == 1
-    assert len(find("basic-coding", discover(None)).cases()) == 8
+    assert len(discover(tmp_path)["basic-coding"].cases()) == 1
+    assert len(discover(None)["basic-coding"].cases()) == 8
 
 
 def test_the_samples_are_right_and_together_use_every_field() -> None:
@@ -76,6 +75,6 @@ def test_the_samples_are_right_and_together_use_every_field() -> None:
 
 
 def test_the_hash_follows_the_content_and_not_the_order() -> None:
-    cases = find("reasoning", discover(None)).cases()
+    cases = discover(None)["reasoning"].cases()
     assert dataset_hash(cases) == dataset_hash(cases[::-1])
     assert dataset_hash(cases) != dataset_hash([cases[0].model_copy(update={"expected": "11"}), *cases[1:]])

@@ -6,14 +6,14 @@ import sys
 import pytest
 
 from evergold import machine
-from evergold.bench.runner import is_alive, is_dead, new_owner
+from evergold.machine import is_alive, is_dead, new_owner
 from evergold.model.run import RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.store.run.runs import RunStore
 from evergold.workspace import Workspace
 from tests.builders import a_case
 
-PRINT_OWNER = "from evergold.bench.runner import new_owner; print(new_owner())"
+PRINT_OWNER = "from evergold.machine import new_owner; print(new_owner())"
 
 
 def test_this_process_lives() -> None:

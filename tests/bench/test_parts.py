@@ -23,19 +23,20 @@ from evergold.bench.metrics.questions import (
 )
 from evergold.bench.metrics.text import f_score, words
 from evergold.bench.metrics.tools import best_pairs
-from evergold.bench.model_judges import EVERYTHING, Reply, ask, fewer, read_reply, request_options
+from evergold.bench.model_judges import EVERYTHING, OpenAIJudge, Reply, fewer, read_reply, request_options
 from evergold.bench.overrun import MOST_OVERRUNS, MetricCall, MetricLimit, Overrun, Slot
 from evergold.bench.plan import _members
 from evergold.bench.replay.helpers import draft_by_rule
-from evergold.bench.replay.play import obstacles, requests_of
-from evergold.bench.replay.record import conversation_id, each_turn, loose_key, next_user_message, opening_messages
+from evergold.bench.replay.play import Play, obstacles, requests_of
+from evergold.bench.replay.record import conversation_id, each_turn, loose_key, opening_messages
 from evergold.bench.retrieval import files_band, gold_of_row, language_of
 from evergold.bench.retrieval_figures import line_symbols
 from evergold.bench.retrievers import _around, words_of
-from evergold.bench.runner import is_dead, new_owner
 from evergold.bench.targets.messages import MAX_OUTPUT, read_answer, read_text_answer
+from evergold.calls.endpoints import Endpoint
 from evergold.calls.targets import parse_name, refuse_remote
 from evergold.errors import BadInput, Refused
+from evergold.machine import is_dead, new_owner
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Measurement, MeasurementState, Replay, Turns, Usage
 from tests.builders import a_case, an_attempt
@@ -190,11 +191,12 @@ def test_an_endpoint_that_refuses_everything_is_asked_in_plain_words_and_then_gi
 def asked(*replies: Reply) -> tuple[Answer, list[Any]]:
     sent: list[Any] = []
 
-    async def send(messages: Any, question: Question) -> Reply:
-        sent.append(list(messages))
-        return replies[len(sent) - 1]
+    class Scripted(OpenAIJudge):
+        async def _reply(self, messages: Any, question: Question) -> Reply:
+            sent.append(list(messages))
+            return replies[len(sent) - 1]
 
-    return asyncio.run(ask(send, QUESTION)), sent
+    return asyncio.run(Scripted(Endpoint("j", "http://127.0.0.1:9/v1", "k")).ask(QUESTION)), sent
 
 
 GOOD = '{"verdicts": [{"id": 1, "reason": "r", "verdict": "yes"}, {"id": 2, "reason": "r", "verdict": "no"}]}'
@@ -407,10 +409,10 @@ def test_where_a_replay_begins_and_what_the_user_says_next() -> None:
     assert len(opening_messages(CASE, Turns.LAST)) == 4 and len(opening_messages(CASE, Turns.ALL)) == 2
     alone = opening_messages(a_case(messages=({"role": "system", "content": "s"},)), Turns.ALL)
     assert alone[-1] == {"role": "user", "content": "What is the capital of Peru?"}
-    script = [*MESSAGES[2:], *TURN]
-    assert next_user_message(script, [], Turns.ALL) == MESSAGES[3]
-    assert next_user_message(script, [dict(MESSAGES[3])], Turns.ALL) is None
-    assert next_user_message(script, [], Turns.LAST) is None
+    play = Play(CASE, Replay(turns=Turns.ALL))
+    assert play.next_user_message([]) == MESSAGES[3]
+    assert play.next_user_message([dict(MESSAGES[3])]) is None
+    assert Play(CASE, Replay(turns=Turns.LAST)).next_user_message([]) is None
 
 
 def test_why_a_case_cannot_be_replayed() -> None:

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from evergold.bench.plan import Questions, plan_run
+from evergold.bench.plan import plan_run
+from evergold.model.build import Frozen
 from evergold.model.case import Case
 from evergold.model.run import Plan, RunSpec
 from tests.builders import a_case
@@ -27,7 +28,7 @@ HISTORY: Any = [
 
 def planned(*cases: Case, trials: int = 1) -> Plan:
     spec = RunSpec(dataset="live", model="openai/m", metrics=("exact_match",), trials=trials)
-    return plan_run(spec, Questions("v1", "sha256:0", cases), [], lambda plugin: plugin)
+    return plan_run(spec, Frozen("live", "v1", "sha256:0", cases), [], lambda plugin: plugin)
 
 
 def test_tools_history_and_calls_are_counted_as_they_are_sent() -> None:

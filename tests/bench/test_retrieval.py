@@ -11,13 +11,13 @@ from evergold.bench.retrieval import (
     BUDGETS,
     Gold,
     GoldTier,
-    Prediction,
     files_band,
     gold_of_row,
     language_of,
     merge_by_path,
     score_case,
 )
+from evergold.formats.dataset_ab import Prediction
 
 NOTHING = GoldTier({}, ())
 RANGES = st.lists(

@@ -11,8 +11,9 @@ import pytest
 
 from evergold.bench.metrics import NamedMetric
 from evergold.bench.overrun import MetricLimit
-from evergold.bench.runner import Parts, Runner, new_owner
+from evergold.bench.runner import Parts, Runner
 from evergold.calls.caller import RetryPolicy, failed_attempt
+from evergold.machine import new_owner
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, MeasurementState, Run, RunSpec, RunStatus, Usage
 from evergold.model.tool_calls import ToolCall

@@ -8,8 +8,9 @@ from threading import Event
 
 import pytest
 
-from evergold.bench.runner import MOST_TAKES, new_owner
+from evergold.bench.runner import MOST_TAKES
 from evergold.bench.supervise import RunWorker
+from evergold.machine import new_owner
 from evergold.model.run import Attempt, Run, RunSpec, RunStatus
 from evergold.store import Store
 from evergold.store.run.attempts import AttemptStore

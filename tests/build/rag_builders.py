@@ -1,11 +1,14 @@
 """Offline records and build specs with sensible defaults."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from evergold.build.snapshot import FrozenSnapshot, SnapshotSpec, draft, stage_build
 from evergold.build.spec import RagSpec, load_spec
+from evergold.model.build import Build
+from evergold.model.case import Case
 
 
 def an_offline_record(task_id: str = "r1", **more: Any) -> dict[str, Any]:
@@ -43,3 +46,15 @@ def a_spec(folder: Path, lines: Iterable[dict[str, Any] | bytes] = (), **flags: 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+def freeze(
+    spec: SnapshotSpec,
+    cases: Iterable[Case],
+    parent: Build | None = None,
+    earlier_splits: Mapping[str, str] | None = None,
+) -> FrozenSnapshot:
+    """Make a build and put its files in place, without a store."""
+    frozen = draft(spec, cases, parent, earlier_splits)
+    with stage_build(frozen):
+        return frozen

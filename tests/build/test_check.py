@@ -234,7 +234,9 @@ def test_numbers_no_computer_holds_are_sampled_and_compared(tmp_path: Path) -> N
         (tmp_path / name).mkdir()
         rag.build(a_spec(tmp_path / name, [line]))
     a, b, c, d = (tmp_path / name / "out" for name in "abcd")
-    assert [tuple(change) for change in diff(a, b).changed["r1"]] == [("metadata.n", "1E400", "1E401")]
+    assert [tuple(change.model_dump().values()) for change in diff(a, b).changed["r1"]] == [
+        ("metadata.n", "1E400", "1E401")
+    ]
     assert list(diff(c, d).changed) == ["r1"]
     assert sample(c, 1, 0).records[0].record["metadata"]["n"] == digits.decode()
     assert check(a / "manifest.json", limits=CheckLimits(sample=1)).samples["qa"][0]["metadata"] == {"n": "1E400"}

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from evergold.build.groups import Dealing, best_of, clusters_of, deal, question_of
-from evergold.build.snapshot import SnapshotSpec, freeze
+from evergold.build.snapshot import SnapshotSpec
 from evergold.errors import BadInput
 from evergold.model.case import Answer, Case, Provenance
+from tests.build.rag_builders import freeze
 from tests.builders import a_case
 from tests.rows import each_row
 

@@ -11,15 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.build import manifest as manifests
-from evergold.build.compare import Profile, _bound, _rank, changes_between, drift, read_record, total_variation
+from evergold.build.compare import Profile, _bound, changes_between, drift, rank_of, read_record, total_variation
 from evergold.build.groups import _leaves, group_key, parse_shares, require_groups, settle_groups
 from evergold.build.manifest import SHOWN, Finding, Report
 from evergold.build.offline_records import Refusal, bare_line, is_utf8, members_of, read_fields, show_value
 from evergold.build.rag import Rejection
-from evergold.build.snapshot import SnapshotSpec, canary_of, draft, freeze
+from evergold.build.snapshot import SnapshotSpec, canary_of, draft
 from evergold.build.spec import SPLITS, declare_splits, load_spec, project_root
 from evergold.errors import BadInput, Conflict
 from evergold.model.case import CaseKind, Provenance
+from tests.build.rag_builders import freeze
 from tests.builders import a_case
 from tests.rows import each_row
 
@@ -86,7 +87,7 @@ def test_lengths_are_shown_by_their_power_of_two(text: str, bound: int) -> None:
 
 
 def test_a_rank_depends_on_seed_and_id_alone() -> None:
-    assert _rank(1, "a") == _rank(1, "a") != _rank(2, "a") != _rank(2, "b")
+    assert rank_of(1, "a") == rank_of(1, "a") != rank_of(2, "a") != rank_of(2, "b")
 
 
 @each_row(
@@ -106,7 +107,7 @@ def test_a_number_that_no_computer_holds_stays_as_it_was_written(line: bytes, va
 def test_changes_are_listed_field_by_field_and_revisions_are_none() -> None:
     before = b'{"a": {"b": 1, "c": [1]}, "rev": "x", "gone": null, "same": 2}'
     after = b'{"a": {"b": true, "c": [1]}, "rev": "y", "came": "new", "same": 2}'
-    changes = [tuple(change) for change in changes_between(before, after)]
+    changes = [tuple(change.model_dump().values()) for change in changes_between(before, after)]
     assert changes == [("a.b", 1, True), ("came", "...", "new"), ("gone", None, "...")]
     assert changes_between(before, before) == []
 

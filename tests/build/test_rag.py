@@ -183,11 +183,11 @@ def test_existing_outputs_need_force(tmp_path: Path) -> None:
 def test_an_output_that_appears_while_building_is_not_written_over(tmp_path: Path) -> None:
     spec = a_spec(tmp_path, [an_offline_record()])
 
-    def another(_done: int, _size: int) -> None:
+    def another(_size: int) -> None:
         spec.manifest.write_text("of another build")
 
     with pytest.raises(Conflict, match="already there"):
-        rag.build(spec, progress=another)
+        rag.build(spec, advance=another)
     assert [path.name for path in spec.manifest.parent.iterdir()] == ["manifest.json"]
 
 
@@ -305,12 +305,12 @@ def test_an_interrupted_build_leaves_the_old_files(tmp_path: Path, how: signal.S
         "from evergold.build.service import build_rag\n"
         # A suite that was started in the background ignores the interrupt, and so would its children.
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "def die(done, total):\n    if done > 5_000_000: os.kill(os.getpid(), int(sys.argv[2]))\n"
+        "done = []\ndef die(size):\n    done.append(size)\n    if sum(done) > 5_000_000: os.kill(os.getpid(), int(sys.argv[2]))\n"
         "def go():\n"
         "    folder = Path(sys.argv[1]); out = folder / 'out'\n"
         "    spec = load_spec(None, {'offline_dataset': folder / 'offline.jsonl', 'manifest': out / 'manifest.json',"
         " 'force': True, 'outputs': {'qa': out / 'qa_pairs.jsonl', 'summaries': out / 'summaries.jsonl'}})\n"
-        "    build_rag(spec, jobs=int(sys.argv[3]), progress=die)\n"
+        "    build_rag(spec, jobs=int(sys.argv[3]), advance=die)\n"
         "if __name__ == '__main__': go()\n"
     )
     script = tmp_path / "build_it.py"

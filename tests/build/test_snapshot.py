@@ -14,10 +14,10 @@ from evergold.build.check import check
 from evergold.build.compare import diff
 from evergold.build.groups import Dealing, deal, group_key, near_duplicates, overlaps, parse_shares, settle_groups
 from evergold.build.manifest import verify
-from evergold.build.snapshot import SnapshotSpec, freeze
+from evergold.build.snapshot import SnapshotSpec
 from evergold.errors import BadInput, Conflict, EvergoldError, Incomplete
 from evergold.model.case import Case, CaseStatus, Provenance
-from tests.build.rag_builders import read_jsonl
+from tests.build.rag_builders import freeze, read_jsonl
 from tests.builders import a_case
 from tests.rows import each_row
 
@@ -264,8 +264,8 @@ def test_diff_field_by_field(tmp_path: Path) -> None:
     after = [before[0], changed, *before[3:], a_case("new", input="Brand new?")]
     freeze(a_snapshot(tmp_path / "b", version="v2", shares={"all": 1.0}), after)
     found = diff(tmp_path / "a", tmp_path / "b" / "manifest.json")
-    assert (found.added, found.removed, found.unchanged) == (["new"], ["c002"], 4)
-    assert [tuple(change) for change in found.changed["c001"]] == [
+    assert (found.added, found.removed, found.counts.unchanged) == (["new"], ["c002"], 4)
+    assert [tuple(change.model_dump().values()) for change in found.changed["c001"]] == [
         ("expected", None, "Lima"),
         ("metadata.deep", "...", {"x": 1}),
     ]

@@ -15,8 +15,9 @@ from evergold.bench.metrics.judged import Correctness
 from evergold.bench.metrics.questions import support
 from evergold.bench.model_judges import JudgeLimits, OpenAIJudge, read_reply
 from evergold.calls import endpoints as openai_client
+from evergold.calls.caller import CallFailure
 from evergold.calls.embeddings import EmbeddingTarget, case_of
-from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, parse_object
+from evergold.calls.endpoints import Endpoint, OpenAIClient, parse_object
 from evergold.errors import Unavailable
 from evergold.model.run import Attempt, MeasurementState
 from evergold.sdk.export import export_from_server
@@ -97,7 +98,7 @@ def bomb(client: socket.socket) -> None:
     client.sendall(HEAD + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed)
 
 
-def failure(url: str, timeout: float | None = None) -> CallFailed:
+def failure(url: str, timeout: float | None = None) -> CallFailure:
     async def call() -> Any:
         client = OpenAIClient(Endpoint("m", f"{url}/v1", "secret"), timeout)
         try:
@@ -105,7 +106,7 @@ def failure(url: str, timeout: float | None = None) -> CallFailed:
         finally:
             await client.close()
 
-    with pytest.raises(CallFailed) as failed:
+    with pytest.raises(CallFailure) as failed:
         asyncio.run(asyncio.wait_for(call(), PATIENCE))
     assert "\n" not in str(failed.value)
     return failed.value
@@ -115,13 +116,13 @@ def failure(url: str, timeout: float | None = None) -> CallFailed:
 def test_a_reply_is_given_up_when_it_is_too_large(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_client, "MOST_BYTES", 1 << 20)
     with answering(answer) as server:
-        assert failure(server.url).failure.error_class == "too_large"
+        assert failure(server.url).error_class == "too_large"
 
 
 @each_row("answer", [drip, silent, head_only])
 def test_a_reply_that_does_not_come_to_an_end_is_a_timeout(answer: Answer) -> None:
     with answering(answer) as server:
-        assert failure(server.url, 0.3).failure.error_class == "timeout"
+        assert failure(server.url, 0.3).error_class == "timeout"
 
 
 @each_row("status", [301, 302, 303, 307, 308])
@@ -130,7 +131,7 @@ def test_neither_key_nor_prompt_goes_to_another_server(status: int) -> None:
         sent_on = f"HTTP/1.1 {status} Go\r\nLocation: {other.url}/v1/x\r\nContent-Length: 0\r\n\r\n".encode()
         with answering(sent_on) as server:
             failed = failure(server.url)
-        assert (failed.failure.error_class, failed.status) == ("bad_request", status)
+        assert (failed.error_class, failed.status) == ("bad_request", status)
         assert other.received == []
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient, first_choice, tool_functions
+from evergold.calls.caller import CallFailure
+from evergold.calls.endpoints import Endpoint, OpenAIClient, first_choice, tool_functions
 from tests.openai_server import Reply, serving
 from tests.rows import each_row
 
@@ -58,29 +59,29 @@ def test_a_request_carries_the_key_and_the_account_of_the_environment(monkeypatc
     ids=lambda value: str(value)[:20] if isinstance(value, str) else None,
 )
 def test_each_failure_has_a_class_and_the_endpoints_own_words(reply: Reply, error_class: str, words: str) -> None:
-    with serving(reply) as server, pytest.raises(CallFailed) as failed:
+    with serving(reply) as server, pytest.raises(CallFailure) as failed:
         posted(server.url)
-    assert failed.value.failure.error_class == error_class and words in str(failed.value)
+    assert failed.value.error_class == error_class and words in str(failed.value)
     assert failed.value.status == (reply.status if reply.status != 200 else None)
     assert len(server.requests) == 1
 
 
 def test_no_server_and_no_answer_are_failures_of_their_own() -> None:
-    with pytest.raises(CallFailed, match="Connection error") as refused:
+    with pytest.raises(CallFailure, match="Connection error") as refused:
         posted("http://127.0.0.1:9/v1")
-    assert refused.value.failure.error_class == "connection"
+    assert refused.value.error_class == "connection"
     hold = threading.Event()
     with serving(Reply(hold=hold)) as server:
-        with pytest.raises(CallFailed) as late:
+        with pytest.raises(CallFailure) as late:
             posted(server.url, timeout=0.05)
         hold.set()
-    assert late.value.failure.error_class == "timeout"
+    assert late.value.error_class == "timeout"
 
 
 def test_a_request_that_is_no_json_is_refused_before_it_is_sent() -> None:
-    with pytest.raises(CallFailed, match="cannot be sent as JSON") as failed:
+    with pytest.raises(CallFailure, match="cannot be sent as JSON") as failed:
         posted("http://127.0.0.1:9/v1", {"model": "m", "temperature": float("nan")})
-    assert failed.value.failure.error_class == "bad_request"
+    assert failed.value.error_class == "bad_request"
 
 
 @each_row("reply", [None, "text", [], {}, {"choices": 5}, {"choices": [5]}, {"choices": [{}]}])

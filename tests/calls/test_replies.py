@@ -61,6 +61,13 @@ def test_no_reply_makes_reading_fail(text: str) -> None:
     assert parse_object(text) is None or isinstance(parse_object(text), dict)
 
 
+def openai_variables(monkeypatch: pytest.MonkeyPatch, **values: str) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in values.items():
+        monkeypatch.setenv(name, value)
+
+
 @each_row(
     ("settings", "environ", "expected"),
     [
@@ -73,18 +80,22 @@ def test_no_reply_makes_reading_fail(text: str) -> None:
         ),
     ],
 )
-def test_a_setting_wins_over_the_environment(settings: Settings, environ: dict[str, str], expected: Endpoint) -> None:
-    assert openai_endpoint("m", settings, environ) == expected
+def test_a_setting_wins_over_the_environment(
+    settings: Settings, environ: dict[str, str], expected: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    openai_variables(monkeypatch, **environ)
+    assert openai_endpoint("m", settings) == expected
 
 
-def test_the_public_api_without_a_key_is_refused_before_anything_is_sent() -> None:
+def test_the_public_api_without_a_key_is_refused_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    openai_variables(monkeypatch)
     with pytest.raises(Unavailable, match="no key for openai/m: set OPENAI_API_KEY"):
-        openai_endpoint("m", Settings(), {})
+        openai_endpoint("m", Settings())
 
 
 def test_a_model_without_a_name_is_refused() -> None:
     with pytest.raises(BadInput, match="a model name is missing after openai/"):
-        openai_endpoint("", Settings(), {"OPENAI_API_KEY": "k"})
+        openai_endpoint("", Settings())
 
 
 @each_row(
@@ -99,9 +110,10 @@ def test_an_identity_never_holds_the_key(endpoint: Endpoint, identity: str) -> N
     assert endpoint.identity == identity
 
 
-def test_a_server_of_ones_own_has_no_known_price() -> None:
-    assert openai_provider(Settings(), {}) == "openai"
-    assert openai_provider(Settings(model_base_url="http://x"), {}) == ""
+def test_a_server_of_ones_own_has_no_known_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    openai_variables(monkeypatch)
+    assert openai_provider(Settings()) == "openai"
+    assert openai_provider(Settings(model_base_url="http://x")) == ""
 
 
 def test_an_unknown_local_model_is_answered_with_those_that_exist() -> None:

@@ -82,7 +82,7 @@ def used(ws: Workspace, folder: Path) -> list[Any]:
     """What is read of stored cases: each case, lists, an export, a frozen version, a run, the repeats."""
     folder.mkdir()
     ws.cases.export(CaseFilter(), "case-jsonl", folder / "cases.jsonl")
-    build = ws.builds.freeze(ws.builds.default_spec("live", folder.name, folder / "frozen"))
+    build = ws.builds.freeze(ws.builds.spec_of("live", folder.name, folder / "frozen"))
     run = ws.bench.run_here(RunSpec(dataset="live", model="recorded", metrics=("exact_match", "tool_correctness")))
     return [
         [case.content() for case in cases_of(ws)],

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 
 from evergold.build.groups import parse_shares
 from evergold.build.service import build_rag
-from evergold.build.versions import with_options
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
 from evergold.workspace import Workspace
@@ -52,7 +51,7 @@ def frozen_address(built_app: None, tmp_path_factory: pytest.TempPathFactory) ->
 
 def freeze(workspace: Workspace) -> None:
     shares = parse_shares("train=0.7,test=0.3")
-    workspace.builds.freeze(with_options(workspace.builds.default_spec("live"), shares=shares, seed=7))
+    workspace.builds.freeze(workspace.builds.spec_of("live", shares=shares, seed=7))
 
 
 def build_rag_version(workspace: Workspace, folder: Path, version: str, answer: str) -> None:

@@ -11,7 +11,7 @@ from evergold.extract.agents.events import (
     envelope_in,
     read_envelope,
 )
-from evergold.extract.agents.shell import join_path, pipelines, shell_events
+from evergold.extract.agents.shell import ScriptReader, join_path, shell_events
 from tests.rows import each_row
 
 
@@ -138,5 +138,5 @@ def test_a_patch_envelope_in_a_shell() -> None:
 
 @each_row("text", ["cat 'unclosed", "$(((", "<<EOF", "a | | b", "", "\\", "cat <<EOF\nno end", '"$(x'])
 def test_broken_shell_is_read_as_far_as_it_goes(text: str) -> None:
-    pipelines(text)
+    ScriptReader(text).read()
     list(shell_events(text, "x", None))

@@ -207,18 +207,18 @@ def test_candidates_that_make_the_whole_change_come_first() -> None:
     ]
     steps = [FileStep("f", "aa", "bb"), FileStep("g", "dd", None)]
     first, second = candidates(ChangeIndex(iter(changes)), steps)
-    assert (first.commit, first.evidence) == ("p2", ["commit wholly makes this change and touches 1 other files"])
-    assert (second.commit, second.evidence) == ("p1", ["commit partly replaces 1 of 2 old files"])
+    assert (first.commit, first.evidence) == ("p2", ("commit wholly makes this change and touches 1 other files",))
+    assert (second.commit, second.evidence) == ("p1", ("commit partly replaces 1 of 2 old files",))
 
 
 def test_a_change_that_only_adds_is_recognised_by_a_commit_that_makes_it() -> None:
     changes = [("f", PathChange("c1", "p1", None, "aa11")), ("f", PathChange("c2", "p2", None, "bb22"))]
     (only,) = candidates(ChangeIndex(iter(changes)), [FileStep("f", None, "bb")])
-    assert only.commit == "p2" and only.evidence == ["commit c2 makes exactly this change"]
-    assert Candidate("p", "c", made=1, replaced=2, steps=3).describe() == [
+    assert only.commit == "p2" and only.evidence == ("commit c2 makes exactly this change",)
+    assert Candidate("p", "c", made=1, replaced=2, steps=3).evidence == (
         "commit c makes 1 of 3 file changes",
         "commit c replaces 2 of 3 old files",
-    ]
+    )
 
 
 def test_paths_keep_the_order_of_discovery_and_gain_sources() -> None:

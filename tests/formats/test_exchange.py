@@ -12,7 +12,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from evergold import plugins
-from evergold.build.snapshot import SnapshotSpec, freeze
+from evergold.build.snapshot import SnapshotSpec
 from evergold.errors import BadInput
 from evergold.model.case import (
     Answer,
@@ -29,6 +29,7 @@ from evergold.model.case import (
 )
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall
+from tests.build.rag_builders import freeze
 from tests.formats.openai_rules import problems_of
 
 LOSSLESS = sorted({*plugins.names("formats")} - {"dataset-a", "dataset-b", "shout"})

@@ -52,12 +52,12 @@ def test_code_tables_fragments_and_dangling_words_are_no_sentences() -> None:
         "| a | table |\n\nThis depends on what was said before it. See https://example.org for more about the thing.\n\n"
         "Half of a\n\n- An item of a list that says something whole.\n\nPrice [3] was found by others before us."
     )
-    assert [sentence.text for sentence in clear_sentences(text)] == ["An item of a list that says something whole."]
+    assert clear_sentences(text) == ["An item of a list that says something whole."]
 
 
 def test_lines_that_were_wrapped_are_joined() -> None:
     text = "Worn boots can be re-\nturned within **thirty days**, for [store credit](credit.md)\nonly. The rest is silence here."
-    assert clear_sentences(text)[0].text == "Worn boots can be returned within thirty days, for store credit only."
+    assert clear_sentences(text)[0] == "Worn boots can be returned within thirty days, for store credit only."
 
 
 def test_an_answer_cites_the_context_that_holds_it() -> None:

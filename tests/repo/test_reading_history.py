@@ -77,12 +77,6 @@ def test_the_timeline_has_every_branch_with_its_times(made: Made) -> None:
         assert first.authored == first.committed == datetime(2026, 1, 2, 3, 0, 1, tzinfo=UTC)
 
 
-def test_the_timeline_may_begin_at_a_time(made: Made) -> None:
-    with Repo.open(made.repo.path) as repo:
-        since = next(moment.committed for moment in timeline(repo) if moment.id == made.third)
-        assert {moment.id for moment in timeline(repo, since)} == {made.third, made.merge}
-
-
 def test_what_tips_reach(made: Made) -> None:
     with Repo.open(made.repo.path) as repo:
         assert reachable(repo) == set()

@@ -83,8 +83,8 @@ def used(workspace: Workspace, word: Words, folder: Path) -> None:
         if case.entry_type is not EntryType.CORRECTION:
             said = Decision(version=version + 1, verdict=ReviewVerdict.APPROVE, comment=word(f"opinion{number}"))
             workspace.review.decide(key, said, "rev")
-    workspace.builds.freeze(workspace.builds.default_spec("live"))
-    workspace.builds.freeze(workspace.builds.default_spec("live", "v2", folder / "frozen"))
+    workspace.builds.freeze(workspace.builds.spec_of("live"))
+    workspace.builds.freeze(workspace.builds.spec_of("live", "v2", folder / "frozen"))
     workspace.bench.run_here(RunSpec(dataset="live", model="recorded", metrics=("exact_match", "correctness")))
     workspace.live.stats("live")
 
@@ -119,7 +119,7 @@ def test_a_tag_that_others_have_is_still_counted(tmp_path: Path) -> None:
         for user, tags in (("ana", ("refund", "about-ana")), ("bo", ("refund",))):
             workspace.intake.accept([Trace(id=user, user_id=user, input="a", output="b", tags=tags, scores=(GOOD,))])
         workspace.live.curate()
-        build = workspace.builds.freeze(workspace.builds.default_spec("live"))
+        build = workspace.builds.freeze(workspace.builds.spec_of("live"))
         assert {"refund", "about-ana"} <= build.manifest["tags"].keys()
         workspace.retention.erase("ana")
         left = workspace.builds.get("live", "v1").manifest["tags"]

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from evergold.bench.setup import judged_by
 from evergold.build.check_rows import check_validated_rows
-from evergold.build.service import _report_differences
 from evergold.build.versions import _before, _order
 from evergold.checks.switch import builtin_on
 from evergold.errors import BadInput
@@ -80,14 +79,6 @@ def test_progress_in_parts_never_goes_back_or_beyond_its_end(amounts: list[float
     second = steps.upto(last, 1.0)
     second(1.0)
     assert all(step >= 0 for step in reported) and sum(reported) == last
-
-
-def test_a_bar_advances_by_differences() -> None:
-    advanced: list[int] = []
-    report = _report_differences(advanced.append)
-    for done in (3, 3, 10):
-        report(done, 10)
-    assert advanced == [3, 0, 7]
 
 
 def test_a_look_is_remembered_for_each_period_by_itself() -> None:

@@ -9,15 +9,14 @@ import pytest
 
 from evergold.build.groups import parse_shares
 from evergold.build.service import build_rag
-from evergold.build.snapshot import freeze
 from evergold.build.spec import load_spec
-from evergold.build.versions import with_options
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.model.build import Build
 from evergold.model.case import Case, Provenance
 from evergold.model.run import Run, RunSpec
 from evergold.settings import Settings
 from evergold.workspace import Workspace
+from tests.build.rag_builders import freeze
 from tests.builders import a_case
 
 
@@ -34,7 +33,7 @@ def run(ws: Workspace, dataset: str, limit: int | None = None, dataset_type: str
 
 def frozen(ws: Workspace) -> Build:
     shares = parse_shares("train=0.5,test=0.5")
-    return ws.builds.freeze(with_options(ws.builds.default_spec("live"), shares=shares, canary=True))
+    return ws.builds.freeze(ws.builds.spec_of("live", shares=shares, canary=True))
 
 
 def offline(folder: Path, *answers: str) -> Path:
@@ -125,7 +124,7 @@ def test_rag_builds_are_versions_like_any_other(ws: Workspace, tmp_path: Path) -
     assert (second.dataset, second.parent) == ("help", "v1")
     [dataset] = ws.builds.datasets()
     assert [build.version for build in dataset.builds] == ["v1", "v2"]
-    assert ws.builds.diff("v1", "v2", "help").to_json()["counts"] == {
+    assert ws.builds.diff("v1", "v2", "help").counts.model_dump() == {
         "added": 1,
         "removed": 0,
         "changed": 1,
@@ -188,9 +187,9 @@ def test_a_version_of_other_content_leaves_files_and_store_as_they_are(ws: Works
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     ws.cases.put([a_case("new", input="One more?", output="Yes.")])
     for spec in (
-        ws.builds.default_spec("live", "v1"),
-        with_options(ws.builds.default_spec("live", "v1"), force=True),
-        ws.builds.default_spec("live", "v1", folder.with_name("elsewhere")),
+        ws.builds.spec_of("live", "v1"),
+        ws.builds.spec_of("live", "v1", force=True),
+        ws.builds.spec_of("live", "v1", folder.with_name("elsewhere")),
     ):
         with pytest.raises(Conflict):
             ws.builds.freeze(spec)
@@ -234,14 +233,14 @@ def test_a_session_stays_in_its_split_whatever_happened_in_between(ws: Workspace
 
     ws.cases.put(of_session(n, "old") for n in range(20))
     first = split_of(ws, frozen(ws))
-    ws.builds.freeze(ws.builds.default_spec("live"))  # one split of another name
+    ws.builds.freeze(ws.builds.spec_of("live"))  # one split of another name
     ws.cases.put(of_session(n, "old", status="dismissed") for n in range(10))
     ws.cases.put(of_session(n, "new") for n in range(20))
-    again = with_options(ws.builds.default_spec("live"), shares=parse_shares("train=0.5,test=0.5"), seed=99)
+    again = ws.builds.spec_of("live", shares=parse_shares("train=0.5,test=0.5"), seed=99)
     later = split_of(ws, ws.builds.freeze(again))
     assert len(later) == 30
     assert {name: later[name.replace("old", "new")] for name in first} == first
-    filtered = with_options(ws.builds.default_spec("live"), shares=again.shares, filters={"search": "new"})
+    filtered = ws.builds.spec_of("live", shares=again.shares, filters={"search": "new"})
     assert split_of(ws, ws.builds.freeze(filtered)) == {name: at for name, at in later.items() if "new" in name}
 
 
@@ -252,9 +251,7 @@ def test_a_build_is_the_same_from_any_database(ws: Workspace, tmp_path: Path) ->
     ]
     ws.cases.put(reversed(cases))
     build = frozen(ws)
-    spec = with_options(
-        ws.builds.default_spec("live", "v1", tmp_path / "again"), shares=parse_shares("train=0.5,test=0.5"), canary=True
-    )
+    spec = ws.builds.spec_of("live", "v1", tmp_path / "again", shares=parse_shares("train=0.5,test=0.5"), canary=True)
     assert freeze(spec, cases).manifest.content_hash == build.content_hash
 
 

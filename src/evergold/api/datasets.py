@@ -78,7 +78,7 @@ def diff_builds(
     workspace: Opened, dataset: str, before: Annotated[str, Query()], after: Annotated[str, Query()]
 ) -> BuildDiff:
     """Added, removed, moved and changed cases between two versions, field by field."""
-    return BuildDiff.model_validate(workspace.builds.diff(before, after, dataset).to_json())
+    return workspace.builds.diff(before, after, dataset)
 
 
 @router.get("/{dataset:path}/compare")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput
 from evergold.formats.task_files import TaskFile, check_tasks
 from evergold.formats.yaml_documents import Unreadable, bytes_of
 from evergold.model.case import Case
@@ -31,10 +31,8 @@ class DatasetFile:
 
     def cases(self) -> list[Case]:
         if self.file is None:
-            problems_text = f"{self.problems[0]}" + (
-                f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
-            )
-            raise BadInput(f"dataset {self.name!r} cannot be used: {problems_text}", problems=self.problems)
+            more = f" (and {len(self.problems) - 1} more)" if len(self.problems) > 1 else ""
+            raise BadInput(f"dataset {self.name!r} cannot be used: {self.problems[0]}{more}", problems=self.problems)
         return [task.case(self.name) for task in self.file.tasks]
 
 
@@ -77,13 +75,6 @@ def check_files(path: Path) -> FileCheck:
         tasks=sum(len(entry.file.tasks) for entry in entries.values() if entry.file),
         problems=[problem for entry in entries.values() for problem in entry.problems],
     )
-
-
-def find(name: str, datasets: dict[str, DatasetFile]) -> DatasetFile:
-    """The dataset of that name. A name is looked up, never turned into a path."""
-    if name not in datasets:
-        raise BadInput(unknown("dataset", name, tuple(datasets)))
-    return datasets[name]
 
 
 def _in_folder(folder: Path, only: str | None, *, sample: bool) -> dict[str, DatasetFile]:

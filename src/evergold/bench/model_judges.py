@@ -10,7 +10,6 @@ endpoint refuses, and remembers. So the order is: JSON Schema, then a tool call,
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -22,7 +21,6 @@ from evergold.bench.metrics.questions import problem_with
 from evergold.bench.native_models import NativeModel, native_model, tool_definition
 from evergold.calls.caller import CallFailure, RetryPolicy, call_with_retries
 from evergold.calls.endpoints import (
-    CallFailed,
     Endpoint,
     OpenAIClient,
     first_choice,
@@ -151,37 +149,6 @@ REPAIR = "That answer cannot be used: {problem}. Give the whole answer again as 
 SHAPE = "\n\nAnswer with one JSON object that fits this schema, and nothing else: {schema}"
 
 Messages = list[dict[str, Any]]
-Send = Callable[[Messages, Question], Awaitable[Reply]]
-
-
-async def ask(send: Send, question: Question) -> Answer:
-    """The answer to a question, with the time it took; `send` is one call of the model."""
-    started = perf_counter()
-    answer = await _ask_twice(send, question)
-    details = answer.details | {"latency_ms": (perf_counter() - started) * 1000}
-    return answer.model_copy(update={"details": details})
-
-
-async def _ask_twice(send: Send, question: Question) -> Answer:
-    schema = orjson.dumps(question.answer_schema).decode()
-    messages: Messages = [
-        {"role": "system", "content": SYSTEM},
-        {"role": "user", "content": question.prompt + SHAPE.format(schema=schema)},
-    ]
-    first = await send(messages, question)
-    data, problem = _check_reply(first, question)
-    # A refusal or a cut-off would only be repeated: no second call is spent on it.
-    if problem is None or first.final is not None:
-        return _answer(first, data, first.final, first.usage)
-    messages += [
-        {"role": "assistant", "content": first.text or "(nothing)"},
-        {"role": "user", "content": REPAIR.format(problem=problem, schema=schema)},
-    ]
-    second = await send(messages, question)
-    data, problem = _check_reply(second, question)
-    reason = second.final or (f"no usable answer after one repair: {problem}" if problem else None)
-    # Both calls were paid, whichever of them gave the answer.
-    return _answer(second, data, reason, first.usage.plus(second.usage), repaired=True)
 
 
 def _check_reply(reply: Reply, question: Question) -> tuple[dict[str, Any] | None, str | None]:
@@ -221,22 +188,54 @@ class JudgeLimits:
     max_tokens: int | None = None
 
 
-class OpenAIJudge:
-    """One chat completion per question, one more to repair. A bad moment of the endpoint is waited out."""
+class _ModelJudge:
+    """One call of a model per question, one more to repair. A bad moment of the endpoint is waited out."""
 
-    def __init__(self, endpoint: Endpoint, limits: JudgeLimits | None = None) -> None:
-        self._endpoint = endpoint
+    def __init__(self, model: Endpoint | NativeModel, limits: JudgeLimits | None = None) -> None:
+        self.identity = model.identity
         self._limits = limits or JudgeLimits()
-        self._abilities = EVERYTHING
         self._retry = RetryPolicy(tries=self._limits.retries + 1)
-        self._client = OpenAIClient(endpoint, self._limits.timeout)
-
-    @property
-    def identity(self) -> str:
-        return self._endpoint.identity
 
     async def ask(self, question: Question) -> Answer:
-        return await ask(self._reply, question)
+        """The answer to a question, with the time it took."""
+        started = perf_counter()
+        answer = await self._ask_twice(question)
+        details = answer.details | {"latency_ms": (perf_counter() - started) * 1000}
+        return answer.model_copy(update={"details": details})
+
+    async def _ask_twice(self, question: Question) -> Answer:
+        schema = orjson.dumps(question.answer_schema).decode()
+        messages: Messages = [
+            {"role": "system", "content": SYSTEM},
+            {"role": "user", "content": question.prompt + SHAPE.format(schema=schema)},
+        ]
+        first = await self._reply(messages, question)
+        data, problem = _check_reply(first, question)
+        # A refusal or a cut-off would only be repeated: no second call is spent on it.
+        if problem is None or first.final is not None:
+            return _answer(first, data, first.final, first.usage)
+        messages += [
+            {"role": "assistant", "content": first.text or "(nothing)"},
+            {"role": "user", "content": REPAIR.format(problem=problem, schema=schema)},
+        ]
+        second = await self._reply(messages, question)
+        data, problem = _check_reply(second, question)
+        reason = second.final or (f"no usable answer after one repair: {problem}" if problem else None)
+        # Both calls were paid, whichever of them gave the answer.
+        return _answer(second, data, reason, first.usage.plus(second.usage), repaired=True)
+
+    async def _reply(self, messages: Messages, question: Question) -> Reply:
+        raise NotImplementedError
+
+
+class OpenAIJudge(_ModelJudge):
+    """`openai/…`, `local/…`: one chat completion per call."""
+
+    def __init__(self, endpoint: Endpoint, limits: JudgeLimits | None = None) -> None:
+        super().__init__(endpoint, limits)
+        self._endpoint = endpoint
+        self._abilities = EVERYTHING
+        self._client = OpenAIClient(endpoint, self._limits.timeout)
 
     async def close(self) -> None:
         await self._client.close()
@@ -250,32 +249,24 @@ class OpenAIJudge:
             if self._limits.max_tokens is not None:
                 options["max_tokens"] = self._limits.max_tokens
             body = {"model": self._endpoint.model, "messages": messages, **options}
-            completion = await call_with_retries(self._retry, partial(self._send, body), _failure_of)
-            if isinstance(completion, CallFailed):
-                refused = completion.status in NOT_UNDERSTOOD
-                left = fewer(abilities, question, str(completion)) if refused else None
+            try:
+                post = partial(self._client.post, "/chat/completions", body)
+                completion = await call_with_retries(self._retry, post)
+            except CallFailure as failure:
+                refused = failure.status in NOT_UNDERSTOOD
+                left = fewer(abilities, question, str(failure)) if refused else None
                 if left is None:
-                    return Reply(final=_reason(completion), broken=True)
+                    return Reply(final=_reason(failure), broken=True)
                 abilities = left
                 continue
             self._abilities = abilities
             return replace(read_reply(completion), usage=self._endpoint.usage(completion))
 
-    async def _send(self, body: dict[str, Any]) -> Any | CallFailed:
-        try:
-            return await self._client.post("/chat/completions", body)
-        except CallFailed as problem:
-            return problem
 
-
-def _failure_of(reply: Any | CallFailed) -> CallFailure | None:
-    return reply.failure if isinstance(reply, CallFailed) else None
-
-
-def _reason(problem: CallFailed) -> str:
+def _reason(problem: CallFailure) -> str:
     if problem.status is not None:
         return f"the judge's endpoint said {problem.status}: {problem}"
-    if problem.failure.error_class == "malformed":
+    if problem.error_class == "malformed":
         return f"the judge's endpoint did not answer with JSON: {problem}"
     return f"the judge could not be reached: {problem}"
 
@@ -296,33 +287,21 @@ def make_local_judge(address: str, settings: Settings) -> OpenAIJudge:
     )
 
 
-class NativeJudge:
+class NativeJudge(_ModelJudge):
     """`anthropic/…`, `google/…`, `mistral/…`: the answer is asked for as a call of one tool, and read from it."""
 
-    def __init__(self, model: NativeModel, timeout: float, retry: RetryPolicy | None = None) -> None:
+    def __init__(self, model: NativeModel, limits: JudgeLimits | None = None) -> None:
+        super().__init__(model, limits)
         self._model = model
-        self._retry = retry or RetryPolicy()
-        self._timeout = timeout
-
-    @property
-    def identity(self) -> str:
-        return self._model.identity
-
-    async def ask(self, question: Question) -> Answer:
-        return await ask(self._reply, question)
 
     async def close(self) -> None:
         await self._model.close()
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
-        tool = _answer_tool(question)
-        response = await call_with_retries(
-            self._retry,
-            lambda: self._send(messages, tool),
-            lambda reply: reply if isinstance(reply, CallFailure) else None,
-        )
-        if isinstance(response, CallFailure):
-            return Reply(final=f"the judge's endpoint failed ({response.error_class}): {response.message}", broken=True)
+        try:
+            response = await call_with_retries(self._retry, partial(self._send, messages, _answer_tool(question)))
+        except CallFailure as failure:
+            return Reply(final=f"the judge's endpoint failed ({failure.error_class}): {failure}", broken=True)
         usage = self._model.usage(response)
         # Some models answer in text although a tool is demanded; text that fits is as good.
         text = next(
@@ -339,17 +318,18 @@ class NativeJudge:
             return Reply(text=text, final="the judge's reply was cut off at its token limit", usage=usage)
         return Reply(text=text, usage=usage)
 
-    async def _send(self, messages: Messages, tool: Any) -> Any | CallFailure:
+    async def _send(self, messages: Messages, tool: Any) -> Any:
+        timeout = self._limits.timeout
         try:
             # Of the whole exchange: the limit of the clients is on single reads, which a slow drip never reaches.
-            async with asyncio.timeout(self._timeout):
-                return await self._model.request(messages, {"timeout": self._timeout}, tool)
-        except TimeoutError:
-            return CallFailure("timeout", f"no reply within {self._timeout:g} s")
+            async with asyncio.timeout(timeout):
+                return await self._model.request(messages, {"timeout": timeout}, tool)
+        except TimeoutError as problem:
+            raise CallFailure("timeout", f"no reply within {timeout:g} s") from problem
 
 
 def _make_native_judge(provider: str, address: str, settings: Settings) -> NativeJudge:
-    return NativeJudge(native_model(provider, address), settings.benchmark_timeout)
+    return NativeJudge(native_model(provider, address), JudgeLimits(timeout=settings.benchmark_timeout))
 
 
 make_anthropic_judge = partial(_make_native_judge, "anthropic")

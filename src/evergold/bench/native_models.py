@@ -14,7 +14,7 @@ from evergold.calls.caller import CallFailure
 from evergold.conversation import text_of
 from evergold.errors import BadInput, Unavailable
 from evergold.model.run import Usage
-from evergold.model.tool_calls import ToolCall, calls_in
+from evergold.model.tool_calls import calls_in
 
 VARIABLES = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
@@ -55,23 +55,18 @@ class NativeModel:
         """Whether money spent here is known: a server of one's own has no price list."""
         return self._cost(1, 1) is not None
 
-    async def request(
-        self, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], parameters: Any
-    ) -> Any | CallFailure:
-        """The provider's response, or what went wrong."""
+    async def request(self, messages: Sequence[Mapping[str, Any]], settings: Mapping[str, Any], parameters: Any) -> Any:
+        """The provider's response. Raises `CallFailure`."""
         from pydantic_ai.direct import model_request
         from pydantic_ai.exceptions import AgentRunError, UserError
 
         wanted: Any = dict(settings)
         try:
             return await model_request(
-                self.model,
-                _conversation(messages),
-                model_settings=wanted,
-                model_request_parameters=parameters,
+                self.model, _conversation(messages), model_settings=wanted, model_request_parameters=parameters
             )
         except (AgentRunError, UserError) as problem:
-            return CallFailure(_class_of(problem), str(problem), getattr(problem, "retry_after", None))
+            raise CallFailure(_class_of(problem), str(problem), getattr(problem, "retry_after", None)) from problem
 
     def usage(self, response: Any) -> Usage:
         sent, made = response.usage.input_tokens, response.usage.output_tokens
@@ -84,15 +79,14 @@ class NativeModel:
         return None if self.url else cost(self.provider, self.name, sent, made)
 
 
-def native_model(provider: str, name: str, environ: Mapping[str, str] | None = None) -> NativeModel:
+def native_model(provider: str, name: str) -> NativeModel:
     """The model behind `anthropic/NAME` and the like; `Unavailable` without the extra or a key."""
-    environ = os.environ if environ is None else environ
     key_variable, url_variable = VARIABLES[provider]
     if not name:
         raise BadInput(f"a model name is missing after {provider}/")
-    url = environ.get(url_variable) or None
+    url = os.environ.get(url_variable) or None
     # A server of one's own often needs no key, but the clients insist on one.
-    key = environ.get(key_variable) or ("none" if url else "")
+    key = os.environ.get(key_variable) or ("none" if url else "")
     if not key:
         raise Unavailable(
             f"no key for {provider}/{name}: set {key_variable}, or {url_variable} to a server of your own"
@@ -158,9 +152,12 @@ def _conversation(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
         if role == "assistant":
             calls = [call for call in calls_in([message]) if call.name]
             names |= {call.id: call.name for call in calls}
-            texts: list[Any] = [TextPart(content=text)] if text or not calls else []
-            asked = [_call_part(ToolCallPart, call) for call in calls]
-            made.append(ModelResponse(parts=[*texts, *asked]))
+            parts: list[Any] = [TextPart(content=text)] if text or not calls else []
+            parts += [
+                ToolCallPart(tool_name=call.name, args=call.args, **({"tool_call_id": call.id} if call.id else {}))
+                for call in calls
+            ]
+            made.append(ModelResponse(parts=parts))
         # A result whose call is unknown cannot be sent: providers refuse it. It becomes a user message.
         elif role == "tool" and (id := message.get("tool_call_id")) in names:
             part = ToolReturnPart(tool_name=names[id], content=text, tool_call_id=str(id))
@@ -174,10 +171,6 @@ def _conversation(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
         else:
             made.append(ModelRequest(parts=[UserPromptPart(content=text)]))
     return made
-
-
-def _call_part(part: Any, call: ToolCall) -> Any:
-    return part(tool_name=call.name, args=call.args, **({"tool_call_id": call.id} if call.id else {}))
 
 
 def _class_of(problem: Exception) -> str:

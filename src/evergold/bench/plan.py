@@ -18,9 +18,11 @@ from evergold.bench.targets.messages import messages
 from evergold.calls.budget import cost
 from evergold.calls.targets import parse_name
 from evergold.judge.names import DEFAULT_JUDGE
+from evergold.model.build import Frozen
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt, Plan, RunSpec, Usage
+from evergold.model.tool_schemas import with_derived_tools
 from evergold.seams import Judge
 from evergold.stats.paired import planned_effect
 
@@ -99,19 +101,9 @@ _JUDGE_CALLS = {"faithfulness": 2, "answer_relevancy": 2}
 _UNKNOWN_OUTPUT = 300
 
 
-@dataclass(frozen=True)
-class Questions:
-    """What is asked: the cases of one version of a dataset."""
-
-    version: str
-    content_hash: str
-    cases: Sequence[Case]
-    derived_tools: int = 0
-
-
-def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], provider: Provider) -> Plan:
+def plan_run(spec: RunSpec, frozen: Frozen, metrics: Sequence[NamedMetric], provider: Provider) -> Plan:
     """What a run of these cases would take; `provider` knows whose prices hold for a plugin's models."""
-    cases = asked.cases
+    cases, derived_tools = with_derived_tools(frozen.cases)
     judged = [metric for metric in metrics if metric.needs_judge]
     # Content that is no text (images) is counted by its written form, which overestimates it.
     characters = sum(
@@ -133,8 +125,8 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
     judging = estimate_judging(judge, cases, spec.trials, judged, provider)
     return Plan(
         dataset=spec.dataset,
-        version=asked.version,
-        content_hash=asked.content_hash,
+        version=frozen.version,
+        content_hash=frozen.content_hash,
         model=spec.model,
         cases=len(cases),
         calls=0 if name.plugin == "recorded" else requests,
@@ -147,7 +139,7 @@ def plan_run(spec: RunSpec, asked: Questions, metrics: Sequence[NamedMetric], pr
         output_tokens=made,
         cost=0.0 if name.plugin == "recorded" else cost(provider(name.plugin), name.address, sent, made),
         smallest_visible_effect=planned_effect(len(cases), spec.trials),
-        derived_tools=asked.derived_tools,
+        derived_tools=derived_tools,
         assumes="four characters per token, answers as long as the expected ones, no repaired verdicts, two runs that "
         "differ on a quarter of pass/fail cases, 80 % power at 5 %",
     )

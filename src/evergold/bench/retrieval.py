@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from evergold.formats.dataset_ab import Prediction
 from evergold.model.case import Case
 
 CUTS = (1, 3, 5, 10)
@@ -44,22 +45,6 @@ class Gold:
     has_lines: bool = True
     repository: str = ""
     base_commit: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """What was retrieved, best first. `has_lines` is false for a prediction of paths only."""
-
-    case_id: str
-    ranges: Sequence[tuple[str, int, int]] = ()
-    paths: Sequence[str] = ()
-    has_lines: bool = True
-
-    @property
-    def files(self) -> list[str]:
-        """The files in the order of their first mention."""
-        # Ranges come first: a range names its file at a definite rank.
-        return list(dict.fromkeys([path for path, _, _ in self.ranges]) | dict.fromkeys(self.paths))
 
 
 @dataclass(frozen=True, slots=True)

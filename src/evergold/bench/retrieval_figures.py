@@ -16,7 +16,8 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
-from evergold.bench.retrieval import BUDGETS, CUTS, NDCG_CUT, CaseScore, Gold, Overlap, Prediction, gold_of_tier
+from evergold.bench.retrieval import BUDGETS, CUTS, NDCG_CUT, CaseScore, Gold, Overlap, gold_of_tier
+from evergold.formats.dataset_ab import Prediction
 from evergold.stats.intervals import Column, Derived, Figures, Floats, Interval, intervals_of, mean_bootstrap
 
 TOKEN_BUDGETS = (1_000, 4_000, 8_000, 32_000)

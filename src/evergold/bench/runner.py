@@ -23,7 +23,6 @@ from evergold.bench.replay.record import conversation_id
 from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, together
 from evergold.errors import EvergoldError
-from evergold.machine import is_alive, is_dead, new_owner
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
 from evergold.model.values import content_hash
@@ -109,99 +108,6 @@ STORE_SECONDS = 0.1
 
 
 @dataclass(frozen=True)
-class Scoring:
-    """What measures: the metrics, the judge where one is needed, and what may be spent on it."""
-
-    metrics: Sequence[NamedMetric]
-    judge: Judge | None
-    budget: Budget
-    deadline: float
-    limit: MetricLimit
-
-
-async def score(run: Run, store: AttemptStore, scoring: Scoring) -> None:
-    """Measure what is not measured yet."""
-    waiting = store.unmeasured_attempts(run.id, [metric.name for metric in scoring.metrics])
-
-    # An entry of the batch is one attempt: progress counts attempts whose metrics are all there.
-    async def write(batch: Sequence[list[Scored]]) -> None:
-        await store.record_scores(run.id, [scored for item in batch for scored in item], len(batch))
-
-    if scoring.judge is None:
-        await _score_in_turn(waiting, scoring, write)
-        return
-    journal: Journal[list[Scored]] = Journal(write)
-
-    async def work() -> None:
-        # The workers share one iterator over what is unmeasured.
-        for case, attempt in waiting:
-            await journal.add(await _measure_attempt(case, attempt, scoring))
-
-    try:
-        await together(work() for _ in range(run.spec.concurrency))
-    finally:
-        await journal.close()
-
-
-async def _score_in_turn(
-    waiting: Iterable[tuple[Case, Attempt]],
-    scoring: Scoring,
-    write: Callable[[Sequence[list[Scored]]], Awaitable[None]],
-) -> None:
-    """Measure by metrics that ask no judge and so never wait; store a few times a second, where a cancelled run stops."""
-    batch: list[list[Scored]] = []
-    began = monotonic()
-    for case, attempt in waiting:
-        batch.append(await _measure_attempt(case, attempt, scoring))
-        if monotonic() - began >= STORE_SECONDS:
-            await write(batch)
-            batch, began = [], monotonic()
-    if batch:
-        await write(batch)
-
-
-async def _measure_attempt(case: Case, attempt: Attempt, scoring: Scoring) -> list[Scored]:
-    todo = [metric for metric in scoring.metrics if metric.name not in attempt.measurements]
-    return [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, scoring)) for m in todo]
-
-
-async def _measure(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
-    if not named.needs_judge or scoring.judge is None:
-        return await _measure_here(named, case, attempt, scoring)
-    limit = scoring.deadline * CALLS_OF_A_JUDGE
-    # Reserved before the call: calls that run at the same time must not all fit into the same rest of the budget.
-    await scoring.budget.reserve()
-    spent = Usage()
-    try:
-        async with asyncio.timeout(limit):
-            measurement = await measure(named.metric, case, attempt, scoring.judge)
-        spent = measurement.usage
-    except TimeoutError:
-        return Measurement.error(f"the judge gave no answer within {limit:g} s")
-    finally:
-        scoring.budget.settle(spent)
-    return measurement
-
-
-async def _measure_here(named: NamedMetric, case: Case, attempt: Attempt, scoring: Scoring) -> Measurement:
-    """Call a metric that needs no judge: plain code, which the limit interrupts."""
-    try:
-        with scoring.limit.around(MetricCall(case.id, attempt.trial, named.name)):
-            return await measure(named.metric, case, attempt, scoring.judge)
-    except Overrun as problem:
-        return Measurement.error(problem.message)
-
-
-__all__ = ["BEAT_SECONDS", "LEASE_SECONDS", "MOST_TAKES", "is_alive", "is_dead", "new_owner"]
-
-# Twenty missed beats: a busy machine or a short outage of the database must not lose a run.
-LEASE_SECONDS = 20.0
-BEAT_SECONDS = 1.0
-MOST_TAKES = 2
-"""So often in a row a run is taken up whose server died before anything of it was stored; then it has failed."""
-
-
-@dataclass(frozen=True)
 class Parts:
     """What a run is made of, made from its spec by whoever starts it."""
 
@@ -212,6 +118,83 @@ class Parts:
     deadline: float
     limit: MetricLimit
     spent: Usage = field(default_factory=Usage)  # by trajectories that an earlier process began and did not finish
+
+
+async def score(run: Run, store: AttemptStore, parts: Parts, budget: Budget) -> None:
+    """Measure what is not measured yet."""
+    waiting = store.unmeasured_attempts(run.id, [metric.name for metric in parts.metrics])
+
+    # An entry of the batch is one attempt: progress counts attempts whose metrics are all there.
+    async def write(batch: Sequence[list[Scored]]) -> None:
+        await store.record_scores(run.id, [scored for item in batch for scored in item], len(batch))
+
+    if parts.judge is None:
+        await _score_in_turn(waiting, parts, budget, write)
+        return
+    journal: Journal[list[Scored]] = Journal(write)
+
+    async def work() -> None:
+        # The workers share one iterator over what is unmeasured.
+        for case, attempt in waiting:
+            await journal.add(await _measure_attempt(case, attempt, parts, budget))
+
+    try:
+        await together(work() for _ in range(run.spec.concurrency))
+    finally:
+        await journal.close()
+
+
+async def _score_in_turn(
+    waiting: Iterable[tuple[Case, Attempt]],
+    parts: Parts,
+    budget: Budget,
+    write: Callable[[Sequence[list[Scored]]], Awaitable[None]],
+) -> None:
+    """Measure by metrics that ask no judge and so never wait; store a few times a second, where a cancelled run stops."""
+    batch: list[list[Scored]] = []
+    began = monotonic()
+    for case, attempt in waiting:
+        batch.append(await _measure_attempt(case, attempt, parts, budget))
+        if monotonic() - began >= STORE_SECONDS:
+            await write(batch)
+            batch, began = [], monotonic()
+    if batch:
+        await write(batch)
+
+
+async def _measure_attempt(case: Case, attempt: Attempt, parts: Parts, budget: Budget) -> list[Scored]:
+    todo = [metric for metric in parts.metrics if metric.name not in attempt.measurements]
+    return [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, parts, budget)) for m in todo]
+
+
+async def _measure(named: NamedMetric, case: Case, attempt: Attempt, parts: Parts, budget: Budget) -> Measurement:
+    if not named.needs_judge or parts.judge is None:
+        # Plain code, which the limit interrupts.
+        try:
+            with parts.limit.around(MetricCall(case.id, attempt.trial, named.name)):
+                return await measure(named.metric, case, attempt, parts.judge)
+        except Overrun as problem:
+            return Measurement.error(problem.message)
+    limit = parts.deadline * CALLS_OF_A_JUDGE
+    # Reserved before the call: calls that run at the same time must not all fit into the same rest of the budget.
+    await budget.reserve()
+    spent = Usage()
+    try:
+        async with asyncio.timeout(limit):
+            measurement = await measure(named.metric, case, attempt, parts.judge)
+        spent = measurement.usage
+    except TimeoutError:
+        return Measurement.error(f"the judge gave no answer within {limit:g} s")
+    finally:
+        budget.settle(spent)
+    return measurement
+
+
+# Twenty missed beats: a busy machine or a short outage of the database must not lose a run.
+LEASE_SECONDS = 20.0
+BEAT_SECONDS = 1.0
+MOST_TAKES = 2
+"""So often in a row a run is taken up whose server died before anything of it was stored; then it has failed."""
 
 
 class Stop(EvergoldError):
@@ -259,7 +242,7 @@ class Runner:
         budget.charge(parts.spent)
         caller = Caller(Gate(run.spec.concurrency), budget, parts.retry, parts.deadline)
         await generate(run, parts.target, self.attempts, caller)
-        await score(run, self.attempts, Scoring(parts.metrics, parts.judge, budget, parts.deadline, parts.limit))
+        await score(run, self.attempts, parts, budget)
 
     async def _beat(self, run_id: str, lease: float) -> None:
         """Renew the lease each second; it is long enough for a metric that holds up this loop until its limit."""

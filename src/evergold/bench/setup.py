@@ -16,8 +16,9 @@ from uuid import uuid4
 from evergold import plugins
 from evergold.bench.metrics import NamedMetric, make_metrics
 from evergold.bench.overrun import MetricLimit, Slot
-from evergold.bench.replay import Helpers, ReplayTarget, replayable_cases
+from evergold.bench.replay import Helpers, ReplayTarget
 from evergold.bench.replay.play import StepLog
+from evergold.bench.replay.record import each_turn
 from evergold.bench.runner import Parts
 from evergold.calls.caller import RetryPolicy
 from evergold.calls.endpoints import openai_identity, openai_provider
@@ -80,12 +81,6 @@ def check_replay(spec: RunSpec, *, local: bool) -> None:
         raise BadInput("the recorded model cannot answer a simulated user; take --turns all, or another model")
 
 
-def choose_cases(cases: Sequence[Case], spec: RunSpec) -> Sequence[Case]:
-    """The cases of a run; a replay of each turn makes one case per turn."""
-    each = spec.replay is not None and spec.replay.turns is Turns.EACH
-    return PackedCases(replayable_cases(cases, spec.replay)) if each and spec.replay else cases
-
-
 def make_replay_target(target: Target, run: Run, store: Store, settings: Settings) -> Target:
     """The target of a run; of a replay, one that plays whole trajectories and keeps their steps in the store."""
     replay = run.spec.replay
@@ -122,13 +117,11 @@ class RunSetup:
 
     def plan(self, spec: RunSpec, *, local: bool = False, dataset_type: str | None = None) -> "Plan":
         """What a run would take and could show; nothing is stored or called."""
-        from evergold.bench.plan import Questions, plan_run
+        from evergold.bench.plan import plan_run
 
         frozen, metrics = self._check(spec, local=local, dataset_type=dataset_type)
-        cases, derived = with_derived_tools(frozen.cases)
-        asked = Questions(frozen.version, frozen.content_hash, cases, derived)
         named = spec.model_copy(update={"judge": judge_named(spec.judge, self._settings)})
-        return plan_run(named, asked, metrics, self._provider)
+        return plan_run(named, frozen, metrics, self._provider)
 
     def _provider(self, plugin: str) -> str:
         """Whose prices hold for the models of a plugin; empty: nobody's known."""
@@ -141,7 +134,9 @@ class RunSetup:
         frozen, metrics = self._check(spec, local=local, dataset_type=dataset_type)
         judge = self.judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
-        cases, derived = with_derived_tools(choose_cases(frozen.cases, spec))
+        by_turn = spec.replay is not None and spec.replay.turns is Turns.EACH
+        chosen = PackedCases(turn for case in frozen.cases for turn in each_turn(case)) if by_turn else frozen.cases
+        cases, derived = with_derived_tools(chosen)
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
             spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),

@@ -20,11 +20,12 @@ from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from signal import Signals
-from typing import Any
 
 from evergold.bench.overrun import MetricCall, Slot
-from evergold.bench.runner import LEASE_SECONDS, MOST_TAKES, is_dead
+from evergold.bench.runner import LEASE_SECONDS, MOST_TAKES
+from evergold.machine import is_dead
 from evergold.model.run import Measurement, Run, RunStatus
+from evergold.settings import Settings
 from evergold.store.run.attempts import AttemptStore, Scored
 from evergold.store.run.runs import RunStore
 
@@ -36,18 +37,10 @@ MOST_BLAMED = 10
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How long a child may show no life, while it measures and otherwise."""
-
-    measuring: float
-    otherwise: float
-
-
-@dataclass(frozen=True)
 class Order:
     """What a child is given: the settings, the run, and the name under which its server holds the run."""
 
-    settings: Any
+    settings: Settings
     run_id: str
     owner: str
     slot: int
@@ -62,8 +55,7 @@ class Supervisor:
     attempts: AttemptStore
     owner: str
     module: str
-    settings: Any
-    limits: Limits
+    settings: Settings
 
     async def execute(self, run: Run) -> None:
         """See a run through to its end; whatever happens, the store says how it ended."""
@@ -131,7 +123,9 @@ class Supervisor:
             count, task = slot.read()
             if count != last:
                 last, since = count, clock()
-            limit = self.limits.measuring if task else self.limits.otherwise
+            # How long a child may show no life, while it measures and otherwise.
+            measuring, otherwise = 2 * self.settings.benchmark_metric_timeout + 5, self.settings.benchmark_timeout + 60
+            limit = measuring if task else otherwise
             if child.returncode is None and await self._beat(run_id):
                 cancelled = cancelled or clock()
             # A cancelled run gets a few seconds for an orderly end, then its process is killed.

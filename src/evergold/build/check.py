@@ -2,7 +2,7 @@
 
 import hashlib
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -79,7 +79,7 @@ def check(
 
 
 def _splits(path: Path, manifest: Manifest, limits: CheckLimits) -> Iterator["_SplitCheck"]:
-    is_of_cases = (manifest.model_extra or {}).get("schema") == manifests.CASE_SCHEMA
+    is_of_cases = manifests.holds_cases(manifest)
     for name, entry in manifest.splits.items():
         yield _SplitCheck(name, entry, manifests.locate(path, manifest, entry.path), limits, is_of_cases)
 
@@ -214,7 +214,10 @@ class _SplitCheck:
             if text is not None and not text.strip():
                 self.findings["references"].fail(f"{where}: {self._keys.get(name, name)} is empty")
         reference = first_text(record, REFERENCES) or ""
-        self._check_citations(where, reference, getattr(record, "contexts", None) or ())
+        contexts = getattr(record, "contexts", None) or ()
+        if unknown := unknown_markers(reference, contexts):
+            listed = ", ".join(f"[{marker}]" for marker in unknown)
+            self.findings["citations"].fail(f"{where}: {listed} points at none of {len(contexts)} contexts")
         lengths = {name: len(value) for name in ALIGNED if (value := getattr(record, name, None))}
         if len(set(lengths.values())) > 1:
             self.findings["alignment"].fail(f"{where}: {lengths} must pair up place by place")
@@ -222,8 +225,3 @@ class _SplitCheck:
             self.findings["source_match"].fail(f"{where}: {mismatch}")
         profile.add(record.task_type, tags_of(record), first_text(record, INPUTS) or "", reference)
         return True
-
-    def _check_citations(self, where: str, reference: str, contexts: Sequence[msgspec.Raw]) -> None:
-        if unknown := unknown_markers(reference, contexts):
-            listed = ", ".join(f"[{marker}]" for marker in unknown)
-            self.findings["citations"].fail(f"{where}: {listed} points at none of {len(contexts)} contexts")

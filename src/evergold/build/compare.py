@@ -17,49 +17,21 @@ from evergold.build import manifest as manifests
 from evergold.build.offline_records import SeenIds
 from evergold.build.records import INPUTS, REFERENCES, decoder_of, first_text, tags_of
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.model.build import Comparison, Manifest, Portrait, Sample, Sampled
+from evergold.model.build import (
+    BuildDiff,
+    Comparison,
+    DiffCounts,
+    FieldChange,
+    Manifest,
+    Portrait,
+    Sample,
+    Sampled,
+    SplitMove,
+)
 from evergold.model.values import canonical_json
 
 # The revision is a hash of the other fields: it changes whenever one of them does, and says nothing more.
 _DERIVED = frozenset({"rev"})
-
-
-class ChangedField(NamedTuple):
-    """One field of one case, before and after; `...` stands for a field that was not there."""
-
-    field: str
-    before: Any
-    after: Any
-
-
-@dataclass
-class Diff:
-    """What changed from one build to the other."""
-
-    before: str
-    after: str
-    added: list[str] = field(default_factory=list)
-    removed: list[str] = field(default_factory=list)
-    changed: dict[str, list[ChangedField]] = field(default_factory=dict)
-    moved: dict[str, tuple[str, str]] = field(default_factory=dict)
-    unchanged: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "before": self.before,
-            "after": self.after,
-            "counts": {
-                "added": len(self.added),
-                "removed": len(self.removed),
-                "changed": len(self.changed),
-                "moved": len(self.moved),
-                "unchanged": self.unchanged,
-            },
-            "added": self.added,
-            "removed": self.removed,
-            "changed": {one: [change._asdict() for change in changes] for one, changes in self.changed.items()},
-            "moved": {one: {"from": old, "to": new} for one, (old, new) in self.moved.items()},
-        }
 
 
 class RecordLocation(NamedTuple):
@@ -96,36 +68,45 @@ def _fraction(digits: str) -> float | str:
     return number if isfinite(number := float(digits)) else digits
 
 
-def diff(before: Path, after: Path) -> Diff:
-    """Compares two builds given by folder or manifest. Only places and changed lines are held in memory."""
+def diff(before: Path, after: Path) -> BuildDiff:
+    """Compare two builds given by folder or manifest. Only places and changed lines are held in memory."""
     old_manifest, new_manifest = manifests.read(before), manifests.read(after)
-    result = Diff(old_manifest.version, new_manifest.version)
+    added: list[str] = []
+    changed: dict[str, list[FieldChange]] = {}
+    moved: dict[str, SplitMove] = {}
+    unchanged = 0
     # Only offsets of the older build are held; lines are read again where the same id occurs.
     old = {one: location for one, location, _ in build_records(before, old_manifest)}
     for one, location, line in build_records(after, new_manifest):
         # What is left over at the end was removed.
         there = old.pop(one, None)
         if there is None:
-            result.added.append(one)
+            added.append(one)
             continue
         if there.split != location.split:
-            result.moved[one] = (there.split, location.split)
-        changes = changes_between(_read(there), line)
-        if changes:
-            result.changed[one] = changes
+            moved[one] = SplitMove.model_validate({"from": there.split, "to": location.split})
+        if changes := changes_between(_read(there), line):
+            changed[one] = changes
         elif there.split == location.split:
-            result.unchanged += 1
-    result.removed = sorted(old)
-    result.added.sort()
-    return result
+            unchanged += 1
+    counts = DiffCounts(added=len(added), removed=len(old), changed=len(changed), moved=len(moved), unchanged=unchanged)
+    return BuildDiff(
+        before=old_manifest.version,
+        after=new_manifest.version,
+        counts=counts,
+        added=sorted(added),
+        removed=sorted(old),
+        changed=changed,
+        moved=moved,
+    )
 
 
-def changes_between(before: bytes, after: bytes) -> list[ChangedField]:
-    """The fields that differ, with their values; nested objects by dotted path."""
+def changes_between(before: bytes, after: bytes) -> list[FieldChange]:
+    """The fields that differ, with their values; nested objects by dotted path. `...` stands for a field that is not there."""
     if before == after:
         return []
     return [
-        ChangedField(name, old, new)
+        FieldChange(field=name, before=old, after=new)
         for name, old, new in _walk("", read_record(before), read_record(after))
         if name not in _DERIVED
     ]
@@ -249,7 +230,7 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
         for one, location, line in build_records(path, manifest):
             if split in (None, location.split):
                 counted[location.split] += 1
-                yield _rank(seed, one), one, location.split, line
+                yield rank_of(seed, one), one, location.split, line
 
     # The smallest hashes of seed and id: a sample that stays the same when other records come or go.
     drawn = heapq.nsmallest(count, rank_cases())
@@ -259,10 +240,8 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
 
 def compare(before: Path, after: Path) -> Comparison:
     old, new = _Look(), _Look()
-    versions = [look.over(path) for look, path in ((old, before), (new, after))]
-    return Comparison(
-        before=old.portrait(versions[0]), after=new.portrait(versions[1]), drift=drift(old.profile, new.profile)
-    )
+    portraits = [look.over(path) for look, path in ((old, before), (new, after))]
+    return Comparison(before=portraits[0], after=portraits[1], drift=drift(old.profile, new.profile))
 
 
 @dataclass
@@ -273,7 +252,8 @@ class _Look:
     inputs: Counter[int] = field(default_factory=Counter)
     references: Counter[int] = field(default_factory=Counter)
 
-    def over(self, path: Path) -> str:
+    def over(self, path: Path) -> Portrait:
+        """Read the records of a build and say what it is made of."""
         manifest = manifests.read(path)
         decoders = {name: decoder_of(manifest, name) for name in manifest.splits}
         for one, location, line in build_records(path, manifest):
@@ -286,12 +266,9 @@ class _Look:
                 self.profile.add(record.task_type, tags_of(record), asked, reference)
                 self.inputs[_bound(asked)] += 1
                 self.references[_bound(reference)] += 1
-        return manifest.version
-
-    def portrait(self, version: str) -> Portrait:
         profile = self.profile
         return Portrait(
-            version=version,
+            version=manifest.version,
             records=profile.records,
             types=dict(profile.types.most_common()),
             tags=dict(profile.tags.most_common()),
@@ -307,5 +284,5 @@ def _bound(text: str) -> int:
     return 1 << (len(text) - 1).bit_length() if text else 0
 
 
-def _rank(seed: int, one: str) -> bytes:
+def rank_of(seed: int, one: str) -> bytes:
     return blake2b(f"{seed}:{one}".encode(), digest_size=16).digest()

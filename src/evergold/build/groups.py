@@ -53,7 +53,7 @@ def question_of(case: Case) -> str:
     return "\n".join(turns if turns and turns[-1] == asked else [*turns, asked] if asked else turns)
 
 
-def clusters_of(cases: Iterable[Case], threshold: float = THRESHOLD) -> Clusters:
+def clusters_of(cases: Iterable[Case]) -> Clusters:
     """Find the repeats among cases. A question of a few words counts when its words are the same; one of none never."""
     union, first = _Union(), dict[str, str]()
     for case in sorted(cases, key=lambda case: case.id):
@@ -61,7 +61,7 @@ def clusters_of(cases: Iterable[Case], threshold: float = THRESHOLD) -> Clusters
         if question := question_of(case):
             union.join(first.setdefault(question, case.id), case.id)
     # Exact copies were joined before, so near copies are searched among distinct questions only.
-    _join_near({case_id: question for question, case_id in first.items()}, union, threshold)
+    _join_near({case_id: question for question, case_id in first.items()}, union)
     return Clusters({case_id: union.root(case_id) for case_id in union.names()})
 
 
@@ -69,8 +69,9 @@ def best_of(cases: Sequence[Case]) -> Case:
     """The case that stands for its repeats: a person's reference first, then a confirmed one, then the newest."""
 
     def rank(case: Case) -> tuple[Any, ...]:
-        reference = case.reference()
-        return (3 if reference is None else _RANKS[reference.origin], *_newest_first(case), case.id)
+        reference, moment = case.reference(), case.updated_at or case.created_at
+        newest_first = -moment.timestamp() if moment else 0.0
+        return (3 if reference is None else _RANKS[reference.origin], newest_first, case.id)
 
     return min(cases, key=rank)
 
@@ -98,18 +99,13 @@ def report_of(clusters: Clusters, split_of: Mapping[str, str], shown: int) -> di
     return {"clusters": len(repeated), "cases": sum(size * count for size, count in sizes.items()), "largest": largest}
 
 
-def _newest_first(case: Case) -> tuple[float]:
-    moment = case.updated_at or case.created_at
-    return (-moment.timestamp() if moment else 0.0,)
-
-
 def _text(content: Any) -> str:
     if isinstance(content, list):
         return " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
     return content if isinstance(content, str) else ""
 
 
-def _join_near(questions: Mapping[str, str], union: "_Union", threshold: float) -> None:
+def _join_near(questions: Mapping[str, str], union: "_Union") -> None:
     """Join every two questions that are nearly the same; two that are joined already are not measured again."""
     texts = {name: shingles_of(question) for name, question in questions.items()}
     last = {name: question.rpartition("\n")[2] for name, question in questions.items()}
@@ -117,19 +113,19 @@ def _join_near(questions: Mapping[str, str], union: "_Union", threshold: float) 
     known: defaultdict[str, list[str]] = defaultdict(list)
     for name, shingles in texts.items():
         # Two sets above the threshold must share one of their rarest shingles: nothing else is compared.
-        rare = rarest(shingles, often, threshold) if shingles else []
+        rare = rarest(shingles, often, THRESHOLD) if shingles else []
         for other in dict.fromkeys(chain.from_iterable(known[word] for word in rare)):
-            near = union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= threshold
+            near = union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= THRESHOLD
             # A conversation and its next turn share nearly all words and ask two things.
-            if near and _alike(last[other], last[name], threshold):
+            if near and _alike(last[other], last[name]):
                 union.join(other, name)
         for word in rare:
             known[word].append(name)
 
 
-def _alike(one: str, other: str, threshold: float) -> bool:
+def _alike(one: str, other: str) -> bool:
     """Whether two last turns say the same: equal words, or nearly the same where they are long enough to tell."""
-    return one == other or jaccard(shingles_of(one), shingles_of(other)) >= threshold
+    return one == other or jaccard(shingles_of(one), shingles_of(other)) >= THRESHOLD
 
 
 class _Union:
@@ -160,9 +156,7 @@ class _Union:
 SHOWN = 50
 
 
-def near_duplicates(
-    cases: Sequence[Case], split_of: Mapping[str, str], threshold: float = THRESHOLD
-) -> list[dict[str, Any]]:
+def near_duplicates(cases: Sequence[Case], split_of: Mapping[str, str]) -> list[dict[str, Any]]:
     """Each case that is nearly the same as one before it in another split, with the first such one.
 
     Of a few words, a question must be quite the same and so must its answer; "thanks" without one is said every day.
@@ -180,7 +174,7 @@ def near_duplicates(
             "splits": [pair.first.group, pair.second.group],
             "similarity": round(pair.share, 3),
         }
-        for pair in pairs_across(entries, threshold)
+        for pair in pairs_across(entries, THRESHOLD)
     ]
 
 
@@ -198,12 +192,12 @@ def _answer(case: Case) -> str:
     return reference.text or "" if reference else ""
 
 
-def overlaps(cases: Sequence[Case], path: Path, threshold: float = THRESHOLD) -> list[str]:
+def overlaps(cases: Sequence[Case], path: Path) -> list[str]:
     """The ids of cases whose input or expected answer stands in a few-shot or fine-tune file, exactly or nearly.
 
     An answer of a few words ("yes", "positive") gives nothing away: there only the input counts.
     """
-    index = NearIndex(threshold)
+    index = NearIndex(THRESHOLD)
     exact: set[str] = set()
     for text in _texts_of(path):
         exact.add(plain(text))

@@ -119,6 +119,11 @@ def read_whole(path: Path) -> Manifest:
     return manifest
 
 
+def holds_cases(manifest: Manifest) -> bool:
+    """Whether the splits of a build are frozen cases; else they are records of a RAG build."""
+    return bool((manifest.model_extra or {}).get("schema") == CASE_SCHEMA)
+
+
 def locate(manifest_path: Path, manifest: Manifest, name: str) -> Path:
     """Where a file that the manifest names really is.
 
@@ -235,7 +240,7 @@ def verify(path: Path) -> Report:
         if isinstance(pinned, dict) and pinned.get("sha256"):
             report.findings.append(_pin_splits(path, manifest, name, pinned))
     report.findings.append(_content(manifest))
-    if extra.get("schema") == CASE_SCHEMA:
+    if holds_cases(manifest):
         report.findings.append(_schema(path, manifest))
         report.findings += [_cases(path, manifest, name, entry) for name, entry in manifest.splits.items()]
         report.findings.append(_find_unlisted(path, manifest))

@@ -39,9 +39,6 @@ from evergold.formats.atomic import FileSet
 from evergold.model.build import Manifest
 from evergold.spread import Spread
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes done and the bytes there are."""
-
 PART_BYTES = 4 << 20
 """Given to a worker at once."""
 _SHOWN_PROBLEMS = 5
@@ -108,8 +105,8 @@ def route_block(block: Block, router: RecordRouter, max_line: int, limit: int | 
     part = Part(block.offset + block.size)
     if block.data is None:
         part.lines = 1
-        why = Refusal("too long", _too_long(block.size, max_line))
-        part.rejected.append(Rejection(1, block.offset, block.size, why.reason, why.detail, None, b""))
+        detail = _too_long(block.size, max_line)
+        part.rejected.append(Rejection(1, block.offset, block.size, "too long", detail, None, b""))
         return part
     is_text = is_utf8(block.data)
     offset = block.offset
@@ -166,14 +163,14 @@ def _router(splits: tuple[Split, ...]) -> RecordRouter:
     return RecordRouter(splits)
 
 
-def build(spec: RagSpec, spread: Spread | None = None, progress: Progress | None = None) -> Manifest:
+def build(spec: RagSpec, spread: Spread | None = None, advance: Callable[[int], None] = lambda size: None) -> Manifest:
     """Build the splits and return their manifest. Nothing is written unless everything could be.
 
-    Blocks are routed by whoever `spread` gives them to, in this process without it.
+    Blocks are routed by whoever `spread` gives them to, in this process without it. `advance` is called with the bytes done.
     """
     spec.require_sane()
     before = state_of(spec.location)
-    digest = hashlib.sha256()
+    digest, reached = hashlib.sha256(), 0
     with FileSet() as files:
         assembly = _Assembly(spec, files)
         with open_source(spec.location) as source:
@@ -186,8 +183,8 @@ def build(spec: RagSpec, spread: Spread | None = None, progress: Progress | None
                 parts = spread(work, (block._replace(data=None) for block in blocks))
             for part in parts:
                 assembly.add(part)
-                if progress:
-                    progress(part.end, before.size)
+                advance(part.end - reached)
+                reached = part.end
         # Parts of two contents would be mixed without this: size and time are compared before and after.
         if state_of(spec.location) != before:
             raise Conflict(f"{spec.location} changed while it was read; build again when nobody writes to it")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from evergold.build.manifest import CASE_SCHEMA
+from evergold.build.manifest import holds_cases
 from evergold.build.spec import KINDS, SPLITS, Kind
 from evergold.errors import BadInput, unknown
 from evergold.model.build import Manifest
@@ -161,7 +161,7 @@ def decode_case(line: bytes) -> CaseRecord | None:
 
 def decoder_of(manifest: Manifest, split: str) -> Callable[[bytes], Any]:
     """What decodes the lines of a split: cases of a frozen dataset, or records with the fields that it declares."""
-    if (manifest.model_extra or {}).get("schema") == CASE_SCHEMA:
+    if holds_cases(manifest):
         return decode_case
     return msgspec.json.Decoder(record_type(*shape_of(split, manifest.splits[split].model_extra or {}))).decode
 

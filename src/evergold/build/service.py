@@ -51,7 +51,7 @@ class RagBuilds:
         spec = load_spec(config, dict(options))
         total = state_of(spec.location).size
         with progress("building", total) if progress else nullcontext(lambda _: None) as advance:
-            manifest = build_rag(spec, jobs=jobs, cluster=cluster, progress=_report_differences(advance))
+            manifest = build_rag(spec, jobs=jobs, cluster=cluster, advance=advance)
         # A build outside of a workspace must not create one.
         is_workspace = bool(self._settings.database_url) or (self._settings.home / "evergold.db").exists()
         return RagBuild(manifest, spec.manifest, self._builds().register(spec, manifest) if is_workspace else None)
@@ -79,20 +79,8 @@ class RagBuilds:
         return verify(folder)
 
 
-def _report_differences(advance: Advance) -> rag.Progress:
-    """A bar advances by differences; the builder reports how far it is."""
-    reached = 0
-
-    def report(done: int, _total: int) -> None:
-        nonlocal reached
-        advance(done - reached)
-        reached = done
-
-    return report
-
-
 def build_rag(
-    spec: RagSpec, *, jobs: int | None = None, cluster: str | None = None, progress: rag.Progress | None = None
+    spec: RagSpec, *, jobs: int | None = None, cluster: str | None = None, advance: Advance = lambda size: None
 ) -> Manifest:
     """Build split files and manifest from offline generations; on several cores here, or by a Dask cluster at an address."""
     spec.require_sane()
@@ -101,10 +89,10 @@ def build_rag(
         if cluster:
             raise BadInput(f"{spec.location} is packed; a cluster reads parts of plain lines: unpack it first")
         with scratch_folder() as folder, plain_lines(spec.origin, Path(folder)) as plain:
-            return build_rag(replace(spec, unpacked=plain), jobs=jobs, progress=progress)
+            return build_rag(replace(spec, unpacked=plain), jobs=jobs, advance=advance)
     count = jobs_for(jobs, state_of(spec.location).size)
     # A limit is counted in the order of the file, so it is built by one process.
     if spec.limit is not None or (count == 1 and not cluster):
-        return rag.build(spec, None, progress)
+        return rag.build(spec, None, advance)
     with spread_over(cluster) if cluster else spread_processes(count, rag.__name__) as workers:
-        return rag.build(spec, workers, progress)
+        return rag.build(spec, workers, advance)

@@ -84,26 +84,13 @@ class FrozenSnapshot:
     files: Mapping[Path, bytes]
 
 
-def freeze(
-    spec: SnapshotSpec,
-    cases: Iterable[Case],
-    parent: Build | None = None,
-    earlier_splits: Mapping[str, str] | None = None,
-) -> FrozenSnapshot:
-    """Makes the build and puts its files in place. For a build that a store remembers, `draft` and `staged` do it in step."""
-    frozen = draft(spec, cases, parent, earlier_splits)
-    with stage_build(frozen):
-        pass
-    return frozen
-
-
 def draft(
     spec: SnapshotSpec,
     cases: Iterable[Case],
     parent: Build | None = None,
     earlier_splits: Mapping[str, str] | None = None,
 ) -> FrozenSnapshot:
-    """The build, not yet written. `cases` are all of the dataset that pass the filter, those that take no part included."""
+    """Draft a build, unwritten. `cases` are all of the dataset that pass the filter, those that take no part included."""
     spec.require_sane()
     # Cases that cannot be used are listed in a file of their own, so that a build explains what is missing.
     taken, excluded = _sort_out(cases)

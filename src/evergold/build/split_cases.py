@@ -16,7 +16,7 @@ from typing import Any
 import orjson
 
 from evergold import plugins
-from evergold.build.manifest import CASE_SCHEMA, hash_file, locate
+from evergold.build.manifest import hash_file, holds_cases, locate
 from evergold.build.manifest import read as read_manifest
 from evergold.build.records import INPUTS, REFERENCES, shape_of
 from evergold.errors import BadInput, Conflict, EvergoldError, unknown
@@ -110,14 +110,10 @@ def read_version(dataset: str, location: Path, split: str | None) -> Frozen:
 
 
 def _is_readable(manifest: Manifest, split: str) -> bool:
-    if _holds_cases(manifest) or split in TYPES:
+    if holds_cases(manifest) or split in TYPES:
         return True
     attributes = shape_of(split, manifest.splits[split].model_extra or {}).keys
     return not attributes.keys().isdisjoint(INPUTS) and not attributes.keys().isdisjoint(REFERENCES)
-
-
-def _holds_cases(manifest: Manifest) -> bool:
-    return bool((manifest.model_extra or {}).get("schema") == CASE_SCHEMA)
 
 
 def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> tuple[str, Sequence[Case]]:
@@ -128,7 +124,7 @@ def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> t
     digest, _ = hash_file(result)
     if entry.sha256 is not None and entry.sha256.removeprefix("sha256:") != digest:
         raise Conflict(f"{result} is not the file that {manifest.version} was built with; build it again")
-    return digest, PackedCases(_frozen_cases(result)) if _holds_cases(manifest) else _cases(
+    return digest, PackedCases(_frozen_cases(result)) if holds_cases(manifest) else _cases(
         result, _reader_of(result, dataset_type, entry)
     )
 

@@ -7,7 +7,6 @@ one is still known by its manifest, but nothing can be read of it any more.
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from evergold.build import manifest as manifests
-from evergold.build.compare import Diff, build_records, compare, diff, sample
+from evergold.build.compare import build_records, compare, diff, sample
 from evergold.build.groups import parse_shares, settle_groups
 from evergold.build.manifest import SCHEMA_FILE
 from evergold.build.snapshot import SnapshotSpec, draft, stage_build
@@ -25,6 +24,7 @@ from evergold.errors import BadInput, Conflict, NotFound, Refused
 from evergold.model.build import (
     Build,
     BuildBrief,
+    BuildDiff,
     BuildFiles,
     BuildStep,
     Comparison,
@@ -96,7 +96,7 @@ def listed_files(manifest: Manifest) -> list[str]:
     extra = manifest.model_extra or {}
     listed = [entry.path for entry in manifest.splits.values()]
     listed += [extra[part]["path"] for part in ("excluded_cases", "rejected_records") if extra.get(part)]
-    if extra.get("schema") == manifests.CASE_SCHEMA:
+    if manifests.holds_cases(manifest):
         listed.append(SCHEMA_FILE)
     return listed
 
@@ -185,11 +185,15 @@ class Builds:
     ) -> SnapshotSpec:
         """Say what to freeze, with the options that are given (not None).
 
-        `shares` is written as on the command line: `train=0.7,test=0.3`.
+        `shares` may be written as on the command line: `train=0.7,test=0.3`.
         """
-        shares = options.pop("shares", None)
-        spec = self.default_spec(dataset, version, out)
-        return with_options(spec, shares=parse_shares(shares) if shares else None, **options)
+        chosen = version or self.next_version(dataset)
+        given = {name: value for name, value in options.items() if value is not None}
+        if isinstance(shares := given.pop("shares", None), str):
+            shares = parse_shares(shares) if shares else None
+        if shares:
+            given["shares"] = shares
+        return SnapshotSpec(dataset, chosen, out or self.folder_of(dataset, chosen), **given)
 
     def freeze(self, spec: SnapshotSpec, checkpoint: Callable[[], None] = lambda: None) -> Build:
         """Freeze a dataset as it is now. Its newest build so far is the parent; groups stay where earlier builds had them.
@@ -247,11 +251,7 @@ class Builds:
         self._store.write(replace_build, build)
         return self.get(spec.dataset, spec.version)
 
-    def default_spec(self, dataset: str, version: str | None = None, out: Path | None = None) -> SnapshotSpec:
-        chosen = version or self.next_version(dataset)
-        return SnapshotSpec(dataset, chosen, out or self.folder_of(dataset, chosen))
-
-    def diff(self, before: str, after: str, dataset: str | None = None) -> Diff:
+    def diff(self, before: str, after: str, dataset: str | None = None) -> BuildDiff:
         """Two builds, each a version of `dataset` or the path of a folder or manifest."""
         return diff(self._locate(before, dataset), self._locate(after, dataset))
 
@@ -310,11 +310,6 @@ class Builds:
         if not candidates or candidates[0].location is None:
             raise NotFound(f"no build {name!r} of {dataset or 'any dataset'}, and no folder of that name")
         return locate_build(candidates[0])
-
-
-def with_options(spec: SnapshotSpec, **options: Any) -> SnapshotSpec:
-    """The spec with the options that were given."""
-    return replace(spec, **{name: value for name, value in options.items() if value is not None})
 
 
 def _check_between(cases: Iterable[Case], checkpoint: Callable[[], None]) -> Iterator[Case]:

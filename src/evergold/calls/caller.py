@@ -16,9 +16,8 @@ Which errors are retried, how often and after how long is decided by the class o
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from random import Random
 from time import perf_counter
 from types import TracebackType
@@ -31,15 +30,22 @@ from evergold.model.run import Attempt, Usage
 from evergold.seams import Target
 
 _LONGEST_LINE = 500
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class CallFailure:
-    """A call that failed: a class the retry policy knows, one line, and when to call again."""
+class CallFailure(Exception):
+    """A call that failed: a class the retry policy knows, one line, when to call again, and the HTTP status if it has one."""
 
-    error_class: str
-    message: str
-    retry_after: float | None = None
+    def __init__(
+        self, error_class: str, message: str, retry_after: float | None = None, status: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+        self.retry_after = retry_after
+        self.status = status
+
+    def attempt(self, case: Case, trial: int) -> Attempt:
+        return failed_attempt(case, trial, self.error_class, str(self), self.retry_after)
 
 
 def failed_attempt(case: Case, trial: int, error_class: str, error: str, retry_after: float | None = None) -> Attempt:
@@ -50,19 +56,20 @@ def failed_attempt(case: Case, trial: int, error_class: str, error: str, retry_a
 
 def classify(status: int, code: Any, message: str, headers: Mapping[str, str]) -> CallFailure:
     """What a refusal of an OpenAI-compatible endpoint means for this call and for the others."""
+    wait = None
     if status == 429:
         # OpenAI answers 429 for an empty account too; waiting does not fill it.
-        if code == "insufficient_quota":
-            return CallFailure("quota", message)
-        return CallFailure("rate_limit", message, retry_after(headers))
-    if status in (401, 403):
-        return CallFailure("auth", message)
-    if status == 404:
-        return CallFailure("unknown_model", message)
+        kind = "quota" if code == "insufficient_quota" else "rate_limit"
+    elif status in (401, 403):
+        kind = "auth"
+    elif status == 404:
+        kind = "unknown_model"
     # 408 and 409 are what the OpenAI clients retry as well: a timeout and a lock on the server's side.
-    if status >= 500 or status in (408, 409):
-        return CallFailure("server", message, retry_after(headers))
-    return CallFailure("bad_request", message)
+    else:
+        kind = "server" if status >= 500 or status in (408, 409) else "bad_request"
+    if kind in ("rate_limit", "server"):
+        wait = retry_after(headers)
+    return CallFailure(kind, message, wait, status)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -85,8 +92,6 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
             continue
     return None
 
-
-Reply = TypeVar("Reply")
 
 FATAL = frozenset({"auth", "quota", "unknown_model"})
 _ONCE = frozenset({"timeout", "malformed"})
@@ -115,18 +120,18 @@ class RetryPolicy:
         return self.dice.uniform(ceiling / 2, ceiling)
 
 
-async def call_with_retries(
-    policy: RetryPolicy, call: Callable[[], Awaitable[Reply]], failure_of: Callable[[Reply], CallFailure | None]
-) -> Reply:
-    """Call until a reply is no failure or the policy gives up; the last reply either way."""
-    for sent in count(1):
-        reply = await call()
-        failure = failure_of(reply)
-        wait = policy.wait(failure.error_class, sent, failure.retry_after) if failure else None
-        if wait is None:
-            break
+async def call_with_retries(policy: RetryPolicy, call: Callable[[], Awaitable[T]]) -> T:
+    """Call until there is a reply; raise the last `CallFailure` when the policy gives up."""
+    sent = 0
+    while True:
+        try:
+            return await call()
+        except CallFailure as failure:
+            sent += 1
+            wait = policy.wait(failure.error_class, sent, failure.retry_after)
+            if wait is None:
+                raise
         await asyncio.sleep(wait)
-    return reply
 
 
 _START = 8
@@ -198,9 +203,6 @@ class Gate:
             if not turn.done():
                 turn.set_result(None)
                 free -= 1
-
-
-T = TypeVar("T")
 
 
 class Journal(Generic[T]):
@@ -306,7 +308,7 @@ async def _send(case: Case, trial: int, seed: int | None, target: Target, deadli
         return failed_attempt(case, trial, "target", f"{type(problem).__name__}: {problem}")
 
 
-async def together(workers: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+async def together(workers: Iterable[Awaitable[T]]) -> list[T]:
     """Run all, and give their results in order.
 
     The first failure (or a cancellation) stops the rest, waits for them to let go, and is raised.

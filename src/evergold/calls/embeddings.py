@@ -8,8 +8,8 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from evergold.calls.caller import failed_attempt
-from evergold.calls.endpoints import CallFailed, Endpoint, OpenAIClient
+from evergold.calls.caller import CallFailure, failed_attempt
+from evergold.calls.endpoints import Endpoint, OpenAIClient
 from evergold.model.case import Case, CaseKind
 from evergold.model.run import Attempt
 from evergold.model.values import content_hash
@@ -36,9 +36,8 @@ class EmbeddingTarget:
         try:
             # `float` is the protocol's own default; some servers want it said.
             made = await self._client.post("/embeddings", {**self.request(case, seed), "encoding_format": "float"})
-        except CallFailed as problem:
-            failure = problem.failure
-            return failed_attempt(case, trial, failure.error_class, failure.message, failure.retry_after)
+        except CallFailure as failure:
+            return failure.attempt(case, trial)
         return self._read(case, trial, made)
 
     async def close(self) -> None:

@@ -63,13 +63,12 @@ class Endpoint:
         return Usage(input_tokens=sent, output_tokens=made, cost=cost(self.provider, self.model, sent, made))
 
 
-def openai_endpoint(model: str, settings: Settings, environ: Mapping[str, str] | None = None) -> Endpoint:
+def openai_endpoint(model: str, settings: Settings) -> Endpoint:
     """The endpoint of `openai/MODEL`. Raises `Unavailable` when the public API is meant and there is no key."""
-    environ = os.environ if environ is None else environ
     if not model:
         raise BadInput("a model name is missing after openai/; write for example openai/gpt-4o")
-    base_url = _base_url(settings, environ)
-    api_key = settings.model_api_key or environ.get("OPENAI_API_KEY") or ""
+    base_url = _base_url(settings)
+    api_key = settings.model_api_key or os.environ.get("OPENAI_API_KEY") or ""
     if not api_key and base_url == PUBLIC_URL:
         raise Unavailable(
             f"no key for openai/{model}: set OPENAI_API_KEY (or the setting model.api_key), "
@@ -80,16 +79,16 @@ def openai_endpoint(model: str, settings: Settings, environ: Mapping[str, str] |
 
 def openai_identity(model: str, settings: Settings) -> str:
     """What a run records of `openai/MODEL`, known before a key is."""
-    return Endpoint(model, _base_url(settings, os.environ), "").identity
+    return Endpoint(model, _base_url(settings), "").identity
 
 
-def openai_provider(settings: Settings, environ: Mapping[str, str] | None = None) -> str:
+def openai_provider(settings: Settings) -> str:
     """The name `openai/…` is priced under here: empty when a server of one's own answers, whose prices nobody knows."""
-    return _provider(_base_url(settings, os.environ if environ is None else environ))
+    return _provider(_base_url(settings))
 
 
-def _base_url(settings: Settings, environ: Mapping[str, str]) -> str:
-    return (settings.model_base_url or environ.get("OPENAI_BASE_URL") or PUBLIC_URL).rstrip("/")
+def _base_url(settings: Settings) -> str:
+    return (settings.model_base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_URL).rstrip("/")
 
 
 def _provider(base_url: str) -> str:
@@ -128,15 +127,6 @@ MOST_REDIRECTS = 5
 _ACCOUNT = (("OPENAI_ORG_ID", "OpenAI-Organization"), ("OPENAI_PROJECT_ID", "OpenAI-Project"))
 
 
-class CallFailed(Exception):
-    """A call without a usable reply. `status` is the HTTP status, where the endpoint answered with one."""
-
-    def __init__(self, failure: CallFailure, status: int | None = None) -> None:
-        super().__init__(failure.message)
-        self.failure = failure
-        self.status = status
-
-
 @dataclass(frozen=True)
 class _Reply:
     """What an endpoint answered, whole."""
@@ -161,7 +151,7 @@ class OpenAIClient:
         self._http: httpx2.AsyncClient | None = None
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
-        """The decoded reply, or its text where it does not claim to be JSON. Raises `CallFailed`."""
+        """The decoded reply, or its text where it does not claim to be JSON. Raises `CallFailure`."""
         if self._http is None:
             # Made at the first call, because it belongs to the event loop that runs then.
             self._http = httpx2.AsyncClient(headers=self._headers, timeout=None, limits=_CONNECTIONS)
@@ -172,20 +162,17 @@ class OpenAIClient:
                     self._http, self._http.build_request("POST", f"{self._base_url}{path}", json=body)
                 )
         except TimeoutError as problem:
-            raise CallFailed(
-                CallFailure("timeout", f"the call timed out: no reply within {self._timeout:g} s")
-            ) from problem
+            raise CallFailure("timeout", f"the call timed out: no reply within {self._timeout:g} s") from problem
         except httpx2.TimeoutException as problem:
-            raise CallFailed(CallFailure("timeout", f"the call timed out: {problem}")) from problem
+            raise CallFailure("timeout", f"the call timed out: {problem}") from problem
         except httpx2.HTTPError as problem:
-            raise CallFailed(CallFailure("connection", f"Connection error: {problem}")) from problem
+            raise CallFailure("connection", f"Connection error: {problem}") from problem
         except ValueError as problem:
-            raise CallFailed(CallFailure("bad_request", f"the request cannot be sent as JSON: {problem}")) from problem
+            raise CallFailure("bad_request", f"the request cannot be sent as JSON: {problem}") from problem
         if 200 <= reply.status < 300:
             return _decode(reply)
         complaint = _complaint(reply)
-        failure = classify(reply.status, complaint.get("code"), _words(complaint), reply.headers)
-        raise CallFailed(failure, reply.status)
+        raise classify(reply.status, complaint.get("code"), _words(complaint), reply.headers)
 
     async def close(self) -> None:
         if self._http is not None:
@@ -208,9 +195,9 @@ async def _exchange(http: httpx2.AsyncClient, request: httpx2.Request) -> _Reply
             message = (
                 f"{request.url.host} sends the call on to {onward.url.host}, another server; name that in the base URL"
             )
-            raise CallFailed(CallFailure("bad_request", message), reply.status_code)
+            raise CallFailure("bad_request", message, status=reply.status_code)
         request = onward
-    raise CallFailed(CallFailure("bad_request", f"{request.url.host} sends the call on and on"), reply.status_code)
+    raise CallFailure("bad_request", f"{request.url.host} sends the call on and on", status=reply.status_code)
 
 
 def _is_same(first: httpx2.URL, second: httpx2.URL) -> bool:
@@ -228,7 +215,7 @@ async def _body(reply: httpx2.Response) -> bytes:
         size += len(piece)
         # Given up early: it may be endless.
         if size > MOST_BYTES:
-            raise CallFailed(CallFailure("too_large", f"the endpoint answered more than {MOST_BYTES:,} bytes"))
+            raise CallFailure("too_large", f"the endpoint answered more than {MOST_BYTES:,} bytes")
     return b"".join(pieces)
 
 
@@ -252,7 +239,7 @@ def _decode(reply: _Reply) -> Any:
     try:
         return json.loads(reply.body)
     except (ValueError, RecursionError) as problem:
-        raise CallFailed(CallFailure("malformed", f"the endpoint's reply is not valid JSON: {problem}")) from problem
+        raise CallFailure("malformed", f"the endpoint's reply is not valid JSON: {problem}") from problem
 
 
 def _complaint(reply: _Reply) -> dict[str, Any]:

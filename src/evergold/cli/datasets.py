@@ -25,7 +25,7 @@ from evergold.cli.output import echo, emit_json, print_result, table
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.build.compare import Diff
+    from evergold.model.build import BuildDiff
     from evergold.model.case import Case
     from evergold.model.faults import Rejected
 
@@ -106,18 +106,17 @@ def show_dataset(workspace: Workspace, dataset: str, version: str | None, as_jso
 def diff_builds(workspace: Workspace, before: str, after: str, dataset: str | None, as_json: bool) -> None:
     """Compare two builds: versions (v1 v2), folders or manifests. Added, removed and changed cases, field by field."""
     result = workspace.builds.diff(before, after, dataset)
-    print_result(result.to_json(), as_json, lambda: _print_diff(result))
+    print_result(result.model_dump(mode="json", by_alias=True), as_json, lambda: _print_diff(result))
 
 
-def _print_diff(result: Diff) -> None:
+def _print_diff(result: BuildDiff) -> None:
     rows: list[tuple[object, ...]] = [("+", one, "", "", "") for one in result.added]
     rows += [("-", one, "", "", "") for one in result.removed]
-    rows += [(">", one, "split", old, new) for one, (old, new) in result.moved.items()]
+    rows += [(">", one, "split", move.from_, move.to) for one, move in result.moved.items()]
     rows += [
         ("~", one, change.field, change.before, change.after) for one, all_ in result.changed.items() for change in all_
     ]
-    counts = result.to_json()["counts"]
-    title = ", ".join(f"{count} {what}" for what, count in counts.items())
+    title = ", ".join(f"{count} {what}" for what, count in result.counts)
     table(f"{result.before} → {result.after}: {title}", ("", "case", "field", "before", "after"), rows)
     if not rows:
         echo(f"no difference between {result.before} and {result.after}", err=True)

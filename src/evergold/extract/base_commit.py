@@ -13,13 +13,13 @@ each golden range are kept. What disproves the base is named; only an explicit o
 the override stays with the case.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from evergold.extract.diff import ChangeType, FileDiff, parse_diff
 from evergold.extract.golden import Approval, FileStep, Golden, same_blob, steps_of
-from evergold.extract.ranges import PathSource, RangeSource, why_range_is_wrong, with_proof
+from evergold.extract.ranges import OVERRIDE, PathSource, RangeSource, why_range_is_wrong, with_proof
 from evergold.model.case import Case, RankedPath
 from evergold.repo import history
 from evergold.repo.git import ChangeIndex, Repo
@@ -54,21 +54,18 @@ class Candidate:
     replaced: int = 0
     steps: int = 0
     other_files: int = 0
-    evidence: list[str] = field(default_factory=list)
 
-    def describe(self) -> list[str]:
+    @property
+    def evidence(self) -> tuple[str, ...]:
         """What speaks for this candidate, the strongest first."""
         after = self.changed_by[:12]
-        if self.made == self.steps and not self.other_files:
-            return [f"commit {after} makes exactly this change"]
         if self.made == self.steps:
-            return [f"commit {after} makes this change and touches {self.other_files} other files"]
-        reasons = []
-        if self.made:
-            reasons.append(f"commit {after} makes {self.made} of {self.steps} file changes")
+            others = f"this change and touches {self.other_files} other files" if self.other_files else ""
+            return (f"commit {after} makes {others or 'exactly this change'}",)
+        made = (f"commit {after} makes {self.made} of {self.steps} file changes",) if self.made else ()
         if self.replaced > self.made:
-            reasons.append(f"commit {after} replaces {self.replaced} of {self.steps} old files")
-        return reasons
+            return (*made, f"commit {after} replaces {self.replaced} of {self.steps} old files")
+        return made
 
 
 def derive_base(repo: Repo, approval: Approval, golden: Golden) -> Base:
@@ -85,7 +82,7 @@ def derive_base(repo: Repo, approval: Approval, golden: Golden) -> Base:
         tried.add(commit)
     for candidate in ranked_candidates(repo, approval.target_branch, golden.proof):
         if candidate.commit not in tried and proves(repo, candidate.commit, golden):
-            return _unless_files_are_missing(Base(candidate.commit, evidence=tuple(candidate.evidence)), golden)
+            return _unless_files_are_missing(Base(candidate.commit, evidence=candidate.evidence), golden)
         tried.add(candidate.commit)
     return Base(None, _why_not(repo, approval, tried))
 
@@ -117,7 +114,6 @@ def candidates(index: ChangeIndex, steps: Sequence[FileStep]) -> list[Candidate]
     for candidate in results.values():
         # Files that the commit touched and this change did not: a squash of several changes has many.
         candidate.other_files = index.files_of[candidate.changed_by] - candidate.replaced
-        candidate.evidence = candidate.describe()
     return sorted(results.values(), key=_rank)[:MOST_CANDIDATES]
 
 
@@ -165,7 +161,7 @@ def _after_earlier_cases(repo: Repo, approval: Approval, golden: Golden) -> Base
         return None
     for candidate in candidates(repo.changes(tip), golden.steps):
         if all(holds(repo, candidate.commit, step) for step in golden.steps):
-            return Base(candidate.commit, files=files, evidence=tuple(candidate.evidence))
+            return Base(candidate.commit, files=files, evidence=candidate.evidence)
     return None
 
 
@@ -233,7 +229,6 @@ def _was_there(repo: Repo, commit: str, file: FileDiff) -> bool:
     return file.old_blob is None or result.id.startswith(file.old_blob)
 
 
-OVERRIDE = "baseOverride"
 MANUAL = "manual"
 GOLDEN = frozenset({str(RangeSource.GOLDEN_DIFF), MANUAL})
 
@@ -273,12 +268,6 @@ def overridden(case: Case, by: str, why: str, problems: tuple[str, ...]) -> Case
     note: dict[str, Any] = {"by": by, "why": why, "problems": list(problems)}
     metadata = {key: value for key, value in case.metadata.items() if key != "baseVerified"}
     return case.model_copy(update={"metadata": metadata | {OVERRIDE: note}})
-
-
-def override_of(case: Case) -> Mapping[str, Any] | None:
-    """The override a row brought along or a reviewer gave."""
-    note = case.metadata.get(OVERRIDE) or case.extra.get(OVERRIDE)
-    return note if isinstance(note, Mapping) else None
 
 
 def _with_blob(item: RankedPath, repo: Repo, commit: str) -> RankedPath:

@@ -10,10 +10,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from evergold.errors import BadInput
-from evergold.extract.base_commit import Settled, overridden, override_of, ranked_candidates, settle
+from evergold.extract.base_commit import Settled, overridden, ranked_candidates, settle
 from evergold.extract.diff import parse_diff
 from evergold.extract.flow_cases import evidence_of
 from evergold.extract.golden import split
+from evergold.extract.ranges import override_of
 from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
 from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.flow import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
@@ -63,7 +64,7 @@ class BaseCommits:
             return []
         with Repo.open(self._folder) as repo:
             ranked = ranked_candidates(repo, target_branch, parse_diff(diff))[:MOST_CANDIDATES]
-            listed = [_describe(repo, item.commit, tuple(item.evidence), diff) for item in ranked]
+            listed = [_describe(repo, item.commit, item.evidence, diff) for item in ranked]
         return sorted(listed, key=lambda candidate: not candidate.proved)
 
     def prove_rows(self, a: dict[str, Any] | None, b: dict[str, Any] | None, diff: str | None) -> ProvedRow:

@@ -12,7 +12,7 @@ the repository: the commit, the paths, the lines, the text. Golden entries must 
 looked up too, but may name files of its own making: such an entry is counted and makes no row stale.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -249,6 +249,7 @@ def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str
     return tuple(done)
 
 
+OVERRIDE = "baseOverride"
 _MAY_BE_NEW = (None, "added")  # a row made elsewhere does not say how a path changed
 
 
@@ -299,11 +300,17 @@ def _prove(case: Case, repo: Repo, commit: str) -> Proof:
         elif golden and item.text_hash is None:
             unproved += 1
     # A person approved the row in spite of the problems named there; it counts apart from proved and stale rows.
-    note = case.metadata.get("baseOverride") or case.extra.get("baseOverride")
-    overridden = "; ".join(map(str, note.get("problems", ()))) or "approved by hand" if isinstance(note, dict) else ""
+    note = override_of(case)
+    overridden = "; ".join(map(str, note.get("problems", ()))) or "approved by hand" if note is not None else ""
     return Proof(
         case.id, tuple(dict.fromkeys(stale)), overridden=overridden, unproved_ranges=unproved, not_at_base=elsewhere
     )
+
+
+def override_of(case: Case) -> Mapping[str, Any] | None:
+    """The override a row brought along or a reviewer gave."""
+    note = case.metadata.get(OVERRIDE) or case.extra.get(OVERRIDE)
+    return note if isinstance(note, Mapping) else None
 
 
 def why_range_is_wrong(item: LineRange, repo: Repo, commit: str) -> str | None:

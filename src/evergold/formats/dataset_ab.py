@@ -14,7 +14,7 @@ They are read without building cases: ten thousand rows of fifty ranges should t
 counted and named with its line, never passed over.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -344,20 +344,28 @@ def _first_reason(problem: Exception) -> str:
 Range = tuple[str, int, int]
 
 
-@dataclass
-class PredictedRow:
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What was retrieved, best first. `has_lines` is false for a prediction of paths only."""
+
     case_id: str
-    ranges: list[Range]
-    paths: list[str]
-    has_lines: bool
+    ranges: Sequence[Range] = ()
+    paths: Sequence[str] = ()
+    has_lines: bool = True
     abstained: bool = False
+
+    @property
+    def files(self) -> list[str]:
+        """The files in the order of their first mention."""
+        # Ranges come first: a range names its file at a definite rank.
+        return list(dict.fromkeys([path for path, _, _ in self.ranges]) | dict.fromkeys(self.paths))
 
 
 @dataclass
 class Predictions:
     """Rows by case id; `duplicates` and `problems` are what the report must show."""
 
-    rows: dict[str, PredictedRow] = field(default_factory=dict)
+    rows: dict[str, Prediction] = field(default_factory=dict)
     duplicates: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
@@ -435,7 +443,7 @@ def range_of(entry: Any) -> Range | str:
     return path, start, end
 
 
-def _predict_split(row: Row, where: str, problems: list[str]) -> PredictedRow:
+def _predict_split(row: Row, where: str, problems: list[str]) -> Prediction:
     ranges: list[Range] = []
     entries = row.get("ranges")
     paths = row.get("paths")
@@ -450,7 +458,7 @@ def _predict_split(row: Row, where: str, problems: list[str]) -> PredictedRow:
     named = [path for path in paths if isinstance(path, str)] if isinstance(paths, list) else []
     # An explicit empty list says "nothing fits", which is scored; a list of broken ranges says nothing.
     abstained = (entries == [] or paths == []) and not (ranges or named)
-    return PredictedRow(row["caseId"], ranges, named, entries is not None, abstained)
+    return Prediction(row["caseId"], ranges, named, entries is not None, abstained)
 
 
 def _files(path: Path) -> list[Path]:

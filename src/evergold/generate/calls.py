@@ -21,7 +21,6 @@ from evergold.generate.spec import GenerationSpec
 from evergold.judge.names import check_judge, judge_named, make_judge
 from evergold.model.case import Case, Context
 from evergold.model.run import Attempt
-from evergold.seams import Target
 from evergold.settings import Settings
 from evergold.text.embed import embedder
 
@@ -52,7 +51,6 @@ async def open_calls(
     if not spec.model and not calls_out:
         yield Calls(None, _static_embed() if embeds else None)
         return
-    targets: list[Target] = []
     target = make_target(spec.model, spec.params, settings) if spec.model else None
     # A budget in money without a price would never end the generation.
     if spec.budget.money is not None and target is not None and not getattr(target, "priced", True):

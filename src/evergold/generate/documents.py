@@ -1,12 +1,8 @@
-"""A folder → the texts in it. A file that cannot be used is named with a reason, and never stops the others.
+"""Read the documents of a folder as passages; a file that cannot be used is named with a reason, and stops no other.
 
 Files come in the order of their names, so that the same folder gives the same dataset. Links to folders are not
 followed, which is why a loop of links cannot trap the walk; a pipe or a device is not opened, since reading one may
-never end.
-
-The text of a PDF, page by page. What pypdf cannot read (broken, locked, scanned) is a reason, never an exception.
-
-Everything that is read: the documents of a folder as passages, and the files that could not be used.
+never end. A PDF that pypdf cannot read (broken, locked, scanned) is skipped with the reason.
 """
 
 import codecs

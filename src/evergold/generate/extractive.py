@@ -3,8 +3,7 @@
 A question comes from a sentence that defines something, from the heading it stands under, or from a sentence with a gap;
 its answer is that sentence. A summary is the sentences that have most in common with the rest of the document. All of it is
 true of the document and none of it is written well: it makes the loop run offline, and says in every record what it is.
-
-Questions and requests in the language of the document they are about.
+Questions and requests are in the language of the document.
 """
 
 import re
@@ -12,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from evergold.generate.passages import Sentence, clear_sentences, flat
+from evergold.generate.passages import clear_sentences, flat
 from evergold.model.generation import Assignment, Draft, Idea, Passage
 from evergold.text.words import Text, language_of
 
@@ -100,11 +99,6 @@ SPANISH_DEFINITIONS = Definitions(
 )
 
 
-def language_of_passage(passage: Passage) -> str:
-    """The language of a passage; English where none stands out."""
-    return language_of(f"{passage.heading or ''} {passage.text}") or "en"
-
-
 def templates_of(passages: Sequence[Passage]) -> Templates:
     """The templates in the language that these passages are written in."""
     # The first passages are enough to tell the language, and cost the same for a leaflet and a book.
@@ -155,7 +149,7 @@ class ExtractiveWriter:
     label = LABEL
 
     async def ideas(self, kind: str, passage: Passage, count: int) -> Sequence[Idea]:
-        language = language_of_passage(passage)
+        language = language_of(f"{passage.heading or ''} {passage.text}") or "en"
         shapes = TEMPLATES[language]
         if kind == "citations":
             return _topics(passage, shapes)[:count]
@@ -194,10 +188,10 @@ def find_cited(sentence: str, number: int) -> str:
     return f"{sentence[:-1]} [{number}]{sentence[-1]}" if sentence[-1] in ".!?" else f"{sentence} [{number}]"
 
 
-def _definitions(sentences: Sequence[Sentence], how: Definitions) -> list[Idea]:
+def _definitions(sentences: Sequence[str], how: Definitions) -> list[Idea]:
     ideas = []
     for sentence in sentences:
-        match = how.pattern.match(sentence.text)
+        match = how.pattern.match(sentence)
         if match is None or match["subject"].split()[0].lower() in how.no_subject:
             continue
         subject, verb = match["subject"], match["being"] or match["verb"]
@@ -206,30 +200,30 @@ def _definitions(sentences: Sequence[Sentence], how: Definitions) -> list[Idea]:
         if first in how.articles or (verb in ("are", "son") and first.istitle()):
             subject = subject[0].lower() + subject[1:]
         question = how.questions.get(verb, how.otherwise)
-        ideas.append(Idea(instruction=question.format(subject), method="definition", basis=sentence.text))
+        ideas.append(Idea(instruction=question.format(subject), method="definition", basis=sentence))
     return ideas
 
 
-def _under_heading(passage: Passage, sentences: Sequence[Sentence], shapes: Templates) -> list[Idea]:
+def _under_heading(passage: Passage, sentences: Sequence[str], shapes: Templates) -> list[Idea]:
     """What a section says first is what its heading promises."""
     title = flat(passage.heading).strip(" .:#*`")
     words = {word for word in Text(title).content if len(word) > 2}
     if not words or title.casefold() in _PLAIN_HEADINGS:
         return []
-    on_topic = [sentence for sentence in sentences if words & set(Text(sentence.text).content)]
+    on_topic = [sentence for sentence in sentences if words & set(Text(sentence).content)]
     if not on_topic:
         return []
     question = title if title.endswith("?") else shapes.heading.format(document=passage.document, title=title)
-    return [Idea(instruction=question, method="heading", basis=on_topic[0].text)]
+    return [Idea(instruction=question, method="heading", basis=on_topic[0])]
 
 
-def _gaps(sentences: Sequence[Sentence], shapes: Templates) -> list[Idea]:
+def _gaps(sentences: Sequence[str], shapes: Templates) -> list[Idea]:
     ideas = []
     for sentence in sentences:
-        match = _gap_in(sentence.text)
+        match = _gap_in(sentence)
         if match is not None:
-            gapped = sentence.text[: match.start()] + GAP + sentence.text[match.end() :]
-            ideas.append(Idea(instruction=shapes.gap.format(gapped=gapped), method="gap", basis=sentence.text))
+            gapped = sentence[: match.start()] + GAP + sentence[match.end() :]
+            ideas.append(Idea(instruction=shapes.gap.format(gapped=gapped), method="gap", basis=sentence))
     return ideas
 
 
@@ -254,7 +248,7 @@ def _statements(assignment: Assignment) -> Draft:
     wanted = set(Text(assignment.idea.basis).content)
     citations: list[str] = []
     for number, passage in enumerate(assignment.passages, 1):
-        scored = [(len(wanted & set(Text(one.text).content)), one.text) for one in clear_sentences(passage.text)]
+        scored = [(len(wanted & set(Text(one).content)), one) for one in clear_sentences(passage.text)]
         best = max(scored, key=lambda pair: pair[0], default=(0, ""))
         # Passages overlap, so two of them may hold the same sentence.
         if best[0] and all(best[1] not in other for other in citations):
@@ -266,18 +260,14 @@ def _statements(assignment: Assignment) -> Draft:
 
 def _summary(assignment: Assignment) -> Draft:
     """The sentences nearest to the middle of the document's vocabulary, in the document's order."""
-    sentences = [
-        (number, sentence.text, Counter(Text(sentence.text).content))
-        for number, passage in enumerate(assignment.passages, 1)
-        for sentence in clear_sentences(passage.text)
-    ]
     middle: Counter[str] = Counter()
     unique: dict[str, tuple[int, Counter[str]]] = {}
-    for number, text, words in sentences:
-        if text not in unique:
-            unique[text] = (number, words)
-            # Each sentence counts a word once, so that a long sentence does not pull the middle towards itself.
-            middle.update(words.keys())
+    for number, passage in enumerate(assignment.passages, 1):
+        for text in clear_sentences(passage.text):
+            if text not in unique:
+                unique[text] = (number, Counter(Text(text).content))
+                # Each sentence counts a word once, so that a long sentence does not pull the middle towards itself.
+                middle.update(unique[text][1].keys())
     if not unique:
         return Draft(problem="the document has no clear sentence")
     order = list(unique)

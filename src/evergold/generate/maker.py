@@ -25,7 +25,7 @@ from evergold.errors import Incomplete
 from evergold.formats.atomic import FileSet
 from evergold.generate.documents import Corpus
 from evergold.generate.extractive import templates_of
-from evergold.generate.model_writer import answer_prompt, number_passages
+from evergold.generate.model_writer import Spent, answer_prompt, number_passages
 from evergold.generate.passages import Library, flat
 from evergold.generate.spec import GenerationSpec
 from evergold.model.generation import Assignment, Draft, GenerationReport, Idea, Passage, RetrievedPassage
@@ -189,16 +189,17 @@ class Maker:
             # the batch is no larger than what is still missing.
             batch = ceil((wanted - made) / each)
             now, anchors = anchors[:batch], anchors[batch:]
-            ideas = await together(self._ideas(kind, anchor, each) for anchor in now)
+            ideas = await together(self.writer.ideas(kind, anchor, each) for anchor in now)
             pairs = [(anchor, idea) for anchor, some in zip(now, ideas, strict=True) for idea in some]
             good = [(anchor, idea) for anchor, idea in pairs if idea.problem is None][: wanted - made]
-            outcomes += [_no_idea(kind, anchor, idea) for anchor, idea in pairs if idea.problem is not None]
+            outcomes += [
+                _refusal(idea.problem, {"task_type": kind, "document": anchor.document, "source": anchor.source})
+                for anchor, idea in pairs
+                if idea.problem is not None
+            ]
             outcomes += await together(self._answer(kind, anchor, idea) for anchor, idea in good)
             made += len(good)
         return outcomes
-
-    async def _ideas(self, kind: str, anchor: Passage, count: int) -> Sequence[Idea]:
-        return await self.writer.ideas(kind, anchor, count)
 
     async def _answer(self, kind: str, anchor: Passage, idea: Idea) -> Outcome:
         contexts = await self.library.contexts(idea.instruction, anchor, self.spec.retrieval.contexts)
@@ -225,10 +226,10 @@ class Maker:
                 break
             # One draft more than the rewrites allowed has been judged.
             if len(drafts) > self.spec.citations.rewrites:
-                return _refuse(assignment, drafts, reason, "; ".join(problems))
+                return _refuse(assignment, drafts, "; ".join(problems), reason)
             drafts.append(await self.writer.rewrite(assignment, drafts[-1], problems))
         if drafts[-1].problem is not None:
-            return _refuse(assignment, drafts, drafts[-1].problem.partition(":")[0], drafts[-1].problem)
+            return _refuse(assignment, drafts, drafts[-1].problem)
         record = record_of(assignment, drafts[-1], self.writer, self.run_id)
         return Outcome(record, rewritten=len(drafts) > 1)
 
@@ -255,13 +256,7 @@ def _spread(passages: Sequence[Passage], most: int) -> list[Passage]:
     return [passages[number * len(passages) // most] for number in range(most)]
 
 
-def _no_idea(kind: str, anchor: Passage, idea: Idea) -> Outcome:
-    problem = idea.problem or ""
-    context = {"task_type": kind, "document": anchor.document, "source": anchor.source}
-    return _refusal(problem.partition(":")[0], problem, context)
-
-
-def _refuse(assignment: Assignment, drafts: Sequence[Draft], reason: str, detail: str) -> Outcome:
+def _refuse(assignment: Assignment, drafts: Sequence[Draft], detail: str, reason: str = "") -> Outcome:
     context = {
         "task_type": assignment.kind,
         "document": assignment.document,
@@ -269,10 +264,12 @@ def _refuse(assignment: Assignment, drafts: Sequence[Draft], reason: str, detail
         "sources": [passage.source for passage in assignment.passages],
         "drafts": [draft.text for draft in drafts],
     }
-    return _refusal(reason, detail, context, rewritten=len(drafts) > 1)
+    return _refusal(detail, context, reason, rewritten=len(drafts) > 1)
 
 
-def _refusal(reason: str, detail: str, context: Record, rewritten: bool = False) -> Outcome:
+def _refusal(detail: str, context: Record, reason: str = "", rewritten: bool = False) -> Outcome:
+    """A refusal is counted under its reason; where none is given, that is what the detail says before its colon."""
+    reason = reason or detail.partition(":")[0]
     return Outcome(None, reason, {"reason": reason, "detail": detail, **context}, rewritten)
 
 
@@ -326,10 +323,10 @@ async def generate(
     corpus: Corpus,
     maker: Maker,
     outputs: Outputs,
-    finish: Callable[[], dict[str, Any]],
+    spent: Spent,
     progress: Progress | None = None,
 ) -> GenerationReport:
-    """Writes the dataset. `finish` gives what the calls cost, asked for when all are done."""
+    """Write the dataset; `spent` has what the calls cost when all are done."""
     counts = _Counts()
     with FileSet() as files:
         await _write(corpus, maker, counts, files.open(outputs.dataset), files.open(outputs.rejected), progress)
@@ -340,7 +337,7 @@ async def generate(
                 "nothing was written"
             )
         # Inside the block: the report is one of the files that appear together or not at all.
-        report = _report(corpus, maker, outputs, counts, finish())
+        report = _report(corpus, maker, outputs, counts, spent)
         files.open(outputs.report).write(
             orjson.dumps(report.model_dump(mode="json"), option=orjson.OPT_INDENT_2) + b"\n"
         )
@@ -355,7 +352,7 @@ async def _write(
     # Closing the generator cancels the documents still under way when the limit ends the loop early.
     async with aclosing(_in_order(work, _AHEAD * maker.spec.concurrency)) as done:
         async for outcomes in done:
-            for outcome in map(copies.checked, outcomes):
+            for outcome in map(copies.refuse_copy, outcomes):
                 if outcome.record is None:
                     refused.write(orjson.dumps(outcome.refusal) + b"\n")
                 else:
@@ -395,7 +392,7 @@ class _Copies:
         self._near = NearIndex(threshold)
         self._ask: dict[str, str] = {}
 
-    def checked(self, outcome: Outcome) -> Outcome:
+    def refuse_copy(self, outcome: Outcome) -> Outcome:
         record = outcome.record
         # A document has one summary, and summaries of similar documents are alike by nature.
         if record is None or record["task_type"] == "summaries":
@@ -404,17 +401,14 @@ class _Copies:
         shingles = shingles_of(f"{record['instruction']} {without_markers(record['expected_response'])}")
         first = self._ask.get(asked) or next((name for name, _ in self._near.similar(shingles)), None)
         if first is not None:
-            return Outcome(None, REPEATED, _copy_of(record, first), outcome.rewritten)
+            detail = f"{first} asks nearly the same; the first one stays"
+            return _refusal(detail, {"record": record}, REPEATED, outcome.rewritten)
         self._ask[asked] = record["task_id"]
         self._near.add(record["task_id"], shingles)
         return outcome
 
 
-def _copy_of(record: Record, first: str) -> Record:
-    return {"reason": REPEATED, "detail": f"{first} asks nearly the same; the first one stays", "record": record}
-
-
-def _report(corpus: Corpus, maker: Maker, outputs: Outputs, counts: _Counts, spent: dict[str, Any]) -> GenerationReport:
+def _report(corpus: Corpus, maker: Maker, outputs: Outputs, counts: _Counts, spent: Spent) -> GenerationReport:
     retrieval = maker.spec.retrieval
     return GenerationReport(
         run_id=maker.run_id,
@@ -431,5 +425,5 @@ def _report(corpus: Corpus, maker: Maker, outputs: Outputs, counts: _Counts, spe
         methods=dict(sorted(counts.methods.items())),
         rejected=dict(sorted(counts.rejected.items())),
         rewritten=counts.rewritten,
-        **spent,
+        **vars(spent),
     )

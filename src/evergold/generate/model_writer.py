@@ -1,17 +1,12 @@
 """The writer that is a model: it asks the questions, answers them from numbered passages, and mends what it is told to.
 
-Prompts for the model that writes. The passages are numbered, and an answer cites the numbers.
+An answer cites the numbers of the passages. A prompt of the user's own replaces a built-in one; it must name the same places,
+or the model would never see the passage. Prompts are put to the model under the limits that all calls share, and through a log.
 
-A prompt of the user's own replaces one of these; it must name the same places, or the model would never see the passage.
-
-Putting prompts to a model: through the log, under the limits that all calls share, counted.
-
-Every request and reply, on disk before anybody builds on it; and the memory of a generation that was cut off.
-
-One JSON object a line, only ever appended. A request that got an answer is not sent again: the generation is run anew,
-and what is in the log is read from it. So a killed process loses the calls under way and nothing else, and there is no
-second place that could disagree with the log about what was done. `fresh` writes a line after which the earlier answers
-no longer count.
+The log has every request and reply, on disk before anybody builds on it: one JSON object a line, only ever appended. A
+request that got an answer is not sent again: the generation is run anew, and what is in the log is read from it. So a
+killed process loses the calls under way and nothing else, and there is no second place that could disagree with the log
+about what was done. `fresh` writes a line after which the earlier answers no longer count.
 """
 
 import os
@@ -252,9 +247,6 @@ class Spent:
     usage: Usage = field(default_factory=Usage)
     usage_from_log: Usage = field(default_factory=Usage)
 
-    def as_report(self) -> dict[str, Any]:
-        return dict(vars(self))
-
 
 @dataclass(frozen=True)
 class Asker:
@@ -319,7 +311,7 @@ class _Logged:
 
 LABEL = "written by a model"
 NOT_ANSWERABLE = "NOT ANSWERABLE"
-_LISTS = {"qa": ("questions", "questions"), "citations": ("topics", "topics")}
+_LISTS = {"qa": "questions", "citations": "topics"}
 _JSON_AGAIN = 'That is not usable: {problem}. Answer with one JSON object and nothing else: {{"{name}": ["…"]}}'
 
 
@@ -332,14 +324,14 @@ class ModelWriter:
 
     async def ideas(self, kind: str, passage: Passage, count: int) -> Sequence[Idea]:
         """Up to `count`; a reply that is no list of texts is sent back once."""
-        template, name = _LISTS[kind]
-        prompt = self._prompts[template].format(count=count, passage=passage.text, document=passage.document)
+        name = _LISTS[kind]
+        prompt = self._prompts[name].format(count=count, passage=passage.text, document=passage.document)
         messages = [_user(prompt)]
         purpose = f"{kind} ideas {passage.source}"
         attempt = await self._ask(purpose, messages)
         texts, problem = _texts(attempt, name)
         if attempt.error is None and problem:
-            messages += [_assistant(attempt), _user(_JSON_AGAIN.format(problem=problem, name=name))]
+            messages += [_assistant(attempt.output), _user(_JSON_AGAIN.format(problem=problem, name=name))]
             attempt = await self._ask(purpose, messages)
             texts, problem = _texts(attempt, name)
         if problem:
@@ -352,11 +344,7 @@ class ModelWriter:
 
     async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
         request = self._prompts["rewrite"].format(problems="; ".join(problems), count=len(assignment.contexts))
-        messages = [
-            _user(assignment.prompt),
-            {"role": "assistant", "content": draft.text or "(nothing)"},
-            _user(request),
-        ]
+        messages = [_user(assignment.prompt), _assistant(draft.text), _user(request)]
         return _draft(await self._ask(f"rewrite {_purpose(assignment)}", messages))
 
 
@@ -374,8 +362,8 @@ def _user(content: str) -> dict[str, Any]:
     return {"role": "user", "content": content}
 
 
-def _assistant(attempt: Attempt) -> dict[str, Any]:
-    return {"role": "assistant", "content": attempt.output or "(nothing)"}
+def _assistant(text: str) -> dict[str, Any]:
+    return {"role": "assistant", "content": text or "(nothing)"}
 
 
 def _texts(attempt: Attempt, name: str) -> tuple[list[str], str]:

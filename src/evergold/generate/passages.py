@@ -2,15 +2,13 @@
 
 The text is first cut into pieces that touch each other and leave nothing out: a heading, a paragraph, and where a paragraph is
 too long, sentences, or at last words. Pieces are packed until a passage is full or a new section begins. So the passages
-cover everything but white space, and each is the document's own text between two places.
+cover everything but white space, and each is the document's own text between two places. `clear_sentences` are those one
+can quote: whole, of a fair length, and clear without the one before them.
 
-Sentences one can quote: whole, of a fair length, and clear without the one before them.
-
-Retrieve the passages a question is answered from: by words or by vectors, as a retrieval system would.
-
-The passage that a question was made from is always among them, or the reference answer would rest on something that the
-answering model never saw; where the search missed it, it takes the last place and says so. Where the search found too
-few, passages drawn by the seed stand in as distractors, and say so too.
+`Library` retrieves the passages a question is answered from, by words or by vectors, as a retrieval system would. The passage
+that a question was made from is always among them, or the reference answer would rest on something that the answering model
+never saw; where the search missed it, it takes the last place and says so. Where the search found too few, passages drawn by
+the seed stand in as distractors, and say so too.
 """
 
 import asyncio
@@ -19,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from evergold.generate.spec import Chunks
 from evergold.model.generation import Document, Passage, RetrievedPassage
@@ -116,16 +114,14 @@ def _heading(document: Document, start: int, end: int) -> tuple[str, int]:
 def _small(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
     """Spans of at most `room` characters, cut after a sentence, else after a word, else anywhere."""
     while end - start > room:
-        ends = (_last_end(pattern, text, start, start + room) for pattern in (SENTENCE_END, _WORD_END))
-        cut = next(filter(None, ends), start + room)
+        within = (
+            [match.end() for match in end.finditer(text, start, start + room)] for end in (SENTENCE_END, _WORD_END)
+        )
+        cut = next((max(ends) for ends in within if ends and max(ends) > start), start + room)
         yield start, cut
         start = cut
     if start < end:
         yield start, end
-
-
-def _last_end(pattern: re.Pattern[str], text: str, start: int, end: int) -> int | None:
-    return max((match.end() for match in pattern.finditer(text, start, end) if match.end() > start), default=None)
 
 
 def _pack(pieces: Sequence[_Piece], room: int) -> Iterator[list[_Piece]]:
@@ -178,22 +174,16 @@ _UNCLEAR = re.compile(
 _NOT_PROSE = re.compile(r"[|{}<>\\=]|https?://|\.{4,}|^\s*\$|_{2,}|[.!?] `|\s-\s`")
 
 
-class Sentence(NamedTuple):
-    text: str
-    number: int
-
-
 def flat(text: str) -> str:
     """The text on one line, without the marks of emphasis and links: how it reads, not how it is set."""
     return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _HYPHEN.sub("", text))).split())
 
 
-def clear_sentences(text: str) -> list[Sentence]:
+def clear_sentences(text: str) -> list[str]:
     """The sentences of a passage that can stand alone, in order."""
     flowing = _WRAP.sub(" ", _HYPHEN.sub("", text))
     # Markup hides sentence ends, so sentences are split again after it is taken out.
-    result = (one for part in sentences(flowing) for one in sentences(flat(part)))
-    return [Sentence(part, number) for number, part in enumerate(result) if _is_clear(part)]
+    return [one for part in sentences(flowing) for one in sentences(flat(part)) if _is_clear(one)]
 
 
 def _is_clear(part: str) -> bool:

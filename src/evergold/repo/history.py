@@ -52,10 +52,9 @@ def commits(repo: Repo, revision: str = "HEAD", first_parent: bool = False, sinc
     yield from parse_log(repo.stream(*args, "--end-of-options", revision, "--"))
 
 
-def timeline(repo: Repo, since: datetime | None = None) -> list[Commit]:
-    """The commits all refs reach, newest first; `since` leaves out what was recorded before."""
-    limit = [f"--since={since.isoformat()}"] if since else []
-    return list(parse_log(repo.stream(*_LOG, "--all", *limit)))
+def timeline(repo: Repo) -> list[Commit]:
+    """The commits all refs reach, newest first."""
+    return list(parse_log(repo.stream(*_LOG, "--all")))
 
 
 def parse_log(pieces: Iterable[bytes]) -> Iterator[Commit]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import combinations, pairwise
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from evergold.model.review import (
@@ -45,12 +45,13 @@ def agreement(opinions: Iterable[Opinion], questions: list[QuestionAgreement] | 
     words = first_words(opinions)
     verdicts = [tuple(by.values()) for by in words.values()]
     shared = sum(len(case) > 1 for case in verdicts)
+    reason = SAME_VERDICT if shared else "no case has two opinions"
     return {
         "cases": len(words),
         "shared": shared,
         "disputed": sum(len(set(case)) > 1 for case in verdicts),
-        "agreement": _show(raw_agreement(verdicts), shared),
-        "fleiss": _show(fleiss_kappa(verdicts), shared),
+        "agreement": _figure(raw_agreement(verdicts), shared, reason),
+        "fleiss": _figure(fleiss_kappa(verdicts), shared, reason),
         "pairs": _pairs(words),
         "questions": questions or [],
     }
@@ -62,23 +63,16 @@ def _pairs(words: Shared) -> list[PairAgreement]:
     for one, other in combinations(reviewers, 2):
         both = [(by[one], by[other]) for by in words.values() if one in by and other in by]
         if both:
-            rows.append({"reviewers": [one, other], "cohen": _show(cohen_kappa(both), len(both))})
+            rows.append({"reviewers": [one, other], "cohen": _figure(cohen_kappa(both), len(both), SAME_VERDICT)})
     return rows
-
-
-def _show(result: Interval | None, shared: int) -> AgreementFigure:
-    if result is not None:
-        return {"value": result.value, "low": result.low, "high": result.high, "n": result.n, "reason": None}
-    reason = (
-        # Chance-corrected agreement divides by 1 - expected agreement, which is zero here.
-        "no case has two opinions" if shared == 0 else "every verdict is the same, so chance explains all agreement"
-    )
-    return {"value": None, "low": None, "high": None, "n": shared, "reason": reason}
 
 
 KAPPA, ALPHA, NONE = "Fleiss' kappa", "Krippendorff's alpha", "none"
 SINGLE = "no case has two answers"
 ALIKE = "every answer is the same, so chance explains all agreement"
+# Chance-corrected agreement divides by 1 - expected agreement, which is zero there.
+SAME_VERDICT = "every verdict is the same, so chance explains all agreement"
+NOT_SHARED = "no case shared with a colleague"
 
 
 def agreement_on_questions(
@@ -120,7 +114,7 @@ def _measure(
         return NONE, None, None, "free texts are read, not counted"
     if question.kind is QuestionKind.SPAN:
         # Every pair of a case, then the mean: a case with five reviewers counts once.
-        overlaps = [_mean([overlap(one, other) for one, other in combinations(case, 2)]) for case in shared]
+        overlaps = [fmean(overlap(one, other) for one, other in combinations(case, 2)) for case in shared]
         return NONE, mean_bootstrap(overlaps), None, "" if not shared else "passages have no table of chance"
     labels = [[_label(value) for value in case] for case in shared]
     if question.kind is QuestionKind.SCALE:
@@ -142,10 +136,6 @@ def _characters(marks: Sequence[Mapping[str, Any]]) -> set[tuple[str, int]]:
 def _label(value: Any) -> Hashable:
     # The order in which choices were clicked says nothing.
     return tuple(sorted(value)) if isinstance(value, list) else value
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def _figure(result: Interval | None, shared: int, reason: str) -> AgreementFigure:
@@ -172,7 +162,7 @@ def pace_of_reviewers(opinions: Sequence[Opinion], day_began: datetime) -> dict[
         reviewer: {
             "today": len(decided[reviewer]),
             "seconds_per_case": _seconds_per_case(moments[reviewer]),
-            "agreement": agreed.get(reviewer, _explain_undefined()),
+            "agreement": agreed.get(reviewer, _figure(None, 0, NOT_SHARED)),
         }
         for reviewer in {opinion.reviewer for opinion in opinions}
     }
@@ -190,15 +180,8 @@ def _agreement_with_others(opinions: Iterable[Opinion]) -> dict[str, AgreementFi
     for by in first_words(opinions).values():
         for reviewer, verdict in by.items():
             equal[reviewer] += [verdict == other for name, other in by.items() if name != reviewer]
-    return {reviewer: _share(pairs) for reviewer, pairs in equal.items() if pairs}
-
-
-def _share(equal: Sequence[bool]) -> AgreementFigure:
-    result = proportion_interval(sum(equal), len(equal))
-    if result is None:
-        return _explain_undefined()
-    return {"value": result.value, "low": result.low, "high": result.high, "n": result.n, "reason": None}
-
-
-def _explain_undefined() -> AgreementFigure:
-    return {"value": None, "low": None, "high": None, "n": 0, "reason": "no case shared with a colleague"}
+    return {
+        reviewer: _figure(proportion_interval(sum(pairs), len(pairs)), 0, NOT_SHARED)
+        for reviewer, pairs in equal.items()
+        if pairs
+    }

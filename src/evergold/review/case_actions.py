@@ -66,21 +66,13 @@ class CaseActions:
     def _put(self, trace_id: str, case: Case | None, dataset: str, who: str) -> Picked:
         if case is None:
             return Picked(trace_id=trace_id, problem=f"no trace {trace_id!r} in this workspace")
-        if self._has(dataset, case.id):
+        if self._store.read(find_case, dataset, case.id) is not None:
             return Picked(
                 trace_id=trace_id, dataset=dataset, id=case.id, problem=f"already in {dataset!r}; edit it there"
             )
         author = Author(who=who, action=ACTION, why="made from a trace by hand")
         self._store.write(put_cases, [case], author)
         return Picked(trace_id=trace_id, dataset=dataset, id=case.id)
-
-    def _has(self, dataset: str, case_id: str) -> bool:
-        with self._store.db.read() as connection:
-            try:
-                get_case(connection, dataset, case_id)
-            except NotFound:
-                return False
-        return True
 
 
 def _change_all(connection: Connection, wanted: CaseChange, who: str) -> CaseChanged:
@@ -94,7 +86,8 @@ def _change_all(connection: Connection, wanted: CaseChange, who: str) -> CaseCha
             continue
         if wanted.dataset is not None and wanted.dataset != case.dataset:
             # A case that was moved away left a withdrawn copy, which must not block the way back.
-            if find_case(connection, wanted.dataset, case.id) is not None and not _moved_back(connection, wanted, case):
+            there = find_case(connection, wanted.dataset, case.id)
+            if there and not (there.status is CaseStatus.WITHDRAWN and there.input == case.input):
                 problems.append(f"dataset {wanted.dataset!r} holds a case {case.id!r} already; it stays where it is")
                 continue
             undo.append(CaseChange(cases=(CaseKey(dataset=wanted.dataset, id=case.id),), dataset=case.dataset))
@@ -134,12 +127,6 @@ def _merge(connection: Connection, wanted: CaseChange, who: str) -> CaseChanged:
     given = CaseChange(cases=(kept_key,), add_tags=tuple(sorted(tags)))
     back = _retag(connection, kept, given, who)
     return CaseChanged(cases=tuple(done), problems=tuple(problems), undo=(*undo, *([back] if back else ())))
-
-
-def _moved_back(connection: Connection, wanted: CaseChange, case: Case) -> bool:
-    """Whether what stands in the way is the case itself, withdrawn when it was moved away."""
-    held = find_case(connection, wanted.dataset or "", case.id)
-    return held is not None and held.status is CaseStatus.WITHDRAWN and held.input == case.input
 
 
 def _move(connection: Connection, case: Case, dataset: str, who: str) -> CaseKey:

@@ -6,7 +6,7 @@ Nothing here overwrites a colleague: a second verdict is a second opinion, not a
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -15,6 +15,7 @@ from evergold.model.case import BOOKKEEPING, Answer, Case, CaseKind, CaseStatus,
 from evergold.model.faults import faults_of
 from evergold.model.review import OPINIONS, Opinion, ReviewVerdict, Standing
 from evergold.model.values import content_hash
+from evergold.store.case.cases import Revision
 
 
 def approval_of(case: Case) -> Answer | None:
@@ -168,16 +169,6 @@ EDITABLE = tuple(name for name in Case.model_fields if name not in FIXED)
 DERIVED_FROM_COMMIT = ("baseVerified", "baseOverride")
 
 
-class EditedCase(Protocol):
-    """A revision, as far as its difference is concerned."""
-
-    @property
-    def version(self) -> int: ...
-
-    @property
-    def changes(self) -> dict[str, Any]: ...
-
-
 def edit_case(case: Case, changes: Mapping[str, Any]) -> Case:
     """The case with `changes`; a validated case becomes unvalidated, because the verdict was on other content."""
     for name in changes:
@@ -188,7 +179,8 @@ def edit_case(case: Case, changes: Mapping[str, Any]) -> Case:
         updates = with_written_answer(case, changes)
         draft = Case.model_validate(case.model_dump() | updates)
     except ValidationError as problem:
-        raise BadInput(f"case {case.id!r} cannot be saved: {_first(problem)}", problems=_all(problem)) from problem
+        faults = [str(fault) for fault in faults_of(problem.errors(include_url=False), Case)]
+        raise BadInput(f"case {case.id!r} cannot be saved: {faults[0]}", problems=faults) from problem
     if "approved" not in updates:
         draft = without_outdated_approval(draft, case)
     if draft.base_commit != case.base_commit:
@@ -199,7 +191,7 @@ def edit_case(case: Case, changes: Mapping[str, Any]) -> Case:
     return draft.model_copy(update={"review": ReviewState.UNVALIDATED})
 
 
-def between(revisions: Sequence[EditedCase], first: int, last: int) -> dict[str, dict[str, Any]]:
+def between(revisions: Sequence[Revision], first: int, last: int) -> dict[str, dict[str, Any]]:
     """What changed from version `first` to version `last`: each field with its value then and its value after."""
     results: dict[str, dict[str, Any]] = {}
     for revision in revisions:
@@ -208,11 +200,3 @@ def between(revisions: Sequence[EditedCase], first: int, last: int) -> dict[str,
                 # The first old value and the last new one; a field that returned to its beginning is left out below.
                 results[name] = {"old": results.get(name, change)["old"], "new": change["new"]}
     return {name: change for name, change in results.items() if change["old"] != change["new"]}
-
-
-def _all(problem: ValidationError) -> list[str]:
-    return [str(fault) for fault in faults_of(problem.errors(include_url=False), Case)]
-
-
-def _first(problem: ValidationError) -> str:
-    return _all(problem)[0]

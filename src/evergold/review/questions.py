@@ -1,7 +1,7 @@
 """Questions of a dataset: read them from a TOML or YAML file, store answers, and require those that are mandatory."""
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from evergold.errors import BadInput, Incomplete, NotFound, unknown
 from evergold.formats.yaml_documents import Unreadable, read
 from evergold.model.case import Case
 from evergold.model.faults import refused_settings
-from evergold.model.review import CaseKey, Questionnaire, ReviewAnswer, ReviewQuestion
+from evergold.model.review import CaseKey, Questionnaire, ReviewAnswer
 from evergold.review.decide import check_reviewable, judged_rev
 from evergold.store.case.cases import get_case
 from evergold.store.case.questions import answers_on, put_answers, questionnaire_of
@@ -46,18 +46,12 @@ def check_answered(connection: Connection, case: Case, reviewer: str) -> None:
     """Raise `Incomplete` where a reviewer has not answered a question that must be before a case is approved."""
     required = [question for question in questionnaire_of(connection, case.dataset).questions if question.required]
     if required:
-        key = CaseKey(dataset=case.dataset, id=case.id)
-        lacking = find_unanswered(required, answers_on(connection, key), reviewer)
+        given = answers_on(connection, CaseKey(dataset=case.dataset, id=case.id))
+        mine = {answer.question for answer in given if answer.reviewer == reviewer}
+        lacking = [question.title for question in required if question.name not in mine]
         if lacking:
-            titles = ", ".join(question.title for question in lacking)
+            titles = ", ".join(lacking)
             raise Incomplete(f"case {case.id!r} waits for your answer to: {titles}; answer before you approve")
-
-
-def find_unanswered(
-    questions: Iterable[ReviewQuestion], answers: Iterable[ReviewAnswer], reviewer: str
-) -> list[ReviewQuestion]:
-    mine = {given.question for given in answers if given.reviewer == reviewer}
-    return [question for question in questions if question.name not in mine]
 
 
 def with_answers(case: Case, answers: Sequence[ReviewAnswer]) -> Case:
@@ -88,13 +82,9 @@ def read_questionnaire(path: Path) -> Questionnaire:
         table = tomllib.loads(text) if path.suffix == ".toml" else read(text).value
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, Unreadable) as problem:
         raise BadInput(f"question file {str(path)!r} cannot be read: {problem}") from problem
-    return parse_questionnaire(table, str(path))
-
-
-def parse_questionnaire(table: Any, origin: str) -> Questionnaire:
     if not isinstance(table, dict):
-        raise BadInput(f"{origin}: a table with a list `questions` is wanted")
+        raise BadInput(f"{path}: a table with a list `questions` is wanted")
     try:
         return Questionnaire.model_validate(table)
     except ValidationError as problem:
-        raise refused_settings(problem, Questionnaire, origin) from problem
+        raise refused_settings(problem, Questionnaire, str(path)) from problem

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from evergold.bench.metrics import make_metrics
 from evergold.bench.overrun import Slot
-from evergold.bench.runner import LEASE_SECONDS, Runner, is_alive, is_dead, new_owner
+from evergold.bench.runner import LEASE_SECONDS, Runner
 from evergold.bench.setup import RunSetup, installed_metrics, judged_by
-from evergold.bench.supervise import Limits, RunWorker, Supervisor
+from evergold.bench.supervise import RunWorker, Supervisor
 from evergold.calls.targets import refuse_remote
 from evergold.errors import Conflict, EvergoldError, NotFound
+from evergold.machine import is_alive, is_dead, new_owner
 from evergold.model.case import Case
 from evergold.model.run import Attempt, MetricInfo, Run, RunSpec, RunStatus
 from evergold.settings import Settings
@@ -174,9 +175,7 @@ class Bench:
     def serving(self) -> Iterator[None]:
         """Work on queued runs in the background, for as long as a server lives."""
         owner = new_owner()
-        seconds = self._settings.benchmark_metric_timeout
-        limits = Limits(2 * seconds + 5, self._settings.benchmark_timeout + 60)
-        child = Supervisor(self._runs, self._attempts, owner, RUN_PROCESS, self._settings, limits)
+        child = Supervisor(self._runs, self._attempts, owner, RUN_PROCESS, self._settings)
         self._worker = RunWorker(self._runs, owner, child.execute)
         self._worker.start()
         try:

@@ -90,4 +90,4 @@ class Generation:
             search = VectorSearch(passages, calls.embed) if calls.embed else WordSearch(passages)
             library = Library(passages, search, spec.seed)
             maker = Maker(spec, writer, library, prompts, spec.run_id(corpus.content_hash), supports=supports)
-            return await generate(corpus, maker, plan.outputs, spent.as_report, progress)
+            return await generate(corpus, maker, plan.outputs, spent, progress)

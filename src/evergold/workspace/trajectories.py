@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evergold.bench.metrics.trajectory import align, sides
+from evergold.bench.metrics.trajectory import align, recorded_side
 from evergold.errors import BadInput, NotFound
 from evergold.model.run import (
     AlignedCall,
@@ -40,7 +40,7 @@ class Trajectories:
         attempt = next((one for one in self._bench.attempts(run_id, case_id) if one.trial == trial), None)
         if attempt is None or "replay" not in attempt.metadata:
             raise NotFound(f"run {run_id!r} has no replayed attempt {trial} at case {case_id!r}")
-        result, replay = align(*sides(case, attempt)), attempt.metadata["replay"]
+        result, replay = align(recorded_side(case, attempt), attempt.metadata["trajectory"]), attempt.metadata["replay"]
         # strict=False: a replay that was cut off has fewer origins than calls.
         origins = dict(zip((call.id for call in attempt.tool_calls), replay.get("calls", ()), strict=False))
         spent = [StepSpent.model_validate(one) for one in replay.get("spent", ())]

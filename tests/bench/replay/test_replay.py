@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from evergold.bench.metrics import make_metric, measure
-from evergold.bench.replay import replayable_cases
+from evergold.bench.replay.record import each_turn
 from evergold.bench.targets import RecordedTarget
 from evergold.bench.targets.programs import PythonTarget
 from evergold.model.case import Case
-from evergold.model.run import Attempt, Measurement, OnUnrecorded, Replay, Turns
+from evergold.model.run import Attempt, Measurement, OnUnrecorded, Turns
 from evergold.model.tool_calls import calls_in
 from tests.builders import a_case
 from tests.replays import STEPS, flight_case, played, scripted
@@ -82,7 +82,7 @@ def test_all_turns_send_the_recorded_users_messages_one_after_another() -> None:
 
 
 def test_each_turn_is_a_case_with_the_true_history() -> None:
-    first, second = replayable_cases([flight_case()], Replay(turns=Turns.EACH))
+    first, second = each_turn(flight_case())
     assert (first.id, first.input, first.output) == ("c1#turn-1", "Hello", "What do you need?")
     assert second.messages[-1]["content"] == "Cancel AB12 and refund it" and second.turn == flight_case().turn
     assert first.provenance.session_id == second.provenance.session_id == "c1"

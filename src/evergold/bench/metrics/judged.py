@@ -16,10 +16,10 @@ from evergold.bench.metrics.questions import (
     add_usage,
     fence,
     list_question,
+    listed_texts,
     no_answer,
     number_items,
     object_schema,
-    problem_with,
     prompt_hash,
     read_verdicts,
     support,
@@ -78,25 +78,20 @@ class Faithfulness:
             "claims", {"output": attempt.output}, fence(CLAIMS_PROMPT, text=attempt.output), "claims", {}
         )
         listed = await judge.ask(listing)
-        # Claims in the wrong form are no claims; guessing them would decide the verdicts.
-        if listed.data is None or problem_with(listing, listed.data) is not None:
+        claims = listed_texts(listing, listed, "claims")
+        if claims is None:
             return no_answer(listing, listed)
-        claims = [claim.strip() for claim in listed.data["claims"] if claim.strip()]
         if not claims:
             return add_usage(Measurement.unscored("the answer makes no claims"), listed)
-        question = self._question(claims, contexts)
+        prompt = fence(CLAIM_VERDICTS_PROMPT, contexts=number_items(contexts), claims=number_items(claims))
+        inputs = {"claims": claims, "contexts": contexts, "mode": self.mode}
+        possible = ("supported", "contradicted", "not_found")
+        question = verdict_question("claim_verdicts", inputs, prompt, len(claims), possible)
         answer = await judge.ask(question)
         verdicts = read_verdicts(question, answer)
         if verdicts is None:
             return no_answer(question, listed, answer)
         return add_usage(self._measure_claims(claims, verdicts), listed, answer)
-
-    def _question(self, claims: list[str], contexts: list[str]) -> Question:
-        prompt = fence(CLAIM_VERDICTS_PROMPT, contexts=number_items(contexts), claims=number_items(claims))
-        inputs = {"claims": claims, "contexts": contexts, "mode": self.mode}
-        return verdict_question(
-            "claim_verdicts", inputs, prompt, len(claims), ("supported", "contradicted", "not_found")
-        )
 
     def _measure_claims(self, claims: list[str], verdicts: dict[int, dict[str, Any]]) -> Measurement:
         good, weighted = support(verdicts, MODES[self.mode])
@@ -155,10 +150,9 @@ class AnswerRelevancy:
             refusal,
         )
         listed = await judge.ask(listing)
-        # A list in the wrong form is no list; nothing is judged that the judge did not state itself.
-        if listed.data is None or problem_with(listing, listed.data) is not None:
+        statements = listed_texts(listing, listed, "statements")
+        if statements is None or listed.data is None:
             return no_answer(listing, listed)
-        statements = [text.strip() for text in listed.data["statements"] if text.strip()]
         refused = listed.data["refusal"]
         if not statements:
             empty = Measurement.of(0.0, "the answer has no statements", statements=0, refusal=refused)
@@ -248,14 +242,14 @@ LEAST_PROBABILITY = 0.01
 DIGITS = 9  # of a grade; Python refuses to read thousands of them
 
 
-def weighted_score(text: str, tokens: Sequence[dict[str, Any]], top: int, key: str = "score") -> float | None:
+def weighted_score(text: str, tokens: Sequence[dict[str, Any]], top: int) -> float | None:
     """Σ value·p / Σ p over the whole numbers from 0 to `top` among the alternatives of the grade's token.
 
     A judge that says 8 with probability 0.55 and 7 with 0.45 means 7.55; taking the sampled token throws that away. The
     token is found by its position in the JSON text, because digits also stand in the reason before it. None where that
     cannot be done: no log-probabilities, or a grade that is not exactly one token.
     """
-    position = value_position(text, key)
+    position = value_position(text, "score")
     # The tokens must spell the text exactly; else positions in one say nothing about the other.
     if position is None or "".join(token["token"] for token in tokens) != text:
         return None
@@ -347,19 +341,16 @@ class Correctness:
         reference = reference_text(case)
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)
-        question = self._question(case, reference, attempt)
+        inputs = {"input": case.input, "expected": reference, "output": attempt.output}
+        prompt = fence(CORRECTNESS_PROMPT, input=case.input, expected_output=reference, actual_output=attempt.output)
+        question = Question(
+            task="correctness", inputs=inputs, prompt=prompt, answer_schema=CORRECTNESS_SCHEMA, wants_logprobs=True
+        )
         answer = await judge.ask(question)
         # A panel or a program may grade between whole numbers, so any finite number is accepted.
         if answer.data is None or not _is_number(answer.data.get("score")):
             return no_answer(question, answer)
         return add_usage(_read_grade(answer.data, answer), answer)
-
-    def _question(self, case: Case, reference: str, attempt: Attempt) -> Question:
-        inputs = {"input": case.input, "expected": reference, "output": attempt.output}
-        prompt = fence(CORRECTNESS_PROMPT, input=case.input, expected_output=reference, actual_output=attempt.output)
-        return Question(
-            task="correctness", inputs=inputs, prompt=prompt, answer_schema=CORRECTNESS_SCHEMA, wants_logprobs=True
-        )
 
 
 def _read_grade(data: dict[str, Any], answer: Answer) -> Measurement:

@@ -65,6 +65,16 @@ def problem_with(question: Question, data: Any) -> str | None:
     return None
 
 
+def listed_texts(question: Question, answer: Answer, key: str) -> list[str] | None:
+    """The texts under `key`; None when the answer is missing or does not fit.
+
+    A list in the wrong form is no list: nothing is judged that the judge did not state itself.
+    """
+    if answer.data is None or problem_with(question, answer.data) is not None:
+        return None
+    return [text.strip() for text in answer.data[key] if text.strip()]
+
+
 def read_verdicts(question: Question, answer: Answer) -> dict[int, dict[str, Any]] | None:
     """Verdicts by id; None when the answer is missing or does not fit."""
     if answer.data is None or problem_with(question, answer.data) is not None:

@@ -6,8 +6,9 @@ The same scores as `evergold score-retrieval`, one case at a time, for targets t
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evergold.bench.retrieval import BUDGETS, CUTS, CaseScore, Overlap, Prediction, gold_of_case, score_case
+from evergold.bench.retrieval import BUDGETS, CUTS, CaseScore, Overlap, gold_of_case, score_case
 from evergold.errors import BadInput, unknown
+from evergold.formats.dataset_ab import Prediction
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
 

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 
@@ -158,9 +158,8 @@ class Length:
         return len(words(text)) if self.unit == "words" else len(text.strip())
 
 
-MOST_PAIRS = (
-    10**10
-)  # of letters or words: comparing two texts of 100,000 takes a fraction of a second, and grows with the product
+# Of letters or words: comparing two texts of 100,000 takes a fraction of a second, and grows with the product.
+MOST_PAIRS = 10**10
 
 
 @dataclass(frozen=True)
@@ -289,19 +288,15 @@ class JsonMatch(_TextComparison):
 
     def compare(self, reference: str, output: str) -> Measurement:
         try:
-            want = _parse(reference)
+            want = orjson.loads(_without_fence(reference))
         except orjson.JSONDecodeError as problem:
             return Measurement.unscored(f"the expected answer is not JSON: {problem}")
         try:
-            got = _parse(output)
+            got = orjson.loads(_without_fence(output))
         except orjson.JSONDecodeError as problem:
             return Measurement.of(0.0, f"the answer is not JSON: {problem}")
         alike = likeness(want, got)
         return Measurement.of(alike if self.partial else float(alike == 1.0))
-
-
-def _parse(text: str) -> Any:
-    return orjson.loads(_without_fence(text))
 
 
 def _without_fence(text: str) -> str:

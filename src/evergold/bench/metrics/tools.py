@@ -19,7 +19,6 @@ from evergold.bench.metrics.questions import (
 )
 from evergold.bench.metrics.text import f_score
 from evergold.model.case import Case
-from evergold.model.judging import Question
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ExpectedTool, ToolCall, call_likeness
 from evergold.model.values import canonical_json
@@ -154,7 +153,16 @@ class SemanticToolCorrectness:
         doubtful = _doubtful(expected, actual, weights)
         if not doubtful:
             return plain.score(case, expected, actual, weights)
-        question = self._question(case, expected, attempt, doubtful)
+        pairs = [
+            {"id": number, "name": expected[i].name, "expected": expected[i].args, "actual": actual[j].args}
+            for number, (i, j) in enumerate(doubtful, start=1)
+        ]
+        shown = "\n".join(
+            f"{pair['id']}. {pair['name']}: expected {_compact(pair['expected'])}, actual {_compact(pair['actual'])}"
+            for pair in pairs
+        )
+        prompt = fence(ARGUMENTS_PROMPT, task=case.input, pairs=shown)
+        question = verdict_question("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))
         answer = await judge.ask(question)
         verdicts = read_verdicts(question, answer)
         if verdicts is None:
@@ -163,25 +171,6 @@ class SemanticToolCorrectness:
             if verdicts[number]["verdict"] == "same":
                 weights[i][j] = 1.0
         return add_usage(plain.score(case, expected, actual, weights), answer)
-
-    def _question(
-        self, case: Case, expected: Sequence[ExpectedTool], attempt: Attempt, doubtful: list[tuple[int, int]]
-    ) -> Question:
-        pairs = [
-            {
-                "id": number,
-                "name": expected[i].name,
-                "expected": expected[i].args,
-                "actual": attempt.tool_calls[j].args,
-            }
-            for number, (i, j) in enumerate(doubtful, start=1)
-        ]
-        shown = "\n".join(
-            f"{pair['id']}. {pair['name']}: expected {_compact(pair['expected'])}, actual {_compact(pair['actual'])}"
-            for pair in pairs
-        )
-        prompt = fence(ARGUMENTS_PROMPT, task=case.input, pairs=shown)
-        return verdict_question("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))
 
 
 def tool_correctness(ordered: bool = True, semantic: bool = False) -> ToolCorrectness | SemanticToolCorrectness:

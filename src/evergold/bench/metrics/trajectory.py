@@ -182,7 +182,7 @@ class Trajectory:
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         if "replay" not in attempt.metadata:
             return Measurement.not_applicable(NO_REPLAY)
-        recorded, made = sides(case, attempt)
+        recorded, made = recorded_side(case, attempt), attempt.metadata["trajectory"]
         aligned = align(recorded, made)
         if not aligned.recorded and not aligned.made:
             return Measurement.not_applicable("no call was recorded and none was made")
@@ -229,10 +229,10 @@ class Steps:
         return Measurement.of(float(attempt.metadata["replay"]["steps"]))
 
 
-def sides(case: Case, attempt: Attempt) -> tuple[Messages, Messages]:
-    """The recorded messages that a replay is held against, and those that it made."""
-    whole = attempt.metadata["replay"].get("turns") in WHOLE
-    return [*case.messages, *case.turn] if whole else case.turn, attempt.metadata["trajectory"]
+def recorded_side(case: Case, attempt: Attempt) -> Messages:
+    """The recorded messages that a replay is held against: all of them, or those of the last turn alone."""
+    whole = attempt.metadata.get("replay", {}).get("turns") in WHOLE
+    return [*case.messages, *case.turn] if whole else case.turn
 
 
 def _value(aligned: Alignment) -> float:
@@ -287,10 +287,7 @@ def _by_state(wanted: Any, attempt: Attempt) -> Measurement:
 
 
 def _by_changes(case: Case, attempt: Attempt, tools: set[str]) -> Measurement:
-    whole = attempt.metadata.get("replay", {}).get("turns") in ("all", "simulated")
-    # A replay of all turns is held against all recorded calls, one of the last turn against that turn alone.
-    recorded = calls_in([*case.messages, *case.turn] if whole else case.turn)
-    wanted = [call for call in recorded if call.name in tools]
+    wanted = [call for call in calls_in(recorded_side(case, attempt)) if call.name in tools]
     left = [call for call in attempt.tool_calls if call.name in tools]
     missing: list[ToolCall] = []
     for call in wanted:

@@ -4,7 +4,6 @@
 has a side effect; what the record does not know is handled as the run asks (`--on-unrecorded`).
 """
 
-from evergold.bench.replay.record import replayable_cases
 from evergold.bench.replay.target import Helpers, ReplayTarget
 
-__all__ = ["Helpers", "ReplayTarget", "replayable_cases"]
+__all__ = ["Helpers", "ReplayTarget"]

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import orjson
 
-from evergold.bench.replay.record import Record, RecordedReply, each_turn, next_user_message, opening_messages
+from evergold.bench.replay.record import Record, RecordedReply, each_turn, opening_messages
 from evergold.calls.caller import Journal
 from evergold.conversation import text_of
 from evergold.conversation.pairs import is_cut
@@ -147,8 +147,13 @@ class Play:
         """What the model and its helpers took together."""
         return self.usage.plus(self.helper_usage)
 
-    def next_recorded_user_message(self, added: Sequence[Message]) -> Message | None:
-        return next_user_message(self._script, [*self.messages[self.begun :], *added], self.replay.turns)
+    def next_user_message(self, added: Sequence[Message]) -> Message | None:
+        """The recorded user's next message after an answer; None when the conversation is over."""
+        if self.replay.turns is not Turns.ALL:
+            return None
+        spoken = [dict(message) for message in self._script if message.get("role") == "user"]
+        sent = sum(message.get("role") == "user" for message in (*self.messages[self.begun :], *added))
+        return spoken[sent] if sent < len(spoken) else None
 
     def recorded_step(self, trial: int) -> Attempt:
         """The next message of the recorded assistant; `next` says whose message follows it and the results of its calls."""

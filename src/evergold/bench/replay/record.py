@@ -9,13 +9,13 @@ order of keys does, and is marked `near`.
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from evergold.conversation import text_of
 from evergold.model.case import Case
-from evergold.model.run import Replay, Turns
+from evergold.model.run import Turns
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, matches
 
 NOT_RECORDED = "this call is not in the record"
@@ -130,24 +130,6 @@ def opening_messages(case: Case, turns: Turns) -> list[Message]:
     return [dict(message) for message in case.messages[: first + 1]]
 
 
-def next_user_message(script: Sequence[Mapping[str, Any]], played: Sequence[Message], turns: Turns) -> Message | None:
-    """The recorded user's next message after an answer; None when the conversation is over."""
-    if turns is not Turns.ALL:
-        return None
-    spoken = [dict(message) for message in script if message.get("role") == "user"]
-    sent = sum(message.get("role") == "user" for message in played)
-    return spoken[sent] if sent < len(spoken) else None
-
-
-def replayable_cases(cases: Iterable[Case], replay: Replay) -> Iterator[Case]:
-    """The cases of a replay: as they are, or with `each` one per assistant turn, in the order of the conversation.
-
-    Turns of one conversation stand together, so that a provider that caches prefixes meets each of them warm.
-    """
-    for case in cases:
-        yield from each_turn(case) if replay.turns is Turns.EACH else (case,)
-
-
 def conversation_id(case_id: str) -> str:
     """The case that a turn belongs to; any other case belongs to itself."""
     # A case id may hold the mark itself; the last one is ours.
@@ -156,7 +138,10 @@ def conversation_id(case_id: str) -> str:
 
 
 def each_turn(case: Case) -> list[Case]:
-    """One case per assistant turn, each with the true history before it."""
+    """One case per assistant turn, each with the true history before it, in the order of the conversation.
+
+    Turns of one conversation stand together, so that a provider that caches prefixes meets each of them warm.
+    """
     whole = [*case.messages, *case.turn]
     asked = [n for n, message in enumerate(whole) if message.get("role") == "user"]
     parts: list[Case] = []

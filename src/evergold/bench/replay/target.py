@@ -84,7 +84,7 @@ class AppTools:
             return await self._settle(name, args)
 
     async def _settle(self, name: str, args: dict[str, Any]) -> app_side.ToolReply:
-        done = await self._turn.settle(self._begin(name, args))
+        done = await self._turn.replay.settle(self._turn, self._begin(name, args))
         if done is None:
             raise app_side.Stopped(self._turn.draft.stopped)
         return _reply(done)
@@ -296,7 +296,7 @@ class ReplayTarget:
         """After an answer: the user's next message, or the end of the conversation."""
         play, draft = turn.play, turn.draft
         if play.replay.turns is not Turns.SIMULATED or user is None:
-            following = play.next_recorded_user_message(draft.messages)
+            following = play.next_user_message(draft.messages)
             if following is None:
                 return ReplayEnd.ANSWERED, None
             draft.messages.append(following)
@@ -333,27 +333,24 @@ class _Turn:
     """One request to the model, as a target: a try that fails leaves the trajectory as it was."""
 
     def __init__(self, replay: ReplayTarget, play: Play, caller: Caller) -> None:
-        self._replay = replay
+        self.replay = replay
         self.play = play
         self.caller = caller
         self.draft = StepDraft(play.record.copy())
 
     @property
     def identity(self) -> str:
-        return self._replay.identity
+        return self.replay.identity
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
-        inner: Any = self._replay._inner
+        inner: Any = self.replay._inner
         if inner.identity == "recorded":
             return self.play.recorded_step(trial)
         # A retry of the call begins from the state before it, also in what the record has given out.
         self.draft = StepDraft(self.play.record.copy())
         now = case.model_copy(update={"messages": tuple(self.play.messages), "prompt": None})
-        with AppTools(self._replay._server, self).open():
+        with AppTools(self.replay._server, self).open():
             made: Attempt = await inner.attempt(now, trial, seed)
         if self.draft.stopped is not None:  # whatever the app made of it, the trajectory ended at that call
             return Attempt(case_id=case.id, trial=trial, usage=made.usage)
         return made
-
-    async def settle(self, call: ToolCall) -> ToolCall | None:
-        return await self._replay.settle(self, call)

@@ -13,9 +13,8 @@ import orjson
 from evergold.bench.native_models import NativeModel, native_model, tool_definition
 from evergold.bench.targets.messages import OWN_PARAMS, bound_output, messages
 from evergold.calls.budget import cost
-from evergold.calls.caller import CallFailure, failed_attempt
+from evergold.calls.caller import CallFailure
 from evergold.calls.endpoints import (
-    CallFailed,
     Endpoint,
     OpenAIClient,
     first_choice,
@@ -33,18 +32,38 @@ from evergold.settings import Settings
 _LOCAL_MAX_TOKENS = 256
 
 
-class OpenAITarget:
-    """`openai/MODEL`: one chat completion per attempt; tool calls are captured, not executed."""
+class _ChatTarget:
+    """One request per attempt; tool calls are captured, not executed."""
+
+    def __init__(self, model: Endpoint | NativeModel, params: Mapping[str, Any]) -> None:
+        self.identity = model.identity
+        self._params = dict(params)
+
+    def request(self, case: Case, seed: int | None) -> dict[str, Any]:
+        """The whole request: what is sent, and what the response cache goes by."""
+        raise NotImplementedError
+
+    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
+        try:
+            # The whole request is made in one function, so that the cache key is exactly what was sent.
+            answer = await self._send(self.request(case, seed))
+        except CallFailure as failure:
+            return failure.attempt(case, trial)
+        return bound_output(Attempt(case_id=case.id, trial=trial, **answer), case)
+
+    async def _send(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The fields of an attempt that the reply says. Raises `CallFailure`."""
+        raise NotImplementedError
+
+
+class OpenAITarget(_ChatTarget):
+    """`openai/MODEL`: chat completions of any OpenAI-compatible endpoint."""
 
     def __init__(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
+        super().__init__(endpoint, params)
         self._endpoint = endpoint
-        self._params = dict(params)
         # No timeout of its own: the run has one.
         self._client = OpenAIClient(endpoint)
-
-    @property
-    def identity(self) -> str:
-        return self._endpoint.identity
 
     @property
     def priced(self) -> bool:
@@ -52,7 +71,6 @@ class OpenAITarget:
         return cost(self._endpoint.provider, self._endpoint.model, 1, 1) is not None
 
     def request(self, case: Case, seed: int | None) -> dict[str, Any]:
-        """The whole request: what is sent, and what the response cache goes by."""
         body: dict[str, Any] = {"model": self._endpoint.model, "messages": messages(case, self._params)}
         body |= {name: value for name, value in self._params.items() if name not in OWN_PARAMS}
         if case.tools:
@@ -61,48 +79,39 @@ class OpenAITarget:
             body["seed"] = seed
         return body
 
-    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
-        try:
-            # The whole request is made in one function, so that the cache key is exactly what was sent.
-            completion = await self._client.post("/chat/completions", self.request(case, seed))
-        except CallFailed as problem:
-            failure = problem.failure
-            return failed_attempt(case, trial, failure.error_class, failure.message, failure.retry_after)
-        return self._read(case, trial, completion)
-
     async def close(self) -> None:
         await self._client.close()
 
-    def _read(self, case: Case, trial: int, completion: Any) -> Attempt:
+    async def _send(self, request: dict[str, Any]) -> dict[str, Any]:
+        completion = await self._client.post("/chat/completions", request)
         choice = first_choice(completion)
         if choice is None:
             shown = str(completion)[:80]
-            return failed_attempt(
-                case, trial, "malformed", f"the endpoint did not answer with a chat completion but {shown!r}"
-            )
+            raise CallFailure("malformed", f"the endpoint did not answer with a chat completion but {shown!r}")
         message = choice["message"]
-        calls = []
-        for function in tool_functions(message):
-            name, sent = str(function.get("name")), function.get("arguments")
-            arguments = _arguments(sent)
-            if arguments is None:
-                reason = f"the arguments of tool call {name!r} are not a JSON object"
-                # A call with broken arguments is a failure of the model's
-                # reply; an empty table would look like a call without any.
-                return failed_attempt(case, trial, "malformed", f"{reason}: {str(sent)[:80]!r}")
-            calls.append(ToolCall(name=name, args=arguments))
         usage = self._endpoint.usage(completion)
         refusal, finish_reason = message.get("refusal"), choice.get("finish_reason")
-        attempt = Attempt(
-            case_id=case.id,
-            trial=trial,
+        return {
             # A refusal stands in a field of its own and is the model's answer.
-            output=text_of(message) or (refusal if isinstance(refusal, str) else ""),
-            tool_calls=tuple(calls),
-            usage=usage if usage.input_tokens or usage.output_tokens else Usage(),
-            finish_reason=finish_reason if isinstance(finish_reason, str) else None,
-        )
-        return bound_output(attempt, case)
+            "output": text_of(message) or (refusal if isinstance(refusal, str) else ""),
+            "tool_calls": tuple(map(_tool_call, tool_functions(message))),
+            "usage": usage if usage.input_tokens or usage.output_tokens else Usage(),
+            "finish_reason": finish_reason if isinstance(finish_reason, str) else None,
+        }
+
+
+def _tool_call(function: Mapping[str, Any]) -> ToolCall:
+    name, sent = str(function.get("name")), function.get("arguments")
+    try:
+        # The protocol sends text; some servers send the object itself.
+        arguments = sent if isinstance(sent, dict) else orjson.loads(sent or "{}")
+    except orjson.JSONDecodeError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        # A failure of the model's reply; an empty table would look like a call without arguments.
+        reason = f"the arguments of tool call {name!r} are not a JSON object"
+        raise CallFailure("malformed", f"{reason}: {str(sent)[:80]!r}")
+    return ToolCall(name=name, args=arguments)
 
 
 def make_openai(address: str, params: Mapping[str, Any], settings: Settings) -> OpenAITarget:
@@ -113,34 +122,18 @@ def make_local(address: str, params: Mapping[str, Any], _settings: Settings) -> 
     return OpenAITarget(local_endpoint(address), {"max_tokens": _LOCAL_MAX_TOKENS, **params})
 
 
-def _arguments(sent: Any) -> dict[str, Any] | None:
-    # The protocol sends text; some servers send the object itself.
-    if isinstance(sent, dict):
-        return sent
-    try:
-        value = orjson.loads(sent or "{}")
-    except orjson.JSONDecodeError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-class NativeTarget:
-    """`anthropic/…`, `google/…`, `mistral/…`: one request per attempt; tool calls are captured, not executed."""
+class NativeTarget(_ChatTarget):
+    """`anthropic/…`, `google/…`, `mistral/…`: a provider by its own protocol."""
 
     def __init__(self, model: NativeModel, params: Mapping[str, Any]) -> None:
+        super().__init__(model, params)
         self._model = model
-        self._params = dict(params)
-
-    @property
-    def identity(self) -> str:
-        return self._model.identity
 
     @property
     def priced(self) -> bool:
         return self._model.priced
 
     def request(self, case: Case, seed: int | None) -> dict[str, Any]:
-        """The whole request: what is sent, and what the response cache goes by."""
         settings = {name: value for name, value in self._params.items() if name not in OWN_PARAMS}
         # Anthropic's API has no seed and refuses unknown parameters.
         if seed is not None and self._model.provider != "anthropic":
@@ -152,26 +145,20 @@ class NativeTarget:
             "settings": settings,
         }
 
-    async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
-        from pydantic_ai.models import ModelRequestParameters
-
-        request = self.request(case, seed)
-        tools = ModelRequestParameters(function_tools=[tool_definition(tool) for tool in request["tools"]])
-        reply = await self._model.request(request["messages"], request["settings"], tools)
-        if isinstance(reply, CallFailure):
-            return failed_attempt(case, trial, reply.error_class, reply.message, reply.retry_after)
-        attempt = Attempt(
-            case_id=case.id,
-            trial=trial,
-            output=reply.text or "",
-            tool_calls=tuple(ToolCall(name=call.tool_name, args=call.args_as_dict()) for call in reply.tool_calls),
-            usage=self._model.usage(reply),
-            finish_reason=reply.finish_reason,
-        )
-        return bound_output(attempt, case)
-
     async def close(self) -> None:
         await self._model.close()
+
+    async def _send(self, request: dict[str, Any]) -> dict[str, Any]:
+        from pydantic_ai.models import ModelRequestParameters
+
+        tools = ModelRequestParameters(function_tools=[tool_definition(tool) for tool in request["tools"]])
+        reply = await self._model.request(request["messages"], request["settings"], tools)
+        return {
+            "output": reply.text or "",
+            "tool_calls": tuple(ToolCall(name=call.tool_name, args=call.args_as_dict()) for call in reply.tool_calls),
+            "usage": self._model.usage(reply),
+            "finish_reason": reply.finish_reason,
+        }
 
 
 def _make_native(provider: str, address: str, params: Mapping[str, Any], _settings: Settings) -> NativeTarget:

@@ -28,9 +28,9 @@ from evergold.extract.agents.events import (
     text_lines,
 )
 from evergold.extract.agents.shell import shell_events
+from evergold.extract.flow_cases import TOOL_CALL
 from evergold.model.flow import Action
 
-TOOL_CALL = "tool_call."
 # `cat -n` and the read tools of agents write the number before an arrow, a tab or a bar.
 _NUMBERED = re.compile(r"\s*(\d{1,9})(?:→|\t|\| ?)(.*)", re.DOTALL)
 # The look-behind lets a run of line ends match from its first one only; else the search would be quadratic.
@@ -47,14 +47,9 @@ def tool_of(action: Action) -> str:
     return name.rsplit("__", 1)[-1].lower() if name != action.type else ""
 
 
-def is_known(action: Action) -> bool:
-    return tool_of(action) in _TOOLS
-
-
 def events_of(action: Action) -> Iterator[Event]:
     """What a call amounts to. A call that failed or never ended showed and changed nothing, but for what a shell printed."""
-    tool = tool_of(action)
-    handler = _TOOLS.get(tool)
+    handler = TOOLS.get(tool_of(action))
     # No result means that the call was interrupted: whether it did anything is not known.
     if handler is None or action.result is None:
         return
@@ -182,10 +177,8 @@ def _editor(action: Action) -> Iterator[Event]:
     elif command == "create":
         yield from _write(action)
     elif command == "insert" and (ref := _ref(action)):
-        line, text = (
-            _number(action.params, "insert_line"),
-            action.params.get("insert_text", action.params.get("new_str")),
-        )
+        line = _number(action.params, "insert_line")
+        text = action.params.get("insert_text", action.params.get("new_str"))
         if line is not None and isinstance(text, str):
             # `insert_line` names the line after which the text goes; a patch names the line it stands at.
             yield Changed(ref, patches=(Patch(line + 1, 0, text_lines(text)),))
@@ -240,8 +233,7 @@ def _number(params: dict[str, Any], *keys: str) -> int | None:
     return None
 
 
-_Handler = Callable[[Action], Iterator[Event]]
-_TOOLS: dict[str, _Handler] = {
+TOOLS: dict[str, Callable[[Action], Iterator[Event]]] = {
     **dict.fromkeys(("read", "read_file", "view", "view_file", "open_file", "notebookread", "cat"), _read),
     "lsp": _ask,
     "grep": _grep,

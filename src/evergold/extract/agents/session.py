@@ -20,7 +20,7 @@ from functools import cached_property
 from operator import attrgetter
 
 from evergold.errors import BadInput
-from evergold.extract.agents.calls import events_of, is_known, tool_of
+from evergold.extract.agents.calls import TOOLS, events_of, tool_of
 from evergold.extract.agents.events import Changed, Committed, Event, Looked, Moved
 from evergold.extract.agents.shell import join_path
 from evergold.extract.diff import FileDiff, parse_diff
@@ -132,7 +132,7 @@ class Session:
             session.steps.append(SessionStep(action, tuple(events_of(action))))
             tool = tool_of(action)
             # A tool of an MCP server is of the user's own making: nobody expects it to be known here.
-            if tool and not is_known(action) and tool not in _SHOWS_NO_FILE and "mcp__" not in action.type:
+            if tool and tool not in TOOLS and tool not in _SHOWS_NO_FILE and "mcp__" not in action.type:
                 session.unknown_tools[tool] += 1
         return session
 
@@ -162,20 +162,15 @@ class Session:
         for at, step in enumerate(self.steps):
             yield from ((at, event) for event in step.events if isinstance(event, Committed))
 
-    def edited_paths(self, checkouts: Checkouts, until: int) -> set[str]:
-        """Paths in the repository that steps up to one of them changed."""
-        events = (event for step in self.steps[: until + 1] for event in step.events)
+    def edited_paths(self, checkouts: Checkouts, until: int, shown: bool = False) -> set[str]:
+        """Paths in the repository that steps up to one of them changed; with `shown`, also those they showed or asked for."""
         refs = {
             event.new if isinstance(event, Moved) else event.ref
-            for event in events
+            for step in self.steps[: until + 1]
+            for event in step.events
             if isinstance(event, Changed | Moved)
+            or (shown and isinstance(event, Looked) and (event.asked or event.numbered))
         }
-        return {located[1] for ref in refs if (located := checkouts.locate(*ref)) is not None}
-
-    def shown_paths(self, checkouts: Checkouts, until: int) -> set[str]:
-        """Paths in the repository of which steps up to one of them showed something, or that they asked for."""
-        events = (event for step in self.steps[: until + 1] for event in step.events)
-        refs = {event.ref for event in events if isinstance(event, Looked) and (event.asked or event.numbered)}
         return {located[1] for ref in refs if (located := checkouts.locate(*ref)) is not None}
 
     def checkouts(self, tracked: Collection[str]) -> Checkouts:
@@ -306,24 +301,23 @@ class History:
 
     def files(self, moments: list[Commit]) -> dict[str, list[FileDiff]]:
         """The files each commit changed against its first parent; git is asked once for all that are not known."""
-        pairs = [
-            (moment.id, moment.parents[0]) for moment in moments if moment.id not in self._files and moment.parents
-        ]
+        self._read_files(
+            [(moment.id, moment.parents[0]) for moment in moments if moment.id not in self._files and moment.parents]
+        )
+        return self._files
+
+    def _read_files(self, pairs: list[tuple[str, str]]) -> None:
+        """A commit whose objects a partial clone lacks has no files; the others have theirs."""
         try:
             # One git process for all commits. It fails as a whole where a single object is missing.
             self._files |= {commit: parse_diff(diff) for commit, diff in diffs(self.repo, pairs)} if pairs else {}
-        except BadInput:
-            self._one_by_one(pairs)
-        return self._files
-
-    def _one_by_one(self, pairs: list[tuple[str, str]]) -> None:
-        """A commit whose objects a partial clone lacks has no files; the others have theirs."""
-        for pair in pairs:
-            try:
-                self._files |= {commit: parse_diff(diff) for commit, diff in diffs(self.repo, [pair])}
-            except BadInput as problem:
-                self._files[pair[0]] = []
-                self.unreadable[pair[0]] = problem.message
+        except BadInput as problem:
+            if len(pairs) == 1:
+                self._files[pairs[0][0]] = []
+                self.unreadable[pairs[0][0]] = problem.message
+            else:
+                for pair in pairs:
+                    self._read_files([pair])
 
     def _at(self, time: datetime, within: timedelta) -> list[Commit]:
         """Commits written about a time, the nearest first."""
@@ -367,7 +361,7 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
             merges.append(boundary)
         elif boundary.commit.id not in results:
             files = history.files([boundary.commit]).get(boundary.commit.id, ())
-            known = session.edited_paths(checkouts, boundary.index) | session.shown_paths(checkouts, boundary.index)
+            known = session.edited_paths(checkouts, boundary.index, shown=True)
             if not known.isdisjoint(path for file in files for path in paths_of(file)):
                 results[boundary.commit.id] = boundary
             else:

@@ -59,14 +59,9 @@ class Command:
 Pipeline = list[Command]
 
 
-def pipelines(line: str) -> list[Pipeline]:
-    """The pipelines of a line in order; an unclosed quote ends at the end of the line."""
-    reader = _ScriptReader(line)
-    reader.read()
-    return [pipeline for pipeline in reader.pipelines if pipeline]
+class ScriptReader:
+    """Reads the pipelines of a script in order; an unclosed quote ends at the end of the text."""
 
-
-class _ScriptReader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
@@ -74,7 +69,7 @@ class _ScriptReader:
         self.command = Command()
         self.waiting: list[tuple[Command, str, bool]] = []
 
-    def read(self) -> None:
+    def read(self) -> list[Pipeline]:
         while self.at < len(self.text):
             char = self.text[self.at]
             # Here-documents begin on the line after the command that names them, whatever else stands on that line.
@@ -95,6 +90,7 @@ class _ScriptReader:
             else:
                 self.command.words.append(self._word())
         self._end_command(";")
+        return [pipeline for pipeline in self.pipelines if pipeline]
 
     def _end_command(self, operator: str) -> None:
         if self.command.words or self.command.document is not None:
@@ -516,7 +512,7 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
     """The events of one call, in the order of its commands. An error's text shows no file, so it needs no exception."""
     lines = text_lines(output)
     folder = cwd
-    for pipeline in pipelines(script):
+    for pipeline in ScriptReader(script).read():
         commands = [bare for command in pipeline if (bare := _bare(command)).words or bare.document]
         if not commands:
             continue
