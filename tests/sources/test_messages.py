@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evergold.conversation.message import is_numbered
 from evergold.sources.conventions import messages
 from evergold.sources.conventions.messages import (
     input_text,
-    is_numbered,
     output_text,
     parse_json,
     role_of,

@@ -108,6 +108,12 @@ def _by_number(digits: str) -> tuple[int, str]:
     return len(bare), bare
 
 
+def is_numbered(prefix: str, names: Iterable[str]) -> bool:
+    """Whether any name is that of a thing in the flattened list `prefix`, whichever number it has."""
+    start = prefix + "."
+    return any(name.startswith(start) and name[len(start) : len(start) + 1].isdecimal() for name in names)
+
+
 def fill_last_message(items: list[Any], roles: tuple[str, ...], text: str | None) -> list[Any]:
     """The list with `text` in the last message of these roles, where that says nothing.
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evergold.conversation.message import decode_object
+from evergold.conversation.message import as_json, decode_object
 from evergold.model.faults import Rejected
 from evergold.model.trace import SpanLine, TraceStatus
 from evergold.seams import Incoming
-from evergold.sources.conventions.messages import as_json, input_text, output_text, parse_json
+from evergold.sources.conventions.messages import input_text, output_text, parse_json
 from evergold.sources.conventions.read_span import KINDS
 from evergold.sources.jsonl import columns_of, read_documents
 

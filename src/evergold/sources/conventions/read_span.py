@@ -13,24 +13,16 @@ narrows the tables to the names that are there, once for each set of names.
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from evergold.conversation.message import unflatten
+from evergold.conversation.message import as_json, is_numbered, unflatten
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
-from evergold.sources.conventions.messages import (
-    INPUT,
-    OUTPUT,
-    as_json,
-    input_text,
-    is_numbered,
-    output_text,
-    parse_json,
-)
+from evergold.sources.conventions.messages import INPUT, OUTPUT, input_text, output_text, parse_json
 from evergold.sources.conventions.scores import ANNOTATED, RESULT_EVENT, WireScore
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
@@ -192,7 +184,6 @@ DOCUMENTS = "retrieval.documents"
 
 Names = tuple[str, ...]
 
-STATED_INPUT = (*JSON_INPUT, *QUERY)
 SELDOM = frozenset(
     (
         *(*USAGE_OBJECTS, *COST, *COST_PARTS, *TOKENS_ALL, *TAGS, *OWN_NAME),
@@ -210,34 +201,38 @@ MOST_PLANS = 256  # sets of names that are remembered
 LONGEST_NAMES = 4096  # characters of the names of a set that is remembered
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttributePlan:
-    """Where to look in a span with certain names: each field is a table of `conventions`, narrowed to those.
+    """Where to look in a span with certain names: each field is a table, narrowed to those.
 
-    Of the names of a field the first that says something decides. `listed` are the prefixes of flattened message
-    lists, for input and output. `instructions` are an input where nothing else is. `seldom`, `annotated`: whether there
-    is anything of what most spans do not say.
+    Of the names of a field the first that says something decides. `listed_input` and `listed_output` are the prefixes of
+    flattened message lists. `instructions` are an input where nothing else is. `seldom`, `annotated`: whether there is
+    anything of what most spans do not say.
     """
 
-    kind: Names
-    model: Names
-    provider: Names
-    tokens_in: Names
-    tokens_out: Names
-    session: Names
-    tool: Names
-    stated_input: Names
-    instructions: Names
-    text_output: Names
-    json_output: Names
-    late_output: Names
-    metadata: Names
+    kind: Names = KIND
+    model: Names = MODEL
+    provider: Names = PROVIDER
+    tokens_in: Names = TOKENS_IN
+    tokens_out: Names = TOKENS_OUT
+    session: Names = SESSION
+    tool: Names = TOOL
+    stated_input: Names = (*JSON_INPUT, *QUERY)
+    instructions: Names = INSTRUCTIONS
+    text_output: Names = TEXT_OUTPUT
+    json_output: Names = JSON_OUTPUT
+    late_output: Names = LATE_OUTPUT
+    metadata: Names = METADATA
     prefixed: Names
-    listed: tuple[Names, Names]
+    listed_input: Names
+    listed_output: Names
     seldom: bool
     annotated: bool
 
 
+TABLES: dict[str, Names] = {
+    table.name: table.default for table in fields(AttributePlan) if table.default is not MISSING
+}
 _plans: dict[Names, AttributePlan] = {}
 
 
@@ -259,31 +254,19 @@ def plan_for(attributes: Attributes) -> AttributePlan:
 def _make_plan(names: Names) -> AttributePlan:
     there = frozenset(names)
 
-    def among(table: Iterable[str]) -> Names:
-        return tuple(name for name in table if name in there)
-
     def list_names(table: Iterable[str]) -> Names:
         return tuple(prefix for prefix in table if is_numbered(prefix, names))
 
-    listed = list_names(LISTED_INPUT), list_names(LISTED_OUTPUT)
+    narrowed: dict[str, Any] = {
+        field: tuple(name for name in table if name in there) for field, table in TABLES.items()
+    }
     return AttributePlan(
-        among(KIND),
-        among(MODEL),
-        among(PROVIDER),
-        among(TOKENS_IN),
-        among(TOKENS_OUT),
-        among(SESSION),
-        among(TOOL),
-        among(STATED_INPUT),
-        among(INSTRUCTIONS),
-        among(TEXT_OUTPUT),
-        among(JSON_OUTPUT),
-        among(LATE_OUTPUT),
-        among(METADATA),
-        tuple(name for name in names if name.startswith(METADATA_PREFIXES)),
-        listed,
-        not SELDOM.isdisjoint(there) or is_numbered(DOCUMENTS, names),
-        bool(list_names(ANNOTATED)),
+        **narrowed,
+        prefixed=tuple(name for name in names if name.startswith(METADATA_PREFIXES)),
+        listed_input=list_names(LISTED_INPUT),
+        listed_output=list_names(LISTED_OUTPUT),
+        seldom=not SELDOM.isdisjoint(there) or is_numbered(DOCUMENTS, names),
+        annotated=bool(list_names(ANNOTATED)),
     )
 
 
@@ -397,7 +380,7 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
     # None: nothing is said so far; empty: the question has no text, so that instructions do not stand for it.
     text = None
     # Flattened messages first: they hold the roles, which a plain `input.value` beside them lacks.
-    for prefix in plan.listed[INPUT]:
+    for prefix in plan.listed_input:
         text = text or input_text(unflatten(attributes, prefix))
     for key in plan.stated_input:
         if not text:
@@ -422,7 +405,7 @@ def _arguments(value: Any) -> str | None:
 
 def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan, *, failed: bool) -> str | None:
     text = None
-    for prefix in plan.listed[OUTPUT]:
+    for prefix in plan.listed_output:
         text = text or output_text(unflatten(attributes, prefix))
     for key in plan.text_output:
         if text is None and attributes[key]:

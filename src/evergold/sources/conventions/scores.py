@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from evergold.conversation.message import unflatten
-from evergold.sources.conventions.messages import is_numbered
+from evergold.conversation.message import is_numbered, unflatten
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 RESULT_EVENT = "gen_ai.evaluation.result"
