@@ -58,17 +58,17 @@ PAIR = {
 RECORDS: dict[str, tuple[Callable[[dict[str, Any]], Case], dict[str, Any]]] = {
     "deepeval": (deepeval.case_of, deepeval.record_of(CHAT)),
     "deepeval turns": (deepeval.case_of, deepeval_turns.conversational(CHAT)),
-    "inspect": (inspect_ai.case_of, inspect_ai.record_of(CHAT)),
-    "mlflow": (mlflow.case_of, mlflow.record_of(CHAT)),
-    "openai-ft": (openai_chat.FineTune().foreign, openai_chat.FineTune().record(CHAT)),
+    "inspect": (inspect_ai.Inspect().case, inspect_ai.Inspect().record(CHAT)),
+    "mlflow": (mlflow.MLflow().case, mlflow.MLflow().record(CHAT)),
+    "openai-ft": (openai_chat.FineTune().case, openai_chat.FineTune().record(CHAT)),
     "openai-evals": (openai_chat.Evals().case, openai_chat.Evals().record(CHAT)),
-    "dpo": (openai_chat.Preference().foreign, PAIR),
-    "ragas": (ragas.case_of, ragas.record_of(CHAT)),
+    "dpo": (openai_chat.Preference().case, PAIR),
+    "ragas": (ragas.Ragas().case, ragas.Ragas().record(CHAT)),
     "qa": (rag_splits.QaPairs().case, rag_splits.QaPairs().record(QA)),
     "promptfoo": (yaml_cases.Promptfoo().case, yaml_cases.Promptfoo().record(CHAT)),
     "pydantic-evals": (yaml_cases.PydanticEvals().case, yaml_cases.PydanticEvals().record(CHAT)),
     "columns": (columns.case_of, columns.row_of(CHAT)),
-    "live-jsonl": (live_jsonl.case_of, live_jsonl.line_of(CHAT)),
+    "live-jsonl": (live_jsonl.LiveJsonl().case, live_jsonl.line_of(CHAT)),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from evergold.errors import BadInput
 from evergold.formats.lines import json_lines
+from evergold.formats.parts import unheld_fields
 from evergold.formats.records import (
     KEY,
     NO_REFERENCE,
@@ -15,7 +16,6 @@ from evergold.formats.records import (
     carry_fields,
     metadata_of,
     rebuild_case,
-    unheld_fields,
     unread_of,
     with_edited_reference,
     with_edits,

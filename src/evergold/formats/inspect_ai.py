@@ -1,33 +1,28 @@
 """Inspect samples: `{"id", "input", "target", "metadata"}` as JSON lines.
 
-Conversations as Inspect spells them, and back: tool calls with their arguments as an object, pictures as parts of their own.
-
-A conversation that Inspect has no words for (a part of another kind, arguments that are no object) is not spelled at all:
-half of it would ask another question.
+A conversation is spelled as Inspect does, tool calls with their arguments as an object and pictures as parts of their own, and
+back. One that Inspect has no words for (a part of another kind, arguments that are no object) is not spelled at all: half of
+it would ask another question.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import orjson
 
-from evergold.formats.lines import Record, first_record, read_lines, write_lines
-from evergold.formats.parts import JoinedLines, Joining
+from evergold.formats.lines import Record
 from evergold.formats.records import (
+    Message,
+    RecordLines,
     last_user_text,
     metadata_of,
     rebuild_case,
     shown_reference,
     unread_of,
     with_edited_reference,
-    with_edits,
-    with_reference,
 )
 from evergold.model.case import Case, plain_messages
-from evergold.model.faults import Rejected
 
-Message = dict[str, Any]
 KEYS = {
     "system": {"role", "content"},
     "user": {"role", "content"},
@@ -110,46 +105,40 @@ def _read_call(call: Any) -> Any:
 HELD = {"id", "input", "expected"}
 
 
-class Inspect:
+class Inspect(RecordLines):
     suffix: ClassVar[str] = ".inspect.jsonl"
-    joining: ClassVar[Joining] = JoinedLines
     expresses: ClassVar[frozenset[str]] = frozenset({"messages"})
+    keys = frozenset({"input", "target"})
+    needs_reference: ClassVar[bool] = True
 
-    def accepts(self, head: bytes) -> bool:
-        return {"input", "target"} <= first_record(head).keys()
+    def record(self, case: Case) -> Record:
+        """A conversation is the input itself, as a solver wants it."""
+        talk = spell_messages(plain_messages(case.messages))
+        given, held = (talk, HELD - {"input"}) if talk else (case.input, HELD)
+        return {
+            "id": case.id,
+            "input": given,
+            "target": shown_reference(case) or "",
+            "metadata": metadata_of(case, held),
+        }
 
-    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        return write_lines(map(record_of, with_reference(cases, options.get("rejected", []))), path)
+    def case(self, record: Record) -> Case:
+        """A foreign sample may hold messages as its input and several targets; the first target is the expected answer."""
+        target = record.get("target")
+        metadata = dict(record.get("metadata") or {})
+        if isinstance(target, list):
+            metadata.setdefault("targets", target)
+        shown = self.shown(record)
+        held = {
+            "id": str(record["id"]) if record.get("id") is not None else None,
+            "input": shown["input"],
+            "expected": (target[0] if target else None) if isinstance(target, list) else target,
+        }
+        unread = unread_of(record, "id", "input", "target", "metadata")
+        case = rebuild_case(held, metadata, guessed=shown, unread=unread)
+        return with_edited_reference(self.take_edits(case, record), held["expected"])
 
-    def read(self, path: Path) -> Iterator[Case | Rejected]:
-        return read_lines(path, case_of)
-
-
-def record_of(case: Case) -> Record:
-    """A conversation is the input itself, as a solver wants it."""
-    talk = spell_messages(plain_messages(case.messages))
-    given, held = (talk, HELD - {"input"}) if talk else (case.input, HELD)
-    return {"id": case.id, "input": given, "target": shown_reference(case) or "", "metadata": metadata_of(case, held)}
-
-
-def case_of(record: Record) -> Case:
-    """A foreign sample may hold messages as its input and several targets; the first target is the expected answer."""
-    target = record.get("target")
-    metadata = dict(record.get("metadata") or {})
-    if isinstance(target, list):
-        metadata.setdefault("targets", target)
-    shown = _read_question(record)
-    held = {
-        "id": str(record["id"]) if record.get("id") is not None else None,
-        "input": shown["input"],
-        "expected": (target[0] if target else None) if isinstance(target, list) else target,
-    }
-    unread = unread_of(record, "id", "input", "target", "metadata")
-    case = rebuild_case(held, metadata, guessed=shown, unread=unread)
-    return with_edited_reference(with_edits(case, shown, _read_question(record_of(case))), held["expected"])
-
-
-def _read_question(record: Record) -> Record:
-    given = record["input"]
-    messages = read_messages(given) if isinstance(given, list) else []
-    return {"input": last_user_text(messages) if messages else given, "messages": messages}
+    def shown(self, record: Record) -> Record:
+        given = record["input"]
+        messages = read_messages(given) if isinstance(given, list) else []
+        return {"input": last_user_text(messages) if messages else given, "messages": messages}

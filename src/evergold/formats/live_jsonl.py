@@ -11,11 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evergold.formats.lines import first_record, read_lines, write_lines
-from evergold.formats.parts import JoinedLines, Joining
-from evergold.formats.records import KEY, MOVING, unread_of
+from evergold.formats.lines import Record, write_lines
+from evergold.formats.records import KEY, MOVING, RecordLines, unread_of
 from evergold.model.case import Case
-from evergold.model.faults import Rejected
 
 KEYS = (
     "id",
@@ -34,19 +32,35 @@ Numbers = Callable[[Sequence[Case]], Mapping[tuple[str, str], int]]
 OWN = {"id", "entry_type", "input", "output", "expected", "metadata", "tags", "provenance", "created_at"} | MOVING
 
 
-class LiveJsonl:
+class LiveJsonl(RecordLines):
     suffix: ClassVar[str] = ".jsonl"
-    joining: ClassVar[Joining] = JoinedLines
     numbered: ClassVar[bool] = True  # lines are named by the integer of `eval_dataset`, where a store knows it
-
-    def accepts(self, head: bytes) -> bool:
-        return {"entry_type", "expected_output"} <= first_record(head).keys()
+    keys = frozenset({"entry_type", "expected_output"})
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         return write_lines(_lines(cases, options.get("numbers")), path)
 
-    def read(self, path: Path) -> Iterator[Case | Rejected]:
-        return read_lines(path, case_of)
+    def case(self, line: Record) -> Case:
+        metadata = dict(line.get("metadata") or {})
+        more = dict(metadata.pop(KEY, None) or {})
+        metadata = more.pop("metadata", metadata)
+        provenance = dict(more.pop("provenance", {}), trace_id=line.get("trace_id"))
+        if unread := unread_of(line, *KEYS):
+            more["extra"] = {**more.get("extra", {}), **unread}
+        return Case.model_validate(
+            more
+            | {
+                "id": str(line.get("case_id") or line["id"]),
+                "entry_type": line["entry_type"],
+                "input": line["input"],
+                "output": line.get("output"),
+                "expected": line.get("expected_output"),
+                "metadata": metadata,
+                "created_at": line.get("created_at"),
+                "tags": tuple(line.get("tags") or ()),
+                "provenance": provenance,
+            }
+        )
 
 
 def _lines(cases: Iterable[Case], numbers: Numbers | None) -> Iterator[dict[str, Any]]:
@@ -79,26 +93,3 @@ def line_of(case: Case, number: int | None = None) -> dict[str, Any]:
         "created_at": case.created_at,
         "tags": case.tags,
     }
-
-
-def case_of(line: dict[str, Any]) -> Case:
-    metadata = dict(line.get("metadata") or {})
-    more = dict(metadata.pop(KEY, None) or {})
-    metadata = more.pop("metadata", metadata)
-    provenance = dict(more.pop("provenance", {}), trace_id=line.get("trace_id"))
-    if unread := unread_of(line, *KEYS):
-        more["extra"] = {**more.get("extra", {}), **unread}
-    return Case.model_validate(
-        more
-        | {
-            "id": str(line.get("case_id") or line["id"]),
-            "entry_type": line["entry_type"],
-            "input": line["input"],
-            "output": line.get("output"),
-            "expected": line.get("expected_output"),
-            "metadata": metadata,
-            "created_at": line.get("created_at"),
-            "tags": tuple(line.get("tags") or ()),
-            "provenance": provenance,
-        }
-    )

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 import orjson
 
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, first_record, numbered_lines, one_case, read_lines, write_lines
-from evergold.formats.parts import JoinedLines, Joining
+from evergold.formats.lines import Record, first_record, numbered_lines, one_case
 from evergold.formats.records import (
     NO_REFERENCE,
     Message,
+    RecordLines,
     assistant,
     conversation,
     conversation_or_none,
@@ -30,8 +30,6 @@ from evergold.formats.records import (
     tool_call_of,
     unread_of,
     with_edited_reference,
-    with_edits,
-    with_reference,
 )
 from evergold.model.case import Case, EntryType, Origin, Reference, written_case
 from evergold.model.faults import Rejected
@@ -207,19 +205,8 @@ def beside(path: Path) -> Path:
     return plain.with_name(plain.stem + ".evergold.jsonl")
 
 
-class _Training:
-    """A training file and the one beside it."""
-
-    joining: ClassVar[Joining] = JoinedLines
-
-    suffix: ClassVar[str] = ".jsonl"
-
-    def record(self, case: Case) -> Record:
-        """The line of a case. Raises `Unfit` where it has none."""
-        raise NotImplementedError
-
-    def foreign(self, record: Record) -> Case:
-        raise NotImplementedError
+class _Training(RecordLines):
+    """A training file and the one beside it. `record` raises `Unfit` where a case has no line."""
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         """Cases that have no such record go to `options["rejected"]`, with the reason."""
@@ -244,7 +231,7 @@ class _Training:
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         known = _Beside(beside(path))
         for number, line in numbered_lines(path):
-            yield known.case_of(line) or one_case(line, f"{path.name}:{number}", self.foreign)
+            yield known.case_of(line) or one_case(line, f"{path.name}:{number}", self.case)
 
 
 class _Beside:
@@ -301,7 +288,7 @@ class FineTune(_Training):
         tools = offered_tools(case, messages)
         return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
-    def foreign(self, record: Record) -> Case:
+    def case(self, record: Record) -> Case:
         messages = record["messages"]
         closed = bool(messages) and messages[-1].get("role") == "assistant"
         # A file without answers (for batch inference) still holds questions.
@@ -330,9 +317,7 @@ class Preference(_Training):
 
     suffix: ClassVar[str] = ".dpo.jsonl"
     expresses: ClassVar[frozenset[str]] = frozenset({"messages", "turn", "tools", "tool_calls"})
-
-    def accepts(self, head: bytes) -> bool:
-        return "preferred_output" in first_record(head)
+    keys = frozenset({"preferred_output"})
 
     def record(self, case: Case) -> Record:
         reference = case.reference()
@@ -353,7 +338,7 @@ class Preference(_Training):
             "non_preferred_output": [assistant(case.output)],
         }
 
-    def foreign(self, record: Record) -> Case:
+    def case(self, record: Record) -> Case:
         messages = record["input"]["messages"]
         held = {
             "entry_type": EntryType.CORRECTION,
@@ -371,28 +356,19 @@ class Preference(_Training):
         return rebuild_case(held, None, unread=unread)
 
 
-class Evals:
+class Evals(RecordLines):
     """`{"input": [messages], "ideal": …}`, with our metadata beside."""
 
     suffix: ClassVar[str] = ".openai-evals.jsonl"
-    joining: ClassVar[Joining] = JoinedLines
     expresses: ClassVar[frozenset[str]] = frozenset({"messages"})
-    held: ClassVar[set[str]] = {"input", "expected"}
-
-    def accepts(self, head: bytes) -> bool:
-        return {"input", "ideal"} <= first_record(head).keys()
-
-    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        return write_lines(map(self.record, with_reference(cases, options.get("rejected", []))), path)
-
-    def read(self, path: Path) -> Iterator[Case | Rejected]:
-        return read_lines(path, self.case)
+    keys = frozenset({"input", "ideal"})
+    needs_reference: ClassVar[bool] = True
 
     def record(self, case: Case) -> Record:
         return {
             "input": conversation(case),
             "ideal": shown_reference(case) or "",
-            "metadata": metadata_of(case, self.held - {"input"}),
+            "metadata": metadata_of(case, {"expected"}),
         }
 
     def case(self, record: Record) -> Case:
@@ -400,17 +376,16 @@ class Evals:
         metadata = dict(record.get("metadata") or {})
         if isinstance(ideal, list) and len(ideal) > 1:
             metadata.setdefault("ideals", ideal)
-        shown = self._read_question(record)
+        shown = self.shown(record)
         held = {
             "input": shown["input"],
             "expected": ideal[0] if isinstance(ideal, list) and ideal else ideal or None,
         }
         unread = unread_of(record, "input", "ideal", "metadata")
         case = rebuild_case(held, metadata, guessed=shown, unread=unread)
-        return with_edited_reference(with_edits(case, shown, self._read_question(self.record(case))), held["expected"])
+        return with_edited_reference(self.take_edits(case, record), held["expected"])
 
-    @staticmethod
-    def _read_question(record: Record) -> Record:
+    def shown(self, record: Record) -> Record:
         given = record["input"]
         messages = given if isinstance(given, list) else []
         return {

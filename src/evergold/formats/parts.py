@@ -1,13 +1,12 @@
-"""Cases of an export as parts of work: a worker writes the files of some of them, and the parts are joined here.
-
-Ways to join the files of an export's parts: each takes their bytes in order and writes the file of all cases.
+"""Export cases in parts: a worker writes the files of some of them, and the parts are joined here.
 
 A format that workers of a cluster may write has the attribute `joining`: given the name of one of its files and a way to open
-that file, it gives who joins the parts of it. The outcome is, byte for byte or row for row, what one process writes.
+that file, it gives who joins the parts of it. The outcome is, byte for byte or row for row, what one process writes. Fields that
+a format has no column for are counted, so that an export reports what it carried on the side.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -18,7 +17,6 @@ from typing import Any, BinaryIO, Protocol
 from evergold import plugins
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.records import counted_unheld
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.seams import Format
@@ -95,6 +93,33 @@ class JoinedYaml:
             self._out.write(self._empty)
 
 
+WATCHED = ("messages", "turn", "tools", "tool_calls", "expected_tools", "tests", "contexts", "prompt", "citations")
+
+
+def count_unheld(
+    cases: Iterable[Case], chosen: Format, counts: Counter[str], rejected: list[Rejected]
+) -> Iterator[Case]:
+    """Pass cases on to a format; count, for each that it writes, the fields it cannot express.
+
+    A format says in `expresses` what it can; one of another package that says nothing is not counted.
+    """
+    expresses: frozenset[str] | None = getattr(chosen, "expresses", None)
+    for case in cases:
+        before = len(rejected)
+        # Control comes back when the format asks for the next case: by then it has written or rejected this one.
+        yield case
+        if expresses is not None and len(rejected) == before:
+            counts.update(field for field in unheld_fields(case) if field not in expresses)
+
+
+def unheld_fields(case: Case) -> Iterator[str]:
+    """The watched fields that say something; one plain question is no conversation."""
+    for name in WATCHED:
+        value = case.expected_calls() if name == "expected_tools" else getattr(case, name)
+        if value and not (name == "messages" and len(value) == 1) and not (name == "turn" and len(value) == 1):
+            yield name
+
+
 @dataclass(frozen=True)
 class CasesPart:
     """Some cases in the order of the export, with the integers by which SQL knows them where the format names those."""
@@ -132,7 +157,7 @@ def write_cases(format_name: str, name: str, part: CasesPart) -> WrittenPart:
         options["numbers"] = lambda cases: part.numbers
     with TemporaryDirectory(prefix="evergold-") as folder:
         root = Path(folder)
-        cases = counted_unheld(part.cases, chosen, written.unheld, written.rejected)
+        cases = count_unheld(part.cases, chosen, written.unheld, written.rejected)
         written.count = chosen.write(cases, root / name, **options)
         files = [path for path in sorted(root.rglob("*")) if path.is_file()]
         written.files = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}

@@ -1,24 +1,19 @@
 """The records of the qa and summaries splits, as cases and back."""
 
-from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from evergold.formats.lines import Record, first_record, read_lines, write_lines
-from evergold.formats.parts import JoinedLines, Joining
-from evergold.formats.records import metadata_of, rebuild_case, unread_of, with_edits
+from evergold.formats.lines import Record, first_record
+from evergold.formats.records import RecordLines, metadata_of, rebuild_case, unread_of
 from evergold.model.case import Case, CaseKind
-from evergold.model.faults import Rejected
 
 HELD = {"id", "input", "expected", "prompt", "citations"}
 LISTS = ("contexts", "sources", "retrieved", "citations", "answer_citations")
 KNOWN = ("task_id", "task_type", "rag_prompt", "metadata", "extra", *LISTS)
 
 
-class _Split:
+class _Split(RecordLines):
     suffix: ClassVar[str] = ".jsonl"
-    joining: ClassVar[Joining] = JoinedLines
     kind: CaseKind
     task_type: str
     question: str
@@ -26,12 +21,6 @@ class _Split:
 
     def accepts(self, head: bytes) -> bool:
         return {"task_id", self.question, self.reference} <= first_record(head).keys()
-
-    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        return write_lines(map(self.record, cases), path)
-
-    def read(self, path: Path) -> Iterator[Case | Rejected]:
-        return read_lines(path, self.case)
 
     def record(self, case: Case) -> Record:
         return {
@@ -56,16 +45,15 @@ class _Split:
             "prompt": record.get("rag_prompt"),
             "citations": record.get("citations"),
         }
-        shown = self._show_value(record)
-        guessed: Record = {"kind": self.kind, "answer_citations": record.get("answer_citations"), **shown}
+        guessed: Record = {"kind": self.kind, "answer_citations": record.get("answer_citations"), **self.shown(record)}
         if isinstance(metadata.get("document"), str):
             guessed["provenance"] = {"source": "rag", "document": metadata["document"]}
         # Builds write what the split has no key for under `extra`; other tools write it beside the known keys.
         unread = {**(record.get("extra") or {}), **unread_of(record, *KNOWN, self.question, self.reference)}
         case = rebuild_case(held, metadata, guessed=guessed, dataset=self.task_type, unread=unread)
-        return with_edits(case, shown, self._show_value(self.record(case)))
+        return self.take_edits(case, record)
 
-    def _show_value(self, record: Record) -> Record:
+    def shown(self, record: Record) -> Record:
         lists = (record.get(name) or [] for name in ("contexts", "sources", "retrieved"))
         return {
             "contexts": [

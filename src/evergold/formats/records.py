@@ -1,23 +1,21 @@
-"""Carry fields that another tool's format cannot hold, so that a file read back gives the same case.
+"""Records of other tools' formats: `RecordLines` is the base of those that are JSON lines, a record for each case.
 
-A format says which fields of a case it holds by itself; `carried` is the rest, and stands under one key of the record's
-metadata. Two values that look alike in the other format (no answer, and the empty answer) are told apart by it too.
-
-Count the fields that a format has no column for, so that an export reports what it carried on the side.
-
-Conversations as the chat formats spell them: `[{"role", "content"}, …]`.
+A format says which fields of a case it holds by itself; `carry_fields` gives the rest, which stands under one key of the record's
+metadata, so that a file read back gives the same case. Two values that look alike in the other format (no answer, and the
+empty answer) are told apart by it too. Conversations are spelled as chat formats do: `[{"role", "content"}, …]`.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 import orjson
 
+from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Answer, Case, EntryType, plain_messages
 from evergold.model.faults import Rejected
 from evergold.model.values import content_hash
-from evergold.seams import Format
 
 KEY = "evergold"
 NO_REFERENCE = "no reference answer: nobody has said what is right"
@@ -131,33 +129,6 @@ def with_edits(case: Case, given: Mapping[str, Any], own: Mapping[str, Any]) -> 
     return Case.model_validate({**dict(case), **changed}) if changed else case
 
 
-WATCHED = ("messages", "turn", "tools", "tool_calls", "expected_tools", "tests", "contexts", "prompt", "citations")
-
-
-def counted_unheld(
-    cases: Iterable[Case], chosen: Format, counts: Counter[str], rejected: list[Rejected]
-) -> Iterator[Case]:
-    """Pass cases on to a format; count, for each that it writes, the fields it cannot express.
-
-    A format says in `expresses` what it can; one of another package that says nothing is not counted.
-    """
-    expresses: frozenset[str] | None = getattr(chosen, "expresses", None)
-    for case in cases:
-        before = len(rejected)
-        # Control comes back when the format asks for the next case: by then it has written or rejected this one.
-        yield case
-        if expresses is not None and len(rejected) == before:
-            counts.update(field for field in unheld_fields(case) if field not in expresses)
-
-
-def unheld_fields(case: Case) -> Iterator[str]:
-    """The watched fields that say something; one plain question is no conversation."""
-    for name in WATCHED:
-        value = case.expected_calls() if name == "expected_tools" else getattr(case, name)
-        if value and not (name == "messages" and len(value) == 1) and not (name == "turn" and len(value) == 1):
-            yield name
-
-
 Message = dict[str, Any]
 
 
@@ -200,3 +171,41 @@ def text_of(content: Any) -> str:
     if isinstance(content, list):
         return "\n".join(str(part["text"]) for part in content if isinstance(part, dict) and part.get("text"))
     return "" if content is None else str(content)
+
+
+class RecordLines:
+    """A format of JSON lines. `keys` are those by which a first line is known as one of its records.
+
+    Where it `needs_reference`, a case that has none is rejected.
+    """
+
+    suffix: ClassVar[str]
+    joining: ClassVar[Joining] = JoinedLines
+    keys: frozenset[str]
+    needs_reference: ClassVar[bool] = False
+
+    def record(self, case: Case) -> Record:
+        """The record of a case."""
+        raise NotImplementedError
+
+    def case(self, record: Record) -> Case:
+        """The case of a record, ours or another tool's."""
+        raise NotImplementedError
+
+    def shown(self, record: Record) -> Record:
+        """What a record shows of fields that are carried as well, where somebody may have changed them."""
+        return {}
+
+    def accepts(self, head: bytes) -> bool:
+        return self.keys <= first_record(head).keys()
+
+    def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
+        fit = with_reference(cases, options.get("rejected", [])) if self.needs_reference else cases
+        return write_lines(map(self.record, fit), path)
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        return read_lines(path, self.case)
+
+    def take_edits(self, case: Case, record: Record) -> Case:
+        """The case with what somebody changed in a record of ours."""
+        return with_edits(case, self.shown(record), self.shown(self.record(case)))

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evergold import plugins
 from evergold.errors import BadInput, unknown
-from evergold.formats.parts import CasesPart, WrittenPart, require_joinable, write_joined
-from evergold.formats.records import counted_unheld
+from evergold.formats.parts import CasesPart, WrittenPart, count_unheld, require_joinable, write_joined
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.review.questions import with_answers, without_answers
@@ -124,7 +123,7 @@ class Cases:
                 return write_joined(spread or spread_here, format_name, parts, path, total)
         if numbered:
             options["numbers"] = self._numbers
-        return chosen.write(counted_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
+        return chosen.write(count_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
 
     def export_to_file(self, wanted: CaseFilter, format_name: str) -> Path:
         """Write the cases into a file of a new folder, which the caller deletes."""
