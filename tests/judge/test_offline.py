@@ -154,5 +154,5 @@ def test_sentences_keep_abbreviations_and_numbers_whole() -> None:
 def test_numbers_and_names_are_matched_by_what_they_mean() -> None:
     assert Text("1,200 or seven, the 3rd").numbers == {1200.0, 7.0, 3.0}
     assert Text("Then Anna met Bob there.").names == {"anna", "bob"}
-    assert Text("He didn't go").negated and not Text("He did go").negated
+    assert Text("He didn't go").is_negated and not Text("He did go").is_negated
     assert compare_answers("", "").value == 1.0

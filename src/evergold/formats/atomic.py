@@ -1,26 +1,20 @@
-"""Files that appear together or not at all.
+"""Write files that appear together or not at all.
 
 A reader must never meet half a file, nor the new half of a pair beside the old other half. So every file of a set is
 written to a hidden temporary file in the folder of its target, flushed to the disk, and only then renamed. A rename
-replaces one file atomically but not several; therefore a set of more than one file first writes a *journal* naming the
-renames (`formats/atomic.py`). Whoever comes next finishes a journal that a killed process left behind, so a crash at any
-instant leaves the old set or the new set, never a mixture.
+replaces one file atomically but not several; therefore a set of more than one file first writes a *journal* that names the
+renames. It is committed when its journal is on the disk: from then on every rename will be made, by its writer or by the next
+`recover` in that folder, so a crash at any instant leaves the old set or the new set, never a mixture. Two sets with the same
+targets take turns: whoever renames holds the lock of every folder it renames in. Temporary files of a process that died
+are recognised by their lock being free, and removed.
 
 An object in a store is uploaded in parts and appears when its upload is completed. The objects of a set are sent first and then
 completed in the order in which they were opened; the last one, the manifest of those that have one, says that all are there.
 A name that ends in `.gz` or `.zst` is written packed.
 
-Renames of several files that survive a crash: a journal names them, and whoever comes next finishes it.
-
-A set is committed when its journal is on the disk; from then on every rename will be made, by its writer or by the next
-`recover` in that folder. Two sets with the same targets take turns: whoever renames holds the lock of every folder it renames
-in. Temporary files of a process that died are recognised by their lock being free, and removed.
-
-A folder that worker processes share for the length of a job, and that a killed job leaves to the next one to remove.
-
-`kill -9` runs no clean-up. So a folder carries a file that its owner keeps locked; the lock ends with the owner, whatever
-ended it. Who opens a folder first removes those of the same user whose lock is free. A folder without that file is not
-ours to judge and stays.
+`scratch_folder` is a folder that worker processes share for the length of a job. `kill -9` runs no clean-up, so it holds a file
+that its owner keeps locked; the lock ends with the owner, whatever ended it. Who opens a folder first removes those of the
+same user whose lock is free. A folder without that file is not ours to judge and stays.
 """
 
 import json
@@ -358,7 +352,10 @@ def scratch_folder(parent: Path | None = None) -> Iterator[str]:
 
 def remove_abandoned(root: Path) -> list[Path]:
     """Removes the folders whose owners are dead; returns them."""
-    return [folder for folder in sorted(root.glob(f"{PREFIX}*")) if _is_abandoned(folder) and _scratch_remove(folder)]
+    abandoned = [folder for folder in sorted(root.glob(f"{PREFIX}*")) if _is_abandoned(folder)]
+    for folder in abandoned:
+        shutil.rmtree(folder, ignore_errors=True)
+    return [folder for folder in abandoned if not folder.exists()]
 
 
 def _is_abandoned(folder: Path) -> bool:
@@ -371,8 +368,3 @@ def _is_abandoned(folder: Path) -> bool:
             return True
     except OSError:
         return False
-
-
-def _scratch_remove(folder: Path) -> bool:
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()

@@ -1,20 +1,14 @@
 """Datasets A and B: context-retrieval cases as two JSONL files, file paths in one and line ranges in the other.
 
-`formats/dataset_ab.py` has the rows themselves. A case is one thing, so reading either file of a pair reads the other
-beside it too.
+A case is one thing, so reading either file of a pair reads the other beside it too. The keys of a row are a contract (camelCase,
+`needsQuery` and `needsBaseCommit` in unvalidated rows only, lists never null). More keys are allowed, and keys nobody here
+knows survive being read and written.
 
-Rows of the datasets A and B: one case as a row of file paths and a row of line ranges, and back.
-
-The keys are a contract (camelCase, `needsQuery` and `needsBaseCommit` in unvalidated rows only, lists never null). More keys are
-allowed, and keys nobody here knows survive being read and written.
-
-Golden and prediction files of a retrieval benchmark, as plain rows.
-
-They are read without building cases: ten thousand rows of fifty ranges should take a moment. Whatever cannot be used is
-counted and named with its line, never passed over.
+Golden and prediction files of a retrieval benchmark are read without building cases: ten thousand rows of fifty ranges should
+take a moment. Whatever cannot be used is counted and named with its line, never passed over.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -279,13 +273,11 @@ class _Dataset:
     suffix: ClassVar[str] = ".jsonl"
     joining: ClassVar[Joining] = JoinedLines
     list_name: ClassVar[str]
+    row: Callable[[Case], Row]
 
     def accepts(self, head: bytes) -> bool:
         first = head.split(b"\n", 1)[0]
         return b'"caseId"' in first and f'"{self.list_name}"'.encode() in first
-
-    def row(self, case: Case) -> Row:
-        raise NotImplementedError
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         """Validated cases get rows without `needs…`; one that lacks something is refused."""
@@ -319,16 +311,12 @@ class _Dataset:
 
 class DatasetA(_Dataset):
     list_name: ClassVar[str] = "filePaths"
-
-    def row(self, case: Case) -> Row:
-        return row_a(case)
+    row = staticmethod(row_a)
 
 
 class DatasetB(_Dataset):
     list_name: ClassVar[str] = "lineRanges"
-
-    def row(self, case: Case) -> Row:
-        return row_b(case)
+    row = staticmethod(row_b)
 
 
 def _first_reason(problem: Exception) -> str:
@@ -422,7 +410,7 @@ def _add_predictions(path: Path, predictions: Predictions) -> None:
                 f"{path.name}:{number}: case {case_id!r} is predicted twice; the first prediction counts"
             )
             continue
-        predictions.rows[case_id] = _predict_split(row, f"{path.name}:{number}", predictions.problems)
+        predictions.rows[case_id] = _prediction(row, f"{path.name}:{number}", predictions.problems)
     predictions.problems += [f"{path.name}:{number}: {reason}" for number, reason in unreadable]
 
 
@@ -443,7 +431,7 @@ def range_of(entry: Any) -> Range | str:
     return path, start, end
 
 
-def _predict_split(row: Row, where: str, problems: list[str]) -> Prediction:
+def _prediction(row: Row, where: str, problems: list[str]) -> Prediction:
     ranges: list[Range] = []
     entries = row.get("ranges")
     paths = row.get("paths")

@@ -44,7 +44,7 @@ class Known:
     edited: bool = False
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Nothing an extraction could add."""
         return self.in_a and self.in_b and (self.edited or not (self.needs_query or self.needs_base))
 
@@ -78,7 +78,7 @@ class DatasetPair:
         self._added: dict[Path, IO[bytes]] = {self.path_a: _spool(), self.path_b: _spool()}
 
     def wants(self, case_id: str) -> bool:
-        return not self.known.get(case_id, Known()).settled
+        return not self.known.get(case_id, Known()).is_settled
 
     def is_edited(self, case_id: str) -> bool:
         return self.known.get(case_id, Known()).edited

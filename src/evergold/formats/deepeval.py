@@ -5,13 +5,10 @@ DeepEval's web service does, are read here too. So are the JSON lines that DeepE
 one, with `|` between them.
 
 DeepEval keeps single-turn and multi-turn goldens apart and refuses a file that mixes them. So every case is a single-turn
-golden here, and those with earlier turns are written once more as conversational goldens to a file
-beside it. Either file gives the whole cases back.
-
-DeepEval's conversational goldens: `{"scenario", "turns", "expected_outcome", …}`.
-
-A turn there is a text of the user or of the assistant; the calls of the assistant stand in its turn as `tools_called`, with
-their results as `output`. System texts and messages of other roles have no place and travel with the case.
+golden here, and those with earlier turns are written once more as conversational goldens (`{"scenario", "turns",
+"expected_outcome", …}`) to a file beside it. Either file gives the whole cases back. A turn is a text of the user or of the
+assistant; the calls of the assistant stand in its turn as `tools_called`, with their results as `output`. System texts and
+messages of other roles have no place and travel with the case.
 """
 
 from codecs import BOM_UTF8
@@ -29,6 +26,7 @@ from evergold.formats.atomic import FileSet
 from evergold.formats.lines import Record, first_record, one_case, read_lines
 from evergold.formats.parts import JoinedArray, Joining
 from evergold.formats.records import (
+    Message,
     conversation,
     last_user_text,
     metadata_of,
@@ -44,9 +42,8 @@ from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.storage import open_read
 
-Message = dict[str, Any]
-HELD = {"expected", "name"}
-KNOWN = ("scenario", "turns", "expected_outcome", "name", "context", "additional_metadata")
+TURNS_HELD = {"expected", "name"}
+TURNS_KNOWN = ("scenario", "turns", "expected_outcome", "name", "context", "additional_metadata")
 
 
 def beside(path: Path) -> Path:
@@ -72,24 +69,24 @@ def conversational(case: Case) -> Record:
         "expected_outcome": shown_reference(case),
         "name": case.name,
         "context": texts or None,
-        "additional_metadata": metadata_of(case, HELD),
+        "additional_metadata": metadata_of(case, TURNS_HELD),
     }
     return {name: value for name, value in record.items() if value is not None}
 
 
 def read_conversation(record: Record) -> Case:
     """The case of a conversational golden; an edited turn or outcome counts."""
-    shown = _show_value(record)
+    shown = _shown_turns(record)
     held = {
         "input": shown["input"],
-        "expected": record.get("expected_outcome") or record.get("expectedOutcome"),
+        "expected": _either(record, "expected_outcome"),
         "name": record.get("name"),
     }
-    metadata = record.get("additional_metadata") or record.get("additionalMetadata")
-    case = rebuild_case(held, metadata, guessed=shown, unread=unread_of(record, *KNOWN, "expectedOutcome"))
+    metadata = _either(record, "additional_metadata")
+    case = rebuild_case(held, metadata, guessed=shown, unread=unread_of(record, *TURNS_KNOWN, "expectedOutcome"))
     if metadata and "evergold" in metadata:
         # A case that had only one turn was never written so: every turn shown was put there by somebody.
-        own = _show_value(conversational(case)) if is_conversation(case) else shown
+        own = _shown_turns(conversational(case)) if is_conversation(case) else shown
         case = with_edits(case, shown, own)
     return with_edited_reference(case, held["expected"])
 
@@ -125,28 +122,28 @@ def _results(messages: Sequence[Message]) -> Iterator[Message]:
         yield message
 
 
-def _show_value(record: Record) -> Record:
+def _shown_turns(record: Record) -> Record:
     turns = [dict(turn) for turn in record.get("turns") or []]
     # What follows the last user turn is the answer; without a user turn all of it is.
     last = max((number for number, turn in enumerate(turns) if turn.get("role") == "user"), default=-1)
     asked, done = turns[: last + 1], turns[last + 1 :]
     answer = next((turn.get("content") for turn in reversed(done) if turn.get("content")), None)
-    calls = [_call(call) for turn in done for call in turn.get("tools_called") or turn.get("toolsCalled") or []]
+    called = [call for turn in done for call in _either(turn, "tools_called") or []]
+    results = [{} if call.get("output") is None else {"result": call["output"]} for call in called]
     return {
         "input": last_user_text(asked) or record["scenario"],
         "messages": [{"role": turn["role"], "content": turn["content"]} for turn in asked],
         "output": answer,
-        "tool_calls": calls,
+        "tool_calls": [_call(call) | result for call, result in zip(called, results, strict=True)],
     }
 
 
 def _call(call: Record) -> Record:
-    args = call.get("input_parameters") or call.get("inputParameters") or {}
-    return {"name": call["name"], "args": args} | ({"result": call["output"]} if call.get("output") is not None else {})
+    return {"name": call["name"], "args": _either(call, "input_parameters") or {}}
 
 
-DEEPEVAL_HELD = {"input", "output", "expected", "name"}
-_KNOWN = (
+HELD = {"input", "output", "expected", "name"}
+KNOWN = (
     "expected_output",
     "actual_output",
     "retrieval_context",
@@ -260,7 +257,7 @@ def record_of(case: Case) -> Record:
         "tools_called": [{"name": call.name, "input_parameters": call.args} for call in case.tool_calls] or None,
         "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in _expected_calls(case)]
         or None,
-        "additional_metadata": metadata_of(case, DEEPEVAL_HELD),
+        "additional_metadata": metadata_of(case, HELD),
     }
     return {name: value for name, value in record.items() if value is not None}
 
@@ -281,31 +278,27 @@ def case_of(record: Record) -> Case:
         "output": _either(record, "actual_output"),
         "name": record.get("name"),
     }
-    shown = _deepeval_shown(record)
+    shown = _read_golden(record)
     known = (
         "input",
         "name",
-        *map(_camel, _KNOWN),
-        *_KNOWN,
+        *map(_camel, KNOWN),
+        *KNOWN,
         *(() if _either(record, "retrieval_context") else ("context",)),
     )
     case = rebuild_case(held, _either(record, "additional_metadata"), guessed=shown, unread=unread_of(record, *known))
-    return with_edited_reference(with_edits(case, shown, _deepeval_shown(record_of(case))), held["expected"])
+    return with_edited_reference(with_edits(case, shown, _read_golden(record_of(case))), held["expected"])
 
 
-def _deepeval_shown(record: Record) -> Record:
+def _read_golden(record: Record) -> Record:
     texts = _either(record, "retrieval_context") or record.get("context") or []
     if isinstance(texts, str):
         texts = texts.split(DELIMITER)
     return {
         "contexts": [{"text": text} for text in texts],
-        "tool_calls": [_deepeval_call(call) for call in _either(record, "tools_called") or []],
-        "expected_tools": [_deepeval_call(call) for call in _either(record, "expected_tools") or []] or None,
+        "tool_calls": [_call(call) for call in _either(record, "tools_called") or []],
+        "expected_tools": [_call(call) for call in _either(record, "expected_tools") or []] or None,
     }
-
-
-def _deepeval_call(call: Record) -> Record:
-    return {"name": call["name"], "args": _either(call, "input_parameters") or {}}
 
 
 def _either(record: Record, key: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from evergold.formats.atomic import FileSet
+from evergold.formats.lines import object_in
 from evergold.machine import lock
 from evergold.model.build import without_tags
 
@@ -26,11 +27,11 @@ def erase_lines(folder: Path, case_ids: Collection[str], tags: Collection[str] =
     with FileSet() as files:
         for path in sorted(folder.rglob("*.jsonl")):
             lines = path.read_bytes().splitlines(keepends=True)
-            kept = [line for line in lines if not _is_of(line, wanted)]
+            kept = [line for line in lines if not _names(object_in(line), ID_KEYS, wanted)]
             if len(kept) < len(lines):
                 files.open(path).writelines(kept)
                 gone[path.relative_to(folder).as_posix()] = len(lines) - len(kept)
-        manifest = _row((folder / MANIFEST).read_bytes()) if (folder / MANIFEST).is_file() else {}
+        manifest = object_in((folder / MANIFEST).read_bytes()) if (folder / MANIFEST).is_file() else {}
         if (kept_of := without_tags(manifest, tags)) != manifest:
             files.open(folder / MANIFEST).write(
                 orjson.dumps(kept_of, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
@@ -49,7 +50,7 @@ def erase_spooled(folder: Path, user: str) -> int:
     for path in sorted(folder.rglob("*.jsonl")):
         with _unlock(path) as handle:
             lines = handle.readlines() if handle else []
-            rows = [_row(line) for line in lines]
+            rows = [object_in(line) for line in lines]
             # Texts only: an id that is missing would make every record without a trace theirs.
             theirs = {row["id"] for row in rows if row.get("user_id") == user and isinstance(row.get("id"), str)}
             kept = [
@@ -77,18 +78,6 @@ def _unlock(path: Path) -> Iterator[BinaryIO | None]:
             yield None
         else:
             yield handle
-
-
-def _row(line: bytes) -> dict[str, Any]:
-    try:
-        row = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return {}
-    return row if isinstance(row, dict) else {}
-
-
-def _is_of(line: bytes, case_ids: Collection[str]) -> bool:
-    return _names(_row(line), ID_KEYS, case_ids)
 
 
 def _names(row: dict[str, Any], keys: Iterable[str], ids: Collection[str]) -> bool:

@@ -128,7 +128,7 @@ class Inspect(RecordLines):
         metadata = dict(record.get("metadata") or {})
         if isinstance(target, list):
             metadata.setdefault("targets", target)
-        shown = self.shown(record)
+        shown = self.read_shown(record)
         held = {
             "id": str(record["id"]) if record.get("id") is not None else None,
             "input": shown["input"],
@@ -138,7 +138,7 @@ class Inspect(RecordLines):
         case = rebuild_case(held, metadata, guessed=shown, unread=unread)
         return with_edited_reference(self.take_edits(case, record), held["expected"])
 
-    def shown(self, record: Record) -> Record:
+    def read_shown(self, record: Record) -> Record:
         given = record["input"]
         messages = read_messages(given) if isinstance(given, list) else []
         return {"input": last_user_text(messages) if messages else given, "messages": messages}

@@ -85,8 +85,6 @@ def open_rows(path: Path) -> Iterator[Iterable[bytes]]:
     """The lines of a file or object; of a table, its rows as lines of JSON."""
     with open_read(path) as handle:
         if handle.peek(len(PARQUET)).startswith(PARQUET):
-            # pyarrow is an extra and slow to import: only a table pays for it.
-
             yield json_lines(handle, str(path))
         else:
             yield handle
@@ -157,10 +155,15 @@ def try_line(record: Record, where: str, case_of: Callable[[Record], Case]) -> C
         return Rejected(where=where, reason=str(problem))
 
 
-def first_record(head: bytes) -> Record:
-    """The first line as an object, for recognising a format; empty when it is none."""
+def object_in(text: bytes) -> Record:
+    """The JSON object that a text is; empty when it is none."""
     try:
-        record = orjson.loads(head.removeprefix(BOM_UTF8).lstrip().split(b"\n", 1)[0])
+        record = orjson.loads(text)
     except orjson.JSONDecodeError:
         return {}
     return record if isinstance(record, dict) else {}
+
+
+def first_record(head: bytes) -> Record:
+    """The first line as an object, for recognising a format; empty when it is none."""
+    return object_in(head.removeprefix(BOM_UTF8).lstrip().split(b"\n", 1)[0])

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import orjson
 
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, first_record, numbered_lines, one_case
+from evergold.formats.lines import Record, first_record, numbered_lines, object_in, one_case
 from evergold.formats.records import (
     NO_REFERENCE,
     Message,
@@ -244,7 +244,7 @@ class _Beside:
         if path.is_file():
             with path.open("rb") as handle:
                 for line in handle:
-                    if pinned := _hash_in(line):
+                    if isinstance(pinned := object_in(line).get("line"), str):
                         self._offsets[pinned].append(offset)
                     offset += len(line)
 
@@ -260,14 +260,6 @@ class _Beside:
                 return written_case(orjson.loads(handle.readline())["case"])
             except (ValueError, KeyError):
                 return None
-
-
-def _hash_in(line: bytes) -> str | None:
-    try:
-        kept = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return None
-    return kept.get("line") if isinstance(kept, dict) and isinstance(kept.get("line"), str) else None
 
 
 class FineTune(_Training):
@@ -376,7 +368,7 @@ class Evals(RecordLines):
         metadata = dict(record.get("metadata") or {})
         if isinstance(ideal, list) and len(ideal) > 1:
             metadata.setdefault("ideals", ideal)
-        shown = self.shown(record)
+        shown = self.read_shown(record)
         held = {
             "input": shown["input"],
             "expected": ideal[0] if isinstance(ideal, list) and ideal else ideal or None,
@@ -385,7 +377,7 @@ class Evals(RecordLines):
         case = rebuild_case(held, metadata, guessed=shown, unread=unread)
         return with_edited_reference(self.take_edits(case, record), held["expected"])
 
-    def shown(self, record: Record) -> Record:
+    def read_shown(self, record: Record) -> Record:
         given = record["input"]
         messages = given if isinstance(given, list) else []
         return {

@@ -45,7 +45,11 @@ class _Split(RecordLines):
             "prompt": record.get("rag_prompt"),
             "citations": record.get("citations"),
         }
-        guessed: Record = {"kind": self.kind, "answer_citations": record.get("answer_citations"), **self.shown(record)}
+        guessed: Record = {
+            "kind": self.kind,
+            "answer_citations": record.get("answer_citations"),
+            **self.read_shown(record),
+        }
         if isinstance(metadata.get("document"), str):
             guessed["provenance"] = {"source": "rag", "document": metadata["document"]}
         # Builds write what the split has no key for under `extra`; other tools write it beside the known keys.
@@ -53,7 +57,7 @@ class _Split(RecordLines):
         case = rebuild_case(held, metadata, guessed=guessed, dataset=self.task_type, unread=unread)
         return self.take_edits(case, record)
 
-    def shown(self, record: Record) -> Record:
+    def read_shown(self, record: Record) -> Record:
         lists = (record.get(name) or [] for name in ("contexts", "sources", "retrieved"))
         return {
             "contexts": [

@@ -46,12 +46,12 @@ class Ragas(RecordLines):
         case = rebuild_case(
             held,
             record.get("metadata"),
-            guessed={"kind": CaseKind.QA, **_read_question(record), **self.shown(record)},
+            guessed={"kind": CaseKind.QA, **_read_question(record), **self.read_shown(record)},
             unread=unread_of(record, *known),
         )
         return with_edited_reference(self.take_edits(case, record), held["expected"])
 
-    def shown(self, record: Record) -> Record:
+    def read_shown(self, record: Record) -> Record:
         texts = record.get("retrieved_contexts") or record.get("reference_contexts") or []
         return {"contexts": [{"text": text} for text in texts]}
 

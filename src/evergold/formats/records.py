@@ -192,7 +192,7 @@ class RecordLines:
         """The case of a record, ours or another tool's."""
         raise NotImplementedError
 
-    def shown(self, record: Record) -> Record:
+    def read_shown(self, record: Record) -> Record:
         """What a record shows of fields that are carried as well, where somebody may have changed them."""
         return {}
 
@@ -208,4 +208,4 @@ class RecordLines:
 
     def take_edits(self, case: Case, record: Record) -> Case:
         """The case with what somebody changed in a record of ours."""
-        return with_edits(case, self.shown(record), self.shown(self.record(case)))
+        return with_edits(case, self.read_shown(record), self.read_shown(self.record(case)))

@@ -4,10 +4,9 @@ PyYAML's safe loader builds no objects, but it still follows aliases (a "YAML bo
 gigabytes), turns `2026-01-02` into a date that JSON cannot hold, keeps the last of two equal keys without a word, and
 recurses as deep as the text asks. `read` refuses all four with the line, and gives plain JSON values.
 
-A long list in a YAML file, item by item: as much is in memory as one item takes, and what anchors name.
-
-PyYAML makes a tree of the whole document first, forty times the size of its text. Here its parser gives events, and a tree
-is made of each item alone, checked like a whole document, and turned into values.
+`items` gives a long list item by item. PyYAML makes a tree of the whole document first, forty times the size of its text; here
+its parser gives events, and a tree is made of each item alone, checked like a whole document, and turned into values. As much
+is in memory as one item takes, and what anchors name.
 """
 
 from collections.abc import Iterator

@@ -212,7 +212,7 @@ def _missing_parts(
     claim: Text, evidence: EvidenceSearch, match: Match, near: list[int], near_stems: frozenset[str]
 ) -> dict[str, float]:
     near_numbers: frozenset[float] = frozenset().union(*(evidence.sentences[i].numbers for i in near))
-    turned = claim.negated and not any(evidence.sentences[i].negated for i in near)
+    turned = claim.is_negated and not any(evidence.sentences[i].is_negated for i in near)
     return {
         "missing_words": math.log1p(float((1 - match.presence.max(axis=0)).sum())),
         "missing_numbers": float(bool(claim.numbers - evidence.numbers)),

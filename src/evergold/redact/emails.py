@@ -5,10 +5,9 @@ JSON may hold a letter as an escape, `jos\u00e9@…`: an escape is taken whole o
 words are written without spaces between them, an ASCII address ends where ASCII ends, and any other is taken with the
 letters around it.
 
-E-mail addresses in disguise: `jo [at] example.com`, "jo at example dot com", `jo @ example.com`, HTML entities throughout.
-
-A disguise is also plain language ("look at example dot com"), so the last label must be a top domain that people use, and
-where only words make the disguise, the word before "at" must not be one that a sentence puts there.
+A disguise (`jo [at] example.com`, "jo at example dot com", `jo @ example.com`, HTML entities throughout) is also plain language
+("look at example dot com"): the last label must be a top domain that people use, and where only words make the disguise,
+the word before "at" must not be one that a sentence puts there.
 """
 
 from collections.abc import Iterator
@@ -118,45 +117,20 @@ def _is_word(byte: bytes) -> bool:
     return byte.isalnum() or byte == b"_" or byte >= b"\xc0"
 
 
-OPEN, CLOSE = rb"[\[({<]", rb"[\])}>]"
-DISGUISED_LABEL = rb"[A-Za-z0-9](?:[A-Za-z0-9-]{0,40}[A-Za-z0-9])?"
-DOT_WORD = rb"(?:dot|DOT|Dot|punto|punkt|ponto)"
-DISGUISED_DOT = (
-    rb"(?:\.|\s{0,2}"
-    + OPEN
-    + rb"\s?(?:"
-    + DOT_WORD
-    + rb"|\.|point)\s?"
-    + CLOSE
-    + rb"\s{0,2}|\s{1,2}"
-    + DOT_WORD
-    + rb"\s{1,2})"
-)
-AT_WORD = rb"(?i:at|@|\xe4t|arroba|chiocciola|arobase)"
-BRACKETED = byte_pattern(
-    OPEN
-    + rb"\s?"
-    + AT_WORD
-    + rb"\s?"
-    + CLOSE
-    + rb"\s{0,2}"
-    + DISGUISED_LABEL
-    + rb"(?:"
-    + DISGUISED_DOT
-    + DISGUISED_LABEL
-    + rb"){1,5}"
-)
-SPELLED = byte_pattern(
-    rb"\s(?:at|AT|At|arroba)\s" + DISGUISED_LABEL + rb"(?:\s" + DOT_WORD + rb"\s" + DISGUISED_LABEL + rb"){1,4}"
-)
-LOOSE = byte_pattern(rb"\s@\s" + DISGUISED_LABEL + rb"(?:\s?\.\s?" + DISGUISED_LABEL + rb"){1,4}")
-NAME = byte_pattern(rb"[A-Za-z0-9_+-]{1,32}(?:(?:\s" + DOT_WORD + rb"\s|\.)[A-Za-z0-9_+-]{1,32}){0,4}\z")
+OPEN, CLOSE = r"[\[({<]", r"[\])}>]"
+PLAIN_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,40}[A-Za-z0-9])?"
+AT_WORD = r"(?i:at|@|\xe4t|arroba|chiocciola|arobase)"
+DOT_WORD = r"(?:dot|DOT|Dot|punto|punkt|ponto)"
+ANY_DOT = rf"(?:\.|\s{{0,2}}{OPEN}\s?(?:{DOT_WORD}|\.|point)\s?{CLOSE}\s{{0,2}}|\s{{1,2}}{DOT_WORD}\s{{1,2}})"
+BRACKETED = byte_pattern(rf"{OPEN}\s?{AT_WORD}\s?{CLOSE}\s{{0,2}}{PLAIN_LABEL}(?:{ANY_DOT}{PLAIN_LABEL}){{1,5}}")
+SPELLED = byte_pattern(rf"\s(?:at|AT|At|arroba)\s{PLAIN_LABEL}(?:\s{DOT_WORD}\s{PLAIN_LABEL}){{1,4}}")
+LOOSE = byte_pattern(rf"\s@\s{PLAIN_LABEL}(?:\s?\.\s?{PLAIN_LABEL}){{1,4}}")
+NAME = byte_pattern(rf"[A-Za-z0-9_+-]{{1,32}}(?:(?:\s{DOT_WORD}\s|\.)[A-Za-z0-9_+-]{{1,32}}){{0,4}}\z")
 ENTITIES = byte_pattern(rb"(?:&#(?:[xX][0-9a-fA-F]{2,4}|[0-9]{2,4});){5,}")
 DISGUISES = (BRACKETED, SPELLED, LOOSE, ENTITIES)
-DISGUISED_PLAIN = byte_pattern(rb"[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+")
+UNESCAPED = byte_pattern(rb"[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)+")
 # Bounds how far back a name is sought, so that a text of a thousand "at" stays linear.
 WINDOW = 100
-DISGUISED_LONGEST = 600
 TOPS = frozenset(
     b"com org net edu gov mil int io ai app dev co me info biz xyz cloud online site tech tv name pro eu uk us ca mx br ar cl pe "
     b"es pt fr de at ch it nl be lu ie dk se no fi is pl cz sk hu ro bg gr tr ru ua by kz il ae sa eg za ng ke in pk bd lk cn hk "
@@ -191,9 +165,7 @@ def disguised_in(folded: Folded) -> Iterator[PrivateSpan]:
                 yield PrivateSpan(EMAIL, start, last)
     if b"&#" in data:
         for ((at, last),) in matches(ENTITIES, data):
-            if last - at <= DISGUISED_LONGEST and DISGUISED_PLAIN.fullmatch(
-                unescape(data[at:last].decode("ascii")).encode()
-            ):
+            if last - at <= LONGEST_ESCAPED and UNESCAPED.fullmatch(unescape(data[at:last].decode("ascii")).encode()):
                 yield PrivateSpan(EMAIL, at, last)
 
 

@@ -1,11 +1,8 @@
-"""Redact the chosen parts of a record, and count the replacements by kind; nothing is logged.
+"""Redact the chosen fields of a record, and count the replacements by kind; nothing is logged.
 
-Keys of metadata and attributes: they may hold something private, or say that their value is.
-
-The same few keys come with every span, so what is known of a key is remembered, and a key that is known costs one look
-into a set.
-
-A redactor of another package, under a deadline: one that hangs refuses texts, it never lets one through unredacted.
+Keys of metadata and attributes may hold something private, or say that their value is. The same few keys come with every span, so
+what is known of a key is remembered, and a key that is known costs one look into a set. A redactor of another package runs
+under a deadline: one that hangs refuses texts, it never lets one through unredacted.
 """
 
 from bisect import bisect

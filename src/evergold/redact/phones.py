@@ -2,14 +2,12 @@
 
 A number is one when its writing says so: a plus and a country's code, a trunk 0 and groups, an area code in brackets, the
 groups of a country whose numbers are always written alike. Other digits (`612 345 678`, `0612345678`) are one only when the
-words before them say so: without such words they are as often an amount, a list or an order number.
-
-The words before a number that say whether it is a telephone number, in the languages people write most.
+words before them say so, in the languages people write most: without such words they are as often an amount, a list or an
+order number.
 """
 
 import re
 from itertools import pairwise
-from typing import Any
 
 from evergold.redact.spans import Folded, byte_pattern, holds
 
@@ -36,13 +34,9 @@ BETWEEN = (
 )
 
 
-def _words(pattern: str) -> Any:
-    return byte_pattern(pattern.encode("latin-1"))
-
-
-NAMED = _words(rf"(?i)(?:^|[^{LETTER}])(?:{NAMES}){NUMBER}{BETWEEN}")
-CALLED = _words(rf"(?i)(?:^|[^{LETTER}_])(?:{VERBS}){BETWEEN}")
-NO_PHONE = _words(
+NAMED = byte_pattern(rf"(?i)(?:^|[^{LETTER}])(?:{NAMES}){NUMBER}{BETWEEN}")
+CALLED = byte_pattern(rf"(?i)(?:^|[^{LETTER}_])(?:{VERBS}){BETWEEN}")
+NO_PHONE = byte_pattern(
     rf"(?i)(?:^|[^{LETTER}])(?:order|invoice|ticket|tracking|case|serial|ref|reference|isbn|issn|sku|part|account|acct|iban|version"
     rf"|build|commit|release|lot|batch|policy|patent|pedido|factura|bestellung|rechnung|bestellnummer|pages?|pp|rows?|lines?|id)"
     rf"{NUMBER}(?:[ _-]?(?:id|code))?{BLANK}{{0,4}}\z"

@@ -1,19 +1,14 @@
-"""Secrets that are known by their own shape: tokens with a prefix, web tokens, private keys, logins in URLs, headers.
+"""Secrets: those known by their own shape (tokens with a prefix, web tokens, private keys, logins in URLs, headers), and those
+that the word before them gives away (`password=…`, `contraseña: …`, `密码：…`, "my password is …", cookies).
 
 Every pattern is RE2's: no search takes longer than the text is long. A match is taken to the end of its run, so a search that
 goes on behind it never reads the same characters again. What RE2 cannot state (nothing but an escape before it, digits
-somewhere in it) is asked of the match afterwards.
+somewhere in it) is asked of the match afterwards. The patterns are safe on a text that is itself JSON: they match no quote and no
+backslash, and a match may begin right after an escape such as `\n`, so the document stays readable.
 
-The patterns are safe on a text that is itself JSON: they match no quote and no backslash, and a match may begin right after an
-escape such as `\n`, so the document stays readable.
-
-Recognise values that stand where a secret could and are none: a word about it, a type, a variable, code that fetches it.
-
-Secrets that the word before them gives away: `password=…`, `contraseña: …`, `密码：…`, "my password is …", cookies.
-
-A value behind a sign (`:`, `=`, `>`) is taken unless it is a word about the secret or code that fetches it. Behind a verb
-("is", "es", "lautet") and behind words that also mean something else it must look like a password: letters with digits or
-signs among them, or quotes around it.
+A value behind a sign (`:`, `=`, `>`) is taken unless it is a word about the secret, a type, a variable, or code that fetches
+it. Behind a verb ("is", "es", "lautet") and behind words that also mean something else it must look like a password: letters
+with digits or signs among them, or quotes around it.
 """
 
 import tomllib
@@ -155,39 +150,23 @@ def _digits(data: bytes) -> int:
 
 
 # A value inside a JSON text is quoted as \" (and \\\" one level deeper), hence up to three backslashes before a quote.
-SIGN = rb"\\{0,3}[\"'\x60]?\s{0,3}(?::=|=>|[:=])\s{0,3}"
+SIGN = r"\\{0,3}[\"'\x60]?\s{0,3}(?::=|=>|[:=])\s{0,3}"
 # \xe9 and \xe4 are é and ä in folded (Latin-1) bytes.
 VERB = (
-    rb"\s{1,3}(?:is|was|are|es|era|son|ist|war|lautet|est|\xe9|e|foi|er|on|on:|\xe4r|jest|je|to)"
-    rb"(?:\s{0,2}:)?\s{1,3}"
+    r"\s{1,3}(?:is|was|are|es|era|son|ist|war|lautet|est|\xe9|e|foi|er|on|on:|\xe4r|jest|je|to)"
+    r"(?:\s{0,2}:)?\s{1,3}"
 )
-QUOTED = rb"\\{0,3}\"([^\"\\\r\n]{4,128})\\{0,3}\"|\\{0,3}'([^'\\\r\n]{4,128})\\{0,3}'|\x60([^\x60\r\n]{4,128})\x60"
-BARE = rb"([^\s\"'\x60\\,;{}\[\]()&<>]{4,})"
-ENGLISH = rb"passw(?:or)?ds?|passphrase|passcode|(?:\b|_)(?:pwd|pw|pass)"
+QUOTED = r"\\{0,3}\"([^\"\\\r\n]{4,128})\\{0,3}\"|\\{0,3}'([^'\\\r\n]{4,128})\\{0,3}'|\x60([^\x60\r\n]{4,128})\x60"
+BARE = r"([^\s\"'\x60\\,;{}\[\]()&<>]{4,})"
+ENGLISH = r"passw(?:or)?ds?|passphrase|passcode|(?:\b|_)(?:pwd|pw|pass)"
 OTHERS = (
-    rb"passwort|kennwort|contrase(?:\xf1|n)a|mot de passe|mdp|senha|palavra-passe|wachtwoord|l\xf6senord|adgangskode|passord"
+    r"passwort|kennwort|contrase(?:\xf1|n)a|mot de passe|mdp|senha|palavra-passe|wachtwoord|l\xf6senord|adgangskode|passord"
     # has\x80o is hasło: letters of spaced scripts beyond Latin-1 fold to \x80.
-    rb"|salasana|has\x80o|heslo|\bparola|\bclave|jelsz\xf3"
+    r"|salasana|has\x80o|heslo|\bparola|\bclave|jelsz\xf3"
 )
-PASSWORD = byte_pattern(
-    rb"(?i)(?:("
-    + ENGLISH
-    + rb")|("
-    + OTHERS
-    + rb"))(?:("
-    + SIGN
-    + rb")|"
-    + VERB
-    + rb")(?:"
-    + QUOTED
-    + rb"|"
-    + BARE
-    + rb")"
-)
+PASSWORD = byte_pattern(rf"(?i)(?:({ENGLISH})|({OTHERS}))(?:({SIGN})|{VERB})(?:{QUOTED}|{BARE})")
 ELEMENT = byte_pattern(rb"(?i)<(?:password|passwd|pwd|secret|token|api-?key)>\s{0,2}([^\s<>]{4,})\s{0,2}</")
-FLAG = byte_pattern(
-    rb"--(?:password|passwd|pass|secret|token|api-key|client-secret)[ \t]{1,2}(?:" + QUOTED + rb"|" + BARE + rb")"
-)
+FLAG = byte_pattern(rf"--(?:password|passwd|pass|secret|token|api-key|client-secret)[ \t]{{1,2}}(?:{QUOTED}|{BARE})")
 PIN = byte_pattern(
     rb"\b(?:PIN|pin|Pin)(?:[ -]?(?:code|number|no))?(?:\s{0,2}[:=]\s{0,2}|\s(?:is|es|ist|est|was)\s)([0-9]{4,8})\b"
 )
@@ -217,12 +196,12 @@ NON_LATIN_NAMES = (
 )
 NON_LATIN_ENDS = tuple(name + verb for name in NON_LATIN_NAMES for verb in ("", "是", "为", "為", "は", "는", "은"))
 NAMES = (
-    rb"secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|private|account|signing|encryption|access|shared|master)[_-]?key"
-    rb"|(?:access|auth|refresh|session|bot|api|id|bearer|csrf|xsrf)[_-]?token|client[_-]?secret"
+    r"secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|private|account|signing|encryption|access|shared|master)[_-]?key"
+    r"|(?:access|auth|refresh|session|bot|api|id|bearer|csrf|xsrf)[_-]?token|client[_-]?secret"
 )
-NAMED = byte_pattern(rb"(?i)(" + NAMES + rb")(" + SIGN + rb")(?:" + QUOTED + rb"|([^\s\"'\x60\\,;{}\[\]()&<>]{6,}))")
+NAMED = byte_pattern(rf"(?i)({NAMES})({SIGN})(?:{QUOTED}|([^\s\"'\x60\\,;{{}}\[\]()&<>]{{6,}}))")
 ANY_KEY = byte_pattern(
-    rb"(?i)(?:key|token|secret|credentials?|creds)" + SIGN + rb"\\{0,3}[\"'\x60]?([A-Za-z0-9_.+/~=-]{20,})"
+    rf"(?i)(?:key|token|secret|credentials?|creds){SIGN}\\{{0,3}}[\"'\x60]?([A-Za-z0-9_.+/~=-]{{20,}})"
 )
 # Keys of databases, caches and pages: random values that open nothing.
 NO_KEYS = byte_pattern(
@@ -230,7 +209,7 @@ NO_KEYS = byte_pattern(
     rb"|cursor|dedup\w*|hash|index|lookup|join|unique)[_. -]?$"
 )
 BEFORE = 24  # characters in which a word such as `primary` must stand right before `key`
-COOKIE = byte_pattern(rb"(?i)\b(set-)?cookie" + SIGN + rb"\\{0,3}[\"']?([!#-&(-+\--:<-\[\]-~=; ]{3,})")
+COOKIE = byte_pattern(r"(?i)\b(set-)?cookie" + SIGN + r"\\{0,3}[\"']?([!#-&(-+\--:<-\[\]-~=; ]{3,})")
 PAIR = byte_pattern(rb"(?:^|;) {0,2}([A-Za-z0-9_.!#$%&*+^|~-]{1,100})=([^;]*)")
 ATTRIBUTES = frozenset((b"path", b"domain", b"expires", b"max-age", b"samesite", b"priority", b"version", b"comment"))
 NAMES_AND_SIGNS = (BEARER, BASIC, PASSWORD, FLAG, ELEMENT, PIN, BARE_PIN, NON_LATIN_HINT, NAMED, ANY_KEY, COOKIE)

@@ -38,9 +38,9 @@ BLANKS = (0x00A0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)
 DASHES = (*range(0x2010, 0x2016), 0x2212, 0xFE63, 0xFF0D)
 
 
-def byte_pattern(pattern: bytes) -> Any:
-    """Compile a pattern over folded bytes."""
-    return re2.compile(pattern, _options())
+def byte_pattern(pattern: bytes | str) -> Any:
+    """Compile a pattern over folded bytes; one that is put together from others may be a text."""
+    return re2.compile(pattern.encode("latin-1") if isinstance(pattern, str) else pattern, _options())
 
 
 def byte_patterns(patterns: Iterable[bytes]) -> Any:

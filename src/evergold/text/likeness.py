@@ -1,18 +1,14 @@
-"""Texts that are nearly the same.
+"""Texts that are nearly the same, and documents that hold the words of a query.
 
-MinHash over word triples finds the candidates in one pass; each is then measured exactly, so that nothing is called a
-copy on an estimate alone.
+MinHash over word triples finds the candidates in one pass (`NearIndex`); each is then measured exactly, so that nothing is
+called a copy on an estimate alone. An index that is asked text by text proposes every text that is somewhat alike; of ten
+thousand questions made from one template that is all of them, and measuring every pair takes long. With all texts at hand
+(`pairs_across`) there is a better filter, and it misses nothing: of two sets that share four fifths, the rarest fifth of the
+one meets the rarest fifth of the other.
 
-Find pairs of nearly equal texts between groups, when all of them are in memory.
-
-An index that is asked text by text (`NearIndex`) proposes every text that is somewhat alike; of ten thousand questions made
-from one template that is all of them, and measuring every pair takes long. With all texts at hand there is a better filter,
-and it misses nothing: of two sets that share four fifths, the rarest fifth of the one meets the rarest fifth of the other.
-
-BM25: which documents hold the words of a query, rare words counting more and long documents less.
-
-The formula stands here once. Whoever has counted words already passes a way to look them up (`bm25`); whoever asks many
-questions about the same documents lets an `Index` remember where each word is.
+BM25 ranks documents by the words of a query, rare words counting more and long documents less. Whoever has counted words already
+passes a way to look them up (`bm25`); whoever asks many questions about the same documents lets an `Index` remember where each
+word is.
 """
 
 import heapq

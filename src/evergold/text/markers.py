@@ -1,12 +1,12 @@
-"""Citation markers: `[3]`, or several in one bracket (`[1, 4]`), numbered from 1 in the order of the contexts.
+"""What answers are written with: citation markers, blocks of code, and the regular expressions of users that match them.
 
-The code of an answer: its fenced blocks in the language asked for, or the code that stands in it without a fence.
+A marker is `[3]`, or several in one bracket (`[1, 4]`), numbered from 1 in the order of the contexts. The code of an answer is
+that of its fenced blocks in the language asked for, or the code that stands in it without a fence.
 
-Regular expressions of users: matched by RE2, in time linear in the text, whatever the pattern.
-
-Patterns are written as for Python's `re`. What RE2 cannot express in linear time (lookaround, backreferences, conditions,
-atomic groups) is refused with what to do instead. `\\d`, `\\w` and `\\s` also match letters and digits beyond ASCII, as they
-do in Python; `\b` is the border of an ASCII word.
+Regular expressions of users are matched by RE2, in time linear in the text, whatever the pattern. They are written as for
+Python's `re`. What RE2 cannot express in linear time (lookaround, backreferences, conditions, atomic groups) is refused with
+what to do instead. `\\d`, `\\w` and `\\s` also match letters and digits beyond ASCII, as they do in Python; `\b` is the border
+of an ASCII word.
 """
 
 import ast

@@ -1,13 +1,8 @@
-"""Text as the offline judge sees it: sentences, words, numbers, names, negations.
+"""Text taken apart: sentences, words, numbers, names, negations, as the offline judge compares them; the language of a text.
 
 Small on purpose. A word is matched by its stem, because "played" supports "plays"; a number is matched by its value,
-because "1,200" supports "1200" and "twelve" supports "12". English rules; another language falls back to whole words.
-
-One spelling for each phrase: lower case, no accents, straight quotes, no opening marks.
-
-The language of a text, by its commonest small words. Pure: six languages, and None where none stands out.
-
-Text that may stand in an XML file: reports for CI systems quote whatever a case says.
+because "1,200" supports "1200" and "twelve" supports "12". English rules; another language falls back to whole words. A
+language is known by its commonest small words: six of them, and None where none stands out.
 """
 
 import re
@@ -159,7 +154,7 @@ class Text:
         )
 
     @cached_property
-    def negated(self) -> bool:
+    def is_negated(self) -> bool:
         return any(word in NEGATIONS or word.endswith("n't") for word in self.words)
 
 

@@ -1,6 +1,5 @@
-"""Understand what a span says, in whichever convention it says it. `content_of` (`read_span.py`) is what intake calls.
+"""Understand what a span says, in whichever convention it says it. `content_of` is what intake calls.
 
-- `names`: the names each convention gives to a thing, one table per question, and which of them a span has (`plan_for`); a new
-  convention is a few lines there.
-- `read_span`, `messages`, `scores`: what the named attributes and events say.
+- `read_span`: the names each convention gives to a thing, one table per question; a new convention is a few lines there.
+- `messages`, `scores`: the texts and the scores in what the named attributes and events hold.
 """

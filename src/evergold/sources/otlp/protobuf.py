@@ -144,18 +144,11 @@ def read_traces(body: bytes) -> Received:
     """Read every span of an export request; one line for each span that cannot be kept."""
     request, unread = _parse(ExportTraceServiceRequest, body, SPANS)
     received = Received(refused=unread)
-    require_few_records(len(request.resource_spans), "resources")
-    for by_resource in request.resource_spans:
-        resource = _resource(by_resource.resource.attributes, received)
-        require_few_records(len(by_resource.scope_spans), "scopes")
-        for by_scope in by_resource.scope_spans:
-            scope = by_scope.scope.name or None
-            require_few_records(len(by_scope.spans) + len(received.spans) + len(received.refused), "spans")
-            for span in by_scope.spans:
-                try:
-                    received.check(_span(span, resource, scope))
-                except ValueError as problem:
-                    received.refused.append(f"span {span.name!r}: {problem}")
+    for span, resource, scope in _records(request, SPANS, received):
+        try:
+            received.check(_span(span, resource, scope))
+        except ValueError as problem:
+            received.refused.append(f"span {span.name!r}: {problem}")
     return received
 
 
@@ -163,21 +156,27 @@ def read_logs(body: bytes) -> Received:
     """Every log record of an export request."""
     request, unread = _parse(ExportLogsServiceRequest, body, LOGS)
     received = Received(refused=unread)
-    require_few_records(len(request.resource_logs), "resources")
-    for by_resource in request.resource_logs:
-        resource = _resource(by_resource.resource.attributes, received)
-        require_few_records(len(by_resource.scope_logs), "scopes")
-        for by_scope in by_resource.scope_logs:
-            require_few_records(len(by_scope.log_records) + len(received.logs) + len(received.refused), "log records")
-            for record in by_scope.log_records:
-                if len(record.attributes) > MOST_KEYS:
-                    received.refused.append(f"log record {record.event_name!r}: more than {MOST_KEYS} attributes")
-                    continue
-                try:
-                    received.logs.append(_log(record, resource))
-                except ValueError as problem:
-                    received.refused.append(f"log record {record.event_name!r}: {problem}")
+    for record, resource, _ in _records(request, LOGS, received):
+        try:
+            received.logs.append(_log(record, resource))
+        except ValueError as problem:
+            received.refused.append(f"log record {record.event_name!r}: {problem}")
     return received
+
+
+def _records(request: Any, layout: Layout, received: Received) -> Iterator[tuple[Any, Attributes, str | None]]:
+    """Every record with the attributes of its resource and the name of its scope."""
+    outer, middle, inner = (name for name, _ in layout.levels)
+    require_few_records(len(getattr(request, outer)), "resources")
+    for by_resource in getattr(request, outer):
+        resource = _resource(by_resource.resource.attributes, received)
+        require_few_records(len(getattr(by_resource, middle)), "scopes")
+        for by_scope in getattr(by_resource, middle):
+            records, scope = getattr(by_scope, inner), by_scope.scope.name or None
+            known = len(received.spans) + len(received.logs) + len(received.refused)
+            require_few_records(len(records) + known, f"{layout.noun}s")
+            for record in records:
+                yield record, resource, scope
 
 
 def _parse(kind: Any, body: bytes, layout: Layout) -> tuple[Any, list[str]]:
@@ -213,6 +212,8 @@ def _span(span: Any, resource: Attributes, scope: str | None) -> WireSpan:
 
 
 def _log(record: Any, resource: Attributes) -> WireLog:
+    if len(record.attributes) > MOST_KEYS:
+        raise ValueError(f"more than {MOST_KEYS} attributes")
     attributes = attributes_of(record.attributes)
     # Older SDKs have no field for it and send it as an attribute.
     name = record.event_name or str(attributes.get("event.name", ""))
