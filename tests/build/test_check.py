@@ -10,7 +10,7 @@ import pytest
 from evergold.build import rag
 from evergold.build.check import CheckLimits, check
 from evergold.build.compare import diff, sample
-from evergold.build.manifest import Finding, Report, verify
+from evergold.build.manifest import BuildFinding, Report, verify
 from evergold.cli import invoke as run
 from evergold.errors import BadInput, NotFound
 from tests.build.rag_builders import a_spec, an_offline_record, read_jsonl
@@ -34,7 +34,7 @@ def outcomes(report: Report, split: str = "qa") -> dict[str, str]:
     return {finding.check: finding.outcome for finding in report.findings if finding.split == split}
 
 
-def failure(report: Report, check_name: str) -> Finding:
+def failure(report: Report, check_name: str) -> BuildFinding:
     return next(finding for finding in report.failed if finding.check == check_name)
 
 

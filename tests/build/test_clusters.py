@@ -35,7 +35,7 @@ def test_short_repeats_and_near_repeats_are_one_cluster() -> None:
         a_case("d", input=LONG + " please"),
         a_case("e", input="Something else"),
     ]
-    assert clusters_of(cases).repeated() == {"a": ["a", "b"], "c": ["c", "d"]}
+    assert clusters_of(cases).list_repeats() == {"a": ["a", "b"], "c": ["c", "d"]}
 
 
 def test_the_same_words_after_another_question_are_another_question() -> None:
@@ -44,7 +44,7 @@ def test_the_same_words_after_another_question_are_another_question() -> None:
         talk("b", "Book it", "Yes, please"),
         talk("c", "Book it", "yes please"),
     ]
-    assert clusters_of(cases).repeated() == {"b": ["b", "c"]}
+    assert clusters_of(cases).list_repeats() == {"b": ["b", "c"]}
     assert question_of(a_case("d", input="Yes, please", messages=())) == "yes please"
 
 
@@ -52,14 +52,14 @@ def test_the_same_words_after_another_question_are_another_question() -> None:
 def test_the_next_turn_of_a_conversation_is_no_repeat_of_it(next_turn: str) -> None:
     before = " ".join(f"word{n}" for n in range(60))
     cases = [talk("a", before, LONG), talk("b", before, LONG, next_turn), talk("c", before, LONG + " please")]
-    assert clusters_of(cases).repeated() == {"a": ["a", "c"]}
+    assert clusters_of(cases).list_repeats() == {"a": ["a", "c"]}
 
 
 def test_what_is_near_to_two_joins_them() -> None:
     words = [f"word{n}" for n in range(40)]
     first, middle, last = (" ".join(part) for part in (words, [*words[3:], "x", "y"], [*words[6:], "x", "y", "z"]))
     cases = [a_case("a", input=first), a_case("b", input=last), a_case("c", input=middle)]
-    assert clusters_of(cases).repeated() == {"a": ["a", "b", "c"]}
+    assert clusters_of(cases).list_repeats() == {"a": ["a", "b", "c"]}
 
 
 @each_row("seed", range(5))

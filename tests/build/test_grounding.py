@@ -9,7 +9,7 @@ import pytest
 from evergold.build import rag
 from evergold.build.check import CheckLimits, check
 from evergold.build.groundedness import document_of
-from evergold.build.manifest import Finding
+from evergold.build.manifest import BuildFinding
 from evergold.cli import invoke as run
 from evergold.errors import BadInput
 from tests.build.rag_builders import a_spec, an_offline_record
@@ -35,7 +35,7 @@ def a_build(folder: Path, *records: dict[str, Any]) -> Path:
     return spec.manifest
 
 
-def finding(manifest: Path, name: str, limits: CheckLimits | None = None) -> Finding:
+def finding(manifest: Path, name: str, limits: CheckLimits | None = None) -> BuildFinding:
     return next(one for one in check(manifest, limits=limits).findings if (one.check, one.split) == (name, "qa"))
 
 

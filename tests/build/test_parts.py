@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evergold.build import manifest as manifests
 from evergold.build.compare import Profile, _bound, changes_between, drift, rank_of, read_record, total_variation
 from evergold.build.groups import _leaves, group_key, parse_shares, require_groups, settle_groups
-from evergold.build.manifest import SHOWN, Finding, Report
+from evergold.build.manifest import SHOWN, BuildFinding, Report
 from evergold.build.offline_records import Refusal, bare_line, is_utf8, members_of, read_fields, show_value
 from evergold.build.rag import Rejection
 from evergold.build.snapshot import SnapshotSpec, canary_of, draft
@@ -39,11 +39,13 @@ def test_a_rejection_holds_the_record_or_its_beginning(reason: str, raw: bytes, 
 
 
 def test_findings_count_everything_and_show_the_first() -> None:
-    finding = Finding("schema", "qa")
+    finding = BuildFinding("schema", "qa")
     for number in range(SHOWN + 5):
         finding.fail(f"line {number}")
     assert (finding.count, len(finding.examples), finding.message) == (SHOWN + 5, SHOWN, "line 0")
-    report = Report("m", "v1", [finding, Finding("hash", "qa"), Finding("drift", "qa", "not measured", "no baseline")])
+    report = Report(
+        "m", "v1", [finding, BuildFinding("hash", "qa"), BuildFinding("drift", "qa", "not measured", "no baseline")]
+    )
     suite = ElementTree.fromstring(report.to_junit()).find("testsuite")
     assert suite is not None and [suite.get(key) for key in ("tests", "failures", "skipped")] == ["3", "1", "1"]
     assert suite.find("testcase/failure").get("message") == f"{SHOWN + 5} times: line 0"  # type: ignore[union-attr]

@@ -312,9 +312,9 @@ def test_samples_of_a_check_are_cut_to_a_few_lines() -> None:
 
 
 def test_a_finding_in_one_note() -> None:
-    from evergold.build.manifest import Finding
+    from evergold.build.manifest import BuildFinding
 
-    finding = Finding("drift", "qa", measured={"type": 0.1})
+    finding = BuildFinding("drift", "qa", measured={"type": 0.1})
     assert _note(finding) == "type 0.1"
     finding.fail("one")
     finding.fail("two")

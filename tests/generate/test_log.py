@@ -24,7 +24,7 @@ def written(path: Path, *entries: dict[str, Any], fresh: bool = False, secrets: 
 def known(path: Path, key: str) -> dict[str, Any] | None:
     async def read() -> dict[str, Any] | None:
         log = CallLog.open(path)
-        entry = log.known(key)
+        entry = log.find(key)
         await log.close()
         return entry
 

@@ -142,23 +142,18 @@ def compare_judges(first: Calibration, second: Calibration) -> JudgeComparison:
         for one, other in zip(first.agreed, second.agreed, strict=True)
         if one is not None and other is not None
     ]
-    if not pairs:
-        return JudgeComparison(
-            first=first, second=second, n=0, difference=None, low=None, high=None, p=None,
-            verdict=PairedVerdict.INCONCLUSIVE, advice="no label could be judged by both",
-        )  # fmt: skip
-    effect = paired_effect([other - one for one, other in pairs])
-    verdict = judge(effect, effect.p, margin=MARGIN)
+    effect = paired_effect([other - one for one, other in pairs]) if pairs else None
+    verdict = judge(effect, effect.p, margin=MARGIN) if effect else PairedVerdict.INCONCLUSIVE
     return JudgeComparison(
         first=first,
         second=second,
         n=len(pairs),
-        difference=effect.mean,
-        low=effect.low,
-        high=effect.high,
-        p=effect.p,
+        difference=effect.mean if effect else None,
+        low=effect.low if effect else None,
+        high=effect.high if effect else None,
+        p=effect.p if effect else None,
         verdict=verdict,
-        advice=_advice(first, second, verdict),
+        advice=_advice(first, second, verdict) if effect else "no label could be judged by both",
     )
 
 

@@ -123,12 +123,10 @@ def _logprobs(choice: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     """Each token with its alternatives; entries that do not have the protocol's shape are left out."""
     logprobs = choice.get("logprobs")
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
-    entries = [entry for entry in content if isinstance(entry, dict)] if isinstance(content, list) else []
-    tokens = [entry.get("token") for entry in entries]
     return tuple(
-        {"token": token, "top": _alternatives(entry)}
-        for token, entry in zip(tokens, entries, strict=True)
-        if isinstance(token, str)
+        {"token": entry["token"], "top": _alternatives(entry)}
+        for entry in (content if isinstance(content, list) else ())
+        if isinstance(entry, dict) and isinstance(entry.get("token"), str)
     )
 
 
@@ -136,12 +134,12 @@ def _alternatives(entry: dict[str, Any]) -> list[list[Any]]:
     top = entry.get("top_logprobs")
     others = [other for other in top if isinstance(other, dict)] if isinstance(top, list) else []
     pairs = [(other.get("token"), other.get("logprob")) for other in others]
-    return [[token, logprob] for token, logprob in pairs if isinstance(token, str) and _is_logprob(logprob)]
-
-
-def _is_logprob(value: Any) -> bool:
-    """A number that is the logarithm of a probability; rounding may lift it a little above zero. NaN is none."""
-    return isinstance(value, int | float) and value <= ROUNDING
+    return [
+        [token, logprob]
+        for token, logprob in pairs
+        # The logarithm of a probability; rounding may lift it a little above zero. NaN is none.
+        if isinstance(token, str) and isinstance(logprob, int | float) and logprob <= ROUNDING
+    ]
 
 
 SYSTEM = "You are a careful, impartial evaluator. You answer with one JSON object and nothing else."

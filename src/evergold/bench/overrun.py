@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import orjson
 
@@ -80,43 +80,30 @@ class MetricLimit:
             raise Overrun(
                 f"not measured: {task.metric} took over {self.seconds:g} s on {MOST_OVERRUNS} answers (benchmark.metric_timeout)"
             )
+        fired = False
+
+        def fire(_number: int, _frame: FrameType | None) -> None:
+            nonlocal fired
+            fired = True
+            raise Overrun(f"{task.metric} took over {self.seconds:g} s on this answer (benchmark.metric_timeout)")
+
         if self.slot is not None:
             self.slot.show(task)
-        alarm = _Alarm(self.seconds, task.metric)
+        # Signals reach the main thread alone; elsewhere there is no alarm.
+        usable = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
+        if usable:
+            before = signal.signal(signal.SIGALRM, fire)
+            # Fires each further second: some code catches every exception once.
+            signal.setitimer(signal.ITIMER_REAL, self.seconds, 1.0)
         try:
-            with alarm:
+            try:
                 yield
+            finally:
+                if usable:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                    signal.signal(signal.SIGALRM, before)
         # Counted even if the metric swallowed the exception and returned late.
         finally:
-            self._overruns[task.metric] += alarm.fired
+            self._overruns[task.metric] += fired
             if self.slot is not None:
                 self.slot.show()
-
-
-class _Alarm:
-    """A timer for the length of a block. It fires again, for code that swallows the first exception.
-
-    Signals reach the main thread alone; elsewhere it does nothing.
-    """
-
-    def __init__(self, seconds: float, name: str) -> None:
-        self._seconds = seconds
-        self._name = name
-        self.fired = False
-        self._usable = threading.current_thread() is threading.main_thread() and hasattr(signal, "setitimer")
-
-    def __enter__(self) -> Self:
-        if self._usable:
-            self._before = signal.signal(signal.SIGALRM, self._fire)
-            # Fires each further second: some code catches every exception once.
-            signal.setitimer(signal.ITIMER_REAL, self._seconds, 1.0)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._usable:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, self._before)
-
-    def _fire(self, _number: int, _frame: FrameType | None) -> None:
-        self.fired = True
-        raise Overrun(f"{self._name} took over {self._seconds:g} s on this answer (benchmark.metric_timeout)")

@@ -199,10 +199,7 @@ def compare_scores(one: Sequence[CaseScore], other: Sequence[CaseScore], seed: i
     """The second minus the first, case by case: only cases both have a value for take part, and `n` says how many."""
     theirs = {score.case_id: score for score in other}
     pairs = [(score, theirs[score.case_id]) for score in one if score.case_id in theirs]
-    return {
-        name: _mean([_difference(read(a), read(b)) for a, b in pairs], seed, with_n=True)
-        for name, read in _COMPARED.items()
-    }
+    return {name: _mean([(read(a), read(b)) for a, b in pairs], seed) for name, read in _COMPARED.items()}
 
 
 def _figures(scores: Sequence[CaseScore], seed: int) -> Json:
@@ -275,19 +272,15 @@ def _bounds(interval: Interval | None) -> Json:
     return {"value": interval.value, "low": interval.low, "high": interval.high}
 
 
-def _mean(values: Iterable[float | None], seed: int, with_n: bool = False) -> Json:
-    known = [value for value in values if value is not None]
-    shown = _bounds(mean_bootstrap(known, seed) if known else None)
-    return shown | {"n": len(known)} if with_n else shown
+def _mean(pairs: Iterable[tuple[float | None, float | None]], seed: int) -> Json:
+    """The mean of the second minus the first, where both are known."""
+    known = [other - one for one, other in pairs if one is not None and other is not None]
+    return _bounds(mean_bootstrap(known, seed) if known else None) | {"n": len(known)}
 
 
 def _plain(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
-
-
-def _difference(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else other - one
 
 
 _COMPARED: dict[str, Callable[[CaseScore], float | None]] = {

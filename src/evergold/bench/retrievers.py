@@ -9,7 +9,7 @@ import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -97,8 +97,8 @@ class Bm25Retriever:
             documents = {file.path: self._counts[file.blob] for file in files}
             lengths = {path: counts.total() for path, counts in documents.items()}
             best = _best(bm25(wanted, count_words(documents), lengths))
-            results = dict(_lines_with(opened, commit, wanted, best))
-        return Attempt(case_id="", paths=tuple(best), ranges=_around(results))
+            lines = {path: _lines_with(opened, commit, tuple(wanted), path) for path in best}
+        return Attempt(case_id="", paths=tuple(best), ranges=_around(lines))
 
     def _count(self, opened: Repo, files: list[TreeFile]) -> None:
         """Words per blob; what is large or binary has none."""
@@ -108,12 +108,11 @@ class Bm25Retriever:
             self._counts[blob] = Counter(words_of(text))
 
 
-def _lines_with(opened: Repo, commit: str, words: list[str], paths: list[str]) -> Iterable[tuple[str, set[int]]]:
-    """Lines of these files that hold a word of the query."""
-    for path in paths:
-        blob = opened.objects.at(commit, path)
-        text = opened.objects.read(blob.id).decode("utf-8", "replace") if blob else ""
-        yield path, {number for number, line in enumerate(text.split("\n"), 1) if _holds(line, tuple(words))}
+def _lines_with(opened: Repo, commit: str, words: tuple[str, ...], path: str) -> set[int]:
+    """Lines of a file that hold a word of the query."""
+    blob = opened.objects.at(commit, path)
+    text = opened.objects.read(blob.id).decode("utf-8", "replace") if blob else ""
+    return {number for number, line in enumerate(text.split("\n"), 1) if _holds(line, words)}
 
 
 @lru_cache(maxsize=65536)

@@ -21,7 +21,7 @@ from evergold.bench.metrics import NamedMetric, measure
 from evergold.bench.overrun import MetricCall, MetricLimit, Overrun
 from evergold.bench.replay.record import conversation_id
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, together
+from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, close_all, together
 from evergold.errors import EvergoldError
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
@@ -30,11 +30,8 @@ from evergold.seams import Judge, Target
 from evergold.store.run.attempts import AttemptStore, Scored
 from evergold.store.run.runs import RunStore
 
-
-@dataclass(frozen=True)
-class _Done:
-    attempt: Attempt
-    cache_key: str | None
+# An attempt, and the key under which its answer is cached: only fresh, successful ones have a key.
+_Done = tuple[Attempt, str | None]
 
 
 async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller) -> None:
@@ -42,9 +39,8 @@ async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller
     missing = _missing_attempts(run, store)
 
     async def write(batch: Sequence[_Done]) -> None:
-        # Only fresh, successful answers have a key; hits are in the cache already.
-        keys = {(done.attempt.case_id, done.attempt.trial): done.cache_key for done in batch if done.cache_key}
-        await store.record(run.id, [done.attempt for done in batch], keys)
+        keys = {(attempt.case_id, attempt.trial): key for attempt, key in batch if key}
+        await store.record(run.id, [attempt for attempt, _ in batch], keys)
 
     journal: Journal[_Done] = Journal(write)
 
@@ -86,11 +82,11 @@ async def _attempt(run: Run, case: Case, trial: int, target: Target, store: Atte
         if known is not None:
             # A hit took no call and no time; its tokens stay, because they say what the answer is made of.
             hit = {"case_id": case.id, "trial": trial, "cached": True, "sends": 0, "latency_ms": None}
-            return _Done(known.model_copy(update=hit), None)
+            return known.model_copy(update=hit), None
     # A replay makes several calls in one attempt, and manages gate, budget and retries for each of them.
     by_steps = getattr(target, "attempt_by_steps", None)
     attempt = await (by_steps(caller, case, trial, seed) if by_steps else caller.call(target, case, trial, seed))
-    return _Done(attempt, key if attempt.error is None else None)
+    return attempt, key if attempt.error is None else None
 
 
 def _cache_key(run: Run, case: Case, trial: int, seed: int | None, target: Target) -> str | None:
@@ -225,7 +221,7 @@ class Runner:
             for task in (work, beat):
                 task.cancel()
             await asyncio.gather(work, beat, return_exceptions=True)
-            await _close(parts)
+            await close_all(parts.target, parts.judge)
             # Counted from the rows: a crash may have lost counters, never attempts.
             self.attempts.recount(run.id)
             # A run in which every call failed has measured nothing, however complete it is.
@@ -275,10 +271,3 @@ def _outcome(work: "asyncio.Future[None]", beat: "asyncio.Future[None]") -> tupl
     if isinstance(problem, Stop) and problem.message == "cancelled":
         return RunStatus.CANCELLED, None
     return RunStatus.FAILED, f"the lease could not be kept: {problem}"
-
-
-async def _close(parts: Parts) -> None:
-    for part in (parts.target, parts.judge):
-        close = getattr(part, "close", None)
-        if close is not None:
-            await close()

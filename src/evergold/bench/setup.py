@@ -39,32 +39,12 @@ if TYPE_CHECKING:
     from evergold.spread import Workers
 
 
-def provenance_of(spec: RunSpec, frozen: Frozen, origin: str) -> dict[str, Any]:
-    """Which questions, with which seed, by which code; `origin` is whose run it is, a server's or a command's."""
-    dataset: dict[str, Any] = {
-        "name": frozen.name,
-        "version": frozen.version,
-        "content_hash": frozen.content_hash,
-    }
-    if frozen.build:
-        dataset["build"] = frozen.build
-    return {
-        "dataset": dataset,
-        "seed": spec.seed,
-        "code": f"evergold {version('evergold')}",
-        "origin": origin,
-    }
-
-
 def judged_by(model: str, metrics: Sequence[MetricSpec]) -> dict[str, Any]:
     """Who judged, and whether the model under test is among them; a panel's members and an address stand in the name."""
     judges = list(dict.fromkeys(metric.judge for metric in metrics if metric.judge))
     # Names of judges may hold an address in brackets, or the members of a panel.
     named = {word for judge in judges for word in re.split(r"[(), ]+", judge)}
     return {"judge": ", ".join(judges) or None, "self_judged": model.strip() in named}
-
-
-RECORDED = "recorded"
 
 
 def check_replay(spec: RunSpec, *, local: bool) -> None:
@@ -77,7 +57,7 @@ def check_replay(spec: RunSpec, *, local: bool) -> None:
             parse_name(model)
             if not local:
                 refuse_remote(model)
-    if replay.turns is Turns.SIMULATED and parse_name(spec.model).plugin == RECORDED:
+    if replay.turns is Turns.SIMULATED and parse_name(spec.model).plugin == "recorded":
         raise BadInput("the recorded model cannot answer a simulated user; take --turns all, or another model")
 
 
@@ -130,20 +110,24 @@ class RunSetup:
     def new_run(
         self, spec: RunSpec, *, origin: str, local: bool, dataset_type: str | None = None
     ) -> tuple[Run, Sequence[Case]]:
-        """Make a run that nothing refuses, with the cases as they are now."""
+        """Make a run that nothing refuses, with the cases as they are now; `origin` is whose it is, a server's or a command's."""
         frozen, metrics = self._check(spec, local=local, dataset_type=dataset_type)
         judge = self.judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
         by_turn = spec.replay is not None and spec.replay.turns is Turns.EACH
         chosen = PackedCases(turn for case in frozen.cases for turn in each_turn(case)) if by_turn else frozen.cases
         cases, derived = with_derived_tools(chosen)
+        dataset = {"name": frozen.name, "version": frozen.version, "content_hash": frozen.content_hash}
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
             spec=spec.model_copy(update={"dataset": frozen.name, "metrics": tuple(metric.name for metric in listed)}),
             created_at=datetime.now(UTC),
             metrics=listed,
             provenance={
-                **provenance_of(spec, frozen, origin),
+                "dataset": dataset | ({"build": frozen.build} if frozen.build else {}),
+                "seed": spec.seed,
+                "code": f"evergold {version('evergold')}",
+                "origin": origin,
                 "target": self._target(spec.model),
                 **judged_by(spec.model, listed),
                 **({"derived_tools": derived} if derived else {}),

@@ -74,7 +74,8 @@ class Supervisor:
             # A measurement is to blame if the child was at it; it becomes an error and the run goes on without it.
             if task is not None and blamed < MOST_BLAMED:
                 blamed += 1
-                await self._blame(run.id, task, reason)
+                error = Measurement.error(f"the process that measured {task.metric} was lost: {reason}")
+                await self.attempts.record_scores(run.id, [Scored(task.case_id, task.trial, task.metric, error)], 0)
                 continue
             # Ends are counted while nothing moves; a run that gets further each time may go on.
             ends = ends + 1 if now.done + now.scored == progress else 1
@@ -154,10 +155,6 @@ class Supervisor:
             child.kill()
             await child.wait()
         self.runs.finish(run_id, self.owner, RunStatus.QUEUED)
-
-    async def _blame(self, run_id: str, task: MetricCall, reason: str) -> None:
-        error = Measurement.error(f"the process that measured {task.metric} was lost: {reason}")
-        await self.attempts.record_scores(run_id, [Scored(task.case_id, task.trial, task.metric, error)], 0)
 
 
 _log = logging.getLogger("evergold.runs")

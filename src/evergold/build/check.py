@@ -12,7 +12,7 @@ import msgspec
 from evergold.build import manifest as manifests
 from evergold.build.compare import Profile, drift, read_record, total_variation
 from evergold.build.groundedness import GroundingSample, source_problem
-from evergold.build.manifest import Finding, Report
+from evergold.build.manifest import BuildFinding, Report
 from evergold.build.offline_records import SeenIds
 from evergold.build.records import (
     INPUTS,
@@ -86,13 +86,13 @@ def _splits(path: Path, manifest: Manifest, limits: CheckLimits) -> Iterator["_S
 
 def _compare_with(
     baseline_path: Path, manifest: Manifest, profiles: Mapping[str, Profile | None], limits: CheckLimits
-) -> Iterator[Finding]:
+) -> Iterator[BuildFinding]:
     """Counts against the baseline's manifest; distributions against its files, where they still are."""
     baseline = manifests.read(baseline_path)
     # Only its distributions are wanted: the judge has nothing to read.
     for split in _splits(baseline_path, baseline, CheckLimits(judged=0)):
         name, before = split.name, split.entry.count
-        drop = Finding("count drop", name)
+        drop = BuildFinding("count drop", name)
         now = manifest.splits[name].count if name in manifest.splits else 0
         # A split that was empty cannot shrink.
         share = (before - now) / before if before else 0.0
@@ -100,7 +100,7 @@ def _compare_with(
         if share > limits.max_drop:
             drop.fail(f"{now} records, {before} in {baseline.version}: {share:.1%} fewer (limit {limits.max_drop:.0%})")
         yield drop
-        moved = Finding("drift", name)
+        moved = BuildFinding("drift", name)
         profile, old = profiles.get(name), split.run()
         # Drift needs the records of the baseline; a manifest alone has only their counts.
         if profile is None or old is None or split.findings["hash"].outcome == "failed":
@@ -116,9 +116,9 @@ def _compare_with(
     yield _compare_mix(baseline, manifest, limits)
 
 
-def _compare_mix(baseline: Manifest, manifest: Manifest, limits: CheckLimits) -> Finding:
+def _compare_mix(baseline: Manifest, manifest: Manifest, limits: CheckLimits) -> BuildFinding:
     """How records are spread over the splits: a split of one task type cannot drift by type in itself, all of them can."""
-    finding = Finding("drift", "all splits")
+    finding = BuildFinding("drift", "all splits")
     old, new = ({name: entry.count for name, entry in one.splits.items()} for one in (baseline, manifest))
     moved = total_variation(old, new)
     finding.measured = {"split": round(moved, 4)}
@@ -141,7 +141,7 @@ class _SplitCheck:
         self.name = name
         self.entry = entry
         checks = self.CHECKS if is_of_cases else (*self.CHECKS, *self.RAG_CHECKS)
-        self.findings = {check: Finding(check, name) for check in checks}
+        self.findings = {check: BuildFinding(check, name) for check in checks}
         self.samples: list[dict[str, Any]] = []
         self._path = path
         self._decode: Callable[[bytes], Any] = decode_case

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from evergold.build.manifest import Finding, Report
+from evergold.build.manifest import BuildFinding, Report
 from evergold.errors import BadInput
 from evergold.formats.dataset_ab import read_rows, sibling_of
 
@@ -64,7 +64,7 @@ def check_validated_rows(path: Path) -> Report:
     if not path.is_file():
         raise BadInput(f"no file {str(path)!r} to check")
     parsed, complete, unique = (
-        Finding(name, path.name) for name in ("rows are JSON", "rows are complete", "ids are unique")
+        BuildFinding(name, path.name) for name in ("rows are JSON", "rows are complete", "ids are unique")
     )
     problems: list[tuple[int, str]] = []
     seen: dict[str, int] = {}
@@ -79,8 +79,8 @@ def check_validated_rows(path: Path) -> Report:
     return Report(str(path), "rows", [parsed, complete, unique, _check_pairing(path, set(seen))])
 
 
-def _check_pairing(path: Path, ids: set[str]) -> Finding:
-    finding = Finding("both datasets hold the same cases", path.name)
+def _check_pairing(path: Path, ids: set[str]) -> BuildFinding:
+    finding = BuildFinding("both datasets hold the same cases", path.name)
     sibling = sibling_of(path)
     if sibling is None:
         finding.outcome, finding.message = "not measured", "the other file of the pair is not beside this one"

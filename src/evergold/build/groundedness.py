@@ -22,7 +22,7 @@ import msgspec
 import orjson
 
 from evergold.build.manifest import SHOWN as EXAMPLES
-from evergold.build.manifest import Finding
+from evergold.build.manifest import BuildFinding
 from evergold.build.records import CITATIONS, REFERENCES, CitedSource, Metadata, first_text, is_label
 from evergold.text.markers import cited_sentences, is_claim, markers, without_markers
 
@@ -51,18 +51,20 @@ class GroundingSample:
         if number in self._numbers:
             self._lines.append((number, line))
 
-    def measure(self, finding: Finding, decode: Callable[[bytes], Any], tolerated: float) -> None:
+    def measure(self, finding: BuildFinding, decode: Callable[[bytes], Any], tolerated: float) -> None:
         """Name each record with an unsupported sentence; the finding fails where their share is above `tolerated`."""
+        from evergold.judge.offline import OfflineJudge
+
         judged = supported = 0
         problems = []
         judge: OfflineJudge | None = None
         # Repeated records are judged once: copies of a question share reference and contexts.
         known: dict[tuple[str, ...], list[str] | None] = {}
         for where, reference, contexts in self._records(decode):
-            judge = judge or _offline_judge()
+            judge = judge or OfflineJudge()
             texts = (reference, *contexts)
             if texts not in known:
-                known[texts] = unsupported(reference, contexts, judge)
+                known[texts] = find_unsupported(reference, contexts, judge)
             loose = known[texts]
             if loose is None:
                 continue
@@ -94,7 +96,7 @@ class GroundingSample:
                 yield f"line {number} ({record.task_id})", reference, contexts
 
 
-def unsupported(reference: str, contexts: Sequence[str], judge: "OfflineJudge") -> list[str] | None:
+def find_unsupported(reference: str, contexts: Sequence[str], judge: "OfflineJudge") -> list[str] | None:
     """What the contexts do not support of a reference, in words; None where it has no sentence to judge."""
     claims = [part for part in cited_sentences(reference[:LOOKED_AT]) if is_claim(part) and not part.endswith("?")]
     if not claims:
@@ -133,12 +135,6 @@ def _indexes_by_citation(contexts: Sequence[str]) -> dict[int, int]:
 
 def _flat(text: str) -> str:
     return " ".join(text.casefold().split())
-
-
-def _offline_judge() -> "OfflineJudge":
-    from evergold.judge.offline import OfflineJudge
-
-    return OfflineJudge()
 
 
 # An ending begins with a letter: in `2510.25529` the digits after the dot are part of the name.

@@ -36,7 +36,7 @@ class Clusters:
 
     name_of: dict[str, str] = field(default_factory=dict)
 
-    def repeated(self) -> dict[str, list[str]]:
+    def list_repeats(self) -> dict[str, list[str]]:
         """The clusters that have more than one case."""
         members: dict[str, list[str]] = defaultdict(list)
         for case_id, name in self.name_of.items():
@@ -81,7 +81,7 @@ def without_repeats(cases: Sequence[Case], clusters: Clusters) -> tuple[list[Cas
     by_id = {case.id: case for case in cases}
     weights: dict[str, int] = {}
     instead: dict[str, str] = {}
-    for ids in clusters.repeated().values():
+    for ids in clusters.list_repeats().values():
         best = best_of([by_id[one] for one in ids])
         weights[best.id] = len(ids)
         instead |= {one: best.id for one in ids if one != best.id}
@@ -90,13 +90,12 @@ def without_repeats(cases: Sequence[Case], clusters: Clusters) -> tuple[list[Cas
 
 def report_of(clusters: Clusters, split_of: Mapping[str, str], shown: int) -> dict[str, Any]:
     """What a manifest says of repeats: how many questions are asked again, by how many cases, the largest first."""
-    repeated = sorted(clusters.repeated().items(), key=lambda item: (-len(item[1]), item[0]))
-    sizes = Counter(len(ids) for _, ids in repeated)
+    repeated = sorted(clusters.list_repeats().items(), key=lambda item: (-len(item[1]), item[0]))
     largest = [
         {"cluster": name, "cases": len(ids), "split": split_of.get(ids[0]), "examples": ids[:3]}
         for name, ids in repeated[:shown]
     ]
-    return {"clusters": len(repeated), "cases": sum(size * count for size, count in sizes.items()), "largest": largest}
+    return {"clusters": len(repeated), "cases": sum(len(ids) for _, ids in repeated), "largest": largest}
 
 
 def _text(content: Any) -> str:

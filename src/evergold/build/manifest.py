@@ -11,7 +11,7 @@ was changed is one, never the end of the verification.
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
@@ -149,7 +149,7 @@ SHOWN = 20
 
 
 @dataclass
-class Finding:
+class BuildFinding:
     """One check of one split. Failures are counted whole and shown by their first few examples."""
 
     check: str
@@ -179,11 +179,11 @@ class Report:
 
     manifest: str
     version: str
-    findings: list[Finding]
+    findings: list[BuildFinding]
     samples: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
     @property
-    def failed(self) -> list[Finding]:
+    def failed(self) -> list[BuildFinding]:
         return [finding for finding in self.findings if finding.outcome == "failed"]
 
     def to_json(self) -> dict[str, Any]:
@@ -197,7 +197,10 @@ class Report:
 
     def to_junit(self) -> bytes:
         """One test case per check and split; a check that could not be made is skipped, with its reason."""
-        suite = ElementTree.Element("testsuite", {"name": f"evergold check {self.version}", **_totals(self.findings)})
+        outcomes = [finding.outcome for finding in self.findings]
+        counts = (len(outcomes), len(self.failed), outcomes.count("not measured"), 0)
+        totals = dict(zip(("tests", "failures", "skipped", "errors"), map(str, counts), strict=True))
+        suite = ElementTree.Element("testsuite", {"name": f"evergold check {self.version}", **totals})
         for finding in self.findings:
             case = ElementTree.SubElement(suite, "testcase", classname=xml_text(finding.split), name=finding.check)
             if finding.outcome == "failed":
@@ -211,16 +214,6 @@ class Report:
         ElementTree.indent(root)
         xml: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
         return xml + b"\n"
-
-
-def _totals(findings: Sequence[Finding]) -> dict[str, str]:
-    outcomes = [finding.outcome for finding in findings]
-    return {
-        "tests": str(len(outcomes)),
-        "failures": str(outcomes.count("failed")),
-        "skipped": str(outcomes.count("not measured")),
-        "errors": "0",
-    }
 
 
 PINNED = ("source", "rejected_records", "excluded_cases")
@@ -247,9 +240,9 @@ def verify(path: Path) -> Report:
     return report
 
 
-def _seal(path: Path) -> Finding:
+def _seal(path: Path) -> BuildFinding:
     """The manifest's own fields, of which its hash was taken when it was written."""
-    finding = Finding("manifest", "all fields")
+    finding = BuildFinding("manifest", "all fields")
     file = path / "manifest.json" if path.is_dir() else path
     fields: dict[str, Any] = orjson.loads(file.read_bytes())
     stated = fields.get(SEAL)
@@ -260,19 +253,19 @@ def _seal(path: Path) -> Finding:
     return finding
 
 
-def _pin_splits(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -> Finding:
+def _pin_splits(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -> BuildFinding:
     try:
         # `count` is missing in entries that pin no records, such as the source.
         entry = FileEntry.model_validate({"count": 0, **pinned})
     except ValidationError as problem:
-        finding = Finding("sha256", name)
+        finding = BuildFinding("sha256", name)
         finding.fail(f"the manifest's entry cannot be read: {faults_of(problem.errors(include_url=False))[0]}")
         return finding
     return _file(path, manifest, name, entry, may_be_absent=name == "source")
 
 
-def _file(path: Path, manifest: Manifest, name: str, entry: FileEntry, *, may_be_absent: bool = False) -> Finding:
-    finding = Finding("sha256", name)
+def _file(path: Path, manifest: Manifest, name: str, entry: FileEntry, *, may_be_absent: bool = False) -> BuildFinding:
+    finding = BuildFinding("sha256", name)
     result = locate(path, manifest, entry.path)
     if not result.is_file():
         if may_be_absent:
@@ -291,8 +284,8 @@ def _file(path: Path, manifest: Manifest, name: str, entry: FileEntry, *, may_be
     return finding
 
 
-def _content(manifest: Manifest) -> Finding:
-    finding = Finding("content hash", "all splits")
+def _content(manifest: Manifest) -> BuildFinding:
+    finding = BuildFinding("content hash", "all splits")
     derived = files_hash({name: entry.sha256 or "" for name, entry in manifest.splits.items()})
     if manifest.content_hash is None:
         finding.skip("the manifest has no content hash")
@@ -301,9 +294,9 @@ def _content(manifest: Manifest) -> Finding:
     return finding
 
 
-def _cases(path: Path, manifest: Manifest, name: str, entry: FileEntry) -> Finding:
+def _cases(path: Path, manifest: Manifest, name: str, entry: FileEntry) -> BuildFinding:
     """Each line of a frozen dataset carries the revision of its case: derive it again."""
-    finding = Finding("case revisions", name)
+    finding = BuildFinding("case revisions", name)
     result = locate(path, manifest, entry.path)
     if not result.is_file():
         finding.skip("the file is missing")
@@ -333,8 +326,8 @@ def _problems_of(line: bytes) -> Iterator[str]:
         yield f" ({row['id']}): its content gives {derived}, the line says {pinned}"
 
 
-def _schema(path: Path, manifest: Manifest) -> Finding:
-    finding = Finding("schema hash", SCHEMA_FILE)
+def _schema(path: Path, manifest: Manifest) -> BuildFinding:
+    finding = BuildFinding("schema hash", SCHEMA_FILE)
     file = (path if path.is_dir() else path.parent) / SCHEMA_FILE
     stated = (manifest.model_extra or {}).get("schema_hash")
     try:
@@ -348,9 +341,9 @@ def _schema(path: Path, manifest: Manifest) -> Finding:
     return finding
 
 
-def _find_unlisted(path: Path, manifest: Manifest) -> Finding:
+def _find_unlisted(path: Path, manifest: Manifest) -> BuildFinding:
     """Whoever loads the folder's files by their ending would take one more for a split."""
-    finding = Finding("files", "folder")
+    finding = BuildFinding("files", "folder")
     folder = path if path.is_dir() else path.parent
     listed = {entry.path for entry in manifest.splits.values()} | {"excluded.jsonl"}
     for name in sorted(file.name for file in folder.glob("*.jsonl") if file.name not in listed):

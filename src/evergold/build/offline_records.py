@@ -7,7 +7,6 @@ it was written in. So a number like `1E400` or `0.10`, a date-like string, a 39-
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
@@ -84,13 +83,12 @@ def is_packed(name: str) -> bool:
         return source.read(len(PARQUET)).startswith(PACKED)
 
 
-@contextmanager
-def plain_lines(name: str, scratch: Path) -> Iterator[Path]:
+def copy_plain_lines(name: str, scratch: Path) -> Path:
     """Copy a packed file or a table as plain lines into a folder that the caller removes."""
     copy = scratch / "offline_dataset.jsonl"
     with open_rows(location(name)) as lines, copy.open("wb") as out:
         out.writelines(lines)
-    yield copy
+    return copy
 
 
 def read_blocks(

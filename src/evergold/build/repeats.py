@@ -60,7 +60,7 @@ class RepeatedQuestions:
         with self._store.db.read() as connection:
             newest = iterate_cases(connection, CaseFilter(dataset=dataset), oldest_first=False, batch=READ)
             clusters = clusters_of(_until(began + MOST_SECONDS, islice(newest, LOOKED_AT)))
-        repeated = clusters.repeated().values()
+        repeated = clusters.list_repeats().values()
         counts = RepeatCounts(
             cases=state[0],
             looked_at=len(clusters.name_of),

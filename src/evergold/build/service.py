@@ -10,7 +10,7 @@ from evergold.build import rag
 from evergold.build.check import CheckLimits, check
 from evergold.build.check_rows import check_validated_rows
 from evergold.build.manifest import Report, verify
-from evergold.build.offline_records import is_packed, plain_lines, state_of
+from evergold.build.offline_records import copy_plain_lines, is_packed, state_of
 from evergold.build.spec import RagSpec, load_spec
 from evergold.build.versions import Builds
 from evergold.errors import BadInput
@@ -88,7 +88,8 @@ def build_rag(
         # Workers seek to offsets of the file, which a packed one does not have.
         if cluster:
             raise BadInput(f"{spec.location} is packed; a cluster reads parts of plain lines: unpack it first")
-        with scratch_folder() as folder, plain_lines(spec.origin, Path(folder)) as plain:
+        with scratch_folder() as folder:
+            plain = copy_plain_lines(spec.origin, Path(folder))
             return build_rag(replace(spec, unpacked=plain), jobs=jobs, advance=advance)
     count = jobs_for(jobs, state_of(spec.location).size)
     # A limit is counted in the order of the file, so it is built by one process.

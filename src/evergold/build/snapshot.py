@@ -109,7 +109,9 @@ def draft(
     contents = {name: b"".join(_of_split(spec, name, taken, split_of, lines)) for name in spec.shares}
     excluded_lines = b"".join(canonical_json({"id": one, "reason": reason}) + b"\n" for one, reason in excluded)
     manifest = _manifest(spec, taken, split_of, contents) | leaks
-    manifest["excluded"] = dict(sorted(Counter(_kind_of(reason) for _, reason in excluded).items()))
+    # Which case a repeat repeats is said in the file of those left out.
+    reasons = ("repeat" if reason.startswith("repeats ") else reason for _, reason in excluded)
+    manifest["excluded"] = dict(sorted(Counter(reasons).items()))
     manifest["excluded_cases"] = _entry(f"{EXCLUDED}.jsonl", excluded_lines, len(excluded))
     manifest["parent"] = parent and {"version": parent.version, "content_hash": parent.content_hash}
     files = {spec.out / f"{name}.jsonl": content for name, content in contents.items()}
@@ -266,11 +268,6 @@ def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterabl
     if spec.force:
         return None
     raise Conflict(f"{spec.out} holds another build; choose another --version or --out, or add --force")
-
-
-def _kind_of(reason: str) -> str:
-    """A reason as it is counted: which case a repeat repeats is said in the file of those left out."""
-    return "repeat" if reason.startswith("repeats ") else reason
 
 
 def _counts(spec: SnapshotSpec, excluded: Sequence[tuple[str, str]]) -> str:

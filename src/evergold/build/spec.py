@@ -74,38 +74,24 @@ ANSWER_CITATIONS = Column("answer_citations", ("answer_citations", *in_rag("cita
 QUESTION = Column("question", ("instruction", "question"), required=True)
 ANSWER = Column("reference_answer", ("expected_response", "answer"), required=True)
 
+
+def _question_split(name: str, file_name: str) -> Split:
+    return Split(name, (name,), (QUESTION, ANSWER, *ENVELOPE, ANSWER_CITATIONS, METADATA), file_name)
+
+
+def _instruction_split(name: str, reference: str) -> Split:
+    asked = Column("instruction", ("instruction", "prompt", "question"), required=True)
+    answered = Column(reference, ("expected_response", "response", "answer"), required=True)
+    return Split(name, (name,), (asked, answered, *ENVELOPE, METADATA), f"{name}.jsonl")
+
+
 SPLITS: Mapping[str, Split] = {
     split.name: split
     for split in (
-        Split("qa", ("qa",), (QUESTION, ANSWER, *ENVELOPE, ANSWER_CITATIONS, METADATA), "qa_pairs.jsonl"),
-        Split(
-            "summaries",
-            ("summaries",),
-            (
-                Column("instruction", ("instruction", "prompt", "question"), required=True),
-                Column("reference_summary", ("expected_response", "response", "answer"), required=True),
-                *ENVELOPE,
-                METADATA,
-            ),
-            "summaries.jsonl",
-        ),
-        Split(
-            "citations",
-            ("citations",),
-            (QUESTION, ANSWER, *ENVELOPE, ANSWER_CITATIONS, METADATA),
-            "citations.jsonl",
-        ),
-        Split(
-            "contextualizations",
-            ("contextualizations",),
-            (
-                Column("instruction", ("instruction", "prompt", "question"), required=True),
-                Column("reference_context", ("expected_response", "response", "answer"), required=True),
-                *ENVELOPE,
-                METADATA,
-            ),
-            "contextualizations.jsonl",
-        ),
+        _question_split("qa", "qa_pairs.jsonl"),
+        _instruction_split("summaries", "reference_summary"),
+        _question_split("citations", "citations.jsonl"),
+        _instruction_split("contextualizations", "reference_context"),
     )
 }
 DEFAULT_SPLITS = ("qa", "summaries")

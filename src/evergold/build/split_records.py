@@ -175,12 +175,12 @@ def _require_alignment(lengths: dict[str, int]) -> None:
 def _extra(left: Fields) -> bytes:
     """Write what no column took, as it was, in the order of its names: nothing a record brought is lost."""
 
-    def written(members: Fields) -> bytes:
+    def write_members(members: Fields) -> bytes:
         return b"{%b}" % b",".join(b"%b:%b" % (_encode(name), value) for name, value in members.items())
 
     inside = {path.removeprefix(f"{OPENED}."): left[path] for path in left if path.startswith(f"{OPENED}.")}
     outside = {path: left[path] for path in left if not path.startswith(f"{OPENED}.")}
-    return written(outside | {OPENED: written(inside)} if inside else outside)
+    return write_members(outside | {OPENED: write_members(inside)} if inside else outside)
 
 
 def is_blank(raw: bytes) -> bool:

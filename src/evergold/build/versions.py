@@ -74,13 +74,10 @@ def locate_build(build: Build) -> Path:
 
 def files_of(build: Build) -> BuildFiles:
     """Find the files of a build: those that its manifest lists, and the manifest itself."""
-    there = locate_build(build).resolve()
-    if isinstance(there, RemotePath):
+    if isinstance(there := locate_build(build).resolve(), RemotePath):
         raise Refused(f"its files are in an object store ({there}) and stay there")
-    folder = there if there.is_dir() else there.parent
-    manifest_path = folder / "manifest.json" if there == folder else there
     manifest = Manifest.model_validate(build.manifest)
-    paths = [manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest)]
+    folder, manifest_path, *paths = _paths_of(there, manifest)
     missing = [path.name for path in paths if not path.is_file()]
     if missing:
         raise NotFound(f"{build.dataset} {build.version} lacks {', '.join(missing)} in {folder}")
@@ -89,6 +86,13 @@ def files_of(build: Build) -> BuildFiles:
     # The smallest folder that holds everything the manifest refers to: copied whole, its relative paths stay true.
     root = Path(os.path.commonpath([str(folder), *(str(path.parent) for path in paths), *map(str, above)]))
     return BuildFiles(root, manifest_path, (manifest_path, *paths))
+
+
+def _paths_of(located: Path, manifest: Manifest) -> list[Path]:
+    """The folder of a build that was located, its manifest, and every file that the manifest lists."""
+    folder = located if located.is_dir() else located.parent
+    first = folder / "manifest.json" if located == folder else located
+    return [folder, first, *(manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest))]
 
 
 def listed_files(manifest: Manifest) -> list[str]:
@@ -285,11 +289,8 @@ class Builds:
 
     def files(self, dataset: str, version: str) -> dict[str, Path]:
         """The files of a build by name: those its manifest lists, inside its own folder, and the manifest itself."""
-        located = self._locate(version, dataset).resolve()
-        folder = located if located.is_dir() else located.parent
         manifest = Manifest.model_validate(self.get(dataset, version).manifest)
-        first = folder / "manifest.json" if located == folder else located
-        paths = [first, *(manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest))]
+        folder, *paths = _paths_of(self._locate(version, dataset).resolve(), manifest)
         # A manifest may list files outside its folder (a RAG build does); those are not served.
         return {path.name: path for path in paths if path.is_relative_to(folder) and path.is_file()}
 

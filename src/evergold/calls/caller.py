@@ -321,3 +321,11 @@ async def together(workers: Iterable[Awaitable[T]]) -> list[T]:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def close_all(*parts: object) -> None:
+    """Close the targets and judges that keep connections; a plug-in need not have a `close`."""
+    for part in parts:
+        close = getattr(part, "close", None)
+        if close is not None:
+            await close()

@@ -361,11 +361,11 @@ class RemoteJudge(_WorkerCalls):
 
 def _call(make: bytes, method: str, given: tuple[Any, ...]) -> Any:
     """Call a target or judge in a worker, on the event loop that this process keeps for all of its calls."""
-    return asyncio.run_coroutine_threadsafe(_make_call(make, method, given), _loop()).result()
 
+    async def call() -> Any:
+        return await getattr(_load(make), method)(*given)
 
-async def _make_call(make: bytes, method: str, given: tuple[Any, ...]) -> Any:
-    return await getattr(_load(make), method)(*given)
+    return asyncio.run_coroutine_threadsafe(call(), _loop()).result()
 
 
 @lru_cache(maxsize=16)

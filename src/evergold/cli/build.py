@@ -16,7 +16,7 @@ from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.build.manifest import Finding, Report
+    from evergold.build.manifest import BuildFinding, Report
     from evergold.extract.run import RowCheck
     from evergold.model.build import Manifest
     from evergold.model.generation import GenerationReport
@@ -232,7 +232,7 @@ def _one_line(value: Any) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}… ({len(text):,} characters)"
 
 
-def _note(finding: Finding) -> str:
+def _note(finding: BuildFinding) -> str:
     if finding.outcome == "failed":
         return f"{finding.count} times: {finding.message}" if finding.count > 1 else finding.message
     measured = ", ".join(f"{name} {value}" for name, value in finding.measured.items())

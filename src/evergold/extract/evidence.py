@@ -188,17 +188,17 @@ class EvidenceRoom:
             # The repository itself would refuse these paths; the message for a reader is clearer this way.
             inside = not path.startswith("/") and ".." not in path.split("/")
             result = repo.objects.at(base, path) if inside else None
+            text = None
             if result is None or result.kind != "blob":
-                return FileAtCommit(commit=base, path=path, text=None, message=f"no file {path!r} at {base[:12]}")
-            if result.size > LARGEST:
-                return FileAtCommit(
-                    commit=base, path=path, text=None, message=f"{result.size} bytes: too large to show"
-                )
-            content = repo.objects.read(result.id)
-        # As git does: a zero byte in the first 8,000 means binary.
-        if b"\0" in content[:8000]:
-            return FileAtCommit(commit=base, path=path, text=None, message="a binary file")
-        return FileAtCommit(commit=base, path=path, text=content.decode("utf-8", "replace"))
+                message = f"no file {path!r} at {base[:12]}"
+            elif result.size > LARGEST:
+                message = f"{result.size} bytes: too large to show"
+            # As git does: a zero byte in the first 8,000 means binary.
+            elif b"\0" in (content := repo.objects.read(result.id))[:8000]:
+                message = "a binary file"
+            else:
+                text, message = content.decode("utf-8", "replace"), ""
+        return FileAtCommit(commit=base, path=path, text=text, message=message)
 
     def _of_trace(self, trace_id: str) -> Evidence:
         with self._store.db.read() as connection:

@@ -44,7 +44,10 @@ def is_merge_approval(action: Action) -> bool:
 
 
 def read_approval(action: Action) -> Approval:
+    # Some actions have these among their own parameters instead of in `mergeApprovalInfo`.
     info = _object(action.params.get("mergeApprovalInfo"))
+    names = ("diff", "diffSinceLastReview", "sourceBranch", "defaultTargetBranch")
+    texts = {name: _text(info.get(name)) or _text(action.params.get(name)) for name in names}
     result = _result(action.result)
     # Both spellings of these keys occur.
     chosen = _object(result.get("Params", result.get("params"))).get("targetBranch")
@@ -53,15 +56,10 @@ def read_approval(action: Action) -> Approval:
         approved=action.status == "complete"
         and not action.error
         and result.get("Approved", result.get("approved")) is True,
-        # Some actions have the diff among their own parameters instead of in `mergeApprovalInfo`.
-        diff=_text(info.get("diff")) or _text(action.params.get("diff")) or "",
-        since_last_review=_text(info.get("diffSinceLastReview"))
-        or _text(action.params.get("diffSinceLastReview"))
-        or "",
-        source_branch=_text(info.get("sourceBranch")) or _text(action.params.get("sourceBranch")),
-        target_branch=_text(chosen)
-        or _text(info.get("defaultTargetBranch"))
-        or _text(action.params.get("defaultTargetBranch")),
+        diff=texts["diff"] or "",
+        since_last_review=texts["diffSinceLastReview"] or "",
+        source_branch=texts["sourceBranch"],
+        target_branch=_text(chosen) or texts["defaultTargetBranch"],
         # The answer may name the merge commit in any of its fields; each candidate is proved before it is used.
         named_objects=tuple(dict.fromkeys(_OBJECT_ID.findall(action.result or ""))),
     )

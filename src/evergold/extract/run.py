@@ -72,6 +72,10 @@ class Extraction:
     keep: Keep = lambda case: None
     lacks: Wanted = lambda case_id: False
 
+    def needs(self, pair: DatasetPair, case_id: str) -> bool:
+        """Whether the other place needs a case that the files have. A row that a person edited goes there by import only."""
+        return self.lacks(case_id) and not pair.is_edited(case_id)
+
 
 def run_extraction(produce: Produce, into: Extraction) -> Summary:
     """`produce` is given the question "is this case wanted?" and yields cases, known ids and problems."""
@@ -81,18 +85,13 @@ def run_extraction(produce: Produce, into: Extraction) -> Summary:
         pair = DatasetPair(into.out_dir, into.full)
         try:
             # A case that the files have may still be missing in the store, for instance after a new database.
-            for item in produce(lambda case_id: pair.wants(case_id) or _lacks(into, pair, case_id)):
+            for item in produce(lambda case_id: pair.wants(case_id) or into.needs(pair, case_id)):
                 _take(item, pair, into, summary)
             pair.commit()
         finally:
             pair.close()
     summary.files = [str(pair.path_a), str(pair.path_b)]
     return summary
-
-
-def _lacks(into: Extraction, pair: DatasetPair, case_id: str) -> bool:
-    """Whether the other place needs a case that the files have. A row that a person edited goes there by import only."""
-    return into.lacks(case_id) and not pair.is_edited(case_id)
 
 
 def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> None:
@@ -114,7 +113,7 @@ def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> 
         if item.why_no_base:
             summary.needs_base_commit[item.case.id] = item.why_no_base
         summary.remarks += [f"case {item.case.id}: {remark}" for remark in item.remarks]
-        if outcome is not RowOutcome.UNCHANGED or _lacks(into, pair, item.case.id):
+        if outcome is not RowOutcome.UNCHANGED or into.needs(pair, item.case.id):
             into.keep(_with_evidence(item))
 
 

@@ -3,13 +3,12 @@
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evergold import plugins
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller, Gate, RetryPolicy
+from evergold.calls.caller import Caller, Gate, RetryPolicy, close_all
 from evergold.calls.embeddings import EmbeddingTarget, batches, case_of, vectors_of
 from evergold.calls.endpoints import openai_endpoint
 from evergold.calls.targets import make_target, parse_name
@@ -27,14 +26,6 @@ from evergold.text.embed import embedder
 STATIC = "static"
 
 
-@dataclass(frozen=True)
-class Calls:
-    """`chat` is None without a model; `embed` is None where contexts are found by words."""
-
-    chat: Asker | None = None
-    embed: Embed | None = None
-
-
 @asynccontextmanager
 async def open_calls(
     spec: GenerationSpec,
@@ -43,13 +34,16 @@ async def open_calls(
     spent: Spent,
     *,
     fresh: bool,
-) -> AsyncIterator[Calls]:
-    """Open everything that can be called, and close it at the end. Nothing is opened that the spec does not use."""
+) -> AsyncIterator[tuple[Asker | None, Embed | None]]:
+    """Open everything that can be called, and close it at the end. Nothing is opened that the spec does not use.
+
+    Without a model there is nobody to ask; without vectors contexts are found by words.
+    """
     embeds = spec.retrieval.method == "embeddings"
     calls_out = embeds and spec.retrieval.model != STATIC
     # Nothing that could be called: then no log is opened, and no key or price is needed.
     if not spec.model and not calls_out:
-        yield Calls(None, _static_embed() if embeds else None)
+        yield None, _static_embed() if embeds else None
         return
     target = make_target(spec.model, spec.params, settings) if spec.model else None
     # A budget in money without a price would never end the generation.
@@ -66,18 +60,13 @@ async def open_calls(
         retry=RetryPolicy(tries=settings.benchmark_tries),
         deadline=float(spec.params.get("timeout", settings.benchmark_timeout)),
     )
-    targets = [one for one in (target, vectors) if one is not None]
     try:
-        yield Calls(
+        yield (
             Asker(target, caller, log, spent) if target else None,
             _embed_by(Asker(vectors, caller, log, spent)) if vectors else _static_embed() if embeds else None,
         )
     finally:
-        for one in targets:
-            close = getattr(one, "close", None)
-            if close is not None:
-                await close()
-        await log.close()
+        await close_all(target, vectors, log)
 
 
 def _embedding_target(model: str, settings: Settings) -> EmbeddingTarget:
@@ -142,6 +131,4 @@ async def open_support(spec: GenerationSpec, settings: Settings) -> AsyncIterato
     try:
         yield supports
     finally:
-        close = getattr(judge, "close", None)
-        if close is not None:
-            await close()
+        await close_all(judge)

@@ -67,7 +67,7 @@ class CallLog:
             raise
         return log
 
-    def known(self, key: str) -> Entry | None:
+    def find(self, key: str) -> Entry | None:
         """The entry of a request that was answered already."""
         entry_range = self._offsets.get(key)
         if entry_range is None:
@@ -274,7 +274,7 @@ class Asker:
         request = getattr(self.target, "request", None)
         body = request(case, None) if request else {"messages": list(case.messages)}
         key = request_key(self.target.identity, body)
-        entry = self.log.known(key)
+        entry = self.log.find(key)
         if entry is not None:
             known = Attempt.model_validate({"case_id": case.id, **entry["reply"]})
             self.spent.calls_from_log += 1

@@ -76,7 +76,7 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
 
 def _pieces(document: Document, room: int) -> Iterator[_Piece]:
     for start, end in _blocks(document.text):
-        title, body = _heading(document, start, end)
+        title, body = _read_heading(document, start, end)
         # A heading longer than a passage is no heading but a paragraph that looks like one.
         if body - start > room:
             title, body = "", start
@@ -101,7 +101,7 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         yield start, len(text)
 
 
-def _heading(document: Document, start: int, end: int) -> tuple[str, int]:
+def _read_heading(document: Document, start: int, end: int) -> tuple[str, int]:
     """The title a block begins with and where the block's own text begins; no title: ("", start)."""
     patterns = (_ATX, _SETEXT) if document.kind == "markdown" else (_NUMBERED, _CAPITALS, _SETEXT)
     for pattern in patterns:

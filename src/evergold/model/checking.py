@@ -178,19 +178,19 @@ OPENING = 200  # an admission stands at the beginning
 
 def admits(reply: str | None) -> bool:
     """Whether a reply opens by admitting a mistake."""
-    opening = _opening(reply)
+    opening = _fold_opening(reply)
     certain = _REGRETS.sub(" ", _ELSEWHERE.sub(" ", _EXCUSES.sub(" ", opening)))
     return _ADMITS.search(certain) is not None
 
 
 def regrets(reply: str | None) -> bool:
     """Whether a reply opens by apologising for what may have been wrong ("I apologize if …", "for any confusion")."""
-    return _REGRETS.search(_ELSEWHERE.sub(" ", _EXCUSES.sub(" ", _opening(reply)))) is not None
+    return _REGRETS.search(_ELSEWHERE.sub(" ", _EXCUSES.sub(" ", _fold_opening(reply)))) is not None
 
 
 def agrees(reply: str | None) -> bool:
     """Whether a reply opens by granting what the user stated."""
-    return _AGREES.match(_opening(reply)) is not None
+    return _AGREES.match(_fold_opening(reply)) is not None
 
 
 def grants(reply: str | None) -> bool:
@@ -207,7 +207,7 @@ def asks_back(reply: str | None) -> bool:
     return _ASKS_BACK.search(last) is not None and _OFFERS.search(last) is None
 
 
-def _opening(reply: str | None) -> str:
+def _fold_opening(reply: str | None) -> str:
     # Accents are removed ("razón" → "razon"), so the patterns above are written without them.
     return _fold((reply or "")[:OPENING]).lstrip(' ¡!"')
 

@@ -83,7 +83,7 @@ class Thresholds(BaseModel, frozen=True, extra="forbid"):
     golden_from: float = Field(0.8, gt=0.0, le=1.0)
 
     @model_validator(mode="after")
-    def ordered(self) -> Thresholds:
+    def require_order(self) -> Thresholds:
         if self.failure_below > self.golden_from:
             raise ValueError(
                 f"failure_below {self.failure_below:g} is above golden_from {self.golden_from:g}; it must not be"

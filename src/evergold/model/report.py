@@ -7,8 +7,6 @@ from html import escape
 from pydantic import BaseModel
 
 SHOWN_LETTERS = 2000
-
-
 IN_A_ROW = 200  # letters of a cell in a table of many columns
 
 

@@ -60,7 +60,7 @@ class SimulatedUser(BaseModel, frozen=True):
 
     @field_validator("persona", "goal")
     @classmethod
-    def stripped(cls, value: str) -> str:
+    def strip_blanks(cls, value: str) -> str:
         return value.strip()
 
     @classmethod

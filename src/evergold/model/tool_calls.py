@@ -190,7 +190,10 @@ def call_likeness(want: ExpectedTool, got: ToolCall) -> float:
 
 def _object_likeness(want: ExpectedTool, wanted: Mapping[str, Any], given: Mapping[str, Any], at: str) -> float:
     shares = []
-    for key in sorted(wanted.keys() | given.keys() | _matched_here(want, at)):
+    # Arguments that only `match` names, with `any`, must be there, whatever their value. Paths with a dot lie inside an
+    # object, where the argument itself is compared.
+    only_matched = {path for path in want.match if not at and "." not in path}
+    for key in sorted(wanted.keys() | given.keys() | only_matched):
         path = path_of(at, key)
         if key not in given:
             if path not in want.optional:
@@ -200,12 +203,6 @@ def _object_likeness(want: ExpectedTool, wanted: Mapping[str, Any], given: Mappi
         else:
             shares.append(_value_likeness(want, wanted[key], given[key], path))
     return sum(shares) / len(shares) if shares else 1.0
-
-
-def _matched_here(want: ExpectedTool, at: str) -> set[str]:
-    """Arguments that only `match` names, with `any`: they must be there, whatever their value."""
-    # Paths with a dot lie inside an object, where the argument itself is compared.
-    return {path for path in want.match if not at and "." not in path}
 
 
 def _value_likeness(want: ExpectedTool, wanted: Any, given: Any, path: str) -> float:

@@ -125,13 +125,8 @@ def _warnings(first: Run, second: Run) -> list[str]:
     for spec in first.metrics:
         twin = specs.get(spec.name)
         if twin is not None and twin != spec:
-            what = (
-                "judge"
-                if twin.judge != spec.judge
-                else "prompts"
-                if twin.prompt_hash != spec.prompt_hash
-                else "version"
-            )
+            same_prompts = twin.prompt_hash == spec.prompt_hash
+            what = "judge" if twin.judge != spec.judge else "version" if same_prompts else "prompts"
             results.append(f"{spec.name}: the {what} differs between the runs, so its numbers may not mean the same")
     results += [f"{run.id} is {run.status}, not completed" for run in (first, second) if run.status != "completed"]
     results += [f"{run.id}: {run.failed} attempts failed" for run in (first, second) if run.failed]

@@ -173,32 +173,14 @@ def _put_down(connection: Connection, key: CaseKey, reviewer: str, verdict: Revi
 def _history(connection: Connection, key: CaseKey, opinions: Iterable[Opinion]) -> tuple[HistoryEntry, ...]:
     revisions = revisions_of(connection, key.dataset, key.id)
     recorded = {(revision.version, revision.who, revision.action) for revision in revisions}
-    entries = [
-        HistoryEntry.model_validate(
-            {
-                "at": revision.created_at,
-                "who": revision.who,
-                "what": revision.action,
-                "why": revision.why,
-                "version": revision.version,
-                "changes": revision.changes,
-            }
-        )
-        for revision in revisions
-    ]
-    entries += [
-        HistoryEntry.model_validate(
-            {
-                "at": opinion.created_at,
-                "who": opinion.reviewer,
-                "what": opinion.verdict.value,
-                "why": opinion.comment,
-                "version": opinion.version,
-            }
-        )
+    names = ("at", "who", "what", "why", "version", "changes")
+    rows: list[tuple[Any, ...]] = [(r.created_at, r.who, r.action, r.why, r.version, r.changes) for r in revisions]
+    rows += [
+        (opinion.created_at, opinion.reviewer, opinion.verdict.value, opinion.comment, opinion.version, {})
         for opinion in opinions
         # A verdict that changed the case is in the history as its revision already.
         if (opinion.version, opinion.reviewer, opinion.verdict.value) not in recorded
     ]
+    entries = [HistoryEntry.model_validate(dict(zip(names, row, strict=True))) for row in rows]
     # By version first: servers whose clocks differ would put entries of one case into another order.
     return tuple(sorted(entries, key=lambda entry: (entry.version, entry.at)))

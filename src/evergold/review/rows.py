@@ -57,7 +57,8 @@ def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) ->
             taken.kept.append(case.id)
         else:
             wanted.append(case)
-    for action, group in _by_action(wanted, sender.seen).items():
+    for action in ("imported", "edited"):
+        group = [case for case in wanted if (case.id in sender.seen) is (action == "edited")]
         author = Author(who=sender.reviewer, action=action, why="sent from the validator", reviewer=True)
         put_cases(connection, [_draft(case, held) for case in group], author)
     for verdict, keys in _verdicts(connection, wanted, sender.seen).items():
@@ -84,13 +85,6 @@ def _moved_on(connection: Connection, case: Case, held: Held, sender: Sender) ->
     # A session that saw no version may update what programs wrote, not what people did.
     touched = any(revision.action in BY_PEOPLE for revision in revisions_of(connection, case.dataset, case.id))
     return touched and present.rev() != case.rev()
-
-
-def _by_action(cases: Sequence[Case], seen: Mapping[str, int]) -> dict[str, list[Case]]:
-    groups: dict[str, list[Case]] = {"imported": [], "edited": []}
-    for case in cases:
-        groups["edited" if case.id in seen else "imported"].append(case)
-    return groups
 
 
 def _draft(case: Case, held: Held) -> Case:
@@ -157,26 +151,23 @@ def cases_of_rows(rows: Sequence[Row], dataset: str) -> tuple[list[Case], list[s
 
 def every_row_of(cases: Iterable[Case]) -> dict[str, Any]:
     """All context cases as rows of A and B, and the version of each: what another browser goes on from."""
-    results = [case for case in cases if case.kind is CaseKind.CONTEXT and case.status is CaseStatus.ACTIVE]
-    return {
-        "a": [row_a(case) for case in results],
-        "b": [row_b(case) for case in results],
-        "left_out": [],
-        "versions": {case.id: case.version for case in results},
-    }
+    return _rows([case for case in cases if case.kind is CaseKind.CONTEXT and case.status is CaseStatus.ACTIVE], [])
 
 
 def rows_of_cases(cases: Iterable[Case]) -> dict[str, Any]:
     """Validated, complete cases as rows of A and B; every other context case with what it lacks."""
-    rows: dict[str, Any] = {"a": [], "b": [], "left_out": [], "versions": {}}
+    whole: list[Case] = []
+    left_out: list[Row] = []
     for case in cases:
-        if case.kind is not CaseKind.CONTEXT:
-            continue
-        lacks = list(case.missing()) or ([] if case.review is ReviewState.VALIDATED else ["validation"])
-        if lacks:
-            rows["left_out"].append({"id": case.id, "lacks": lacks})
-        else:
-            rows["a"].append(row_a(case))
-            rows["b"].append(row_b(case))
-            rows["versions"][case.id] = case.version
-    return rows
+        if case.kind is CaseKind.CONTEXT:
+            lacks = list(case.missing()) or ([] if case.review is ReviewState.VALIDATED else ["validation"])
+            if lacks:
+                left_out.append({"id": case.id, "lacks": lacks})
+            else:
+                whole.append(case)
+    return _rows(whole, left_out)
+
+
+def _rows(cases: list[Case], left_out: list[Row]) -> dict[str, Any]:
+    versions = {case.id: case.version for case in cases}
+    return {"a": [*map(row_a, cases)], "b": [*map(row_b, cases)], "left_out": left_out, "versions": versions}

@@ -81,13 +81,13 @@ class Generation:
     ) -> GenerationReport:
         spec, spent, prompts = plan.spec, Spent(), chosen_prompts(plan.spec.prompts)
         async with (
-            open_calls(spec, plan.outputs.log, self._settings, spent, fresh=plan.resume is False) as calls,
+            open_calls(spec, plan.outputs.log, self._settings, spent, fresh=plan.resume is False) as (chat, embed),
             open_support(spec, self._settings) as supports,
         ):
-            chat = {"ask": calls.chat.ask, "identity": calls.chat.target.identity} if calls.chat else {"ask": None}
-            writer: Writer = plugins.load("writers", spec.writer_name, **chat, prompts=prompts)
+            parts = {"ask": chat.ask, "identity": chat.target.identity} if chat else {"ask": None}
+            writer: Writer = plugins.load("writers", spec.writer_name, **parts, prompts=prompts)
             passages = corpus.passages
-            search = VectorSearch(passages, calls.embed) if calls.embed else WordSearch(passages)
+            search = VectorSearch(passages, embed) if embed else WordSearch(passages)
             library = Library(passages, search, spec.seed)
             maker = Maker(spec, writer, library, prompts, spec.run_id(corpus.content_hash), supports=supports)
             return await generate(corpus, maker, plan.outputs, spent, progress)

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evergold.calls.caller import close_all
 from evergold.errors import BadInput, NotFound
 from evergold.formats.lines import open_rows
 from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
@@ -202,6 +203,4 @@ async def _calibrate(metric: Any, name: str, judge: Any, labels: list["Label"], 
     try:
         return await calibrate(metric, name, judge, labels, passing)
     finally:
-        close = getattr(judge, "close", None)
-        if close is not None:
-            await close()
+        await close_all(judge)

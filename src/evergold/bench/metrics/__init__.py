@@ -7,7 +7,7 @@ comma in it. Names come from the entry-point group `evergold.metrics`.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -60,7 +60,10 @@ def parse_metric(text: str) -> tuple[str, dict[str, Any]]:
         key, sign, value = part.partition("=")
         if not sign or not key.strip():
             raise BadInput(f"metric {name!r}: {part!r} is not KEY=VALUE; write for example length:most=50,unit=words")
-        parameters[key.strip()] = _value(value.strip())
+        try:
+            parameters[key.strip()] = orjson.loads(value.strip())
+        except orjson.JSONDecodeError:
+            parameters[key.strip()] = value.strip()
     return name, parameters
 
 
@@ -80,7 +83,12 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
     if stopped and not getattr(metric, "reads_trajectory", False):
         return Measurement.unscored(f"the replay stopped before an answer: {stopped}")
     try:
-        made = await _call_metric(metric, case, attempt, judge)
+        if not needs_judge(metric):
+            made = cast(Metric, metric).measure(case, attempt)
+        elif judge is None:
+            return Measurement.unscored("this metric needs a judge and the run has none")
+        else:
+            made = await cast(JudgedMetric, metric).measure_with(case, attempt, judge)
     # Nobody can judge any more: the run ends here and is resumed, instead of storing an error for every case.
     except TargetUnusable:
         raise
@@ -103,24 +111,6 @@ def _mark_self_comparison(made: Measurement, metric: AnyMetric, case: Case, atte
     if reference is None or (reference.text or "") != (case.output or ""):
         return made
     return made.model_copy(update={"details": {**made.details, "self": True}})
-
-
-async def _call_metric(metric: Any, case: Case, attempt: Attempt, judge: Judge | None) -> Measurement:
-    made: Measurement
-    if not needs_judge(metric):
-        made = metric.measure(case, attempt)
-    elif judge is None:
-        made = Measurement.unscored("this metric needs a judge and the run has none")
-    else:
-        made = await metric.measure_with(case, attempt, judge)
-    return made
-
-
-def _value(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 The same scores as `evergold score-retrieval`, one case at a time, for targets that answer with paths and line ranges.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evergold.bench.retrieval import BUDGETS, CUTS, CaseScore, Overlap, gold_of_case, score_case
+from evergold.bench.retrieval import BUDGETS, CUTS, CaseScore, gold_of_case, score_case
 from evergold.errors import BadInput, unknown
 from evergold.formats.dataset_ab import Prediction
 from evergold.model.case import Case
@@ -30,7 +31,7 @@ class LevelMetric:
         counts = score.lines if self.level == "line" else score.files
         if counts is None:
             return Measurement.unscored(NO_GOLD.format(level=f"{self.level}s"))
-        value = _figure(counts, self.figure)
+        value = {"precision": counts.precision, "recall": counts.recall, "f1": counts.f(1)}[self.figure]
         if value is None:
             # Nothing predicted has recall 0 and no precision: a division by zero is not a score of zero.
             return Measurement.unscored(NO_PREDICTION)
@@ -54,40 +55,36 @@ class RankMetric:
         return Measurement.of(figures[self.figure])
 
 
-def line_precision(tier: str = "edited") -> LevelMetric:
-    return LevelMetric("line", "precision", tier)
+def _make_level(level: str, figure: str) -> Callable[..., LevelMetric]:
+    def make(tier: str = "edited") -> LevelMetric:
+        return LevelMetric(level, figure, tier)
+
+    return make
 
 
-def line_recall(tier: str = "edited") -> LevelMetric:
-    return LevelMetric("line", "recall", tier)
+def _make_rank(figure: str) -> Callable[..., RankMetric]:
+    def make(tier: str = "edited") -> RankMetric:
+        return RankMetric(figure, tier)
+
+    return make
 
 
-def line_f1(tier: str = "edited") -> LevelMetric:
-    return LevelMetric("line", "f1", tier)
+def _make_cut(figure: str) -> Callable[..., RankMetric]:
+    def make(k: int = 5, tier: str = "edited") -> RankMetric:
+        return RankMetric(f"{figure}@{_one_of('k', k, CUTS)}", tier)
+
+    return make
 
 
-def file_precision(tier: str = "edited") -> LevelMetric:
-    return LevelMetric("file", "precision", tier)
-
-
-def file_recall(tier: str = "edited") -> LevelMetric:
-    return LevelMetric("file", "recall", tier)
-
-
-def file_hit(k: int = 5, tier: str = "edited") -> RankMetric:
-    return RankMetric(f"hit@{_one_of('k', k, CUTS)}", tier)
-
-
-def file_acc(k: int = 5, tier: str = "edited") -> RankMetric:
-    return RankMetric(f"acc@{_one_of('k', k, CUTS)}", tier)
-
-
-def file_mrr(tier: str = "edited") -> RankMetric:
-    return RankMetric("mrr", tier)
-
-
-def file_ndcg(tier: str = "edited") -> RankMetric:
-    return RankMetric("ndcg@10", tier)
+line_precision = _make_level("line", "precision")
+line_recall = _make_level("line", "recall")
+line_f1 = _make_level("line", "f1")
+file_precision = _make_level("file", "precision")
+file_recall = _make_level("file", "recall")
+file_hit = _make_cut("hit")
+file_acc = _make_cut("acc")
+file_mrr = _make_rank("mrr")
+file_ndcg = _make_rank("ndcg@10")
 
 
 def line_budget(lines: int = 500, tier: str = "edited") -> RankMetric:
@@ -98,10 +95,6 @@ def line_budget(lines: int = 500, tier: str = "edited") -> RankMetric:
 def score_attempt(case: Case, attempt: Attempt, tier: str) -> CaseScore:
     ranges = tuple((item.path, item.start, item.end) for item in attempt.ranges)
     return score_case(gold_of_case(case), Prediction(case.id, ranges, attempt.paths), tier)
-
-
-def _figure(counts: Overlap, figure: str) -> float | None:
-    return {"precision": counts.precision, "recall": counts.recall, "f1": counts.f(1)}[figure]
 
 
 def _one_of(name: str, value: int, valid: tuple[int, ...]) -> int:

@@ -173,15 +173,28 @@ WHOLE = ("all", "simulated")
 
 
 @dataclass(frozen=True)
-class Trajectory:
-    """F1 of the longest common subsequence of recorded and made calls; calls made in parallel match in any order."""
+class _ReplayMetric:
+    """Measures a replay; not applicable to any other attempt."""
 
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "1"
     reads_trajectory: ClassVar[bool] = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         if "replay" not in attempt.metadata:
             return Measurement.not_applicable(NO_REPLAY)
+        return self.measure_replay(case, attempt)
+
+    def measure_replay(self, case: Case, attempt: Attempt) -> Measurement:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Trajectory(_ReplayMetric):
+    """F1 of the longest common subsequence of recorded and made calls; calls made in parallel match in any order."""
+
+    version: ClassVar[str] = "2"
+
+    def measure_replay(self, case: Case, attempt: Attempt) -> Measurement:
         recorded, made = recorded_side(case, attempt), attempt.metadata["trajectory"]
         aligned = align(recorded, made)
         if not aligned.recorded and not aligned.made:
@@ -200,15 +213,10 @@ class Trajectory:
 
 
 @dataclass(frozen=True)
-class UnrecordedRate:
+class UnrecordedRate(_ReplayMetric):
     """The share of calls that the record could not answer; not applicable where the model called nothing."""
 
-    version: ClassVar[str] = "1"
-    reads_trajectory: ClassVar[bool] = True
-
-    def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        if "replay" not in attempt.metadata:
-            return Measurement.not_applicable(NO_REPLAY)
+    def measure_replay(self, case: Case, attempt: Attempt) -> Measurement:
         if not attempt.tool_calls:
             return Measurement.not_applicable("the model called no tool")
         # Calls that were answered from the record by near arguments count as recorded.
@@ -217,15 +225,10 @@ class UnrecordedRate:
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(_ReplayMetric):
     """How many times the model was asked before it had answered."""
 
-    version: ClassVar[str] = "1"
-    reads_trajectory: ClassVar[bool] = True
-
-    def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        if "replay" not in attempt.metadata:
-            return Measurement.not_applicable(NO_REPLAY)
+    def measure_replay(self, case: Case, attempt: Attempt) -> Measurement:
         return Measurement.of(float(attempt.metadata["replay"]["steps"]))
 
 

@@ -24,7 +24,7 @@ from evergold import replay as app_side
 from evergold.bench.replay.helpers import invent, next_turn
 from evergold.bench.replay.play import Play, StepDraft, StepLog
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller, Gate, RetryPolicy, failed_attempt
+from evergold.calls.caller import Caller, Gate, RetryPolicy, close_all, failed_attempt
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.limits import Values
@@ -227,10 +227,7 @@ class ReplayTarget:
 
     async def close(self) -> None:
         self._server.close()
-        for part in (self._log, self._inner, self._helpers.user, self._helpers.tools):
-            close = getattr(part, "close", None)
-            if close is not None:
-                await close()
+        await close_all(self._log, self._inner, self._helpers.user, self._helpers.tools)
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
         """Play a case outside of a run: no budget, no retries."""

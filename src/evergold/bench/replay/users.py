@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from evergold.bench.replay.helpers import UserDraft, draft_by_model, draft_by_rule, user_texts
 from evergold.calls.budget import Budget
-from evergold.calls.caller import Caller, Gate, RetryPolicy
+from evergold.calls.caller import Caller, Gate, RetryPolicy, close_all
 from evergold.calls.targets import make_target, parse_name, refuse_remote
 from evergold.errors import BadInput
 from evergold.model.case import Case, CaseStatus
@@ -140,8 +140,7 @@ class ReplayUsers:
         try:
             return list(await asyncio.gather(*(draft_by_model(caller, target, model, case) for case in cases)))
         finally:
-            if (close := getattr(target, "close", None)) is not None:
-                await close()
+            await close_all(target)
 
     def _keep(self, case: Case, draft: UserDraft) -> None:
         drafted = {"persona": draft.persona, "goal": draft.goal, "user_drafted": True, "user_drafted_by": draft.by}

@@ -104,20 +104,9 @@ def bound_output(attempt: Attempt, case: Case) -> Attempt:
     """Nobody judges or stores a ten-megabyte answer: it is an error with its size."""
     size = len(attempt.output)
     if size <= MAX_OUTPUT:
-        return attempt if _encodable(attempt.output) else attempt.model_copy(update={"output": _mend(attempt.output)})
+        # Half a surrogate pair, as a reply cut inside an emoji leaves behind, becomes a replacement character.
+        whole = attempt.output.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return attempt if whole == attempt.output else attempt.model_copy(update={"output": whole})
     return failed_attempt(
         case, attempt.trial, "too_large", f"answered {size:,} characters; at most {MAX_OUTPUT:,} are kept"
     )
-
-
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _mend(text: str) -> str:
-    """Half a surrogate pair, as a reply cut inside an emoji leaves behind, becomes a replacement character."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
