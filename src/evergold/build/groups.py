@@ -152,7 +152,7 @@ class _Union:
         self._above[second] = first
 
 
-SHOWN = 50
+SHOWN = 50  # pairs, cases and clusters of each kind that a manifest lists
 
 
 def near_duplicates(cases: Sequence[Case], split_of: Mapping[str, str]) -> list[dict[str, Any]]:

@@ -5,10 +5,9 @@ combined diff or a path that cannot be told is an error with its line number, ne
 renames, deletions, mode changes, binary files and submodules are listed though they have no hunks. One pass over the
 lines; those of a hunk are kept as they stand, because the text of the old lines proves a range later.
 
-The header of one file in a diff, and the question it raises: which file is this?
-
-`diff --git a/x b/x b/x b/x` cannot be split by looking for ` b/`. It can be split by knowing that both names are the same
-file unless `rename` or `copy` lines say otherwise: then the two halves have equal length and differ in the prefix only.
+Which file a header is about is a question of its own: `diff --git a/x b/x b/x b/x` cannot be split by looking for ` b/`. It
+can be split by knowing that both names are the same file unless `rename` or `copy` lines say otherwise: then the two halves
+have equal length and differ in the prefix only.
 Prefixes are git's own (`a/ b/`, the mnemonic `i/ w/ c/ o/`, `1/ 2/`) or none. Where these rules give no answer there is
 an error, so that a hunk never lands on a wrong file.
 """
