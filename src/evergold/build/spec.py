@@ -1,8 +1,9 @@
 """Read what to build from a config file and flags: every path absolute, every wrong value named before anything is read.
 
-A split is data: what it accepts, where each of its fields comes from, and what it cannot do without. A new split is one more entry in `SPLITS` (or one more table in a config file), never a new code path. Every column
-names its sources in order of preference; the first one a record really fills wins. A dotted source looks inside `rag`,
-and the same name at top level is its natural fallback.
+A split is data: what it accepts, where each of its fields comes from, and what it cannot do without. A new one is one
+more entry in `SPLITS` (or one more table in a config file), never a new code path. Every column names its sources in order of
+preference; the first one a record really fills wins. A dotted source looks inside `rag`, and the same name at top level is
+its natural fallback.
 """
 
 import re
