@@ -75,7 +75,9 @@ class DatasetPair:
         self._states = [_state(path) for path in (self.path_a, self.path_b)]
         if not full:
             self._load()
-        self._added: dict[Path, IO[bytes]] = {self.path_a: _spool(), self.path_b: _spool()}
+        self._added: dict[Path, IO[bytes]] = {}
+        for path in (self.path_a, self.path_b):
+            self._added[path] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
 
     def wants(self, case_id: str) -> bool:
         return not self.known.get(case_id, Known()).is_settled
@@ -96,7 +98,10 @@ class DatasetPair:
             self._added[self.path_b].write(lines.b)
         # The needs stay as they were read, so that the same case put twice in one run resolves both times.
         self.known[case.id] = replace(before, in_a=True, in_b=True)
-        resolved = not before.edited and _resolves(case, before)
+        # Whether the case now has something that its row still lacked.
+        resolved = not before.edited and (
+            (before.needs_query and not is_blank(case.input)) or (before.needs_base and not is_blank(case.base_commit))
+        )
         if resolved:
             # Held in memory: rows that lacked something are few beside those that are copied.
             self._replaced[case.id] = lines
@@ -162,10 +167,6 @@ def _state(path: Path) -> str:
     return path.state() if isinstance(path, RemotePath) else ""
 
 
-def _spool() -> IO[bytes]:
-    return tempfile.TemporaryFile()
-
-
 def stamped_line(row: Row) -> bytes:
     """The row with a hash of itself, by which a later run sees whether a person edited it."""
     return dump_row(row | {EXTRACTED_HASH: content_hash(row)})
@@ -176,11 +177,6 @@ def is_edited(row: Row) -> bool:
     stamp = row.get(EXTRACTED_HASH)
     rest = {name: value for name, value in row.items() if name != EXTRACTED_HASH}
     return stamp is not None and bool(stamp != content_hash(rest))
-
-
-def _resolves(case: Case, before: Known) -> bool:
-    """Whether the case now has something its row still lacked."""
-    return (before.needs_query and not is_blank(case.input)) or (before.needs_base and not is_blank(case.base_commit))
 
 
 def _outcome(before: Known, resolved: bool) -> RowOutcome:

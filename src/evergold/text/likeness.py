@@ -17,7 +17,7 @@ import re
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 from math import ceil
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -112,9 +112,10 @@ def pairs_across(entries: Sequence[TextEntry], threshold: float = THRESHOLD) -> 
             yield Pair(copy, entry, 1.0)
         rare = rarest(entry.shingles, often, threshold)
         if not copy:
-            near = sorted({one for word in rare for one in _of_others(known[word], entry.group)})
-            shares = ((one, jaccard(entries[one].shingles, entry.shingles)) for one in near)
-            yield from (Pair(entries[one], entry, share) for one, share in _first(shares, threshold))
+            groups = ((name, listed) for word in rare for name, listed in known[word].items())
+            near = sorted(set(chain.from_iterable(listed for name, listed in groups if name != entry.group)))
+            pairs = (Pair(entries[one], entry, jaccard(entries[one].shingles, entry.shingles)) for one in near)
+            yield from islice((pair for pair in pairs if pair.share >= threshold), 1)
         # One copy of each group is enough to find the next; more would make each later search longer.
         if entry.group not in same:
             same[entry.group] = entry
@@ -127,17 +128,6 @@ def rarest(shingles: Shingles, often: Counter[str], threshold: float) -> list[st
     # The 1e-9 guards against 0.8 · n landing just above an integer in floating point, which would drop one shingle.
     most = len(shingles) - ceil(threshold * len(shingles) - 1e-9) + 1
     return sorted(shingles, key=lambda word: (often[word], word))[:most]
-
-
-def _of_others(by_group: dict[str, list[int]], group: str) -> Iterator[int]:
-    return chain.from_iterable(result for name, result in by_group.items() if name != group)
-
-
-def _first(shares: Iterator[tuple[int, float]], threshold: float) -> Iterator[tuple[int, float]]:
-    for one, share in shares:
-        if share >= threshold:
-            yield one, share
-            return
 
 
 # The usual constants: K1 bounds the weight of a repeated word, B how much long documents lose.

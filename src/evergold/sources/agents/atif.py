@@ -5,10 +5,9 @@ together by `source_call_id`. Trajectories of sub-agents stand inside the docume
 for the working folder and the branch: converters put them under `extra`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ import orjson
 
 from evergold.errors import BadInput, NotFound
 from evergold.model.flow import Action, Flow
-from evergold.sources.agents.log_lines import EPOCH, moment, objects_in, request_in, text_in, text_of_blocks
+from evergold.sources.agents.log_lines import EPOCH, FlowFiles, moment, objects_in, request_in, text_in, text_of_blocks
 
 AGENT = "atif"
 # Steps without a time keep their order: each is one second after the one before.
@@ -24,7 +23,7 @@ _STEP = timedelta(seconds=1)
 
 
 @dataclass(frozen=True)
-class AtifSource:
+class AtifSource(FlowFiles):
     """Trajectory files, or folders that hold some."""
 
     paths: Sequence[Path]
@@ -37,15 +36,12 @@ class AtifSource:
             files += sorted(path.rglob("*.json")) if path.is_dir() else [path]
         return files
 
-    def count(self) -> int:
-        return len(self.files())
+    def sessions(self) -> list[list[Path]]:
+        return [[path] for path in self.files()]
 
-    def flows(self) -> Iterator[Flow]:
-        for path in self.files():
-            yield read_trajectory(path)
-
-    def readers(self) -> list[Callable[[], Flow]]:
-        return [partial(read_trajectory, path.absolute()) for path in self.files()]
+    @staticmethod
+    def read(paths: list[Path]) -> Flow:
+        return read_trajectory(paths[0])
 
 
 def read_trajectory(path: Path) -> Flow:

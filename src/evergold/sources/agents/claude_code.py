@@ -7,10 +7,8 @@ first message are one session, and a message counts once however often it is rep
 
 import os
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ from evergold.repo.git import Repo
 from evergold.repo.history import checkouts
 from evergold.sources.agents.log_lines import (
     EPOCH,
+    FlowFiles,
     LogLines,
     moment,
     numbered_lines,
@@ -47,7 +46,7 @@ def folder_name(directory: Path) -> str:
 
 
 @dataclass(frozen=True)
-class ClaudeCodeSource:
+class ClaudeCodeSource(FlowFiles):
     """Sessions of all projects, of one repository (`project` is its folder), or of a folder of log files."""
 
     project: Path | None = None
@@ -88,15 +87,9 @@ class ClaudeCodeSource:
         # Several keys point to one list; by identity each group is given once.
         return list({id(group): group for group in groups.values()}.values())
 
-    def count(self) -> int:
-        return len(self.sessions())
-
-    def flows(self) -> Iterator[Flow]:
-        for paths in self.sessions():
-            yield read_session(paths)
-
-    def readers(self) -> list[Callable[[], Flow]]:
-        return [partial(read_session, [path.absolute() for path in paths]) for paths in self.sessions()]
+    @staticmethod
+    def read(paths: list[Path]) -> Flow:
+        return read_session(paths)
 
     def _of_repository(self, root: Path, repository: Path) -> list[Path]:
         """Logs of the repository's work trees and of folders inside them; a longer name may also be a neighbour's."""

@@ -8,10 +8,8 @@ are files of their own that share the session's id.
 
 import os
 import re
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from evergold.errors import NotFound
 from evergold.model.flow import Action, Flow
 from evergold.sources.agents.log_lines import (
     EPOCH,
+    FlowFiles,
     LogLines,
     moment,
     numbered_lines,
@@ -48,13 +47,13 @@ def default_folders() -> list[Path]:
 
 
 @dataclass(frozen=True)
-class CodexSource:
+class CodexSource(FlowFiles):
     """All sessions, or those in a folder of log files."""
 
-    sessions: Path | None = None
+    folder: Path | None = None
 
     def files(self) -> list[Path]:
-        folders = [self.sessions] if self.sessions else default_folders()
+        folders = [self.folder] if self.folder else default_folders()
         files = [path for folder in folders for path in sorted(folder.rglob("*.jsonl*")) if path.suffix in _KNOWN]
         if not files:
             raise NotFound(
@@ -62,7 +61,7 @@ class CodexSource:
             )
         return files
 
-    def threads(self) -> list[list[Path]]:
+    def sessions(self) -> list[list[Path]]:
         """The files of each session: its own, and those of its sub-agents."""
         groups: dict[str, list[Path]] = {}
         for path in self.files():
@@ -71,15 +70,9 @@ class CodexSource:
             groups.setdefault((_session_of(path) if plain else None) or str(path), []).append(path)
         return list(groups.values())
 
-    def count(self) -> int:
-        return len(self.threads())
-
-    def flows(self) -> Iterator[Flow]:
-        for paths in self.threads():
-            yield read_rollouts(paths)
-
-    def readers(self) -> list[Callable[[], Flow]]:
-        return [partial(read_rollouts, [path.absolute() for path in paths]) for paths in self.threads()]
+    @staticmethod
+    def read(paths: list[Path]) -> Flow:
+        return read_rollouts(paths)
 
 
 def read_rollouts(paths: list[Path]) -> Flow:

@@ -8,14 +8,16 @@ an interruption and summaries of a compacted conversation. What is left after th
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from evergold.errors import Unavailable
+from evergold.model.flow import Flow
 from evergold.storage import open_read
 
 SHOWN_PROBLEMS = 5
@@ -79,6 +81,28 @@ class LogLines:
         self.problems += bad[:SHOWN_PROBLEMS]
         if len(bad) > SHOWN_PROBLEMS:
             self.problems.append(f"{path}: {len(bad) - SHOWN_PROBLEMS} more lines are no JSON objects")
+
+
+class FlowFiles:
+    """A source whose flows are files, or groups of files, that are each read where a caller wants them."""
+
+    def sessions(self) -> list[list[Path]]:
+        """The files of each flow."""
+        raise NotImplementedError
+
+    @staticmethod
+    def read(paths: list[Path]) -> Flow:
+        """The flow of these files."""
+        raise NotImplementedError
+
+    def count(self) -> int:
+        return len(self.sessions())
+
+    def flows(self) -> Iterator[Flow]:
+        return map(self.read, self.sessions())
+
+    def readers(self) -> list[Callable[[], Flow]]:
+        return [partial(self.read, [path.absolute() for path in paths]) for paths in self.sessions()]
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
