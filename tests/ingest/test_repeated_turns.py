@@ -128,7 +128,7 @@ def test_erasing_one_of_two_users_of_a_session_keeps_what_the_other_sent(workspa
 
 def test_what_was_never_committed_is_no_base(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     send(workspace, sent(0))
-    recent = workspace.intake._stage._batcher._recent
+    recent = workspace.intake._batcher._recent
     remembered = RecentSpans.shorten
 
     def fails(self: RecentSpans, *given: Any) -> Any:

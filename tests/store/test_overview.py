@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from evergold.model.case import Provenance
-from evergold.model.overview import Bucket, Coverage, Facet, Intake, Overview, Tiers
+from evergold.model.overview import Bucket, Coverage, Facet, IntakeBucket, Overview, Tiers
 from evergold.store import Store
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.trace.overview import facets_of, overview_of
@@ -57,8 +57,8 @@ def test_intake_counts_traces_and_what_they_became_by_the_day_they_began(store: 
     fill(store)
     seen = look(store)
     assert seen.intake == [
-        Intake(start="2026-01-05", traces=2, confirmed=1, failure=1),
-        Intake(start="2026-01-06", traces=1, candidate=1),
+        IntakeBucket(start="2026-01-05", traces=2, confirmed=1, failure=1),
+        IntakeBucket(start="2026-01-06", traces=1, candidate=1),
     ]
     assert seen.tiers == Tiers(confirmed=1, candidate=1, failure=1)
     assert (seen.traces, seen.in_period) == (4, 3)
@@ -77,8 +77,8 @@ def test_a_trace_that_several_policies_keep_counts_once(store: Store) -> None:
     store.db.write(lambda connection: put_cases(connection, again, Author()))
     seen = look(store)
     assert seen.intake == [
-        Intake(start="2026-01-05", traces=2, confirmed=1, failure=1, correction=1),
-        Intake(start="2026-01-06", traces=1, candidate=1),
+        IntakeBucket(start="2026-01-05", traces=2, confirmed=1, failure=1, correction=1),
+        IntakeBucket(start="2026-01-06", traces=1, candidate=1),
     ]
 
 

@@ -1,6 +1,6 @@
 """/corrections, /reactions, /curation and its rules, /policies, and /stats: what the Overview and the filters show."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query
 from pydantic import BaseModel
@@ -19,6 +19,7 @@ from evergold.model.policy import (
     RulesView,
 )
 from evergold.model.trace import Correction, Reaction
+from evergold.workspace.live import PolicyView
 
 router = Router(prefix="/api/v1", tags=["curation"])
 stats_router = Router(prefix="/api/v1/stats", tags=["stats"])
@@ -43,16 +44,6 @@ class BackgroundState(BaseModel):
     waiting: int
     failed_ever: int
     state: CuratorState | None
-
-
-class PolicyView(BaseModel):
-    """A policy revision: its label (`name@digits`), whether it is in force, when it first changed an entry."""
-
-    label: str
-    rev: str
-    in_force: bool
-    first_used: str | None
-    policy: dict[str, Any]
 
 
 @router.post("/corrections", status_code=201)
@@ -96,7 +87,7 @@ def curation_state(workspace: Opened) -> BackgroundState:
 @router.get("/policies")
 def list_policies(workspace: Opened) -> list[PolicyView]:
     """List every policy revision that changed a case, and those in force."""
-    return [PolicyView(**vars(revision)) for revision in workspace.live.policies()]
+    return workspace.live.policies()
 
 
 @router.get("/policies/agreement")

@@ -1,52 +1,36 @@
 """The factories of the built-in checks, as `pyproject.toml` names them: each takes the settings and returns a check."""
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from evergold import plugins
 from evergold.checks.answered import Answered
 from evergold.checks.builtin import Finished, Grounded, LanguageMatch, NoSecret, ToolOk, ValidJson
 from evergold.checks.signals import NotGivenUp, NotHandedOver, NotRepeated, Substance
 from evergold.settings import Settings
 
+T = TypeVar("T")
+
+
+def _without_settings(make: Callable[[], T]) -> Callable[[Settings], T]:
+    """Make a factory of a check that no setting concerns."""
+    return lambda settings: make()
+
 
 def make_answered(settings: Settings) -> Answered:
     return Answered(settings.curation_fallback_texts)
 
 
-def make_finished(settings: Settings) -> Finished:
-    return Finished()
-
-
-def make_grounded(settings: Settings) -> Grounded:
-    return Grounded()
-
-
-def make_language_match(settings: Settings) -> LanguageMatch:
-    return LanguageMatch()
-
-
 def make_no_secret(settings: Settings) -> NoSecret:
-    name = settings.redact_redactor or "default"
-    return NoSecret(plugins.load("redactors", name))
+    return NoSecret(plugins.load("redactors", settings.redact_redactor or "default"))
 
 
-def make_not_given_up(settings: Settings) -> NotGivenUp:
-    return NotGivenUp()
-
-
-def make_not_handed_over(settings: Settings) -> NotHandedOver:
-    return NotHandedOver()
-
-
-def make_not_repeated(settings: Settings) -> NotRepeated:
-    return NotRepeated()
-
-
-def make_substance(settings: Settings) -> Substance:
-    return Substance()
-
-
-def make_tool_ok(settings: Settings) -> ToolOk:
-    return ToolOk()
-
-
-def make_valid_json(settings: Settings) -> ValidJson:
-    return ValidJson()
+make_finished = _without_settings(Finished)
+make_grounded = _without_settings(Grounded)
+make_language_match = _without_settings(LanguageMatch)
+make_not_given_up = _without_settings(NotGivenUp)
+make_not_handed_over = _without_settings(NotHandedOver)
+make_not_repeated = _without_settings(NotRepeated)
+make_substance = _without_settings(Substance)
+make_tool_ok = _without_settings(ToolOk)
+make_valid_json = _without_settings(ValidJson)

@@ -34,7 +34,7 @@ NOT_KNOWN: Remark | None = Remark(RemarkKind.NONE, "", 0.0)  # instead of a rema
 
 
 @dataclass(frozen=True)
-class Finding:
+class RemarkFinding:
     """What a detector sees in a message, None for nothing; `held` is what was found in it before, each with its trace."""
 
     message_id: str
@@ -48,7 +48,7 @@ class Finding:
         return {trace_id for trace_id, _ in self.held} | ({self.remark.trace_id} if self.remark is not None else set())
 
 
-def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Detector) -> list[Finding]:
+def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Detector) -> list[RemarkFinding]:
     """Look for remarks in the messages of these traces and of those behind them, and for remarks that no longer hold.
 
     Where the detector raises, what was found before stays.
@@ -61,17 +61,17 @@ def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Dete
     for trace_id, detections in detected_among(connection, answers).items():
         for before in detections:
             held.setdefault(before.next_id, []).append((trace_id, before))
-    findings: list[Finding] = []
+    findings: list[RemarkFinding] = []
     for message in messages:
         remark = call_guarded(connection, Called("detector", detector), partial(look, message), NOT_KNOWN)
         before_it = tuple(held.get(message.id, ()))
         # Nothing now and nothing before needs no write.
         if remark is not NOT_KNOWN and (remark is not None or before_it):
-            findings.append(Finding(message.id, message.text, remark, before_it))
+            findings.append(RemarkFinding(message.id, message.text, remark, before_it))
     return findings
 
 
-def put_finding(connection: Connection, finding: Finding, detector: str = "") -> bool:
+def put_finding(connection: Connection, finding: RemarkFinding, detector: str = "") -> bool:
     """Keep a finding with its trace; whether it is a correction that nobody had made yet."""
     comment, remark = finding.message[:SHOWN], finding.remark
     # A reviewer who dismissed the correction has the last word on it.

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from evergold.checks.stage import CheckStage
 from evergold.curate.classify import Facts, Verdict, classify, explain
-from evergold.curate.findings import Finding, findings_in, forget_findings, put_finding
+from evergold.curate.findings import RemarkFinding, findings_in, forget_findings, put_finding
 from evergold.curate.queued import SHARED_SECONDS, QueuedCuration, put_plugin_tags
 from evergold.errors import BadInput, unknown
 from evergold.model.checking import Turn
@@ -212,18 +212,18 @@ class Curation(QueuedCuration):
             if following is not None:
                 yield following
 
-    def _would_detect(self) -> list[Finding]:
+    def _would_detect(self) -> list[RemarkFinding]:
         """What would be detected in the traces that wait."""
         if self._detector is None:
             return []
-        findings: list[Finding] = []
+        findings: list[RemarkFinding] = []
         waiting: Sequence[str] = [""]
         with self._store.db.read() as connection:
             while waiting := list_queue(connection, waiting[-1]):
                 findings += findings_in(connection, waiting, self._detector)
         return findings
 
-    def _suppose(self, connection: Connection, findings: Sequence[Finding]) -> dict[str, Changes]:
+    def _suppose(self, connection: Connection, findings: Sequence[RemarkFinding]) -> dict[str, Changes]:
         """Curate as if these corrections had been detected; how many traces there are is counted elsewhere."""
         pairs = sum(put_finding(connection, finding) for finding in findings)
         decided = {}

@@ -1,30 +1,29 @@
-"""Curate the traces that wait: one batch, one transaction at a time.
+"""Curate the traces in the queue: one batch, one transaction at a time.
 
 Every way in goes through the same queue: a trace, score, reaction or correction marks its trace in the transaction
 that stores it, and `step` takes marked traces off and brings their entries up to date in one transaction. A crash in
 between loses nothing, and doing it twice changes nothing.
 
-When the candidates of a day are chosen anew: at once for a small day, for a large one not more often than it is worth.
-
-Choosing reads every candidate of the day, so choosing after each batch would cost time in the square of the day's traces. A day
+The candidates of a small day are chosen anew with each batch. For a large one that would cost time in the square of its
+traces, because choosing reads every candidate of the day. A day
 whose choice is put off is noted in the transaction that put it off, and chosen when its time has come, by whichever process
 curates then. So the choice is exact as soon as nothing more comes, and at every curation by hand.
 
 A large day is read beside the writer, whom others wait for; only what changed is written. When the pool changed meanwhile, the
 day stays noted.
 
-Tags of plug-ins; the built-in ones (message type, model, tool, failed check) are made by SQL in `store/curation_sql.py`.
+Tags of plug-ins are added here; the built-in ones (message type, model, tool, failed check) are made by the store.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import inf
-from typing import Protocol
 
 from sqlalchemy import Connection
 
 from evergold import plugins
+from evergold.checks.stage import CheckStage
 from evergold.curate.detectors import Called, JudgeDetector, call_guarded
 from evergold.curate.findings import findings_in, put_finding
 from evergold.errors import Unavailable
@@ -145,20 +144,6 @@ REQUEUED = 3  # times that a trace is taken off the queue at most: a remark on a
 MOST_COUNTED = 20_000  # ids that a server keeps, of some 100 bytes each
 
 
-class Checks(Protocol):
-    """What runs checks: their names, and the traces it changed while it looked at some."""
-
-    @property
-    def names(self) -> Collection[str]: ...
-
-    @property
-    def slow(self) -> bool: ...
-
-    def run_ahead(self, trace_ids: Sequence[str]) -> int: ...
-
-    def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> Sequence[str]: ...
-
-
 class NotCurated(Exception):
     """Names the traces that could not be curated together; its cause is why."""
 
@@ -177,7 +162,7 @@ class QueuedCuration:
         detector: Detector | None,
         *,
         rules: int | None = 0,
-        checks: Checks | None = None,
+        checks: CheckStage | None = None,
     ) -> None:
         """`rules` is the number of the change of the rules that the policies follow; None: they are not in force."""
         self._store = store

@@ -98,7 +98,7 @@ class Ingest:
             self._write(batch, report, portion)
         return report
 
-    def records(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
+    def accept(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
         """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
         report = IngestReport()
         self._write(_Batch(list(records)), report, Portion(BATCH))

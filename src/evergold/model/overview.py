@@ -80,14 +80,14 @@ class Tiers(BaseModel):
     correction: int = 0
 
 
-class Intake(Tiers):
+class IntakeBucket(Tiers):
     """One bucket of time: the traces that began in it, and what they became."""
 
     start: str
     traces: int = 0
 
 
-class Check(BaseModel):
+class CheckCounts(BaseModel):
     """A score by name and source: how often it was given, and how often it was below the failure threshold."""
 
     name: str
@@ -114,9 +114,9 @@ class Overview(BaseModel):
     in_period: int
     oldest: str | None
     newest: str | None
-    intake: list[Intake]
+    intake: list[IntakeBucket]
     tiers: Tiers
-    checks: list[Check]
+    checks: list[CheckCounts]
     coverage: list[Coverage]
 
 

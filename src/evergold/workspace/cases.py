@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evergold import plugins
 from evergold.errors import BadInput, unknown
@@ -37,13 +38,9 @@ from evergold.store.case.writes import Author, PutResult, put_cases, revise_case
 from evergold.store.database.rows import batches
 from evergold.store.facts import Portion
 
-if TYPE_CHECKING:
-    pass
-
-SNIFF = 64 * 1024
+SNIFF = 64 * 1024  # bytes of a file that are read to recognise its format; a longer first line is read whole
 LONGEST_LINE = 64 << 20
 AT_ONCE = 500  # cases of a transaction, at most
-"""How much of a file is looked at to recognise it; one long first line is looked at whole."""
 
 
 class Cases:
@@ -113,7 +110,7 @@ class Cases:
         rejected: list[Rejected] = options.setdefault("rejected", [])
         unheld: Counter[str] = options.pop("unheld", Counter())
         # The limit is applied after the filter and before the format, which may leave cases out.
-        chosen_cases = _first(self._with_answers(self.iterate(wanted, oldest_first=False)), limit)
+        chosen_cases = islice(self._with_answers(self.iterate(wanted, oldest_first=False)), limit)
         numbered = getattr(chosen, "numbered", False)
         if cluster is not None:
             total = WrittenPart(rejected=rejected, unheld=unheld)
@@ -176,13 +173,6 @@ class Cases:
             named = [case if dataset is None else case.model_copy(update={"dataset": dataset}) for case in batch]
             total.add(self._store.db.write(portion.time_work(partial(put_cases, cases=named, author=author))))
         return total, rejected
-
-
-def _first(cases: Iterator[Case], limit: int | None) -> Iterator[Case]:
-    for position, case in enumerate(cases):
-        if limit is not None and position >= limit:
-            return
-        yield case
 
 
 def _read(reader: Format, path: Path) -> Iterator[Case | Rejected]:

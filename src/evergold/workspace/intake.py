@@ -9,14 +9,10 @@ from evergold.ingest.batcher import SpansWritten
 from evergold.ingest.feedback import IngestReport
 from evergold.ingest.ingest import Ingest
 from evergold.ingest.prepare import Request
-from evergold.model.faults import Rejected
-from evergold.model.trace import Correction, Retagged, Retagging, Trace, TraceComment
-from evergold.seams import Incoming
-from evergold.settings import Settings
+from evergold.model.trace import Retagged, Retagging, Trace, TraceComment
 from evergold.sources.langfuse import records_of_batch, reply_to
 from evergold.sources.spans import Wire
 from evergold.spread import spread_over
-from evergold.store import Store
 from evergold.store.facts import read_counters
 from evergold.store.text_index import AT_ONCE, learn_words, words_waiting
 from evergold.store.trace.filter import TraceFilter, TraceOrder
@@ -24,21 +20,8 @@ from evergold.store.trace.pages import TraceFacets, count_traces, page_of_traces
 from evergold.store.trace.traces import comments_on, drop_comment, get_trace, put_comment, retag, stored_size, with_tags
 
 
-class Intake:
+class Intake(Ingest):
     """Traces in and out of the workspace."""
-
-    def __init__(self, store: Store, settings: Settings) -> None:
-        self._store = store
-        self._stage = Ingest(store, settings)
-
-    @property
-    def on_commit(self) -> Callable[[], None]:
-        """Called after each commit that stored something."""
-        return self._stage.on_commit
-
-    @on_commit.setter
-    def on_commit(self, call: Callable[[], None]) -> None:
-        self._stage.on_commit = call
 
     def ingest(
         self,
@@ -50,17 +33,13 @@ class Intake:
         progress: Callable[[int], None] = lambda _: None,
         cluster: str | None = None,
     ) -> IngestReport:
-        """Read files of traces. Bad records are reported and read_counters, the good ones stored; strict: all or nothing.
+        """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing.
 
         `unit`: what becomes a trace of an agent's log, the whole `task` (default) or each `turn`. With the address of a
         Dask cluster its workers read and redact the files, which they see under the same paths; they are stored here.
         """
         with spread_over(cluster) as spread:
-            return self._stage.files(files, source=source, unit=unit, strict=strict, progress=progress, spread=spread)
-
-    def accept(self, records: Iterable[Incoming | Rejected]) -> IngestReport:
-        """Store records that were parsed elsewhere (over HTTP, by the SDK)."""
-        return self._stage.records(records)
+            return self.files(files, source=source, unit=unit, strict=strict, progress=progress, spread=spread)
 
     def accept_langfuse(self, events: list[dict[str, Any]]) -> dict[str, Any]:
         """Store a batch of Langfuse's events; the answer names each by its id, as Langfuse's does."""
@@ -68,30 +47,13 @@ class Intake:
         report = self.accept(record for _, record in records)
         return reply_to(events, records, report.problems)
 
-    def redact_correction(self, correction: Correction) -> Correction:
-        """Redact a correction as it would be stored."""
-        return self._stage.redact_correction(correction)
-
-    def use_second_process(self) -> None:
-        """Let a second process read OTLP requests while several are under way."""
-        self._stage.use_second_process()
-
-    def close(self) -> None:
-        """End the second process, if there is one."""
-        self._stage.close()
-
-    @property
-    def is_quick(self) -> bool:
-        """Whether reading a small request takes less than a few milliseconds."""
-        return self._stage.is_quick
-
     def receive_traces(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
         """Take an OTLP trace request; the future is done when its spans are committed."""
-        return self._stage.request(Request("traces", wire, body))
+        return self.request(Request("traces", wire, body))
 
     def receive_logs(self, body: bytes, wire: Wire) -> Future[SpansWritten]:
         """Take an OTLP log request: evaluation results become scores, model and agent events become steps of a trace."""
-        return self._stage.request(Request("logs", wire, body))
+        return self.request(Request("logs", wire, body))
 
     def page(
         self,

@@ -39,8 +39,8 @@ LEISURE_CASES = 20  # whose contents are written at a time when nothing else wai
 
 
 @dataclass(frozen=True)
-class PolicyRevision:
-    """A revision of a policy that has changed entries, or is in force."""
+class PolicyView:
+    """A policy revision: its label (`name@digits`), whether it is in force, when it first changed an entry."""
 
     label: str
     rev: str
@@ -139,17 +139,17 @@ class Live:
         policy = curation.policies[0]
         return self._store.read(kept_out_of, policy, curation.scope_of(policy), since)
 
-    def policies(self) -> list[PolicyRevision]:
+    def policies(self) -> list[PolicyView]:
         """Every policy revision that ever changed an entry, and those in force now."""
         with self._store.db.read() as connection:
             used = {f"{name}@{rev}": (name, rev, body, at) for name, rev, body, at in policy_revisions(connection)}
         now = {f"{policy.name}@{policy.rev}": policy for policy in self.curation.policies}
         revisions = [
-            PolicyRevision(f"{name}@{rev.removeprefix('sha256:')[:12]}", rev, f"{name}@{rev}" in now, at, loads(body))
+            PolicyView(f"{name}@{rev.removeprefix('sha256:')[:12]}", rev, f"{name}@{rev}" in now, at, loads(body))
             for name, rev, body, at in used.values()
         ]
         fresh = [policy for key, policy in now.items() if key not in used]
-        return revisions + [PolicyRevision(p.label, p.rev, True, None, p.model_dump(mode="json")) for p in fresh]
+        return revisions + [PolicyView(p.label, p.rev, True, None, p.model_dump(mode="json")) for p in fresh]
 
     def try_policies(self, labels: Path, policy_files: Sequence[Path] = ()) -> list[PolicyTrial]:
         """Measure each policy on labelled traces; nothing is written."""

@@ -3120,20 +3120,6 @@ export interface components {
             then: components["schemas"]["Tier"];
         };
         /**
-         * Check
-         * @description A score by name and source: how often it was given, and how often it was below the failure threshold.
-         */
-        Check: {
-            /** Name */
-            name: string;
-            /** Source */
-            source: string;
-            /** Failing */
-            failing: number;
-            /** Scored */
-            scored: number;
-        };
-        /**
          * CheckBucket
          * @description How often a check was made on the traces of one hour or day, and how often it failed.
          */
@@ -3144,6 +3130,20 @@ export interface components {
             scored: number;
             /** Failing */
             failing: number;
+        };
+        /**
+         * CheckCounts
+         * @description A score by name and source: how often it was given, and how often it was below the failure threshold.
+         */
+        CheckCounts: {
+            /** Name */
+            name: string;
+            /** Source */
+            source: string;
+            /** Failing */
+            failing: number;
+            /** Scored */
+            scored: number;
         };
         /**
          * CheckOverTime
@@ -3940,10 +3940,10 @@ export interface components {
             };
         };
         /**
-         * Intake
+         * IntakeBucket
          * @description One bucket of time: the traces that began in it, and what they became.
          */
-        Intake: {
+        IntakeBucket: {
             /**
              * Confirmed
              * @default 0
@@ -4486,10 +4486,10 @@ export interface components {
             /** Newest */
             newest: string | null;
             /** Intake */
-            intake: components["schemas"]["Intake"][];
+            intake: components["schemas"]["IntakeBucket"][];
             tiers: components["schemas"]["Tiers"];
             /** Checks */
-            checks: components["schemas"]["Check"][];
+            checks: components["schemas"]["CheckCounts"][];
             /** Coverage */
             coverage: components["schemas"]["Coverage"][];
         };

@@ -12,14 +12,14 @@ from sqlalchemy import ColumnElement, Connection, Row, Table, case, func, select
 from evergold.model.case import CaseStatus
 from evergold.model.overview import (
     Bucket,
-    Check,
+    CheckCounts,
     Coverage,
     DatasetStats,
     Day,
     Facet,
     Facets,
     Grouping,
-    Intake,
+    IntakeBucket,
     Overview,
     Tiers,
 )
@@ -75,12 +75,12 @@ def _entries_of(connection: Connection, since: str, bucket: Bucket) -> list[_Ent
     return [_Entries(*row) for row in connection.execute(query)]
 
 
-def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Sequence[_Entries]) -> list[Intake]:
+def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Sequence[_Entries]) -> list[IntakeBucket]:
     """Buckets that hold something, oldest first."""
     table = traffic_figures.c
     counted = select(table.start, func.sum(table.traces)).where(*_counted_since(traffic_figures, since, bucket))
     results = {
-        start: Intake(start=start, traces=int(number))
+        start: IntakeBucket(start=start, traces=int(number))
         for start, number in connection.execute(counted.group_by(table.start))
     }
     worths = Counter[tuple[str, str]]()
@@ -135,7 +135,7 @@ def traces_counted(connection: Connection) -> int:
     return int(connection.execute(total.where(*_counted_since(traffic_figures, "", Bucket.DAY))).scalar_one())
 
 
-def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[Check]:
+def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[CheckCounts]:
     """The checks that failed most often on traces that began since then; those that never failed are left out."""
     table = traffic_scores.c
     failing, scored = func.sum(table.failing), func.sum(table.scored)
@@ -148,7 +148,7 @@ def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[Check]
         .limit(SHOWN_CHECKS)
     )
     return [
-        Check(name=name, source=source, failing=int(failed), scored=int(given))
+        CheckCounts(name=name, source=source, failing=int(failed), scored=int(given))
         for name, source, failed, given in connection.execute(query)
     ]
 
