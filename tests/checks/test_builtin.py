@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson, language_of
 from evergold.checks.own import CheckFailed, as_result, check_schema, import_function, read_checks, violations
 from evergold.checks.signals import NotRepeated, same_answer
-from evergold.checks.stage import likeness
+from evergold.checks.stage import question_keys
 from evergold.checks.suite import Suite
 from evergold.errors import BadInput
 from evergold.model.checking import CheckResult, ToolStep, Turn
@@ -263,10 +263,10 @@ def test_any_value_is_held_against_a_schema_without_an_exception(value: Any) -> 
 
 def test_short_questions_are_alike_in_their_own_trace_only_and_long_ones_everywhere() -> None:
     long = "How can I return the boots that I bought in May 2025?"
-    assert likeness("a", "yes, please")[0] != likeness("b", "yes, please")[0]
-    assert likeness("a", long)[0] == likeness("b", long.upper())[0]
-    assert likeness("a", long)[1] == likeness("b", long.replace("2025", "1999"))[1]
-    assert likeness("a", long)[2] != likeness("b", long)[2]
+    assert question_keys("a", "yes, please")[0] != question_keys("b", "yes, please")[0]
+    assert question_keys("a", long)[0] == question_keys("b", long.upper())[0]
+    assert question_keys("a", long)[1] == question_keys("b", long.replace("2025", "1999"))[1]
+    assert question_keys("a", long)[2] != question_keys("b", long)[2]
 
 
 class Raising:

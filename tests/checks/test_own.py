@@ -150,5 +150,5 @@ def test_a_judge_that_knows_no_rubrics_is_an_error_of_the_check_and_no_score(tmp
         ws.intake.accept([a_trace("t0")])
         assert ws.live.curate().traces == 1
         assert ws.intake.get("t0").scores == () and ws.live.checks.state()["errors"] == {"polite": 1}
-        (said,) = ws.live.checks.explain("t0")
+        (said,) = ws.live.checks.stage.explain("t0")
         assert said.error is not None and "offline judge does not know the task 'rubric'" in said.error

@@ -19,6 +19,7 @@ ROUTERS = (
     "cases",
     "otlp",
     "curation",  # before traces, whose ids may hold slashes
+    "stats",
     "traces",
     "review",
     "replay",

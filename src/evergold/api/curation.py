@@ -1,18 +1,13 @@
-"""/corrections, /reactions, /curation and its rules, /policies, and /stats: what the Overview and the filters show."""
+"""/corrections, /reactions, /curation and its rules, and /policies."""
 
-from typing import Annotated
-
-from fastapi import Query
 from pydantic import BaseModel
 
 from evergold.api.requests import Opened, Router, Sent, Who, list_records
 from evergold.api.traces import Accepted
 from evergold.model.operations import CuratorState
-from evergold.model.overview import DatasetStats, Facets, Grouping, Overview, Period, Traffic
 from evergold.model.policy import (
     CurationRules,
     Explanation,
-    KeptOut,
     NewRules,
     ReviewAgreement,
     RulesPreview,
@@ -22,7 +17,6 @@ from evergold.model.trace import Correction, Reaction
 from evergold.workspace.live import PolicyView
 
 router = Router(prefix="/api/v1", tags=["curation"])
-stats_router = Router(prefix="/api/v1/stats", tags=["stats"])
 
 
 # A request must not run into the timeout of a proxy; what is left goes on waiting in the queue.
@@ -96,15 +90,6 @@ def policy_agreement(workspace: Opened) -> ReviewAgreement:
     return workspace.live.agreement()
 
 
-@router.get("/stats")
-def dataset_stats(
-    workspace: Opened, dataset: str | None = "live", days: Annotated[int, Query(ge=1, le=3660)] = 30
-) -> DatasetStats:
-    """Totals per type, confirmed and candidate, per tag and per day; repeats of questions, where a dataset is named."""
-    stats = workspace.live.stats(dataset, days=days)
-    return stats if dataset is None else stats.model_copy(update={"repeats": workspace.repeats.of(dataset).counts})
-
-
 @router.get("/curation/rules")
 def show_rules(workspace: Opened) -> RulesView:
     """The rules in force, what the settings hold of them, the built-in checks, and every change so far."""
@@ -121,30 +106,3 @@ def preview_rules(workspace: Opened, rules: CurationRules) -> RulesPreview:
 def save_rules(workspace: Opened, chosen: NewRules, who: Who) -> RulesView:
     """Set the rules and curate every trace again; send earlier rules to revert."""
     return workspace.rules.save(chosen, who)
-
-
-@stats_router.get("/overview")
-def overview(workspace: Opened, period: Period = Period.MONTH) -> Overview:
-    """Intake over time, tier mix, failing checks and coverage of what began within the period."""
-    return workspace.overviews.over(period)
-
-
-@stats_router.get("/traffic")
-def traffic(workspace: Opened, period: Period = Period.MONTH, by: Grouping = Grouping.MODEL) -> Traffic:
-    """Cost, tokens, latency percentiles, failures and checks over time, by model or by name."""
-    return workspace.overviews.traffic(period, by)
-
-
-@stats_router.get("/kept-out")
-def kept_out(workspace: Opened, period: Period = Period.MONTH) -> KeptOut:
-    """List why the newest traces of the period are not golden, by reason, and what to change."""
-    return workspace.overviews.kept_out(period)
-
-
-@stats_router.get("/facets")
-def facets(workspace: Opened) -> Facets:
-    """Datasets and tags that cases can be filtered by, with their numbers."""
-    return workspace.overviews.facets()
-
-
-router.routes += stats_router.routes

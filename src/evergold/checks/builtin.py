@@ -1,10 +1,8 @@
-"""The built-in checks that need no model. Each looks at one turn and gives a result, or None where it does not apply.
+"""The built-in checks of a single turn, and the judges that checks of one's own ask.
 
-Detect the language of a text: by its script, and in Latin script by small words; None where it is unclear.
-
-Is the answer supported by what was retrieved? The offline judge says so; a policy decides whether it counts.
-
-Checks that ask a judge: one rubric, one question a trace, no more questions a day than the budget allows.
+Each check gives a result, or None where it does not apply. `LanguageMatch` detects a language by its script, and in Latin script
+by small words. `Grounded` asks the offline judge whether the contexts support the answer; a policy decides whether that counts.
+`CheckJudges` puts one rubric to a judge, one question a trace, and no more questions a day than the budget allows.
 """
 
 import json
@@ -230,7 +228,7 @@ def _looks_like_json(reply: str) -> bool:
     return (fenced[1] if fenced else reply).strip()[:1] in ("{", "[")
 
 
-GROUNDED_LOOKED_AT = 20_000
+MOST_EVIDENCE = 20_000
 # A file name, an address or an id: it names a document whose text was not recorded, so nothing can be held against it.
 NAME = re.compile(r"[\w.:/\\?&=#%~@+$,;!*'()\[\]-]*", re.ASCII)
 
@@ -254,15 +252,13 @@ class Grounded:
 
     def check(self, turn: Turn) -> CheckResult | None:
         texts = [
-            context[:GROUNDED_LOOKED_AT]
-            for context in turn.contexts
-            if not NAME.fullmatch(context.strip()[:GROUNDED_LOOKED_AT])
+            context[:MOST_EVIDENCE] for context in turn.contexts if not NAME.fullmatch(context.strip()[:MOST_EVIDENCE])
         ]
         if not texts or not turn.output:
             return None
         evidence = self._judge.evidence(texts)
         # A question in the answer claims nothing.
-        claims = [claim for claim in sentences(turn.output[:GROUNDED_LOOKED_AT]) if not claim.endswith("?")]
+        claims = [claim for claim in sentences(turn.output[:MOST_EVIDENCE]) if not claim.endswith("?")]
         if not claims:
             return None
         unsupported = [
@@ -295,7 +291,7 @@ Answer:
 Reply with a JSON object: "reason" (one sentence), then "score" from 0 (fails the rubric) to 10 (meets it fully)."""
 
 
-class JudgeRoom:
+class CheckJudges:
     """The judges that checks ask, by name, and how many questions each check has put today."""
 
     def __init__(self, judges: Mapping[str, Judge], asked_today: Mapping[str, int] | None = None) -> None:

@@ -6,14 +6,13 @@ from functools import cached_property, partial
 from math import inf
 
 from evergold import plugins
-from evergold.checks.builtin import JudgeRoom
+from evergold.checks.builtin import CheckJudges
 from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
 from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
 from evergold.checks.switch import BEGAN_WITH, builtin_on
 from evergold.errors import BadInput, unknown
 from evergold.judge.names import check_judge, make_judge
-from evergold.model.checking import Checked
 from evergold.model.policy import CurationRules
 from evergold.seams import Check
 from evergold.settings import Settings
@@ -57,14 +56,14 @@ class Checks:
         names = [name for name in known if on and name not in off]
         return {name: plugins.factory("checks", name)(self._settings) for name in names}
 
-    def _judges(self, own: tuple[OwnCheck, ...]) -> JudgeRoom:
+    def _judges(self, own: tuple[OwnCheck, ...]) -> CheckJudges:
         wanted = {check.judge for check in own if isinstance(check, JudgeCheck)}
         if not wanted:
-            return JudgeRoom({})
+            return CheckJudges({})
         with self._store.db.read() as connection:
-            # The daily budget of judges survives a restart, because what was asked today is read_counters in the store.
+            # The daily budget of judges survives a restart, because what was asked today is counted in the store.
             asked = asked_today(connection)
-        return JudgeRoom({name: make_judge(name, self._settings) for name in wanted}, asked)
+        return CheckJudges({name: make_judge(name, self._settings) for name in wanted}, asked)
 
     def state(self) -> dict[str, object]:
         """Which checks are on, what could not be run, how much of history they have seen, and what to do about it."""
@@ -108,10 +107,3 @@ class Checks:
         """Check what no check has seen yet."""
         with hold_lease(self._store.db, BACKFILL, "a check of all traces"):
             return self.stage.backfill(everything=False, progress=progress)
-
-    def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
-        """Report what a backfill would find; keep nothing."""
-        return self.stage.dry_run(progress)
-
-    def explain(self, trace_id: str) -> list[Checked]:
-        return self.stage.explain(trace_id)

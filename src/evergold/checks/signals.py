@@ -1,14 +1,11 @@
-"""What a user does after an answer, or an assistant instead of one, that says the answer did not help.
+"""Check for signals that a turn is neither golden nor a failure: it did not help, or there is nothing in it to evaluate.
 
-The user asks the same again, gives up, or wants a person; the assistant hands the conversation to one. The turn is kept out
-of the golden set and is no failure. Most of this comes with the next message of the session.
-
-Is there anything in a turn to evaluate? A message of courtesies alone ("thanks", "ok", a thumb up) that got a courtesy is
-kept out of the golden set; it is no failure.
-
-The rule is narrow on purpose, because a short request is a request: every word of the message must be a courtesy, it must ask
-nothing, no tool may have been called, and the answer must be short, show courtesy and hold no figure, code, list or link. After a
-word that may let something be done ("ok", "yes"), each clause of the answer must be a courtesy.
+It did not help where the user asks the same again, gives up or wants a person, or the assistant hands the conversation to one.
+Most of this comes with the next message of the session. There is nothing to evaluate where a message of courtesies alone
+("thanks", "ok", a thumb up) got a courtesy. That rule is narrow on purpose, because a short request is a request: every word of
+the message must be a courtesy, it must ask nothing, no tool may have been called, and the answer must be short, show courtesy
+and hold no figure, code, list or link. After a word that may let something be done ("ok", "yes"), each clause of the answer
+must be a courtesy.
 """
 
 import re

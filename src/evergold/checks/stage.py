@@ -1,6 +1,6 @@
-"""The door: run the checks in force over stored traces, in the transaction that curates them or by hand.
+"""Run the checks in force over stored traces, in the transaction that curates them or by hand.
 
-Keys by which questions of a day are compared: equal questions share the first, like ones the second.
+With the results each trace gets keys by which the questions of a day are compared (`question_keys`).
 """
 
 import hashlib
@@ -40,7 +40,7 @@ _DIGITS = re.compile(r"\d+")
 _SMALL = 3
 
 
-def likeness(trace_id: str, question: str, reply: str | None = None) -> tuple[str, str, str]:
+def question_keys(trace_id: str, question: str, reply: str | None = None) -> tuple[str, str, str]:
     """Give the key of the question, that of its kind, and the trace's own place in a seeded order.
 
     The kind is a bottom-k sketch of the word stems with numbers masked: questions that share most words share it. A trace whose
@@ -158,7 +158,7 @@ class CheckStage:
         """Run the whole suite, or `only` some of it, over these traces and keep what it found."""
         turns = turns_of(connection, trace_ids)
         outcomes = list(self.suite.run(turns, only))
-        marks = [(turn.id, *likeness(turn.id, turn.input, turn.output)) for turn in turns]
+        marks = [(turn.id, *question_keys(turn.id, turn.input, turn.output)) for turn in turns]
         return outcomes, put_checked(connection, outcomes, marks, self.suite.identity, _unseen(turns, outcomes))
 
     def backfill(self, *, everything: bool, progress: Callable[[int], None] = lambda _: None) -> CheckReport:

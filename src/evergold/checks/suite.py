@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 
-from evergold.checks.builtin import JudgeRoom
+from evergold.checks.builtin import CheckJudges
 from evergold.checks.own import CheckFailed, JudgeCheck, as_result
 from evergold.model.checking import Checked, CheckResult, Turn
 from evergold.model.trace import ScoreSource
@@ -22,9 +22,9 @@ MOST_AHEAD = 10_000
 class Suite:
     """Checks of different names. `identity` changes with any of them, so that a backfill knows what is out of date."""
 
-    def __init__(self, checks: Sequence[Check], judges: JudgeRoom | None = None) -> None:
+    def __init__(self, checks: Sequence[Check], judges: CheckJudges | None = None) -> None:
         self.checks = {check.name: check for check in checks}
-        self._judges = judges or JudgeRoom({})
+        self._judges = judges or CheckJudges({})
         self.slow = tuple(check for check in checks if is_slow(check))
         self._ahead: dict[tuple[str, str], tuple[Turn, Checked]] = {}
 

@@ -221,9 +221,9 @@ def check_traces_command(
     if trace_id:
         # An unknown trace is an error here; the checks would only find nothing to say.
         workspace.intake.get(trace_id)
-        _print_checks(checks.explain(trace_id), as_json)
+        _print_checks(checks.stage.explain(trace_id), as_json)
         return
-    work = checks.dry_run if dry_run else checks.backfill if backfill else checks.missing
+    work = checks.stage.dry_run if dry_run else checks.backfill if backfill else checks.missing
     with progress("checking", workspace.live.trace_count()) as advance:
         report = work(advance)
     hint = checks.state()["hint"]

@@ -1,17 +1,14 @@
-"""Detectors: what does a user's message say of an earlier answer of its session?
+"""Detect what a user's message says of an earlier answer of its session.
 
-The built-in one holds the message against each of the last answers (`remark_features.py`, `remark_model.py`): it needs no
+The built-in detector compares the message with each of the last answers (`remark_features.py`, `remark_model.py`): it needs no
 model and knows English and Spanish; in other languages it sees values and repetition only. A false alarm turns a good answer
 into a failure, so a message is taken for a correction or a complaint only where that is much more probable than not.
 
-A judge as detector: a model is asked what a message says of the turns before it, before the transaction that curates.
+`JudgeDetector` asks a model instead, before the transaction that curates. Where the model has no answer (it failed, its budget
+of the day is spent, the message is not in the sample) the built-in one answers, and the remark's evidence and a counter say so.
 
-Where it has no answer (it failed, its budget of the day is spent, the message is not in the sample) the fitted model answers,
-and the remark's evidence and a counter say so.
-
-Call plug-ins so that a failure costs nothing but their own result: curation goes on, the failure is counted and logged.
-
-One of another package that does not return is left behind after some seconds and not called again in this process.
+`call_guarded` calls plug-ins so that a failure costs nothing but their own result: it is counted and logged, and one of another
+package that does not return is left behind after some seconds and not called again in this process.
 """
 
 import hashlib

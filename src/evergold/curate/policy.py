@@ -1,4 +1,6 @@
-"""Policy files: TOML in, one `Policy` out, or one line that says which key is wrong and what is allowed.
+"""Read policy files, try policies on people's labels, and measure how often reviewers kept what policies decided.
+
+A policy file is TOML; a mistake in it is one line that says which key is wrong and what is allowed.
 
 name = "support"
 dataset = "support-live"
@@ -17,14 +19,9 @@ metadata = { message_type = ["text", "audio"] }
 [sample]
 candidate = 0.1                  # the inclusion probability is recorded with each entry
 
-Try a policy against people's labels: precision and recall of what it calls golden and failure. Nothing is written.
-
-Labels of people, one JSON line each: `{"trace_id": "t1", "label": "golden"}`.
-
-A label is `golden`, `failure` or `none`. Lines of `evergold export --format live-jsonl` are labels too (`entry_type`). A line
-with an `input` is a whole trace with its label, for trying a policy on traces that are not stored.
-
-Measure how often reviewers kept what policies decided, by rule and by check.
+Labels of people are JSON lines, `{"trace_id": "t1", "label": "golden"}`: `golden`, `failure` or `none`. Lines of `evergold
+export --format live-jsonl` are labels too (`entry_type`). A line with an `input` is a whole trace with its label, for trying a
+policy on traces that are not stored.
 """
 
 import tomllib

@@ -318,13 +318,10 @@ class QueuedCuration:
         self._counted |= fresh
         return len(fresh)
 
-    def _required_checks(self, policy: Policy) -> tuple[str, ...]:
-        """The checks that the policy asks for and that are on."""
-        return tuple(name for name in policy.checks if self._checks is not None and name in self._checks.names)
-
     def scope_of(self, policy: Policy) -> Scope:
-        """What a verdict of the policy takes into account beside scores."""
-        return Scope(self._required_checks(policy), limited=bool(self._checks is not None and self._checks.names))
+        """Give what a verdict of the policy takes into account beside scores: the checks it asks for that are on, and limits."""
+        on = self._checks.names if self._checks is not None else frozenset()
+        return Scope(tuple(name for name in policy.checks if name in on), limited=bool(on))
 
     def _curate(self, connection: Connection, trace_ids: Sequence[str], count: int, choose: bool = True) -> Changes:
         total = Changes(traces=count)

@@ -1,12 +1,9 @@
 """Features of a user's message, compared with the answer and the question before it.
 
-Every feature is a number from 0 to 1 with a name a person can read. Some are cues of a language (`cues.py`); the others need
-no words: values said again or replaced, words of the answer denied, spelling that is nearly the same, the question repeated.
-Only the beginning of long texts is looked at, so that the time does not grow with them.
-
-Cues of remarks: words and turns of phrase in English and Spanish, read from `phrases/`, one file a language.
-
-A cue says only that some words are there; what they weigh is fitted. A further language is a further file.
+Every feature is a number from 0 to 1 with a name a person can read. Some are cues: words and turns of phrase in English and
+Spanish, read from `phrases/`, one file a language. A cue says only that some words are there; what they weigh is fitted. The
+other features need no words: values given again or replaced, words of the answer denied, spelling that is nearly the same, the
+question repeated. Only the beginning of long texts is looked at, so that the time does not grow with them.
 """
 
 import re
@@ -14,7 +11,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from math import log2
 
@@ -129,6 +126,11 @@ class MessageFeatures:
     values: dict[str, float]
     words: dict[str, str] = field(default_factory=dict)
     text: str = ""  # the message as it was looked at: folded, its beginning
+
+    @cached_property
+    def cues(self) -> frozenset[str]:
+        """The names of the cues among the features."""
+        return frozenset(name.removeprefix("cue:") for name in self.values if name.startswith("cue:"))
 
 
 @dataclass(frozen=True)

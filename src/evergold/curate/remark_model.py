@@ -1,9 +1,8 @@
-"""The fitted model: features of a message → how probably it is a remark of each kind.
+"""Classify a message by a fitted model: its features → how probably it is a remark of each kind.
 
 A logistic regression whose weights stand in `remark_weights.json`, a line a feature; `scripts/fit_remarks.py` fits them. The
 admission of the next answer ("you are right, …") is weighed apart: it is nearly unheard of after a message that is no remark.
-
-Plain words for the features of remarks: how the evidence of a remark is shown to people.
+`PLAIN_WORDS` says how each feature is shown to people as evidence.
 """
 
 import json
@@ -138,9 +137,8 @@ def load_weights() -> RemarkWeights:
 def classify(message: str, answer: str | None, question: str, reply: str | None = None) -> Guess:
     """Say what a message is, held against the answer before it and the answer it got."""
     seen = of_topic_left_out(see(message, answer, question), question)
-    cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
     unremarkable = is_no_remark(message)
-    admitted = 1.0 if unremarkable else _admission(seen, cues, reply, asks_for(answer, seen))
+    admitted = 1.0 if unremarkable else _admission(seen, reply, asks_for(answer, seen))
     # An admission of the assistant outweighs the situation of the message.
     factor = admitted if admitted > 1.0 else left_of_alarm(message, answer, question, seen)
     shares = _weigh_alarms(_shares(seen), 0.0 if unremarkable else factor)
@@ -156,13 +154,13 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     return Guess(kind, alarm if kind in ALARMS else shares[kind], alarm, _evidence(seen, kind, admitted > 1.0))
 
 
-def _admission(seen: MessageFeatures, cues: set[str], reply: str | None, asked: bool) -> float:
+def _admission(seen: MessageFeatures, reply: str | None, asked: bool) -> float:
     """How much likelier an alarm is by the answer that the message got; "sorry" to "never mind" is a courtesy.
 
     After a question of either side a reply may only confirm: "Is it at 5?" "Correct, at 5", or a quiz. Whoever gives what the
     answer asked for is not the reason of an apology.
     """
-    if "gives_up" in cues or ((asked or chooses(seen)) and not speaks_of_answer(seen)):
+    if "gives_up" in seen.cues or ((asked or chooses(seen)) and not speaks_of_answer(seen)):
         return 1.0
     if admits(reply):
         return ADMITTED

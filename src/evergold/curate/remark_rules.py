@@ -3,10 +3,9 @@
 The fitted weights know which words and values stand in a message. Here is what they cannot know: whether the message answers a
 question of the assistant, sets the next task, mends the user's own slip, or speaks of something else.
 
-What an alarm rests on: words that speak of the answer, or values and words alone that differ from it.
-
-Chats are full of numbers and negations that judge nothing: a seat that is chosen, the next task with other values, a wish ("no
-museums, please"). Where nothing in a message speaks of the answer, a difference is a hint and no alarm (`remark_model.py`).
+An alarm needs words that speak of the answer. Chats are full of numbers and negations that judge nothing: a seat that is chosen,
+the next task with other values, a wish ("no museums, please"). Where nothing in a message speaks of the answer, a difference
+is a hint and no alarm (`remark_model.py`).
 """
 
 import re
@@ -167,7 +166,7 @@ def is_no_remark(message: str) -> bool:
 
 def left_of_alarm(message: str, answer: str | None, question: str, seen: MessageFeatures) -> float:
     """Give the share of an alarm that is left: all of it, or `LEFT` in one of the situations below."""
-    cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
+    cues = seen.cues
     text = fold_text(message[:MESSAGE]).strip()
     situations = (
         # Asking for a person is a signal of its own (checks/signals.py).
@@ -184,7 +183,7 @@ def left_of_alarm(message: str, answer: str | None, question: str, seen: Message
     return LEFT if any(situations) else 1.0
 
 
-def _takes_up(seen: MessageFeatures, cues: set[str]) -> bool:
+def _takes_up(seen: MessageFeatures, cues: frozenset[str]) -> bool:
     """Whether a message denies nothing and only says what the answer said, to choose or confirm it ("at 6" of "at 5 or at 6"),
     or asks again for what an answer did not have."""
     if cues & SPEAKS_OF_ANSWER or seen.values.get("denied_word"):
@@ -193,7 +192,7 @@ def _takes_up(seen: MessageFeatures, cues: set[str]) -> bool:
     return seen.values.get("of_answer") == 1.0 or bool(without and seen.values.get("of_question", 0.0) >= ASKED_AGAIN)
 
 
-def _confirms(text: str, answer: str | None, cues: set[str]) -> bool:
+def _confirms(text: str, answer: str | None, cues: frozenset[str]) -> bool:
     """Whether a message only says that the answer is as wished: "just what I ordered", "it is" where the answer asked."""
     if cues & {"denial", "wrong", "wrong_of_answer", "wrong_opens", "fails", "i_meant"} or " not " in f" {text} ":
         return False
@@ -203,7 +202,7 @@ def _confirms(text: str, answer: str | None, cues: set[str]) -> bool:
     return asked and _AS_WISHED.search(text) is not None
 
 
-def _small_talk(text: str, answer: str | None, cues: set[str]) -> bool:
+def _small_talk(text: str, answer: str | None, cues: frozenset[str]) -> bool:
     """Whether users tell of themselves in reply to a question about them or to talk: "I don't work in an office"."""
     if cues & (CERTAIN - {"denial"}) or _FIRST_PERSON.match(text) is None or not _ADDRESSING.isdisjoint(text.split()):
         return False
@@ -211,7 +210,7 @@ def _small_talk(text: str, answer: str | None, cues: set[str]) -> bool:
     return len(spoken) <= TALK and _TALKS.search(spoken) is not None
 
 
-def _turns_down(text: str, answer: str | None, cues: set[str]) -> bool:
+def _turns_down(text: str, answer: str | None, cues: frozenset[str]) -> bool:
     """Whether a message turns down an offer ("does one of these work?" "no, they don't work") or orders to leave things."""
     if cues & (CERTAIN - {"denial"}) or "wrong" in cues or "fails" not in cues:
         return False
@@ -226,7 +225,7 @@ def _turns_down(text: str, answer: str | None, cues: set[str]) -> bool:
     )
 
 
-def _orders_a_fault(seen: MessageFeatures, cues: set[str]) -> bool:
+def _orders_a_fault(seen: MessageFeatures, cues: frozenset[str]) -> bool:
     """Whether a fault is what an order is about: "add error handling", "a status field: done, failed"."""
     if not cues & {"orders", "wants"} or cues & (SPEAKS_OF_ANSWER - _OF_THINGS - {"again"}):
         return False
@@ -246,7 +245,7 @@ def asks_for(answer: str | None, seen: MessageFeatures) -> bool:
     return len(sentences) > 1 and sentences[-2].endswith("?") and _WANTS_VALUE.search(sentences[-2]) is not None
 
 
-def _goes_on(text: str, question: str, seen: MessageFeatures, cues: set[str]) -> bool:
+def _goes_on(text: str, question: str, seen: MessageFeatures, cues: frozenset[str]) -> bool:
     """Whether a message denies nothing and goes on: it asks, is long, has something computed, or sets a task of the form of
     the one before with other values."""
     if cues & CERTAIN or seen.values.get("denied_word"):
@@ -267,7 +266,7 @@ def speaks_of_its_own(message: str, answer: str | None, question: str, seen: Mes
     "My printer does not work" after opening hours is a question for help, and "I was born in 1998" after a date is talk. After an
     answer with code in it, or where the message speaks to the assistant, it may well be the answer that does not work.
     """
-    cues = {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
+    cues = seen.cues
     if cues & ELSEWHERE or (cues & OF_ANSWERS and cues & _OF_THINGS) or "```" in (answer or ""):
         return False
     text = fold_text(message[:MESSAGE])
@@ -350,7 +349,7 @@ _SHOULD = re.compile(
 
 def speaks_of_answer(seen: MessageFeatures) -> bool:
     """Whether words of a message speak of the answer: they call it wrong, deny it, or say what was asked for."""
-    cues = _cues(seen) - _own_meaning(seen)
+    cues = seen.cues - _own_meaning(seen)
     if cues & SPEAKING:
         return True
     compared = (
@@ -390,7 +389,7 @@ def rests_on_words(seen: MessageFeatures) -> bool:
     denied = bool(seen.values.get("denied_word") or seen.values.get("number_said_before"))
     if denied and count <= DENYING_WORDS and _OTHERS_DENY.search(seen.text):
         return True
-    cues = _cues(seen)
+    cues = seen.cues
     value = seen.values.get("gives_value") or seen.values.get("other_number")
     stated = "states" in cues or ("should_be" in cues and _SHOULD.search(seen.text) is not None)
     return count <= STATEMENT and bool(stated and value)
@@ -424,8 +423,4 @@ def chooses(seen: MessageFeatures) -> bool:
 def _goes_its_own_way(seen: MessageFeatures) -> bool:
     """Whether a message tells of the user, wishes, orders or asks: that contradicts no answer."""
     own = _SELF.match(seen.text) or _PREFERENCE.search(seen.text)
-    return bool(own or _cues(seen) & _WISHING or seen.values.get("question"))
-
-
-def _cues(seen: MessageFeatures) -> set[str]:
-    return {name.removeprefix("cue:") for name in seen.values if name.startswith("cue:")}
+    return bool(own or seen.cues & _WISHING or seen.values.get("question"))

@@ -436,26 +436,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/stats": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Dataset Stats
-         * @description Totals per type, confirmed and candidate, per tag and per day; repeats of questions, where a dataset is named.
-         */
-        get: operations["dataset_stats_api_v1_stats_get"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/curation/rules": {
         parameters: {
             query?: never;
@@ -494,6 +474,26 @@ export interface paths {
          * @description What these rules would make of the newest traces; nothing is changed.
          */
         post: operations["preview_rules_api_v1_curation_rules_preview_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Dataset Stats
+         * @description Totals per type, confirmed and candidate, per tag and per day; repeats of questions, where a dataset is named.
+         */
+        get: operations["dataset_stats_api_v1_stats_get"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -7187,38 +7187,6 @@ export interface operations {
             };
         };
     };
-    dataset_stats_api_v1_stats_get: {
-        parameters: {
-            query?: {
-                dataset?: string | null;
-                days?: number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["DatasetStats"];
-                };
-            };
-            /** @description Validation Error */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HTTPValidationError"];
-                };
-            };
-        };
-    };
     show_rules_api_v1_curation_rules_get: {
         parameters: {
             query?: never;
@@ -7292,6 +7260,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RulesPreview"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    dataset_stats_api_v1_stats_get: {
+        parameters: {
+            query?: {
+                dataset?: string | null;
+                days?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DatasetStats"];
                 };
             };
             /** @description Validation Error */
