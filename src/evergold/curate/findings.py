@@ -17,7 +17,7 @@ from evergold.seams import Detector
 from evergold.store.trace.scores import drop_score, put_scores
 from evergold.store.trace.traces import put_correction
 from evergold.store.verdict.corrections import (
-    DETECTED,
+    BY_DETECTOR,
     Detected,
     detected_among,
     detected_traces,
@@ -98,7 +98,9 @@ def put_finding(connection: Connection, finding: RemarkFinding, detector: str = 
     put_scores(connection, remark.trace_id, [score])
     if remark.kind is not RemarkKind.CORRECTION:
         return False
-    correction = Correction(trace_id=remark.trace_id, text=finding.message, author=DETECTED, kind=CorrectionKind.REMARK)
+    correction = Correction(
+        trace_id=remark.trace_id, text=finding.message, author=BY_DETECTOR, kind=CorrectionKind.REMARK
+    )
     return put_correction(connection, correction)
 
 

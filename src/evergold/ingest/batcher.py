@@ -4,16 +4,15 @@ While one transaction commits, the next requests arrive. Written one by one, eac
 they cost as many as one. Were all that wait taken at once, every sender would wait for the last of them.
 
 Every known fault of a record is refused in `prepare`. For unknown ones, a request that fails by itself though the database works
-is written again in halves until what fails is one record, which is then refused by name.
+is written again in halves, in savepoints, until what fails is one record, which is then refused by name.
 """
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -21,8 +20,6 @@ from evergold.errors import Unavailable
 from evergold.ingest.feedback import IngestReport, apply_feedback, apply_pending
 from evergold.ingest.prepare import (
     PreparedSpans,
-    SpanFacts,
-    SpanWithFacts,
     facts,
     summarise,
     summarise_spans,
@@ -33,8 +30,8 @@ from evergold.sources.conventions.read_span import score_line
 from evergold.store import Store
 from evergold.store.case.content import note_growth
 from evergold.store.database.db import CONTENDED_TRIES
-from evergold.store.database.failures import met_another_server
-from evergold.store.database.rows import SpanKey, SpanRow, TraceRow, loads, now
+from evergold.store.database.failures import explanation, met_another_server
+from evergold.store.database.rows import SpanKey, TraceRow, loads, now
 from evergold.store.facts import count
 from evergold.store.trace.compact import RecentSpans, unshare_texts
 from evergold.store.trace.scores import enqueue, enqueue_new, take_pending
@@ -83,14 +80,16 @@ def write_spans(
         for prepared in many:
             prepared.whole(known.keys() | in_pieces)
     batch = sort_spans(connection, [row for prepared in many for row in prepared.rows], known, replaceable)
-    problems = {id(row): _explain_conflict(row) for row in batch.conflicting} | {
-        id(row): _explain_closed(row) for row in batch.closed
-    }
+    known_already = "span {0.id} of trace {0.trace_id} is known with other content; the first is kept"
+    closed = "trace {0.trace_id} was given whole and takes no more spans; span {0.id} is refused"
+    problems = {id(row): known_already.format(row) for row in batch.conflicting}
+    problems |= {id(row): closed.format(row) for row in batch.closed}
     fresh = dict.fromkeys(row.trace_id for row in batch.fresh if row.trace_id not in batch.growing)
-    summaries = _first_summaries(many, fresh)
+    # Reversed, so that of a trace in several requests the first summary stays.
+    all_summaries = {trace_id: row for prepared in reversed(many) for trace_id, row in prepared.summaries.items()}
+    summaries = [all_summaries[trace_id] for trace_id in fresh]
     seqs = {trace_id: stored.seq for trace_id, stored in known.items()}
     seqs |= insert_traces(connection, TraceRow._fields, summaries)
-    all_summaries = {trace_id: row for prepared in many for trace_id, row in prepared.summaries.items()}
     # Only spans of stored traces can be bases, so traces are inserted before.
     rows = (recent or RecentSpans()).shorten(connection, batch.fresh, seqs, all_summaries)
     insert_spans(connection, rows, seqs)
@@ -124,13 +123,6 @@ def _count_outcomes(connection: Connection, many: Sequence[PreparedSpans], writt
     count(connection, counts)
 
 
-def _first_summaries(many: Sequence[PreparedSpans], fresh: Iterable[str]) -> list[TraceRow]:
-    summaries: dict[str, TraceRow] = {}
-    for prepared in reversed(many):
-        summaries.update(prepared.summaries)
-    return [summaries[trace_id] for trace_id in fresh]
-
-
 def _report_batch(
     connection: Connection,
     prepared: PreparedSpans,
@@ -161,53 +153,33 @@ def _rebuild(connection: Connection, growing: Iterable[str]) -> list[TraceRow]:
     rebuilt = []
     moment = now()
     for trace_id, rows in facts_of(connection, growing).items():
-        summary = summarise([_stored_facts(row) for row in rows])
+        summary = summarise(
+            [facts(row, usable_facts(loads(row.metadata)), row.has_input, row.has_output) for row in rows]
+        )
         question, _ = texts_of(connection, trace_id, summary.input_from)
         _, answer = texts_of(connection, trace_id, summary.output_from)
         rebuilt.append(trace_row(trace_id, summary, (question, answer), moment))
     return rebuilt
 
 
-def _stored_facts(row: Any) -> SpanFacts:
-    return facts(row, usable_facts(loads(row.metadata)), has_input=bool(row.has_input), has_output=bool(row.has_output))
+def write_apart(connection: Connection, prepared: PreparedSpans, url: str) -> SpansWritten:
+    """Store a request of those that failed together; one that fails by itself in halves, down to the record that is refused.
 
-
-def _explain_conflict(row: SpanRow) -> str:
-    return f"span {row.id} of trace {row.trace_id} is known with other content; the first is kept"
-
-
-def _explain_closed(row: SpanRow) -> str:
-    return f"trace {row.trace_id} was given whole and takes no more spans; span {row.id} is refused"
-
-
-Put = Callable[[PreparedSpans, Future[SpansWritten]], None]
-
-
-def write_in_parts(prepared: PreparedSpans, done: Future[SpansWritten], problem: BaseException, put: Put) -> None:
-    """Write a request that failed as a whole; `put` writes a part of it. `done` gets what became of all parts."""
+    Raises where the database itself fails.
+    """
+    for _ in range(CONTENDED_TRIES):
+        try:
+            with connection.begin_nested():
+                return write_spans(connection, [prepared])[0]
+        except Exception as failure:
+            problem = explanation(url, failure) or failure
+            if isinstance(problem, Unavailable):
+                raise
+            if not met_another_server(failure):
+                break
     if len(prepared.rows) + len(prepared.scores) < 2:
-        done.set_result(SpansWritten(refused=[*prepared.refused, _refusal(prepared, problem)]))
-        return
-    parts = _parts(prepared)
-    written: list[SpansWritten] = []
-    lock = threading.Lock()
-
-    def collect(part: Future[SpansWritten]) -> None:
-        failure = part.exception()
-        with lock:
-            written.append(SpansWritten() if failure is not None else part.result())
-            last = len(written) == len(parts)
-        if failure is not None and not done.done():
-            done.set_exception(failure)
-        elif last and not done.done():
-            done.set_result(_sum(written))
-
-    for part in parts:
-        future: Future[SpansWritten] = Future()
-        # The parts belong to a request that can no longer be cancelled, so neither can they.
-        future.set_running_or_notify_cancel()
-        future.add_done_callback(collect)
-        put(part, future)
+        return SpansWritten(refused=[*prepared.refused, _refusal(prepared, problem)])
+    return _sum([write_apart(connection, part, url) for part in _parts(prepared)])
 
 
 def _parts(prepared: PreparedSpans) -> list[PreparedSpans]:
@@ -217,15 +189,15 @@ def _parts(prepared: PreparedSpans) -> list[PreparedSpans]:
     rows, scores = prepared.rows, prepared.scores
     some_rows = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
     some_scores = [scores] if rows else [scores[: len(scores) // 2], scores[len(scores) // 2 :]]
-    parts = [PreparedSpans(*summarise_spans([_with_facts(row) for row in half])) for half in some_rows if half]
+    parts = [
+        PreparedSpans(*summarise_spans([(row, usable_facts(loads(row.metadata))) for row in half]))
+        for half in some_rows
+        if half
+    ]
     parts += [PreparedSpans(scores=half) for half in some_scores if half]
     # What was refused or cut before is counted once, with the first part.
     counts = {name: getattr(prepared, name) for name in ("refused", "cut", "ignored", "redacted")}
     return [replace(parts[0], **counts), *parts[1:]]
-
-
-def _with_facts(row: SpanRow) -> SpanWithFacts:
-    return row, usable_facts(loads(row.metadata))
 
 
 def _refusal(prepared: PreparedSpans, problem: BaseException) -> str:
@@ -238,15 +210,14 @@ def _refusal(prepared: PreparedSpans, problem: BaseException) -> str:
 
 
 def _sum(parts: Sequence[SpansWritten]) -> SpansWritten:
-    total = SpansWritten()
-    for part in parts:
-        total.spans += part.spans
-        total.new_traces += [trace_id for trace_id in part.new_traces if trace_id not in total.new_traces]
-        total.scores += part.scores
-        total.duplicates += part.duplicates
-        total.cut += part.cut
-        total.refused += part.refused
-    return total
+    return SpansWritten(
+        spans=sum(part.spans for part in parts),
+        new_traces=list(dict.fromkeys(trace_id for part in parts for trace_id in part.new_traces)),
+        scores=sum(part.scores for part in parts),
+        duplicates=sum(part.duplicates for part in parts),
+        cut=sum(part.cut for part in parts),
+        refused=[line for part in parts for line in part.refused],
+    )
 
 
 ENOUGH_SPANS = 300  # no further request joins those that have so many
@@ -260,6 +231,7 @@ class _Waiting:
     futures: list[Future[SpansWritten]] = field(default_factory=list)
     spans: int = 0
     tries: int = 1
+    apart: bool = False  # they failed together, and each is to be written by itself
 
     def has_senders(self) -> bool:
         """Whether anybody still waits for an answer."""
@@ -316,10 +288,12 @@ class Batcher:
         # From here on requests go into the next batch: this one is being read.
         self._close(waiting)
         waiting.drop_cancelled()
+        if waiting.apart:
+            return [write_apart(connection, prepared, self._store.db.url) for prepared in waiting.prepared]
         return write_spans(connection, waiting.prepared, self._recent)
 
     def _resolve(self, waiting: _Waiting, job: Future[list[SpansWritten]]) -> None:
-        """Answer each sender. What failed together is tried one by one, unless the database itself failed.
+        """Answer each sender. What failed together is written apart, unless the database itself failed.
 
         The writer may have failed before it came to `_write`, so these requests are closed here too: one that joined them
         later would wait for a job that has ended.
@@ -334,26 +308,11 @@ class Batcher:
                 done.set_result(written)
         elif met_another_server(problem) and waiting.tries < CONTENDED_TRIES:
             # Another server wrote to the same traces; one of the two was undone, and can be written now.
-            self._submit(_Waiting(waiting.prepared, waiting.futures, waiting.spans, waiting.tries + 1))
-        elif isinstance(problem, Unavailable) or not isinstance(problem, Exception):
+            self._submit(replace(waiting, tries=waiting.tries + 1))
+        elif isinstance(problem, Unavailable) or not isinstance(problem, Exception) or waiting.apart:
             _fail(waiting.futures, problem)
-        elif len(waiting.futures) == 1:
-            self._isolate(waiting.prepared[0], waiting.futures[0], problem)
         else:
-            for prepared, done in zip(waiting.prepared, waiting.futures, strict=True):
-                # One bad request fails the whole batch, so each is written alone; only the bad one is then divided
-                # further.
-                self._submit(_Waiting([prepared], [done]))
-
-    def _isolate(self, prepared: PreparedSpans, done: Future[SpansWritten], problem: Exception) -> None:
-        try:
-            if _is_running(done):
-                write_in_parts(prepared, done, problem, self._put_alone)
-        except Exception:  # it cannot be divided either: the sender must have an answer all the same
-            _fail([done], problem)
-
-    def _put_alone(self, prepared: PreparedSpans, done: Future[SpansWritten]) -> None:
-        self._submit(_Waiting([prepared], [done]))
+            self._submit(replace(waiting, apart=True))
 
 
 def _fail(futures: Sequence[Future[SpansWritten]], problem: BaseException) -> None:

@@ -1,6 +1,6 @@
-"""Scores, corrections and reactions: records about a trace. One whose trace has not come yet waits for it.
+"""Apply scores, corrections and reactions to their traces; one whose trace has not come yet is kept until it does.
 
-Report the outcome of a delivery. Every record that is dropped is counted here.
+The report of a delivery counts every record, also those that are dropped.
 """
 
 from collections.abc import Iterable, Sequence
@@ -57,7 +57,11 @@ def apply_feedback(connection: Connection, records: Sequence[Feedback], report: 
     # `groupby` keeps the order: a reaction and its removal in one delivery must be applied in turn.
     for are_scores, some in groupby(records, lambda one: isinstance(one, ScoreLine) and one.trace_id in known):
         if are_scores:
-            _apply_scores(connection, [record for record in some if isinstance(record, ScoreLine)], report)
+            # Scores that follow one another, as in a file of them, are stored together.
+            scores = [(record.trace_id, record) for record in some if isinstance(record, ScoreLine)]
+            changed = put_scores_of_many(connection, scores)
+            report.scores += changed
+            report.duplicates += len(scores) - changed
             continue
         for record in some:
             if record.trace_id in known:
@@ -73,13 +77,6 @@ def apply_pending(connection: Connection, waiting: Iterable[str], report: Ingest
     """Apply records that waited for traces which are now there."""
     for body in waiting:
         _apply(connection, FEEDBACK.validate_json(body), report)
-
-
-def _apply_scores(connection: Connection, scores: Sequence[ScoreLine], report: IngestReport) -> None:
-    """Scores that follow one another, as in a file of them, are stored together."""
-    changed = put_scores_of_many(connection, [(score.trace_id, score) for score in scores])
-    report.scores += changed
-    report.duplicates += len(scores) - changed
 
 
 def _apply(connection: Connection, record: Feedback, report: IngestReport) -> None:

@@ -1,6 +1,6 @@
-"""Files of traces as lines: unpacked, without the mark some editors put before the text, and with the source that reads them.
+"""Read files of traces: unpacked, without the mark some editors put before the text, by the source that knows them.
 
-Files of traces as parts of work: a worker reads a file and takes private text out; whoever gave the command stores it.
+Workers can read them too: each reads a file and takes private text out, and whoever gave the command stores the records.
 """
 
 from collections import Counter
@@ -34,9 +34,10 @@ MARK = b"\xef\xbb\xbf"
 
 
 @contextmanager
-def open_lines(path: Path, unit: str | None = None) -> Iterator["Lines"]:
+def open_lines(path: Path, unit: str | None = None, name: str | None = None) -> Iterator["Lines"]:
+    """Open a file, by the name that reports use."""
     with cast(BufferedReader, path.open("rb", buffering=SNIFF)) as handle:
-        yield Lines(handle, str(path), unit)
+        yield Lines(handle, name or str(path), unit)
 
 
 class Lines:
@@ -136,14 +137,6 @@ class FileReading:
     redaction: Settings
 
 
-@dataclass(frozen=True)
-class NamedFile:
-    """A file by its absolute address, and by the name that reports use."""
-
-    address: str
-    name: str
-
-
 @dataclass
 class ReadFile:
     """The records of a file, redacted, and what was redacted in them; `here` where the file must be read by the caller."""
@@ -167,13 +160,14 @@ def read_files(spread: Spread, how: FileReading, files: Sequence[Path]) -> Itera
     """Have workers read the files; gives each with its records, in order."""
     for path in files:
         require_file(path)
-    parts = [NamedFile(str(path.absolute()), str(path)) for path in files]
+    parts = [(str(path.absolute()), str(path)) for path in files]
     yield from zip(files, spread(partial(read_file, how), parts), strict=True)
 
 
-def read_file(how: FileReading, file: NamedFile) -> ReadFile:
-    """Read one file whole; what a worker does."""
-    path = location(file.address)
+def read_file(how: FileReading, file: tuple[str, str]) -> ReadFile:
+    """Read one file whole, given its absolute address and the name that reports use; what a worker does."""
+    address, name = file
+    path = location(address)
     require_file(path)
     if path.stat().st_size > MOST_BYTES:
         return ReadFile(here=True)
@@ -184,8 +178,8 @@ def read_file(how: FileReading, file: NamedFile) -> ReadFile:
     def count(size: int) -> None:
         read.size += size
 
-    with cast(BufferedReader, path.open("rb", buffering=SNIFF)) as handle:
-        records = list(Lines(handle, file.name, how.unit).read_by(how.source, sources, count))
+    with open_lines(path, how.unit, name) as lines:
+        records = list(lines.read_by(how.source, sources, count))
     # A source that remembers one file for the next must see all of them, in order.
     if any(getattr(source, "remembers", False) for source in sources.values()):
         return ReadFile(here=True)

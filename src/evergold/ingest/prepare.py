@@ -29,8 +29,8 @@ from evergold.sources.conventions.read_span import content_of, stamp_of
 from evergold.sources.conventions.scores import WireScore, result_score, scores_in
 from evergold.sources.spans import Received, Wire, WireSpan, shorten_texts
 from evergold.spread import begin_worker
-from evergold.store.database.rows import RAW, SpanRow, TraceRow, dumps, figures_of, now, stamp, storable, text_or_none
-from evergold.store.trace.compact import pack, share_texts, unshare
+from evergold.store.database.rows import SpanRow, TraceRow, dumps, figures_of, now, storable, text_or_none
+from evergold.store.trace.compact import pack, share_texts, span_row, unshare
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -139,48 +139,30 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
     root = next((span for span in ordered if span.parent_id is None), None)
     calls = [span for span in ordered if span.kind == "llm"]
     events = [span for span in ordered if span.kind == "event"]
+    # The root decides. Until it comes (it may be in another service and never come) the last model call does.
+    decisive = root or (calls[-1] if calls else None)
+    first = (root,) if root else ()
     # The root speaks for the trace; where it is silent, the earliest span that says something does.
-    speaking = [root, *(span for span in ordered if span is not root)] if root else ordered
+    speaking = [*first, *(span for span in ordered if span is not root)]
     stated: dict[str, Any] = {}
     for span in reversed(speaking):
         stated.update(span.stated)  # what the first says stands
+    outputs = (span.stated["trace_output"] for span in reversed(speaking) if "trace_output" in span.stated)
     return TraceSummary(
         name=stated.get("trace_name") or (root or ordered[0]).name,
-        status=_status(root, calls),
+        status="started" if decisive is None else "failed" if decisive.failed else "completed",
         started=min((span.started for span in ordered if span.started), default=""),
         ended=max(span.ended for span in ordered),
         session_id=stated.get("session_id"),
         user_id=stated.get("user_id"),
-        input_from=_input_span(root, calls, events),
-        output_from=_output_span(root, calls, events),
+        # The root's, else the first or last model call's, else the last message that was logged beside the spans.
+        input_from=next((span.id for span in (*first, *calls, *reversed(events)) if span.has_input), None),
+        output_from=next((span.id for span in (*first, *reversed(calls), *reversed(events)) if span.has_output), None),
         input=stated.get("trace_input"),
-        output=_last_stated(speaking, "trace_output") if "trace_output" in stated else None,
+        output=next(outputs) if "trace_output" in stated else None,
         tags=_each(ordered, "tags") if "tags" in stated else [],
         metadata=_metadata(ordered, root, stated),
     )
-
-
-def _input_span(root: SpanFacts | None, calls: Sequence[SpanFacts], events: Sequence[SpanFacts]) -> str | None:
-    """The root's, else the first model call's, else the last message that was logged beside the spans."""
-    speakers = [*([root] if root else []), *calls, *reversed(events)]
-    return next((span.id for span in speakers if span.has_input), None)
-
-
-def _output_span(root: SpanFacts | None, calls: Sequence[SpanFacts], events: Sequence[SpanFacts]) -> str | None:
-    speakers = [*([root] if root else []), *reversed(calls), *reversed(events)]
-    return next((span.id for span in speakers if span.has_output), None)
-
-
-def _status(root: SpanFacts | None, calls: Sequence[SpanFacts]) -> str:
-    """The root decides. Until it comes (it may be in another service and never come) the last model call does."""
-    decisive = root or (calls[-1] if calls else None)
-    if decisive is None:
-        return "started"
-    return "failed" if decisive.failed else "completed"
-
-
-def _last_stated(spans: Sequence[SpanFacts], key: str) -> Any:
-    return next(span.stated[key] for span in reversed(spans) if key in span.stated)
 
 
 def _each(ordered: Sequence[SpanFacts], key: str) -> list[Any]:
@@ -262,10 +244,10 @@ def _summarise_single(row: SpanRow, stated: dict[str, Any], moment: str) -> tupl
 
 
 def _facts_of(row: SpanRow, stated: dict[str, Any]) -> SpanFacts:
-    return facts(row, stated, has_input=bool(row.input_text), has_output=bool(row.output_text))
+    return facts(row, stated, row.input_text, row.output_text)
 
 
-def facts(row: Any, stated: dict[str, Any], *, has_input: bool, has_output: bool) -> SpanFacts:
+def facts(row: Any, stated: dict[str, Any], has_input: object, has_output: object) -> SpanFacts:
     """Collect what a summary needs of a span, from a row that has just come or one that is stored."""
     return SpanFacts(
         row.id,
@@ -275,8 +257,8 @@ def facts(row: Any, stated: dict[str, Any], *, has_input: bool, has_output: bool
         row.status == "failed",
         row.started_at or "",
         row.ended_at or "",
-        has_input,
-        has_output,
+        bool(has_input),
+        bool(has_output),
         stated,
     )
 
@@ -334,7 +316,6 @@ def redact_parts(
 
 
 UNUSABLE = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)  # one span's own fault
-COUNTS = ("input_tokens", "output_tokens", "total_tokens", "cost")
 MOST_COUNTED = 2**40  # what a million spans say can then be added up in 64 bits
 
 
@@ -420,19 +401,19 @@ def _encoding(wire: Wire) -> ModuleType:
 
 def prepare_lines(lines: Iterable["SpanLine"]) -> PreparedSpans:
     """Prepare spans that came as nouns; they are redacted already."""
-    return PreparedSpans(*summarise_spans([prepare_line(line) for line in lines]))
+    spans = [(span_row(line.trace_id, line), usable_facts(line.metadata)) for line in lines]
+    return PreparedSpans(*summarise_spans(spans))
 
 
 def prepare_request(received: Received, cleaner: FieldRedactor, longest: int, size: int) -> PreparedSpans:
     """Prepare what a request held. `size` of the whole body: below `longest` no text in it can need cutting."""
     prepared = PreparedSpans(refused=received.refused)
     cuts: list[None] = []
-    for span in received.spans:
-        # A body that is smaller than the limit cannot hold a text that is larger.
-        if size > longest:
-            span.attributes = shorten_texts(span.attributes, longest, lambda: cuts.append(None))
-            for event in span.events:
-                event.attributes = shorten_texts(event.attributes, longest, lambda: cuts.append(None))
+    # A body that is smaller than the limit cannot hold a text that is larger.
+    for span in received.spans if size > longest else ():
+        span.attributes = shorten_texts(span.attributes, longest, lambda: cuts.append(None))
+        for event in span.events:
+            event.attributes = shorten_texts(event.attributes, longest, lambda: cuts.append(None))
     private = _with_private_text(received.spans, cleaner)
     prepared_rows: list[SpanWithFacts] = []
     # One look at all spans together found which of them hold anything private; most requests hold nothing.
@@ -454,13 +435,14 @@ def prepare_request(received: Received, cleaner: FieldRedactor, longest: int, si
 
 def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedactor, private: bool) -> SpanWithFacts:
     kind, name, question, answer, facts, raw, annotated = content_of(span)
-    _require_countable(facts)
+    for amount in AMOUNTS:
+        if amount in facts and not -MOST_COUNTED <= facts[amount] <= MOST_COUNTED:
+            raise ValueError(f"{amount} is {str(facts[amount])[:30]}; at most {MOST_COUNTED} is taken")
     if private:
         (name, question, answer), facts, raw = redact_parts((name, question, answer), facts, raw, cleaner)
     question, answer = storable(question), storable(answer)
     if annotated:
-        for score in scores_in(span, prepared.refused):
-            prepared.scores.append(_score(score, cleaner))
+        prepared.scores += [_score(score, cleaner) for score in scores_in(span, prepared.refused)]
     stored, heads = pack(raw, question, answer)
     row = SpanRow(
         span.trace_id,
@@ -483,16 +465,13 @@ def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedacto
     return row, facts
 
 
-def _require_countable(facts: dict[str, Any]) -> None:
-    """Refuse a span whose numbers could not be added up with those of others."""
-    for name in COUNTS:
-        if name in facts and not -MOST_COUNTED <= facts[name] <= MOST_COUNTED:
-            raise ValueError(f"{name} is {str(facts[name])[:30]}; at most {MOST_COUNTED} is taken")
-
-
 def _with_private_text(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int]:
     """The numbers of the spans that hold anything private; spans of one sender share its resource, looked at once."""
-    suspects = cleaner.find_suspected([_redactable(span) for span in spans])
+    # Where all comes from that is kept of a span beside its resource: with nothing private in it, there is none in that.
+    redactable: list[list[Any]] = [
+        [span.attributes, [event.attributes for event in span.events], span.status_message, span.name] for span in spans
+    ]
+    suspects = cleaner.find_suspected(redactable)
     # By identity: the reader gives all spans of one sender the same object.
     resources = list({id(span.resource): span.resource for span in spans}.values())
     private_resources = {id(resources[number]) for number in cleaner.find_suspected(resources)}
@@ -501,46 +480,8 @@ def _with_private_text(spans: list[WireSpan], cleaner: FieldRedactor) -> set[int
     return suspects | {number for number, span in enumerate(spans) if id(span.resource) in private_resources}
 
 
-def _redactable(span: WireSpan) -> list[Any]:
-    """Where all comes from that is kept of a span beside its resource: with nothing private in it, there is none in that."""
-    return [span.attributes, [event.attributes for event in span.events], span.status_message, span.name]
-
-
 def _score(score: WireScore, cleaner: FieldRedactor) -> WireScore:
     return replace(score, comment=cleaner.clean({"comments": score.comment})["comments"])
-
-
-def prepare_line(line: "SpanLine") -> SpanWithFacts:
-    """A span that came as a noun, as a row and what it says."""
-    # Attributes, events and resource are stored apart from the facts, packed.
-    facts = {key: value for key, value in line.metadata.items() if key not in RAW}
-    carried = {key: value for key, value in line.metadata.items() if key in RAW}
-    raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}
-    question, answer = storable(line.input), storable(line.output)
-    stored, heads = pack(raw, question, answer)
-    row = SpanRow(
-        line.trace_id,
-        line.id,
-        line.parent_id,
-        storable(line.name) or "",
-        line.kind,
-        question,
-        answer,
-        line.status.value,
-        _six_digits(stamp(line.started_at)),
-        _six_digits(stamp(line.ended_at)),
-        dumps(facts),
-        stored,
-        0,
-        None,
-        None,
-        heads,
-    )
-    return row, usable_facts(facts)
-
-
-def _six_digits(moment: str | None) -> str | None:
-    return moment if moment is None or len(moment) > len("2026-01-02T03:04:05.678Z") else moment[:-1] + "000Z"
 
 
 SIZES = range(16_000, 1 << 20)  # smaller: sending costs more than reading; larger: one at a time, to bound memory

@@ -41,7 +41,7 @@ from evergold.store.case.reviews import (
     hold,
     next_for,
     open_question,
-    opinions_on,
+    opinions_in,
     release,
     set_standing,
 )
@@ -52,7 +52,7 @@ from evergold.store.verdict.corrections import set_correction_dismissed, set_dec
 def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
     """Everything about one case, with its history of revisions and opinions in the order in which they happened."""
     held = get_case(connection, key.dataset, key.id)
-    opinions = opinions_on(connection, key.dataset, key.id)
+    opinions = opinions_in(connection, key.dataset, key.id)
     return CaseFile(
         case=held,
         rev=held.rev(),
@@ -94,7 +94,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
         comment=decision.comment,
         adjudicate=decision.adjudicate and decision.verdict in OPINIONS,
     )
-    opinions = [*opinions_on(connection, key.dataset, key.id), spoken]
+    opinions = [*opinions_in(connection, key.dataset, key.id), spoken]
     if decision.verdict is not ReviewVerdict.SKIP:
         # Skipping is no opinion and changes nothing.
         draft = apply_verdict(draft, settle_verdicts(opinions, spoken.rev, needed), reviewer)

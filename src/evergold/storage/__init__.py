@@ -1,6 +1,6 @@
 """Where files are: on this machine, or in an object store that fsspec knows. One door for all that reads and writes files.
 
-`location` makes a path of a name or URL, `matching` all the files of a glob, `open_read` opens one for reading and unpacks it.
+`location` makes a path of a name or URL, `find_matching` all the files of a glob, `open_read` opens and unpacks one.
 Files are written by `formats.atomic.FileSet`, which takes both kinds of path.
 """
 
@@ -15,7 +15,7 @@ from evergold.model.values import hash_bytes
 from evergold.storage.compression import open_read
 from evergold.storage.remote import MAGIC, RemotePath, is_url
 
-__all__ = ["RemotePath", "file_name", "is_url", "location", "matching", "normal", "open_read", "relative"]
+__all__ = ["RemotePath", "file_name", "find_matching", "is_url", "location", "normal", "open_read", "relative"]
 
 
 def location(name: str | Path) -> Path:

@@ -24,9 +24,11 @@ def unpack_stream(handle: io.BufferedReader, name: str) -> io.BufferedReader:
     """What an open file holds, unpacked where it is packed."""
     head = handle.peek(len(ZSTD))
     if head.startswith(GZIP):
-        return io.BufferedReader(_Unpacked(handle, name, "gzip", _gzip_member), CHUNK)
+        # 31 = 15 (largest window) + 16 (expect a gzip header).
+        return io.BufferedReader(_Unpacked(handle, name, "gzip", lambda: zlib.decompressobj(31)), CHUNK)
     if head.startswith(ZSTD):
-        return io.BufferedReader(_Unpacked(handle, name, "zstd", _zstd_frame), CHUNK)
+        frame = _zstandard().ZstdDecompressor().decompressobj
+        return io.BufferedReader(_Unpacked(handle, name, "zstd", frame), CHUNK)
     return handle
 
 
@@ -47,15 +49,6 @@ def _zstandard() -> Any:
     except ImportError:
         raise Unavailable(f"zstd files need the extra: {INSTALL}") from None
     return zstandard
-
-
-def _gzip_member() -> Any:
-    # 31 = 15 (largest window) + 16 (expect a gzip header).
-    return zlib.decompressobj(31)
-
-
-def _zstd_frame() -> Any:
-    return _zstandard().ZstdDecompressor().decompressobj()
 
 
 class _Unpacked(io.RawIOBase):

@@ -1,11 +1,8 @@
 """An object in a store as a path: `s3://`, `gs://`, `az://`, `hf://` and whatever else fsspec knows.
 
 A `RemotePath` is a `Path`, so that what takes a path takes an object too: names and parents work as on any path, reading and
-listing go to the store. What only a disk can do (`os.fspath`, writing in place) is refused in one line.
-
-The client of an object store by URL, and its errors in one line each: the clients have no exception in common.
-
-What a store lists: the entries of a folder, and the names that a glob matches.
+listing go to the store. What only a disk can do (`os.fspath`, writing in place) is refused in one line. So are the errors of
+the clients, which have no exception in common.
 
 fsspec's own glob leaves out every folder that it could not list. With credentials that end halfway a part of the files would be
 taken for all of them, so folders are listed here, and an error ends the listing.
@@ -265,7 +262,7 @@ class RemotePath(PosixPath):
         return (path for path, _ in self._expand(f"{self.url.rstrip('/')}/{pattern}"))
 
     def rglob(self, pattern: str, **options: Any) -> Iterator[Self]:  # type: ignore[override]
-        return (path for path, _ in self._expand(f"{self.url.rstrip('/')}/**/{pattern}"))
+        return self.glob(f"**/{pattern}")
 
     def expand(self) -> list[Self]:
         """The objects whose URLs this one matches as a glob."""

@@ -5,15 +5,16 @@ they are given up. Times come from the caller, who has them from the database's 
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, text
 
 from evergold.model.operations import Alert, AlertDelivery, AlertEvent, DeliveryStatus, Reading
-from evergold.store.database.rows import dumps, loads
+from evergold.store.database.rows import dumps, loads, read_column, read_value, rows_among, run_sql
 
 LOOKED = "alerts.looked_at"
 KEPT = 500  # alerts that are over; older ones are forgotten
+OPEN = "rule = :rule AND subject = :subject AND resolved_at IS NULL"
 
 
 def claim_look(connection: Connection, moment: str, not_since: str) -> bool:
@@ -21,105 +22,80 @@ def claim_look(connection: Connection, moment: str, not_since: str) -> bool:
     # One statement is both test and claim: of two servers only one gets a row back.
     free = "ON CONFLICT (name) DO UPDATE SET value = :now WHERE workspace_facts.value < :since"
     statement = f"INSERT INTO workspace_facts (name, value) VALUES (:name, :now) {free} RETURNING 1"
-    params = {"name": LOOKED, "now": moment, "since": not_since}
-    return connection.execute(text(statement), params).first() is not None
+    return read_value(connection, statement, name=LOOKED, now=moment, since=not_since) is not None
 
 
 def open_alert(connection: Connection, reading: Reading, moment: str) -> int | None:
     """Note that a rule fires; the id of the alert when it is a new one."""
-    params: dict[str, Any] = {
-        "rule": reading.rule,
-        "kind": reading.kind.value,
-        "subject": reading.subject,
-        "said": reading.text,
-        "details": dumps(reading.details),
-        "now": moment,
-    }
+    params = {"rule": reading.rule, "subject": reading.subject, "said": reading.text, "now": moment}
+    params["details"] = dumps(reading.details)
     # A partial unique index on (rule, subject) of open alerts makes a second insert do nothing.
-    made = connection.execute(
-        text(
-            "INSERT INTO alerts (rule, kind, subject, text, details, opened_at, seen_at, notified_at) "
-            "VALUES (:rule, :kind, :subject, :said, :details, :now, :now, :now) ON CONFLICT DO NOTHING RETURNING id"
-        ),
-        params,
-    ).scalar()
+    insert = """INSERT INTO alerts (rule, kind, subject, text, details, opened_at, seen_at, notified_at)
+        VALUES (:rule, :kind, :subject, :said, :details, :now, :now, :now) ON CONFLICT DO NOTHING RETURNING id"""
+    made: int | None = read_value(connection, insert, **params, kind=reading.kind.value)
     if made is None:
-        connection.execute(
-            text(
-                "UPDATE alerts SET text = :said, details = :details, seen_at = :now, calm_since = NULL "
-                "WHERE rule = :rule AND subject = :subject AND resolved_at IS NULL"
-            ),
-            params,
-        )
-    return None if made is None else int(made)
+        update = "UPDATE alerts SET text = :said, details = :details, seen_at = :now, calm_since = NULL"
+        run_sql(connection, f"{update} WHERE {OPEN}", **params)
+    return made
 
 
 def calm_alert(connection: Connection, reading: Reading, moment: str, calm_before: str) -> int | None:
     """Note that a rule does not fire; the id of its alert when it has been calm long enough to be over."""
-    params = {"rule": reading.rule, "subject": reading.subject, "now": moment, "before": calm_before}
-    mine = "rule = :rule AND subject = :subject AND resolved_at IS NULL"
+    params = {"rule": reading.rule, "subject": reading.subject, "now": moment}
     # `calm_since` is set once and cleared when the rule fires again, so a flapping rule never counts as over.
-    connection.execute(text(f"UPDATE alerts SET calm_since = :now WHERE {mine} AND calm_since IS NULL"), params)
-    over = f"UPDATE alerts SET resolved_at = :now WHERE {mine} AND calm_since <= :before RETURNING id"
-    alert_id = connection.execute(text(over), params).scalar()
-    return None if alert_id is None else int(alert_id)
+    run_sql(connection, f"UPDATE alerts SET calm_since = :now WHERE {OPEN} AND calm_since IS NULL", **params)
+    over = f"UPDATE alerts SET resolved_at = :now WHERE {OPEN} AND calm_since <= :before RETURNING id"
+    alert_id: int | None = read_value(connection, over, **params, before=calm_before)
+    return alert_id
 
 
 def close_unknown(connection: Connection, rules: Sequence[str], moment: str) -> None:
     """End alerts of rules that are no longer in the settings; nobody is notified of that."""
-    known = "AND rule NOT IN :rules" if rules else ""
-    statement = text(f"UPDATE alerts SET resolved_at = :now WHERE resolved_at IS NULL {known}")
-    if rules:
-        statement = statement.bindparams(bindparam("rules", expanding=True))
-    connection.execute(statement, {"now": moment} | ({"rules": list(rules)} if rules else {}))
+    statement = text("UPDATE alerts SET resolved_at = :now WHERE resolved_at IS NULL AND rule NOT IN :rules")
+    connection.execute(
+        statement.bindparams(bindparam("rules", expanding=True)), {"now": moment, "rules": list(rules) or [""]}
+    )
 
 
 def due_reminders(connection: Connection, moment: str, before: str) -> list[int]:
     """Take the alerts that fire still and whose last notification is older than that."""
     statement = "UPDATE alerts SET notified_at = :now WHERE resolved_at IS NULL AND notified_at <= :before RETURNING id"
-    return list(connection.execute(text(statement), {"now": moment, "before": before}).scalars())
+    return read_column(connection, statement, now=moment, before=before)
 
 
 def forget_old(connection: Connection) -> None:
     """Keep the newest alerts that are over, and every one that fires."""
     kept = "SELECT id FROM alerts WHERE resolved_at IS NOT NULL ORDER BY id DESC LIMIT :kept"
     statement = f"DELETE FROM alerts WHERE resolved_at IS NOT NULL AND id NOT IN ({kept})"
-    connection.execute(text(statement), {"kept": KEPT})
+    run_sql(connection, statement, kept=KEPT)
 
 
 def alerts_page(connection: Connection, *, firing_only: bool = False, limit: int = 100) -> list[Alert]:
     """List alerts: those that fire first, then the newest."""
-    where = "WHERE resolved_at IS NULL" if firing_only else ""
+    where = "resolved_at IS NULL" if firing_only else "true"
     order = "CASE WHEN resolved_at IS NULL THEN 0 ELSE 1 END, opened_at DESC, id DESC"
-    rows = connection.execute(
-        text(f"SELECT * FROM alerts {where} ORDER BY {order} LIMIT :limit"), {"limit": limit}
-    ).all()
-    deliveries = _deliveries(connection, [row.id for row in rows])
-    return [_alert(row, deliveries.get(row.id, ())) for row in rows]
+    return _read_alerts(connection, f"SELECT * FROM alerts WHERE {where} ORDER BY {order} LIMIT :limit", limit=limit)
 
 
 def alert_by_id(connection: Connection, alert_id: int) -> Alert:
     """Read one alert that is known to exist."""
-    row = connection.execute(text("SELECT * FROM alerts WHERE id = :id"), {"id": alert_id}).one()
-    return _alert(row, _deliveries(connection, [alert_id]).get(alert_id, ()))
+    (alert,) = _read_alerts(connection, "SELECT * FROM alerts WHERE id = :id", id=alert_id)
+    return alert
 
 
-def _deliveries(connection: Connection, alert_ids: Sequence[int]) -> dict[int, tuple[AlertDelivery, ...]]:
-    if not alert_ids:
-        return {}
-    query = text("SELECT * FROM alert_deliveries WHERE alert_id IN :ids ORDER BY id DESC")
-    deliveries: dict[int, tuple[AlertDelivery, ...]] = {}
-    for row in connection.execute(query.bindparams(bindparam("ids", expanding=True)), {"ids": list(alert_ids)}):
+def _read_alerts(connection: Connection, query: str, **values: int) -> list[Alert]:
+    """Read alerts with their notifications, the newest of these first."""
+    rows = run_sql(connection, query, **values).all()
+    deliveries: dict[int, list[AlertDelivery]] = {row.id: [] for row in rows}
+    of_alerts = "SELECT * FROM alert_deliveries WHERE alert_id"
+    for row in rows_among(connection, of_alerts, list(deliveries), "ORDER BY id DESC"):
         pending = row.status == DeliveryStatus.PENDING
-        values = dict(row._mapping) | {"next_try_at": row.next_at if pending else None}
-        delivery = AlertDelivery.model_validate(values)
-        deliveries[row.alert_id] = (*deliveries.get(row.alert_id, ()), delivery)
-    return deliveries
-
-
-def _alert(row: Any, deliveries: tuple[AlertDelivery, ...]) -> Alert:
-    values = dict(row._mapping) | {"details": loads(row.details), "deliveries": deliveries}
-    return Alert.model_validate(values)
+        next_try = {"next_try_at": row.next_at if pending else None}
+        deliveries[row.alert_id].append(AlertDelivery.model_validate(dict(row._mapping) | next_try))
+    return [
+        Alert.model_validate(dict(row._mapping) | {"details": loads(row.details), "deliveries": deliveries[row.id]})
+        for row in rows
+    ]
 
 
 LATER = "EXISTS (SELECT 1 FROM alert_deliveries x WHERE x.alert_id = d.alert_id AND x.id > d.id)"
@@ -138,17 +114,12 @@ class TakenDelivery(NamedTuple):
 def queue_delivery(connection: Connection, alert_id: int, event: AlertEvent, moment: str) -> None:
     """Queue a notification; one of the same alert that nobody is sending just now is not sent any more."""
     idle = "(lease_until IS NULL OR lease_until <= :now)"
-    connection.execute(
-        text(
-            "UPDATE alert_deliveries SET status = 'superseded' "
-            f"WHERE alert_id = :alert AND status = 'pending' AND {idle}"
-        ),
-        {"alert": alert_id, "now": moment},
+    drop = (
+        f"UPDATE alert_deliveries SET status = 'superseded' WHERE alert_id = :alert AND status = 'pending' AND {idle}"
     )
-    connection.execute(
-        text("INSERT INTO alert_deliveries (alert_id, event, next_at, created_at) VALUES (:alert, :event, :now, :now)"),
-        {"alert": alert_id, "event": event.value, "now": moment},
-    )
+    run_sql(connection, drop, alert=alert_id, now=moment)
+    add = "INSERT INTO alert_deliveries (alert_id, event, next_at, created_at) VALUES (:alert, :event, :now, :now)"
+    run_sql(connection, add, alert=alert_id, event=event.value, now=moment)
 
 
 def take_delivery(connection: Connection, owner: str, moment: str, lease_until: str) -> TakenDelivery | None:
@@ -159,10 +130,8 @@ def take_delivery(connection: Connection, owner: str, moment: str, lease_until: 
         AND (lease_until IS NULL OR lease_until <= :now) ORDER BY next_at, id LIMIT 1{skip}"""
     statement = f"""UPDATE alert_deliveries SET owner = :owner, lease_until = :until, tries = tries + 1
         WHERE id = ({due}) RETURNING id, alert_id, event, tries, created_at"""
-    row = connection.execute(text(statement), {"now": moment, "owner": owner, "until": lease_until}).one_or_none()
-    return (
-        None if row is None else TakenDelivery(row.id, row.alert_id, AlertEvent(row.event), row.tries, row.created_at)
-    )
+    row = run_sql(connection, statement, now=moment, owner=owner, until=lease_until).one_or_none()
+    return None if row is None else TakenDelivery(*row)._replace(event=AlertEvent(row.event))
 
 
 def settle_delivery(connection: Connection, taken: TakenDelivery, owner: str, moment: str) -> None:
@@ -170,7 +139,7 @@ def settle_delivery(connection: Connection, taken: TakenDelivery, owner: str, mo
     # `owner` guards against a server whose lease ran out: another one may be sending the notification by now.
     statement = """UPDATE alert_deliveries SET status = 'sent', sent_at = :now, error = '', lease_until = NULL, owner = NULL
         WHERE id = :id AND owner = :owner"""
-    connection.execute(text(statement), {"id": taken.id, "owner": owner, "now": moment})
+    run_sql(connection, statement, id=taken.id, owner=owner, now=moment)
 
 
 def postpone_delivery(
@@ -183,7 +152,7 @@ def postpone_delivery(
         WHEN CAST(:next AS text) IS NULL THEN '{DeliveryStatus.GIVEN_UP.value}' ELSE 'pending' END"""
     statement = f"""UPDATE alert_deliveries AS d SET status = {status}, error = :error, next_at = coalesce(:next, next_at),
         lease_until = NULL, owner = NULL WHERE d.id = :id AND d.owner = :owner"""
-    connection.execute(text(statement), {"id": taken.id, "owner": owner, "error": error, "next": next_at})
+    run_sql(connection, statement, id=taken.id, owner=owner, error=error, next=next_at)
 
 
 KEPT_SIZES_DAYS = 31
@@ -193,14 +162,14 @@ def scored_since(connection: Connection, name: str, since: str, below: float) ->
     """Count the scores of a name among traces that began since then: all, and those below a value."""
     query = """SELECT count(*), coalesce(sum(CASE WHEN s.value < :below THEN 1 ELSE 0 END), 0)
         FROM traces t CROSS JOIN trace_scores s WHERE t.started_at >= :since AND s.trace_id = t.id AND s.name = :name"""
-    scored, failing = connection.execute(text(query), {"below": below, "since": since, "name": name}).one()
+    scored, failing = run_sql(connection, query, below=below, since=since, name=name).one()
     return int(scored), int(failing)
 
 
 def last_received(connection: Connection) -> str | None:
     """When the newest trace came; None when there is none."""
-    value = connection.execute(text("SELECT received_at FROM traces ORDER BY seq DESC LIMIT 1")).scalar()
-    return None if value is None else str(value)
+    value: str | None = read_value(connection, "SELECT received_at FROM traces ORDER BY seq DESC LIMIT 1")
+    return value
 
 
 def keep_sizes(connection: Connection, sizes: dict[str, int], moment: str, forget_before: str) -> None:
@@ -211,10 +180,10 @@ def keep_sizes(connection: Connection, sizes: dict[str, int], moment: str, forge
     if sizes:
         rows = [{"dataset": name, "hour": moment[:13], "cases": cases} for name, cases in sizes.items()]
         connection.execute(text(statement), rows)
-    connection.execute(text("DELETE FROM dataset_sizes WHERE hour < :hour"), {"hour": forget_before[:13]})
+    run_sql(connection, "DELETE FROM dataset_sizes WHERE hour < :hour", hour=forget_before[:13])
 
 
 def largest_since(connection: Connection, since: str) -> dict[str, int]:
     """Give the most cases that each dataset had since then, as far as it was noted."""
     query = "SELECT dataset, max(cases) FROM dataset_sizes WHERE hour >= :hour GROUP BY dataset"
-    return {row[0]: int(row[1]) for row in connection.execute(text(query), {"hour": since[:13]})}
+    return {row[0]: int(row[1]) for row in run_sql(connection, query, hour=since[:13])}

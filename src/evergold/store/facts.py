@@ -18,7 +18,7 @@ from sqlalchemy import Connection, select, text
 
 from evergold.errors import Conflict, EvergoldError
 from evergold.machine import is_dead, new_owner
-from evergold.store.database.rows import dumps, insert_rows, loads, stamp
+from evergold.store.database.rows import dumps, insert_rows, loads, read_value, run_sql, stamp
 from evergold.store.schema import counters, utc_now
 
 if TYPE_CHECKING:
@@ -30,23 +30,22 @@ LOCKS = 8324  # the first number of the locks of facts; the second is made of a 
 
 def fact(connection: Connection, name: str) -> str | None:
     """Look one fact up."""
-    value = connection.execute(text("SELECT value FROM workspace_facts WHERE name = :name"), {"name": name}).scalar()
-    return None if value is None else str(value)
+    value: str | None = read_value(connection, "SELECT value FROM workspace_facts WHERE name = :name", name=name)
+    return value
 
 
 def fact_to_change(connection: Connection, name: str) -> str | None:
     """Look a fact up of which the next value is made: no other server does the same until the transaction ends."""
     if connection.dialect.name == "postgresql":
         # Not by the row, which may not be there yet.
-        lock = text("SELECT pg_advisory_xact_lock(:locks, hashtext(:name))")
-        connection.execute(lock, {"locks": LOCKS, "name": name})
+        run_sql(connection, "SELECT pg_advisory_xact_lock(:locks, hashtext(:name))", locks=LOCKS, name=name)
     return fact(connection, name)
 
 
 def put_fact(connection: Connection, name: str, value: str) -> None:
     """Write one fact over what was there."""
     statement = "INSERT INTO workspace_facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = :value"
-    connection.execute(text(statement), {"name": name, "value": value})
+    run_sql(connection, statement, name=name, value=value)
 
 
 def count(connection: Connection, amounts: Mapping[str, int]) -> None:
@@ -98,17 +97,15 @@ def take_lease(
     since = "CASE WHEN work_leases.owner = :owner THEN work_leases.since ELSE :now END"
     statement = f"""INSERT INTO work_leases (name, owner, since, lease_until) VALUES (:name, :owner, :now, :until)
         ON CONFLICT (name) DO UPDATE SET owner = :owner, since = {since}, lease_until = :until WHERE {free} RETURNING 1"""
-    params = {"name": name, "owner": owner, "dead": taking_from, "now": now, "until": until}
-    if connection.execute(text(statement), params).first() is not None:
+    if read_value(connection, statement, name=name, owner=owner, dead=taking_from, now=now, until=until):
         return None
-    query = text("SELECT owner, since, lease_until FROM work_leases WHERE name = :name")
-    return HeldLease(*connection.execute(query, {"name": name}).one())
+    query = "SELECT owner, since, lease_until FROM work_leases WHERE name = :name"
+    return HeldLease(*run_sql(connection, query, name=name).one())
 
 
 def drop_lease(connection: Connection, name: str, owner: str) -> None:
     """Give a lease back; one that another holds by now is left alone."""
-    statement = text("DELETE FROM work_leases WHERE name = :name AND owner = :owner")
-    connection.execute(statement, {"name": name, "owner": owner})
+    run_sql(connection, "DELETE FROM work_leases WHERE name = :name AND owner = :owner", name=name, owner=owner)
 
 
 @contextmanager
@@ -181,17 +178,16 @@ def _join(
     connection: Connection, work: str, what: str, owner: str, job: str, parts: Sequence[tuple[int, str, str]]
 ) -> None:
     begun = fact_to_change(connection, work)
-    now = database_time(connection)
     query = "SELECT owner, since, lease_until FROM work_leases WHERE name LIKE :parts AND lease_until > :now"
-    held = (HeldLease(*row) for row in connection.execute(text(query), {"parts": f"{work}/%", "now": now}))
-    others = [lease for lease in held if not is_dead(lease.owner)]
+    rows = run_sql(connection, query, parts=f"{work}/%", now=database_time(connection))
+    others = [lease for lease in (HeldLease(*row) for row in rows) if not is_dead(lease.owner)]
     if others and (begun != job or connection.dialect.name == "sqlite"):
         raise _under_way(what, others[0])
     # Parts that a dead process left are of another time: what changed since may lie in those that it has done.
     if not others or not has_parts(connection, work):
-        connection.execute(text("DELETE FROM workspace_facts WHERE name LIKE :parts"), {"parts": f"{work}/%"})
-        rows = [(f"{work}/{step:04}/{at:08}", dumps([after, upto])) for at, (step, after, upto) in enumerate(parts)]
-        insert_rows(connection, "workspace_facts", ("name", "value"), rows)
+        run_sql(connection, "DELETE FROM workspace_facts WHERE name LIKE :parts", parts=f"{work}/%")
+        named = [(f"{work}/{step:04}/{at:08}", dumps([after, upto])) for at, (step, after, upto) in enumerate(parts)]
+        insert_rows(connection, "workspace_facts", ("name", "value"), named)
         put_fact(connection, work, job)
     take_lease(connection, f"{work}/{owner}", owner)
 
@@ -204,7 +200,7 @@ def take_part(connection: Connection, work: str) -> WorkPart | None:
     skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
     query = f"""SELECT name, value FROM workspace_facts WHERE name LIKE :parts AND substr(name, 1, :step) =
         (SELECT min(substr(name, 1, :step)) FROM workspace_facts WHERE name LIKE :parts) ORDER BY name LIMIT 1{skip}"""
-    row = connection.execute(text(query), {"parts": f"{work}/%", "step": len(work) + 5}).first()
+    row = run_sql(connection, query, parts=f"{work}/%", step=len(work) + 5).first()
     if row is None:
         return None
     after, upto = loads(row[1])
@@ -214,15 +210,15 @@ def take_part(connection: Connection, work: str) -> WorkPart | None:
 def keep_part(connection: Connection, part: WorkPart, after: str | None) -> None:
     """Note how far a part is done; None: to its end."""
     if after is None:
-        connection.execute(text("DELETE FROM workspace_facts WHERE name = :name"), {"name": part.name})
+        run_sql(connection, "DELETE FROM workspace_facts WHERE name = :name", name=part.name)
     else:
         put_fact(connection, part.name, dumps([after, part.upto]))
 
 
 def has_parts(connection: Connection, work: str) -> bool:
     """Whether parts of some work are left, also those that others have in hand."""
-    query = text("SELECT 1 FROM workspace_facts WHERE name LIKE :parts LIMIT 1")
-    return connection.execute(query, {"parts": f"{work}/%"}).first() is not None
+    query = "SELECT 1 FROM workspace_facts WHERE name LIKE :parts LIMIT 1"
+    return read_value(connection, query, parts=f"{work}/%") is not None
 
 
 T = TypeVar("T")

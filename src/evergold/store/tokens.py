@@ -15,11 +15,8 @@ class TokenStore:
 
     def add(self, ident: str, name: str, role: Role, digest: str) -> AccessToken:
         row = {"id": ident, "name": name, "role": role.value, "digest": digest}
-
-        def work(connection: Connection) -> AccessToken:
-            return _token(connection.execute(insert(access_tokens).values(**row).returning(access_tokens)).one())
-
-        return self._db.write(work)
+        add = insert(access_tokens).values(**row).returning(access_tokens)
+        return self._db.write(lambda connection: _token(connection.execute(add).one()))
 
     def list(self) -> list[AccessToken]:
         """All tokens, oldest first, revoked ones too."""

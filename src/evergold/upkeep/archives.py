@@ -100,7 +100,8 @@ class Archives:
         held = _read_digests(folder)  # of an earlier call
         portion = Portion(BATCH)
         moved = 0
-        for records in _split_into_parts(self._read_traces(trace_ids)):
+        read = (record for batch in batches(trace_ids, BATCH) for record in self._store.read(read_records, batch))
+        for records in _split_into_parts(read):
             fresh = [one for one in records if one["id"] not in held or held[one["id"]] != hash_record(one)]
             if fresh:
                 part = files.write_part(folder, fresh)
@@ -114,11 +115,6 @@ class Archives:
         done.traces += moved
         # A trace that was deleted meanwhile, by somebody else, counts as kept.
         done.kept += len(trace_ids) - moved
-
-    def _read_traces(self, trace_ids: list[str]) -> Iterator[Record]:
-        for batch in batches(trace_ids, BATCH):
-            records = self._store.read(read_records, batch)
-            yield from records
 
     def restore(self, day: str, source: str | Path) -> int:
         """Bring the traces of a day back; those that are in the workspace stay as they are. Returns how many came back."""
@@ -177,8 +173,7 @@ class Archives:
 
     def locations(self) -> list[str]:
         """List where this workspace has archives."""
-        with self._store.db.read() as connection:
-            return list(json.loads(fact(connection, ARCHIVES) or "[]"))
+        return list(json.loads(self._store.read(fact, ARCHIVES) or "[]"))
 
     def remember(self, archive: Path) -> None:
         """Note where archives are, so that erasing a user finds them."""

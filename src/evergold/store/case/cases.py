@@ -11,6 +11,7 @@ from sqlalchemy import (
     CompoundSelect,
     Connection,
     Select,
+    Table,
     and_,
     case,
     exists,
@@ -21,7 +22,6 @@ from sqlalchemy import (
     null,
     or_,
     select,
-    tuple_,
     union_all,
 )
 from sqlalchemy.engine import RowMapping
@@ -41,7 +41,7 @@ from evergold.store.schema import (
     trace_scores,
 )
 from evergold.store.text_index import may_hold
-from evergold.store.trace.pages import EXACT_TO, FacetValue, values_of
+from evergold.store.trace.pages import EXACT_TO, FacetValue, after_reached, values_of
 from evergold.store.trace.search import Search
 
 T = TypeVar("T")
@@ -122,6 +122,14 @@ def _require(held: T | None, dataset: str, case_id: str) -> T:
     return held
 
 
+def with_case(table: Table, dataset: str | None = None, case_id: str | None = None) -> Select[Any]:
+    """Select the rows of a table that belong to cases, each with `dataset` and `case_id`; of all, of a dataset, or of one."""
+    entry = eval_dataset.c
+    query = select(table, entry.dataset, entry.case_id).join(eval_dataset, entry.id == table.c.entry_id)
+    given = {entry.dataset: dataset, entry.case_id: case_id}
+    return query.where(*(column == value for column, value in given.items() if value is not None))
+
+
 def entry_ids(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
     """The integers of `eval_dataset` under which these cases stand."""
     query = select(eval_dataset.c.dataset, eval_dataset.c.case_id, eval_dataset.c.id)
@@ -144,18 +152,11 @@ def page_of_cases(
     """A page and the cursor of the next one, None at the end; of previews where a length is given."""
     table = eval_dataset.c
     query = apply_filter(select(eval_dataset), wanted, connection.dialect.name).limit(limit + 1)
-    moment, last = _cursor(before) if before else ("", None)
-    if order is CaseOrder.CHANGED:
-        query = query.order_by(table.updated_at.desc(), table.id.desc())
-        # A row comparison: times repeat, so the id decides between rows of the same moment.
-        here, there = tuple_(table.updated_at, table.id), tuple_(moment, last)
-        query = query if last is None else query.where(here < there)
-    elif order is CaseOrder.OLDEST:
-        query = query.order_by(table.id.asc())
-        query = query if last is None else query.where(table.id > last)
-    else:
-        query = query.order_by(table.id.desc())
-        query = query if last is None else query.where(table.id < last)
+    reached = _cursor(before) if before else None
+    # Of the last change both columns: times repeat, so the id decides between rows of the same moment.
+    columns = (table.updated_at, table.id) if order is CaseOrder.CHANGED else (table.id,)
+    last = None if reached is None else reached[-len(columns) :]
+    query = after_reached(query, columns, order is not CaseOrder.OLDEST, last)
     rows = connection.execute(query).mappings().all()
     # One row more than the page was read: without it there is no next page, and no cursor to an empty one.
     end = rows[limit - 1] if len(rows) > limit else None
@@ -178,17 +179,11 @@ def iterate_cases(
     connection: Connection, wanted: CaseFilter, *, oldest_first: bool = True, batch: int = 1000
 ) -> Iterator[Case]:
     """All of them, a batch in memory at a time."""
-    last: int | None = None
-    order = eval_dataset.c.id.asc() if oldest_first else eval_dataset.c.id.desc()
-    while True:
-        query = apply_filter(select(eval_dataset), wanted, connection.dialect.name).order_by(order).limit(batch)
-        if last is not None:
-            query = query.where(eval_dataset.c.id > last if oldest_first else eval_dataset.c.id < last)
-        rows = connection.execute(query).mappings().all()
-        if not rows:
-            return
+    matching = apply_filter(select(eval_dataset), wanted, connection.dialect.name).limit(batch)
+    query = after_reached(matching, (eval_dataset.c.id,), not oldest_first, None)
+    while rows := connection.execute(query).mappings().all():
         yield from _as_cases(connection, rows)
-        last = int(rows[-1]["id"])
+        query = after_reached(matching, (eval_dataset.c.id,), not oldest_first, (rows[-1]["id"],))
 
 
 class CaseBesideTrace(NamedTuple):

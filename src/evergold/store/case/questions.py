@@ -6,24 +6,24 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Select, delete, insert, select, text
 
 from evergold.model.review import AnswerOn, CaseKey, Questionnaire, ReviewAnswer
-from evergold.store.case.cases import entry_id_of, entry_ids
+from evergold.store.case.cases import entry_id_of, entry_ids, with_case
 from evergold.store.database.rows import batches, dumps, loads, now
-from evergold.store.schema import eval_dataset, review_answers, review_questions
+from evergold.store.schema import review_answers, review_questions
 
 _answer = review_answers.c
 
 
 def questionnaire_of(connection: Connection, dataset: str) -> Questionnaire:
     """The questions of a dataset; none where nobody wrote any."""
-    query = select(review_questions.c.body).where(review_questions.c.dataset == dataset)
-    body = connection.execute(query).scalar()
-    return Questionnaire() if body is None else Questionnaire.model_validate(loads(body))
+    return questionnaires(connection, dataset).get(dataset, Questionnaire())
 
 
-def questionnaires(connection: Connection) -> dict[str, Questionnaire]:
-    """Every dataset that has questions of its own."""
-    rows = connection.execute(select(review_questions.c.dataset, review_questions.c.body).order_by("dataset"))
-    return {dataset: Questionnaire.model_validate(loads(body)) for dataset, body in rows}
+def questionnaires(connection: Connection, dataset: str | None = None) -> dict[str, Questionnaire]:
+    """Every dataset, or this one, that has questions of its own."""
+    table = review_questions.c
+    query = select(table.dataset, table.body).order_by(table.dataset)
+    rows = connection.execute(query if dataset is None else query.where(table.dataset == dataset))
+    return {name: Questionnaire.model_validate(loads(body)) for name, body in rows}
 
 
 def put_questionnaire(connection: Connection, dataset: str, wanted: Questionnaire, who: str) -> None:
@@ -51,31 +51,21 @@ def put_answers(connection: Connection, key: CaseKey, answers: Iterable[ReviewAn
 
 def answers_on(connection: Connection, key: CaseKey) -> list[ReviewAnswer]:
     """Every answer on one case."""
-    table = eval_dataset.c
-    query = _answers().where(table.dataset == key.dataset, table.case_id == key.id)
-    return [given.answer for given in _read(connection, query)]
+    return [given.answer for given in answers_in(connection, key.dataset, key.id)]
 
 
-def answers_in(connection: Connection, dataset: str | None) -> list[AnswerOn]:
-    """Every answer on the cases of a dataset, or of all."""
-    query = _answers()
-    return _read(connection, query if dataset is None else query.where(eval_dataset.c.dataset == dataset))
+def answers_in(connection: Connection, dataset: str | None, case_id: str | None = None) -> list[AnswerOn]:
+    """Every answer on the cases of a dataset, or of all, or on one case."""
+    return _read(connection, with_case(review_answers, dataset, case_id))
 
 
 def answers_to(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], list[ReviewAnswer]]:
     """The answers on these cases, by dataset and case."""
     results: dict[tuple[str, str], list[ReviewAnswer]] = {}
     for batch in batches(list(entry_ids(connection, keys).values())):
-        for given in _read(connection, _answers().where(_answer.entry_id.in_(batch))):
+        for given in _read(connection, with_case(review_answers).where(_answer.entry_id.in_(batch))):
             results.setdefault((given.dataset, given.id), []).append(given.answer)
     return results
-
-
-def _answers() -> Select[Any]:
-    joined = select(review_answers, eval_dataset.c.dataset, eval_dataset.c.case_id).join(
-        eval_dataset, eval_dataset.c.id == _answer.entry_id
-    )
-    return joined.order_by(_answer.entry_id, _answer.reviewer, _answer.question)
 
 
 def _read(connection: Connection, query: Select[Any]) -> list[AnswerOn]:
@@ -89,7 +79,7 @@ def _read(connection: Connection, query: Select[Any]) -> list[AnswerOn]:
                 **{name: row[name] for name in ("question", "reviewer", "rev")},
             ),
         )
-        for row in connection.execute(query).mappings()
+        for row in connection.execute(query.order_by(_answer.entry_id, _answer.reviewer, _answer.question)).mappings()
     ]
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    Table,
     and_,
     case,
     delete,
@@ -39,7 +40,7 @@ from evergold.model.review import (
     SavedView,
     Standing,
 )
-from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of
+from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of, with_case
 from evergold.store.database.rows import dumps, loads, now
 from evergold.store.facts import now_and_later
 from evergold.store.schema import (
@@ -52,6 +53,7 @@ from evergold.store.schema import (
     utc_now,
 )
 
+ViewT = TypeVar("ViewT", SavedView, ListView)
 TITLE_LENGTH = 160
 
 _entry = eval_dataset.c
@@ -76,15 +78,18 @@ def add_opinion(connection: Connection, opinion: Opinion) -> None:
     )
 
 
-def opinions_on(connection: Connection, dataset: str, case_id: str) -> list[Opinion]:
-    """Every word on one case, oldest first."""
-    return _opinions(connection, _opinion_query().where(_entry.dataset == dataset, _entry.case_id == case_id))
-
-
-def opinions_in(connection: Connection, dataset: str | None) -> list[Opinion]:
-    """Every word on the cases of a dataset, or of all, oldest first."""
-    query = _opinion_query()
-    return _opinions(connection, query if dataset is None else query.where(_entry.dataset == dataset))
+def opinions_in(connection: Connection, dataset: str | None, case_id: str | None = None) -> list[Opinion]:
+    """Every word on the cases of a dataset, or of all, or on one case; oldest first."""
+    query = with_case(case_reviews, dataset, case_id).order_by(case_reviews.c.id)
+    return [
+        Opinion(
+            dataset=row["dataset"],
+            id=row["case_id"],
+            **{name: row[name] for name in ("version", "reviewer", "verdict", "comment", "created_at")},
+            **{"rev": ""} | loads(row["label"]),
+        )
+        for row in connection.execute(query).mappings()
+    ]
 
 
 def set_standing(connection: Connection, held: Case, standing: Standing) -> None:
@@ -138,11 +143,10 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
         case_reviews.c.version == _entry.version,
         case_reviews.c.verdict != ReviewVerdict.WITHDRAW.value,
     )
-    others = _live_holds(reviewer)
+    held = review_assignments.c
+    others = select(func.count()).where(held.entry_id == _entry.id, held.reviewer != reviewer, _is_held())
     assigned_to_me = exists().where(
-        review_assignments.c.entry_id == _entry.id,
-        review_assignments.c.reviewer == reviewer,
-        review_assignments.c.state.in_(("assigned", "claimed")),
+        held.entry_id == _entry.id, held.reviewer == reviewer, held.state.in_(("assigned", "claimed"))
     )
     # A disputed case needs a further reviewer, also where one verdict is enough otherwise.
     hands = case(
@@ -156,7 +160,7 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
             connection.dialect.name,
         )
         .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
-        .where(not_(mine), or_(assigned_to_me, others < hands))
+        .where(not_(mine), or_(assigned_to_me, others.scalar_subquery() < hands))
         # What somebody assigned to this reviewer comes before what is free for all.
         .order_by(assigned_to_me.desc(), _entry.id)
         .limit(1)
@@ -189,17 +193,6 @@ def verdict_counts(connection: Connection) -> dict[str, dict[str, Any]]:
     )
     by_reviewer = per_reviewer.group_by(case_reviews.c.reviewer).order_by(case_reviews.c.reviewer)
     return {row["reviewer"]: dict(row) for row in connection.execute(by_reviewer).mappings()}
-
-
-def _live_holds(reviewer: str) -> ColumnElement[int]:
-    """How many others have the case in hand: assigned, or claimed with a lease that still runs."""
-    table = review_assignments.c
-    query = select(func.count()).where(
-        table.entry_id == _entry.id,
-        table.reviewer != reviewer,
-        _is_held(),
-    )
-    return query.scalar_subquery()
 
 
 def _is_held() -> ColumnElement[bool]:
@@ -273,10 +266,7 @@ def _judged_by(me: str) -> ColumnElement[bool]:
 def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[str, ...]]:
     table = review_assignments.c
     held: dict[int, tuple[str, ...]] = {}
-    query = select(table.entry_id, table.reviewer).where(
-        table.entry_id.in_(entry_ids),
-        _is_held(),
-    )
+    query = select(table.entry_id, table.reviewer).where(table.entry_id.in_(entry_ids), _is_held())
     for entry_id, reviewer in connection.execute(query.order_by(table.reviewer)):
         held[entry_id] = (*held.get(entry_id, ()), reviewer)
     return held
@@ -285,26 +275,6 @@ def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[st
 def _item(row: RowMapping, holders: tuple[str, ...]) -> QueueItem:
     named = {name: row[name] for name in QueueItem.model_fields if name not in ("id", "held_by", "needs_look")}
     return QueueItem(**named, id=row["case_id"], held_by=holders, needs_look=question_text(row["question"]))
-
-
-def _opinion_query() -> Select[Any]:
-    return (
-        select(case_reviews, _entry.dataset, _entry.case_id)
-        .join(eval_dataset, _entry.id == case_reviews.c.entry_id)
-        .order_by(case_reviews.c.id)
-    )
-
-
-def _opinions(connection: Connection, query: Select[Any]) -> list[Opinion]:
-    return [
-        Opinion(
-            dataset=row["dataset"],
-            id=row["case_id"],
-            **{name: row[name] for name in ("version", "reviewer", "verdict", "comment", "created_at")},
-            **{"rev": ""} | loads(row["label"]),
-        )
-        for row in connection.execute(query).mappings()
-    ]
 
 
 def open_question(connection: Connection, dataset: str, case_id: str) -> str | None:
@@ -319,9 +289,6 @@ def question_text(question: str) -> str | None:
         return "since then: more of its trace arrived"
     name = question.partition(":")[0].upper()
     return f"since then: {Policy().explain(Reason[name])}" if name in Reason.__members__ else None
-
-
-_assignment_held = review_assignments.c
 
 
 def hold(
@@ -342,10 +309,7 @@ def hold(
 def release(connection: Connection, key: CaseKey, reviewer: str) -> bool:
     """Take a case out of somebody's hands; whether it was in them."""
     entry = entry_id_of(connection, key.dataset, key.id)
-    gone = connection.execute(
-        delete(review_assignments).where(_assignment_held.entry_id == entry, _assignment_held.reviewer == reviewer)
-    )
-    return gone.rowcount > 0
+    return connection.execute(delete(review_assignments).where(*_is_of(entry, reviewer))).rowcount > 0
 
 
 def renew(connection: Connection, key: CaseKey, reviewer: str, seconds: float) -> bool:
@@ -353,49 +317,40 @@ def renew(connection: Connection, key: CaseKey, reviewer: str, seconds: float) -
     entry = entry_id_of(connection, key.dataset, key.id)
     # An assignment has no lease, so there is nothing to prolong; a claim that somebody took over is not this
     # reviewer's.
-    mine = (
-        _assignment_held.entry_id == entry,
-        _assignment_held.reviewer == reviewer,
-        _assignment_held.state == AssignmentState.CLAIMED.value,
-    )
+    claimed = review_assignments.c.state == AssignmentState.CLAIMED.value
+    change = update(review_assignments).where(*_is_of(entry, reviewer), claimed)
     _, until = now_and_later(connection, seconds)
-    return connection.execute(update(review_assignments).where(*mine).values(lease_until=until)).rowcount == 1
+    return connection.execute(change.values(lease_until=until)).rowcount == 1
+
+
+def _is_of(entry: int, reviewer: str) -> tuple[ColumnElement[bool], ...]:
+    return review_assignments.c.entry_id == entry, review_assignments.c.reviewer == reviewer
 
 
 def assignments_of(connection: Connection, key: CaseKey) -> list[Assignment]:
-    entry = entry_id_of(connection, key.dataset, key.id)
-    rows = connection.execute(
-        select(review_assignments).where(_assignment_held.entry_id == entry).order_by(_assignment_held.reviewer)
-    ).mappings()
-    return [
-        Assignment(**key.model_dump(), **{name: row[name] for name in ("reviewer", "state", "lease_until")})
-        for row in rows
-    ]
+    entry_id_of(connection, key.dataset, key.id)  # a case that is not there is an error, not one that nobody has
+    query = with_case(review_assignments, key.dataset, key.id)
+    return _assignments(connection, query.order_by(review_assignments.c.reviewer))
 
 
 def assignments_to(connection: Connection, reviewer: str | None) -> list[Assignment]:
     """Everything in hand, of one reviewer or of all."""
-    query = select(review_assignments, eval_dataset.c.dataset, eval_dataset.c.case_id).join(
-        eval_dataset, eval_dataset.c.id == _assignment_held.entry_id
-    )
+    table, query = review_assignments.c, with_case(review_assignments)
     if reviewer is not None:
-        query = query.where(_assignment_held.reviewer == reviewer)
-    return [
-        Assignment(
-            dataset=row["dataset"],
-            id=row["case_id"],
-            **{name: row[name] for name in ("reviewer", "state", "lease_until")},
-        )
-        for row in connection.execute(query.order_by(_assignment_held.created_at, _assignment_held.entry_id)).mappings()
-    ]
+        query = query.where(table.reviewer == reviewer)
+    return _assignments(connection, query.order_by(table.created_at, table.entry_id))
+
+
+def _assignments(connection: Connection, query: Select[Any]) -> list[Assignment]:
+    rows = connection.execute(query).mappings()
+    same = ("dataset", "reviewer", "state", "lease_until")
+    return [Assignment(id=row["case_id"], **{name: row[name] for name in same}) for row in rows]
 
 
 def save_view(connection: Connection, view: SavedView) -> SavedView:
     """Store a view, and give it as stored; one of the same name is replaced."""
-    connection.execute(delete(saved_views).where(saved_views.c.name == view.name))
-    body, made = dumps(view.query.model_dump(mode="json")), now()
-    connection.execute(insert(saved_views), {"name": view.name, "owner": view.owner, "body": body, "created_at": made})
-    return view.model_copy(update={"created_at": datetime.fromisoformat(made)})
+    row = {"name": view.name, "owner": view.owner, "body": dumps(view.query.model_dump(mode="json"))}
+    return _replace_view(connection, saved_views, saved_views.c.name == view.name, row, view)
 
 
 def views(connection: Connection) -> Iterable[SavedView]:
@@ -411,10 +366,17 @@ def delete_view(connection: Connection, name: str) -> None:
 
 def keep_view(connection: Connection, view: ListView) -> ListView:
     """Store a view, and give it as stored; one of the same name is replaced."""
-    connection.execute(delete(list_views).where(_is_view(view.page, view.name)))
-    row = {"page": view.page.value, "name": view.name, "owner": view.owner, "body": view.address, "created_at": now()}
-    connection.execute(insert(list_views), row)
-    return view.model_copy(update={"created_at": datetime.fromisoformat(row["created_at"])})
+    row = {"page": view.page.value, "name": view.name, "owner": view.owner, "body": view.address}
+    return _replace_view(connection, list_views, _is_view(view.page, view.name), row, view)
+
+
+def _replace_view(
+    connection: Connection, table: Table, same: ColumnElement[bool], row: dict[str, str], view: ViewT
+) -> ViewT:
+    moment = now()
+    connection.execute(delete(table).where(same))
+    connection.execute(insert(table), row | {"created_at": moment})
+    return view.model_copy(update={"created_at": datetime.fromisoformat(moment)})
 
 
 def kept_views(connection: Connection, page: ListPage) -> list[ListView]:

@@ -60,16 +60,10 @@ def put_cases(connection: Connection, cases: Iterable[Case], author: Author) -> 
         latest = {(case.dataset, case.id): case for case in batch}
         held = held_cases(connection, list(latest))
         fresh = [case for key, case in latest.items() if key not in held]
-        changed = [
-            (entry_id, old, case)
-            for key, case in latest.items()
-            if key in held
-            for entry_id, old in [held[key]]
-            if changes_between(old, case)
-        ]
+        changed = [(key, old) for key, (_, old) in held.items() if changes_between(old, latest[key])]
         _insert(connection, fresh, author)
-        for entry_id, old, case in changed:
-            _revise(connection, entry_id, old, case, author)
+        for key, old in changed:
+            _revise(connection, held[key][0], old, latest[key], author)
         result.added += len(fresh)
         result.changed += len(changed)
         result.unchanged += len(latest) - len(fresh) - len(changed)

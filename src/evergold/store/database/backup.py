@@ -262,11 +262,7 @@ def _replace_rows(connection: Connection, copy: Path, share: Share) -> None:
     connection.execute(text(f"TRUNCATE {names}"))
     with read_copy(copy) as source:
         copy_rows(source, connection, share)
-    _continue_numbers(connection)
-
-
-def _continue_numbers(connection: Connection) -> None:
-    """Let the numbers that PostgreSQL gives itself go on after the highest there is."""
+    # The numbers that PostgreSQL gives itself go on after the highest there is.
     for table in metadata.sorted_tables:
         column = table.autoincrement_column
         if column is not None:

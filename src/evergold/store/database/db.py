@@ -131,20 +131,12 @@ class Job:
     wanted: Callable[[], bool] = lambda: True  # false once every caller has given up
 
 
-class CommitOutcome(NamedTuple):
-    """What to tell a caller: a result, or why there is none."""
+class JobOutcome(NamedTuple):
+    """What to tell the caller of a job: a result, or why there is none."""
 
-    done: Future[Any]
+    job: Job
     result: Any = None
     failure: BaseException | None = None
-
-
-@dataclass(frozen=True)
-class _Group:
-    """What became of the jobs of one transaction. `reached`: the database answered, so the next job may be tried."""
-
-    outcomes: list[CommitOutcome]
-    reached: bool = True
 
 
 class WriterThread:
@@ -207,7 +199,7 @@ class WriterThread:
         while not last:
             batch = [self._jobs.get()]
             # Whatever waits joins the group, up to and including a job that wants a transaction of its own.
-            while len(batch) < GROUP and not _ends_group(batch[-1]) and not self._jobs.empty():
+            while len(batch) < GROUP and batch[-1] and not batch[-1].alone and not self._jobs.empty():
                 batch.append(self._jobs.get())
             last = None in batch
             jobs = [job for job in batch if job is not None]
@@ -232,14 +224,7 @@ class WriterThread:
             self._commit(wanted)
 
     def _commit(self, jobs: Sequence[Job]) -> None:
-        group = self._write(jobs)
-        for outcome in group.outcomes:
-            _settle(outcome)
-        if not group.reached:
-            self._fail_waiting(group.outcomes[0].failure)
-
-    def _write(self, jobs: Sequence[Job]) -> _Group:
-        outcomes: list[CommitOutcome] = []
+        """Run jobs in one transaction, and tell each caller what became of its own."""
         began = False
         try:
             with (
@@ -247,29 +232,31 @@ class WriterThread:
                 nullcontext() if jobs[0].whole_file else connection.begin(),
             ):
                 began = True
-                outcomes.extend(self._run_job(connection, job, nested=len(jobs) > 1) for job in jobs)
+                outcomes = [self._run_job(connection, job, nested=len(jobs) > 1) for job in jobs]
         except BaseException as problem:
             failure = explanation(self._url, problem) or problem
+            _fail(jobs, failure)
             # Without an answer from the database, the next job would only wait as long again.
-            lost = isinstance(problem, DBAPIError) and problem.connection_invalidated
-            return _Group([CommitOutcome(job.done, failure=failure) for job in jobs], reached=began and not lost)
-        return _Group(outcomes)
+            if not began or (isinstance(problem, DBAPIError) and problem.connection_invalidated):
+                self._fail_waiting(failure)
+        else:
+            for outcome in outcomes:
+                _settle(outcome)
 
-    def _run_job(self, connection: Connection, job: Job, *, nested: bool) -> CommitOutcome:
+    def _run_job(self, connection: Connection, job: Job, *, nested: bool) -> JobOutcome:
         """Run one job. Alone it needs no savepoint: what it fails to do goes with the transaction."""
         if not nested:
-            return CommitOutcome(job.done, job.work(connection))
+            return JobOutcome(job, job.work(connection))
         try:
             with connection.begin_nested():
-                return CommitOutcome(job.done, job.work(connection))
+                return JobOutcome(job, job.work(connection))
         except Exception as problem:
             if isinstance(problem, DBAPIError) and problem.connection_invalidated:
                 raise  # the others of the group went with the connection
-            return CommitOutcome(job.done, failure=explanation(self._url, problem) or problem)
+            return JobOutcome(job, failure=explanation(self._url, problem) or problem)
 
-    def _fail_waiting(self, problem: BaseException | None) -> None:
+    def _fail_waiting(self, problem: BaseException) -> None:
         """Fail every job that waits now; a request to end stays in the queue."""
-        assert problem is not None
         ends = False
         while not self._jobs.empty():
             job = self._jobs.get()
@@ -279,22 +266,18 @@ class WriterThread:
             self._jobs.put(None)
 
 
-def _ends_group(job: Job | None) -> bool:
-    return job is None or job.alone
-
-
 def _fail(jobs: Sequence[Job], problem: BaseException) -> None:
     for job in jobs:
-        _settle(CommitOutcome(job.done, failure=problem))
+        _settle(JobOutcome(job, failure=problem))
 
 
-def _settle(outcome: CommitOutcome) -> None:
+def _settle(outcome: JobOutcome) -> None:
     """Give a caller its answer, unless it has one: a writer that was given up may finish later."""
     with suppress(InvalidStateError):
         if outcome.failure is None:
-            outcome.done.set_result(outcome.result)
+            outcome.job.done.set_result(outcome.result)
         else:
-            outcome.done.set_exception(outcome.failure)
+            outcome.job.done.set_exception(outcome.failure)
 
 
 T = TypeVar("T")
@@ -369,7 +352,14 @@ class Database:
 
     def write_again(self, work: Work[T]) -> T:
         """Like `write`, and again where it met another server, three times at most; `work` must leave nothing behind but rows."""
-        return _again(lambda: self.write(work))
+        for _ in range(CONTENDED_TRIES - 1):
+            try:
+                return self.write(work)
+            except Exception as problem:
+                # The other server has gone on meanwhile.
+                if not met_another_server(problem):
+                    raise
+        return self.write(work)
 
     def write_async(self, work: Work[T]) -> Awaitable[T]:
         return wrap_future(self.submit(work))
@@ -415,7 +405,13 @@ class Database:
 
         Returns at once; `close` is called as always.
         """
-        timer = threading.Timer(seconds, self._abandon)
+
+        def abandon() -> None:
+            self._writer.abandon()
+            if self._watch is not None:
+                self._watch.disconnect()
+
+        timer = threading.Timer(seconds, abandon)
         timer.daemon = True
         timer.start()
 
@@ -436,19 +432,3 @@ class Database:
         driver.execute(f"PRAGMA busy_timeout={self._lock.busy_ms}")
         self._lock.take(lambda: driver.execute("VACUUM").fetchall())
         driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-    def _abandon(self) -> None:
-        self._writer.abandon()
-        if self._watch is not None:
-            self._watch.disconnect()
-
-
-def _again(write: Callable[[], T]) -> T:
-    for _ in range(CONTENDED_TRIES - 1):
-        try:
-            return write()
-        except Exception as problem:
-            # The other server has gone on meanwhile.
-            if not met_another_server(problem):
-                raise
-    return write()

@@ -55,10 +55,7 @@ class DatabaseWatch:
 
     def disconnect(self, older_than: float = 0.0) -> None:
         """Cut every connection that has been in use for so many seconds; their callers get an error at once."""
-        limit = time.monotonic() - older_than
-        with self._lock:
-            stuck = [connection for connection, since in self._in_use.values() if since <= limit]
-        for connection in stuck:
+        for connection in self._list_stuck(older_than):
             # A connection may be lost or closed by now, which each driver reports in its own way. Whatever one of them
             # raises, the others are cut too: a watch that ended here would leave their callers waiting for ever.
             # `dup`: the socket object may close its own descriptor, never the driver's.
@@ -86,17 +83,18 @@ class DatabaseWatch:
 
     def _run(self) -> None:
         while not self._closing.wait(LOOK_SECONDS):
-            if not self._suspicious():
+            if not self._list_stuck(SUSPECT_SECONDS):
                 continue
             if self._answers():
                 self._closing.wait(REST_SECONDS)
             else:
                 self.disconnect(SUSPECT_SECONDS)
 
-    def _suspicious(self) -> bool:
-        limit = time.monotonic() - SUSPECT_SECONDS
+    def _list_stuck(self, older_than: float) -> list[Any]:
+        """The connections that have been in use for so many seconds."""
+        limit = time.monotonic() - older_than
         with self._lock:
-            return any(since <= limit for _, since in self._in_use.values())
+            return [connection for connection, since in self._in_use.values() if since <= limit]
 
     def _answers(self) -> bool:
         """Whether the server says anything at all to a new connection."""

@@ -13,7 +13,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
-from sqlalchemy import BigInteger, Connection, CursorResult, Float, Integer, Table, Text
+from sqlalchemy import BigInteger, Connection, CursorResult, Float, Integer, Table, Text, text
 from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
@@ -44,22 +44,22 @@ def text_or_none(value: Any) -> str | None:
     return storable(value) if isinstance(value, str) else None
 
 
-def storable(text: str | None) -> str | None:
+def storable(value: str | None) -> str | None:
     """PostgreSQL's texts hold every character but NUL; it becomes the sign for an unreadable one, in SQLite too."""
-    return text.replace("\x00", "\ufffd") if text and "\x00" in text else text
+    return value.replace("\x00", "\ufffd") if value and "\x00" in value else value
 
 
 def dumps(value: Any) -> str:
     """JSON that both databases can read into: PostgreSQL refuses NUL in it even as an escape."""
     try:
-        text = orjson.dumps(value).decode()
+        written = orjson.dumps(value).decode()
     except TypeError:  # keys that are no texts, which nearly no value has and every other pays for
-        text = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
-    return NUL_IN_JSON.sub("\\1\ufffd", text) if NUL in text else text
+        written = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode()
+    return NUL_IN_JSON.sub("\\1\ufffd", written) if NUL in written else written
 
 
-def loads(text: str | None) -> Any:
-    return orjson.loads(text) if text else {}
+def loads(written: str | None) -> Any:
+    return orjson.loads(written) if written else {}
 
 
 def batches(items: Iterable[T], size: int = 500) -> Iterator[Sequence[T]]:
@@ -184,6 +184,21 @@ def _amount(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return value if 0 <= value <= MOST else None
+
+
+def run_sql(connection: Connection, statement: str, **values: Any) -> CursorResult[*tuple[Any, ...]]:
+    """Run a statement with its named parameters."""
+    return connection.execute(text(statement), values)
+
+
+def read_column(connection: Connection, query: str, **values: Any) -> list[Any]:
+    """List the first value of each row."""
+    return list(run_sql(connection, query, **values).scalars())
+
+
+def read_value(connection: Connection, query: str, **values: Any) -> Any:
+    """Give the first value of the first row; None where there is no row."""
+    return run_sql(connection, query, **values).scalar()
 
 
 def insert_rows(

@@ -14,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    Update,
     and_,
     bindparam,
     case,
@@ -125,12 +126,6 @@ class StepStore:
         await self._db.write_async(lambda connection: connection.execute(insert(attempt_steps), written))
 
 
-def drop_steps(connection: Connection, run_id: str, keys: Sequence[Key]) -> None:
-    """Delete the steps of trajectories that are attempts now."""
-    for key in keys:
-        connection.execute(delete(attempt_steps).where(*_of_trajectory(run_id, *key)))
-
-
 def _of_trajectory(run_id: str, case_id: str, trial: int) -> list[ColumnElement[bool]]:
     table = attempt_steps.c
     return [table.run_id == run_id, table.case_id == case_id, table.trial == trial]
@@ -174,21 +169,14 @@ class AttemptStore:
 
     def cases(self, run_id: str) -> Iterator[Case]:
         """The cases of a run as they were when it began, in order, a page at a time."""
-        last = -1
-        while True:
-            page = (
-                select(run_cases.c.position, run_cases.c.body)
-                .where(run_cases.c.run_id == run_id, run_cases.c.position > last)
-                .order_by(run_cases.c.position)
-                .limit(PAGE)
-            )
+        last: int | None = -1
+        position, bodies = run_cases.c.position, select(run_cases.c.position, run_cases.c.body)
+        of_run = bodies.where(run_cases.c.run_id == run_id).order_by(position).limit(PAGE)
+        while last is not None:
             with self._db.read() as connection:
-                rows = connection.execute(page).all()
-            if not rows:
-                return
-            for row in rows:
-                yield Case.model_validate_json(row.body)
-            last = rows[-1].position
+                rows = connection.execute(of_run.where(position > last)).all()
+            yield from (Case.model_validate_json(row.body) for row in rows)
+            last = rows[-1].position if rows else None
 
     def case(self, run_id: str, case_id: str) -> Case | None:
         wanted = select(run_cases.c.body).where(run_cases.c.run_id == run_id, run_cases.c.case_id == case_id)
@@ -199,8 +187,7 @@ class AttemptStore:
     def finished_keys(self, run_id: str) -> set[Key]:
         """What needs no second call."""
         with self._db.read() as connection:
-            rows = connection.execute(select(attempts.c.case_id, attempts.c.trial).where(attempts.c.run_id == run_id))
-            return {(row.case_id, row.trial) for row in rows}
+            return {(*row,) for row in connection.execute(select(*_KEY).where(attempts.c.run_id == run_id))}
 
     async def record(self, run_id: str, batch: Sequence[Attempt], cache: Mapping[Key, str]) -> None:
         """Write attempts (and the replies to remember under their cache keys) and add them to the run's totals."""
@@ -220,14 +207,15 @@ class AttemptStore:
         replayed = [(attempt.case_id, attempt.trial) for attempt in batch if "replay" in attempt.metadata]
         remembered = [
             {"key": cache[key], "body": row["body"]}
-            for row in rows
-            if (key := (str(row["case_id"]), int(str(row["trial"])))) in cache
+            for row, attempt in zip(rows, batch, strict=True)
+            if (key := (attempt.case_id, attempt.trial)) in cache
         ]
 
         def work(connection: Connection) -> None:
             insert_new(connection, attempts, rows)
             # The steps of a replay let it go on after a crash; with its attempt stored, they are not needed.
-            drop_steps(connection, run_id, replayed)
+            for key in replayed:
+                connection.execute(delete(attempt_steps).where(*_of_trajectory(run_id, *key)))
             insert_new(connection, response_cache, remembered)
             _add_totals(connection, run_id, {"more_done": len(rows), "more_failed": failed}, "usage", spent)
 
@@ -347,19 +335,16 @@ class AttemptStore:
     def recount(self, run_id: str) -> None:
         """Make the run's totals what the rows say; after a crash or a takeover they may differ."""
 
-        def work(connection: Connection) -> None:
-            of_run = attempts.c.run_id == run_id
-            measured = select(measurements.c.case_id, measurements.c.trial).where(measurements.c.run_id == run_id)
-            counts = {
-                "done": select(func.count()).select_from(attempts).where(of_run),
-                "failed": select(func.count()).select_from(attempts).where(of_run, attempts.c.error.is_not(None)),
-                # An attempt counts once, however many metrics it has.
-                "scored": select(func.count()).select_from(measured.distinct().subquery()),
-            }
-            values = {name: query.scalar_subquery() for name, query in counts.items()}
-            connection.execute(update(runs).where(runs.c.id == run_id).values(**values))
-
-        self._db.write(work)
+        made = select(func.count()).select_from(attempts).where(attempts.c.run_id == run_id)
+        measured = select(measurements.c.case_id, measurements.c.trial).where(measurements.c.run_id == run_id)
+        counts = {
+            "done": made,
+            "failed": made.where(attempts.c.error.is_not(None)),
+            # An attempt counts once, however many metrics it has.
+            "scored": select(func.count()).select_from(measured.distinct().subquery()),
+        }
+        values = {name: query.scalar_subquery() for name, query in counts.items()}
+        self._db.write(lambda connection: connection.execute(_of_run(run_id).values(**values)))
 
     def why_nothing_succeeded(self, run_id: str) -> str | None:
         """Say why a run has no successful attempt, with its commonest error; None where one succeeded or none was made."""
@@ -381,7 +366,7 @@ class AttemptStore:
         def work(connection: Connection) -> None:
             dropped = and_(measurements.c.run_id == run_id, measurements.c.metric.in_(metrics))
             connection.execute(delete(measurements).where(dropped))
-            connection.execute(update(runs).where(runs.c.id == run_id).values(scored=0))
+            connection.execute(_of_run(run_id).values(scored=0))
 
         self._db.write(work)
 
@@ -393,7 +378,7 @@ class AttemptStore:
             gone = connection.execute(delete(attempts).where(errors)).rowcount
             # Relative to the column: the worker of the run may be adding to it at the same time.
             left = {"done": runs.c.done - gone, "failed": runs.c.failed - gone}
-            connection.execute(update(runs).where(runs.c.id == run_id).values(**left))
+            connection.execute(_of_run(run_id).values(**left))
             return gone
 
         return self._db.write(work)
@@ -422,11 +407,14 @@ def total_usage(usages: Iterable[Usage]) -> Usage:
 def _add_totals(connection: Connection, run_id: str, counts: dict[str, int], column: str, spent: Usage) -> None:
     connection.execute(_ADD_COUNTS, {"run": run_id, "more_done": 0, "more_failed": 0, "more_scored": 0} | counts)
     if spent != Usage():
-        where = runs.c.id == run_id
         # Read and written in one transaction of the only writer; the sum of costs has rules that SQL does not know.
-        before = Usage.model_validate(loads(connection.execute(select(runs.c[column]).where(where)).scalar_one()))
-        total = dumps(before.plus(spent).model_dump(mode="json"))
-        connection.execute(update(runs).where(where).values({column: total}))
+        held = connection.execute(select(runs.c[column]).where(runs.c.id == run_id)).scalar_one()
+        total = Usage.model_validate(loads(held)).plus(spent)
+        connection.execute(_of_run(run_id).values({column: dumps(total.model_dump(mode="json"))}))
+
+
+def _of_run(run_id: str) -> Update:
+    return update(runs).where(runs.c.id == run_id)
 
 
 METRIC = "trajectory"

@@ -10,7 +10,23 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import Connection, Row, Select, and_, case, delete, func, insert, literal, or_, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    Update,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    update,
+)
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
@@ -119,24 +135,19 @@ class RunStore:
         # The condition is in the UPDATE itself, so of two workers that claim at once only one changes a row.
         free = or_(runs.c.owner.is_(None), _is_expired(), runs.c.owner == literal(taking_from or ""))
 
-        def work(connection: Connection) -> int:
-            taken = connection.execute(
-                update(runs)
-                .where(runs.c.id == run_id, runs.c.status.in_(LIVE), runs.c.cancel_requested == 0, free)
-                .values(
-                    owner=owner,
-                    lease_until=now_and_later(connection, seconds)[1],
-                    status="running",
-                    error=None,
-                    started_at=func.coalesce(runs.c.started_at, utc_now()),
-                    takes=case((progress == runs.c.done_when_taken, runs.c.takes + 1), else_=1),
-                    done_when_taken=progress,
-                )
-                .returning(runs.c.takes)
-            ).scalar_one_or_none()
-            return taken or 0
-
-        return self.db.write(work)
+        claim = (
+            update(runs)
+            .where(runs.c.id == run_id, runs.c.status.in_(LIVE), runs.c.cancel_requested == 0, free)
+            .values(
+                owner=owner,
+                status="running",
+                error=None,
+                started_at=func.coalesce(runs.c.started_at, utc_now()),
+                takes=case((progress == runs.c.done_when_taken, runs.c.takes + 1), else_=1),
+                done_when_taken=progress,
+            )
+        )
+        return self._lease(claim, seconds, runs.c.takes) or 0
 
     def claimable(self) -> Sequence[LiveRun]:
         """Live runs, oldest first; held ones are listed, for their holder may be dead."""
@@ -153,51 +164,40 @@ class RunStore:
     def beat(self, run_id: str, owner: str, seconds: float) -> "Beat":
         """Prolong the lease."""
 
-        def work(connection: Connection) -> Beat:
-            row = connection.execute(
-                update(runs)
-                # A lease that was taken over is not ours any more: no row comes back, and the caller stops.
-                .where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
-                .values(lease_until=now_and_later(connection, seconds)[1])
-                .returning(runs.c.cancel_requested)
-            ).one_or_none()
-            return Beat(held=row is not None, cancel=bool(row and row.cancel_requested))
+        # A lease that was taken over is not ours any more: no row comes back, and the caller stops.
+        held = update(runs).where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
+        cancel = self._lease(held, seconds, runs.c.cancel_requested)
+        return Beat(held=cancel is not None, cancel=bool(cancel))
+
+    def _lease(self, change: Update, seconds: float, wanted: Column[int]) -> int | None:
+        """Change a run and let its lease end so much later; returns a column of it, None where no run was changed."""
+
+        def work(connection: Connection) -> int | None:
+            lease = change.values(lease_until=now_and_later(connection, seconds)[1])
+            return connection.scalar(lease.returning(wanted))
 
         return self.db.write(work)
 
     def finish(self, run_id: str, owner: str, status: RunStatus, error: str | None = None) -> None:
         """End a run that `owner` holds, or put it back in the queue, unless somebody wanted it to stop."""
-        values: dict[str, Any] = {
-            "status": status.value,
-            "error": error,
-            "owner": None,
-            "lease_until": None,
-            # A run that ended or was put back on purpose did not fail to make progress.
-            "takes": 0,
-        }
-        if status.ended:
-            values["ended_at"] = utc_now()
+        # A run that ended or was put back on purpose did not fail to make progress.
+        values = _release(status, error) | {"takes": 0}
         held = and_(runs.c.id == run_id, runs.c.owner == owner)
         unwanted = and_(runs.c.id == run_id, runs.c.status == "queued", runs.c.cancel_requested == 1)
 
-        def work(connection: Connection) -> None:
-            connection.execute(update(runs).where(held).values(**values))
-            # A stop that was asked for while the run was being put back would otherwise be forgotten.
-            connection.execute(update(runs).where(unwanted).values(status="cancelled", ended_at=utc_now()))
-
-        self.db.write(work)
+        # A stop that was asked for while the run was being put back would otherwise be forgotten.
+        stopped = {"status": "cancelled", "ended_at": utc_now()}
+        self._change((held, values), (unwanted, stopped))
 
     def request_cancel(self, run_id: str) -> Run:
         """Ask for a stop: at once for a queued run; whoever holds a running one sees it at its next heartbeat."""
 
-        def work(connection: Connection) -> None:
-            live = and_(runs.c.id == run_id, runs.c.status.in_(LIVE))
-            connection.execute(update(runs).where(live).values(cancel_requested=1))
-            unheld = or_(runs.c.status == "queued", _is_expired())
-            values = {"status": "cancelled", "ended_at": utc_now(), "owner": None}
-            connection.execute(update(runs).where(live, unheld).values(**values))
-
-        self.db.write(work)
+        live = and_(runs.c.id == run_id, runs.c.status.in_(LIVE))
+        unheld = and_(live, or_(runs.c.status == "queued", _is_expired()))
+        self._change(
+            (live, {"cancel_requested": 1}),
+            (unheld, {"status": "cancelled", "ended_at": utc_now(), "owner": None}),
+        )
         return self.get(run_id)
 
     def requeue(
@@ -208,8 +208,7 @@ class RunStore:
         provenance: Mapping[str, Any] | None = None,
     ) -> Run:
         """Let an ended (or abandoned) run go on; what is given of spec, metrics and provenance replaces the old."""
-        values: dict[str, Any] = {"status": "queued", "error": None, "ended_at": None, "cancel_requested": 0}
-        values |= {"owner": None, "lease_until": None, "takes": 0}
+        values = _release(RunStatus.QUEUED, None) | {"ended_at": None, "cancel_requested": 0, "takes": 0}
         if spec is not None:
             values["spec"] = spec.model_dump_json()
         if metrics is not None:
@@ -217,29 +216,28 @@ class RunStore:
         if provenance is not None:
             values["provenance"] = dumps(provenance)
 
-        def work(connection: Connection) -> None:
-            unheld = or_(runs.c.status != "running", _is_expired())
-            changed = connection.execute(update(runs).where(runs.c.id == run_id, unheld).values(**values))
-            if changed.rowcount == 0:
-                raise Conflict(f"run {run_id!r} is running or does not exist; cancel it first or wait")
-
-        self.db.write(work)
+        unheld = and_(runs.c.id == run_id, or_(runs.c.status != "running", _is_expired()))
+        if self._change((unheld, values)) == 0:
+            raise Conflict(f"run {run_id!r} is running or does not exist; cancel it first or wait")
         return self.get(run_id)
 
     def abandon(self, run_id: str, owner: str | None, status: RunStatus, error: str | None = None) -> None:
         """A run whose process died: say what becomes of it instead of "running" for ever."""
-        values: dict[str, Any] = {"status": status.value, "error": error, "owner": None, "lease_until": None}
-        if status.ended:
-            values["ended_at"] = utc_now()
         dead = and_(runs.c.id == run_id, runs.c.status == "running", or_(runs.c.owner == (owner or ""), _is_expired()))
-        wanted = {**values, "status": "cancelled", "error": None, "ended_at": utc_now()}
+        unwanted = and_(dead, runs.c.cancel_requested == 1)
+        # First the cancelled ones: they are no longer `running` when the second statement looks.
+        self._change((unwanted, _release(RunStatus.CANCELLED, None)), (dead, _release(status, error)))
 
-        def work(connection: Connection) -> None:
-            # First the cancelled ones: they are no longer `running` when the second statement looks.
-            connection.execute(update(runs).where(dead, runs.c.cancel_requested == 1).values(**wanted))
-            connection.execute(update(runs).where(dead).values(**values))
+    def _change(self, *changes: tuple[ColumnElement[bool], Mapping[str, Any]]) -> int:
+        """Change runs, each those of a condition, in one transaction; returns how many there were."""
+        statements = [update(runs).where(which).values(**values) for which, values in changes]
+        return self.db.write(lambda connection: sum(connection.execute(one).rowcount for one in statements))
 
-        self.db.write(work)
+
+def _release(status: RunStatus, error: str | None) -> dict[str, Any]:
+    """The columns of a run that nobody works on any more."""
+    ended = {"ended_at": utc_now()} if status.ended else {}
+    return {"status": status.value, "error": error, "owner": None, "lease_until": None, **ended}
 
 
 def _is_expired() -> Any:
@@ -272,15 +270,7 @@ def _run(row: Row[Any]) -> Run:
 
 
 MOST_CHARACTERS = 300
-_NEEDED = frozenset(Case.model_fields) - {
-    "messages",
-    "turn",
-    "tools",
-    "contexts",
-    "extra",
-    "citations",
-    "answer_citations",
-}
+_LONG = {"messages", "turn", "tools", "contexts", "extra", "citations", "answer_citations"}
 
 
 def read_questions(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
@@ -298,7 +288,7 @@ def read_questions(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[s
 
 def _question_of(body: dict[str, Any], case_id: str) -> Asked:
     # The conversation, contexts and tools are long and say nothing of either.
-    case = Case.model_validate({name: body[name] for name in _NEEDED if name in body})
+    case = Case.model_validate({name: value for name, value in body.items() if name not in _LONG})
     reference = case.reference()
     calls = (reference and reference.tool_calls) or case.expected_tools or ()
     text = (reference and reference.text) or (f"calls {', '.join(call.name for call in calls)}" if calls else "")
@@ -327,11 +317,7 @@ class CalibrationStore:
 
     def add(self, judge: str, metric: str, prompt_hash: str | None, body: str) -> None:
         row = {"judge": judge, "metric": metric, "prompt_hash": prompt_hash, "body": body}
-
-        def work(connection: Connection) -> None:
-            connection.execute(insert(calibrations).values(**row))
-
-        self._db.write(work)
+        self._db.write(lambda connection: connection.execute(insert(calibrations), row))
 
     def newest(self) -> list[CalibrationRow]:
         """The newest calibration of each judge and metric."""

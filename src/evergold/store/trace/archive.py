@@ -8,22 +8,22 @@ Numbers that a database gives (`seq`, ids of scores) are left out: the same trac
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from evergold.model.values import hash_bytes
-from evergold.store.database.rows import SpanRow, batches, delete_among, dumps, insert_rows, loads, tuples_among
+from evergold.store.database.rows import SpanRow, dumps, insert_rows, loads, read_column, tuples_among
 from evergold.store.schema import metadata, traces
 from evergold.store.trace.compact import (
     COLUMNS,
     FOLDED,
     SHARED_INPUT,
     SHARED_OUTPUT,
-    fold,
+    fold_row,
     unfold,
     unshare,
     whole_spans,
 )
-from evergold.store.trace.retention import UNCITED, let_go, lock_traces
+from evergold.store.trace.retention import UNCITED, delete_uncited, lock_traces
 from evergold.store.trace.spans import insert_spans, insert_traces
 from evergold.store.trace.traces import known_traces
 
@@ -58,7 +58,7 @@ def find_archivable_days(connection: Connection, before: str) -> list[str]:
     query = (
         f"SELECT DISTINCT substr(started_at, 1, 10) FROM traces t WHERE started_at < :before AND {UNCITED} ORDER BY 1"
     )
-    return list(connection.execute(text(query), {"before": before}).scalars())
+    return read_column(connection, query, before=before)
 
 
 def find_archivable_traces(connection: Connection, day: str, before: str) -> list[str]:
@@ -67,7 +67,7 @@ def find_archivable_traces(connection: Connection, day: str, before: str) -> lis
         "SELECT id FROM traces t WHERE started_at >= :day AND started_at < :end AND started_at < :before "
         f"AND {UNCITED} ORDER BY seq"
     )
-    return list(connection.execute(text(query), {"day": day, "end": f"{day}~", "before": before}).scalars())
+    return read_column(connection, query, day=day, end=f"{day}~", before=before)
 
 
 def read_records(connection: Connection, trace_ids: Sequence[str]) -> list[Record]:
@@ -126,9 +126,7 @@ def delete_archived(connection: Connection, written: Mapping[str, Record]) -> in
     """Delete these traces where they are as they were written; one that changed or was cited meanwhile stays."""
     lock_traces(connection, written)
     same = [record["id"] for record in read_records(connection, list(written)) if record == written[record["id"]]]
-    free = [row[0] for row in tuples_among(connection, f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id", same)]
-    let_go(connection, free)
-    return delete_among(connection, "traces", "id", free)
+    return delete_uncited(connection, same)
 
 
 def put_records(connection: Connection, records: Sequence[Record]) -> int:
@@ -150,20 +148,17 @@ def put_records(connection: Connection, records: Sequence[Record]) -> int:
         other = {row[column] for row in own for column in naming} - seqs.keys()
         there = seqs.keys() | (known_traces(connection, other) if other else set())
         kept = [tuple(row[c] for c in columns) for row in own if all(row[column] in there for column in naming)]
-        for batch in batches(kept):
-            insert_rows(connection, name, columns, batch, new_only=True)
+        insert_rows(connection, name, columns, kept, new_only=True)
     return len(new)
 
 
 def _make_span_row(trace: Record, span: Record) -> SpanRow:
     """Make the row of a span as intake does: a text that stands elsewhere too is not stored twice."""
     row = SpanRow(trace["id"], *(span[name] for name in SPAN))
-    raw = loads(row.raw)
-    fold(raw, row.input_text, row.output_text)
     shares_input = bool(row.input_text) and row.input_text == trace["input_text"]
     shares_output = bool(row.output_text) and row.output_text == trace["output_text"]
     return row._replace(
-        raw=dumps(raw),
+        raw=fold_row(row),
         input_text=None if shares_input else row.input_text,
         output_text=None if shares_output else row.output_text,
         shared=SHARED_INPUT * shares_input | SHARED_OUTPUT * shares_output,

@@ -23,14 +23,17 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import orjson
 from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, select, update
 
-from evergold.store.database.rows import RAW, SpanRow, TraceRow, batches, dumps, loads, rows_among
+from evergold.store.database.rows import RAW, SpanRow, TraceRow, batches, dumps, loads, rows_among, stamp, storable
 from evergold.store.schema import spans, traces
+
+if TYPE_CHECKING:
+    from evergold.model.trace import Span
 
 SHORTEST = 64  # a shorter text is not worth the trouble
 HEAD = 32  # characters by which a text is looked for
@@ -38,15 +41,11 @@ FOLDED = "around"
 Around = tuple[str, str, str, str]  # which text, how it is spelled, what stands before it and what after
 
 
-def _as_json(text: str) -> str:
-    return orjson.dumps(text)[1:-1].decode()
-
-
-def _as_ascii_json(text: str) -> str:
-    return json.dumps(text)[1:-1]
-
-
-SPELLINGS: dict[str, Callable[[str], str]] = {"plain": str, "json": _as_json, "ascii": _as_ascii_json}
+SPELLINGS: dict[str, Callable[[str], str]] = {
+    "plain": str,
+    "json": lambda text: orjson.dumps(text)[1:-1].decode(),
+    "ascii": lambda text: json.dumps(text)[1:-1],
+}
 
 
 def fold(raw: dict[str, Any], question: str | None, answer: str | None) -> list[tuple[str, str]]:
@@ -191,6 +190,35 @@ def pack(raw: dict[str, Any], question: str | None, answer: str | None) -> tuple
     return dumps(raw), heads_of(long)
 
 
+def span_row(trace_id: str, span: "Span") -> SpanRow:
+    """Make the row of a span that came as a noun. Attributes, events and resource are stored apart from the facts, packed."""
+    facts = {key: value for key, value in span.metadata.items() if key not in RAW}
+    carried = {key: value for key, value in span.metadata.items() if key in RAW}
+    # Copied, because packing takes texts out of the attributes.
+    raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}
+    question, answer = storable(span.input), storable(span.output)
+    stored, heads = pack(raw, question, answer)
+    return SpanRow(
+        trace_id,
+        span.id,
+        span.parent_id,
+        storable(span.name) or "",
+        storable(span.kind) or "",
+        question,
+        answer,
+        span.status.value,
+        _six_digits(stamp(span.started_at)),
+        _six_digits(stamp(span.ended_at)),
+        dumps(facts),
+        stored,
+        heads=heads,
+    )
+
+
+def _six_digits(moment: str | None) -> str | None:
+    return moment if moment is None or len(moment) > len("2026-01-02T03:04:05.678Z") else moment[:-1] + "000Z"
+
+
 def heads_of(long: Sequence[tuple[str, str]]) -> tuple[int, ...]:
     """Numbers by which a span whose long texts begin with the same words is found again."""
     return tuple(
@@ -207,7 +235,8 @@ def difference(span: Carried, base: Carried) -> dict[str, Any]:
     for name, value in span.attributes.items():
         old = before.get(name)
         if type(value) is str and len(value) >= SHORTEST:
-            has_finish = _has_finish(value, span.output)
+            # Hardly more than the output and how it ended.
+            has_finish = len(value) <= 2 * len(span.output or "") + 1000 and ALWAYS_WRITTEN in value
             # Checks search the stored column for the reason why an answer ended, so it is always written out.
             if has_finish or value != old:
                 pieces[name] = list(_pieces(value, old if isinstance(old, str) else "", texts, has_finish=has_finish))
@@ -232,11 +261,6 @@ def restore(difference: dict[str, Any], texts: tuple[str | None, str | None], ba
     raw = {"attributes": attributes} | {key: base.raw[key] for key in RAW[1:] if key in base.raw}
     raw |= {key: difference[key] for key in RAW[1:] if key in difference}
     return {key: value for key, value in raw.items() if value is not None}
-
-
-def _has_finish(value: str, output: str | None) -> bool:
-    """Whether a value is hardly more than the output and how it ended."""
-    return len(value) <= 2 * len(output or "") + 1000 and ALWAYS_WRITTEN in value
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -442,7 +466,7 @@ def make_dependents_whole(connection: Connection, bases: Collection[Key]) -> Non
 
 def _make_whole(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> None:
     changes = [
-        {"of": seq, "named": row.id, "new_raw": _fold_row(row)}
+        {"of": seq, "named": row.id, "new_raw": fold_row(row)}
         for (seq, _), row in zip(rows, whole_spans(connection, rows), strict=True)
     ]
     if changes:
@@ -454,7 +478,8 @@ def _with_own_texts(row: Any) -> tuple[int, SpanRow]:
     return row[0], unshare(SpanRow(row[1], *row[2:-2]), row[-2], row[-1])
 
 
-def _fold_row(row: SpanRow) -> str:
+def fold_row(row: SpanRow) -> str:
+    """Give what a span carried as it is stored beside its texts."""
     raw = loads(row.raw)
     fold(raw, row.input_text, row.output_text)
     return dumps(raw)
@@ -526,7 +551,7 @@ class RecentSpans:
     ) -> list[SpanRow]:
         """The rows as they are to be stored, those that repeat a recent one as the difference from it.
 
-        `seqs` are the numbers of their traces, `told` the summaries of these, which hold the texts that rows share with them.
+        `seqs` are the numbers of their traces, `summaries` the rows of these, which hold the texts that rows share with them.
         """
         sessions = {trace_id: hash(trace.session_id or trace_id) for trace_id, trace in summaries.items()}
         # Only spans of the same session can be a base: erasing a session then never touches another one's spans.

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Row, Table, case, func, select, text
+from sqlalchemy import ColumnElement, Connection, Table, case, func, select
 
 from evergold.model.case import CaseStatus
 from evergold.model.overview import (
@@ -23,7 +23,8 @@ from evergold.model.overview import (
     Overview,
     Tiers,
 )
-from evergold.store.database.rows import now
+from evergold.store.case.content import tier_of
+from evergold.store.database.rows import now, read_value, run_sql
 from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
 from evergold.store.traffic_marks import traffic_figures, traffic_scores
 
@@ -37,12 +38,14 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket) -> Overvi
     # Read once and passed on: joining entries with traces is the dearest query of the page.
     entries = _entries_of(connection, since, bucket)
     intake = intake_of(connection, since, bucket, entries)
+    counted = select(func.sum(traffic_figures.c.traces))
     tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
     return Overview(
         as_of=now(),
         since=since,
         bucket=bucket,
-        traces=traces_counted(connection),
+        # From the days that were counted.
+        traces=int(connection.scalar(counted.where(*_counted_since(traffic_figures, "", Bucket.DAY))) or 0),
         in_period=sum(part.traces for part in intake),
         oldest=oldest,
         newest=newest,
@@ -129,12 +132,6 @@ def _count_repeats(connection: Connection, since: str, bucket: Bucket) -> Counte
     return result
 
 
-def traces_counted(connection: Connection) -> int:
-    """How many traces there are, from the days that were counted."""
-    total = select(func.coalesce(func.sum(traffic_figures.c.traces), 0))
-    return int(connection.execute(total.where(*_counted_since(traffic_figures, "", Bucket.DAY))).scalar_one())
-
-
 def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[CheckCounts]:
     """The checks that failed most often on traces that began since then; those that never failed are left out."""
     table = traffic_scores.c
@@ -196,8 +193,10 @@ def facets_of(connection: Connection) -> Facets:
         .order_by(number.desc(), eval_dataset_tags.c.tag)
         .limit(SHOWN_TAGS)
     )
-    datasets = [Facet.model_validate(_plain(row)) for row in connection.execute(by_dataset)]
-    tags = [Facet.model_validate(_plain(row)) for row in connection.execute(by_tag)]
+    datasets, tags = (
+        [Facet.model_validate(dict(row)) for row in connection.execute(query).mappings()]
+        for query in (by_dataset, by_tag)
+    )
     return Facets(datasets=sorted(datasets, key=lambda facet: facet.name), tags=tags)
 
 
@@ -211,10 +210,6 @@ def _worth() -> ColumnElement[str]:
     )
 
 
-def _plain(row: Row[Any]) -> dict[str, Any]:
-    return dict(row._mapping)
-
-
 FAILED_TAG = "failed:"
 
 
@@ -222,39 +217,23 @@ def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30
     # Without a dataset: everything that curation can make, of whichever policy.
     scope = "dataset = :dataset" if dataset is not None else "kind = 'chat'"
     params: dict[str, Any] = {"dataset": dataset, "days": days, "tags": tags}
-    kinds: dict[tuple[str, str, int], int] = {
-        (row[0], row[1], row[2]): row[3]
-        for row in connection.execute(
-            text(f"SELECT status, entry_type, confirmed, count(*) FROM eval_dataset WHERE {scope} GROUP BY 1, 2, 3"),
-            params,
-        )
-    }
-
-    def active(kind: str, confirmed: int | None = None) -> int:
-        return sum(
-            count
-            for (status, entry_type, mark), count in kinds.items()
-            if status == "active" and entry_type == kind and confirmed in (None, mark)
-        )
-
-    tagged = _tags(connection, scope, params)
-    traces = int(connection.execute(text("SELECT count(*) FROM traces")).scalar_one())
-    cited = int(
-        connection.execute(
-            text(f"SELECT count(DISTINCT trace_id) FROM eval_dataset WHERE {scope} AND status = 'active'"), params
-        ).scalar_one()
-    )
-    waiting = int(connection.execute(text("SELECT count(*) FROM curation_queue")).scalar_one())
+    by_tier, withdrawn = Counter[str](), 0
+    query = f"SELECT status, entry_type, confirmed, count(*) FROM eval_dataset WHERE {scope} GROUP BY 1, 2, 3"
+    for status, entry_type, confirmed, number in run_sql(connection, query, **params):
+        if status == "active":
+            by_tier[tier_of(entry_type, confirmed)] += number
+        withdrawn += number if status == "withdrawn" else 0
+    traces = int(read_value(connection, "SELECT count(*) FROM traces"))
+    distinct = f"SELECT count(DISTINCT trace_id) FROM eval_dataset WHERE {scope} AND status = 'active'"
+    cited = int(read_value(connection, distinct, **params))
+    waiting = int(read_value(connection, "SELECT count(*) FROM curation_queue"))
     return DatasetStats(
         dataset=dataset,
-        total=sum(count for (status, _, _), count in kinds.items() if status == "active"),
-        golden=active("golden"),
-        failure=active("failure"),
-        correction=active("correction"),
-        confirmed=active("golden", 1),
-        candidate=active("golden", 0),
-        withdrawn=sum(count for (status, _, _), count in kinds.items() if status == "withdrawn"),
-        tags=tagged,
+        total=by_tier.total(),
+        golden=by_tier["confirmed"] + by_tier["candidate"],
+        **{name: by_tier[name] for name in Tiers.model_fields},
+        withdrawn=withdrawn,
+        tags=_tags(connection, scope, params),
         failing_checks={
             tag.removeprefix(FAILED_TAG): number
             for tag, number in _tags(connection, scope, params, f"g.tag LIKE '{FAILED_TAG}%'").items()
@@ -272,7 +251,7 @@ def _tags(connection: Connection, scope: str, params: dict[str, Any], which: str
     """The tags used most, of all or of those that `which` names."""
     query = f"""SELECT g.tag, count(*) FROM eval_dataset_tags g JOIN eval_dataset d ON d.id = g.dataset_id
         WHERE d.{scope} AND d.status = 'active' AND {which} GROUP BY g.tag ORDER BY 2 DESC, 1 LIMIT :tags"""
-    return {row[0]: row[1] for row in connection.execute(text(query), params)}
+    return {row[0]: row[1] for row in run_sql(connection, query, **params)}
 
 
 def _days(connection: Connection, scope: str, params: dict[str, Any]) -> list[Day]:
@@ -282,9 +261,9 @@ def _days(connection: Connection, scope: str, params: dict[str, Any]) -> list[Da
     entries = newest.format(
         "created_at", "entry_type, count(*)", "eval_dataset", f"{scope} AND status = 'active'", "1, 2", ":days * 3"
     )
-    for day, kind, count in connection.execute(text(entries), params):
+    for day, kind, count in run_sql(connection, entries, **params):
         made.setdefault(day, {})[kind] = count
     began = newest.format("started_at", "count(*)", "traces", "true", "1", ":days")
-    for day, count in connection.execute(text(began), params):
+    for day, count in run_sql(connection, began, **params):
         made.setdefault(day, {})["traces"] = count
     return [Day(day=day, **counts) for day, counts in sorted(made.items())[-int(params["days"]) :]]

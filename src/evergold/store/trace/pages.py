@@ -84,7 +84,9 @@ def _page_in_order(
     if by_time and key.falling:
         rows = connection.execute(newest(connection, query, wanted, limit + 1, cursor)).all()
     elif by_time:
-        oldest = _after(choose_traces(connection, query, wanted), (key.column, traces.c.seq), key.falling, cursor)
+        oldest = after_reached(
+            choose_traces(connection, query, wanted), (key.column, traces.c.seq), key.falling, cursor
+        )
         rows = connection.execute(oldest.limit(limit + 1)).all()
     else:
         rows = _by_figure(connection, wanted, key, limit + 1, cursor)
@@ -103,21 +105,23 @@ def _by_figure(
         walked = not narrows_to_few(connection, wanted)
         # Only this condition lets the database use the index of the figure, which holds the known ones.
         known = choose_traces(connection, figures, wanted, walked=walked).where(key.column.is_not(None))
-        rows += connection.execute(_after(known, (key.column, traces.c.seq), key.falling, cursor).limit(limit))
+        rows += connection.execute(after_reached(known, (key.column, traces.c.seq), key.falling, cursor).limit(limit))
     if len(rows) < limit:
         reached = (cursor[1],) if cursor is not None and among_unknown else None
         unknown = choose_traces(connection, figures, wanted).where(key.column.is_(None))
-        rest = _after(unknown, (traces.c.seq,), key.falling, reached)
+        rest = after_reached(unknown, (traces.c.seq,), key.falling, reached)
         rows += connection.execute(rest.limit(limit - len(rows)))
     return rows
 
 
-def _after(
+def after_reached(
     query: Select[Any], columns: Sequence[Column[Any]], falling: bool, reached: Sequence[Any] | None
 ) -> Select[Any]:
     """Sort a query by these columns, from behind the values that the last page reached."""
     if reached is not None:
-        here, there = tuple_(*columns), tuple_(*reached)
+        # A lone column by itself, so that the database reads its index.
+        here: Any = tuple_(*columns) if len(columns) > 1 else columns[0]
+        there: Any = tuple_(*reached) if len(columns) > 1 else reached[0]
         query = query.where(here < there if falling else here > there)
     return query.order_by(*(column.desc() if falling else column.asc() for column in columns))
 

@@ -12,13 +12,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from evergold.model.build import without_tags
 from evergold.model.trace import Reaction
 from evergold.model.values import content_hash
 from evergold.store.case.content import drop_uncited, forget_contents, keep_contents
-from evergold.store.database.rows import change_among, delete_among, dumps, loads, rows_among
+from evergold.store.database.rows import (
+    change_among,
+    delete_among,
+    dumps,
+    loads,
+    read_column,
+    read_value,
+    rows_among,
+    run_sql,
+)
 from evergold.store.trace.compact import release
 from evergold.store.trace.scores import enqueue
 from evergold.store.verdict.corrections import correction_case_id
@@ -81,18 +90,15 @@ class Erased:
 
 
 def count_prunable(connection: Connection, before: str) -> Pruned:
-    old = connection.execute(text("SELECT count(*) FROM traces t WHERE started_at < :before"), {"before": before})
-    free = connection.execute(
-        text(f"SELECT count(*) FROM traces t WHERE started_at < :before AND {UNCITED}"), {"before": before}
-    )
-    late = connection.execute(text(f"SELECT count(*) {NEVER_CAME}"), {"before": before})
-    deleted = int(free.scalar_one())
-    return Pruned(deleted=deleted, kept=int(old.scalar_one()) - deleted, waiting=int(late.scalar_one()))
+    old = "SELECT count(*) FROM traces t WHERE started_at < :before"
+    queries = (old, f"{old} AND {UNCITED}", f"SELECT count(*) {NEVER_CAME}")
+    total, deleted, waiting = (int(read_value(connection, query, before=before)) for query in queries)
+    return Pruned(deleted=deleted, kept=total - deleted, waiting=waiting)
 
 
 def prune_waiting(connection: Connection, before: str) -> int:
     """Delete what has waited for its trace since before then."""
-    return connection.execute(text(f"DELETE {NEVER_CAME}"), {"before": before}).rowcount
+    return run_sql(connection, f"DELETE {NEVER_CAME}", before=before).rowcount
 
 
 def prune_batch(
@@ -107,15 +113,11 @@ def prune_batch(
         "SELECT t.id, t.started_at, t.seq FROM traces t WHERE t.started_at < :before AND (t.started_at, t.seq) > (:at, :seq) "
         f"AND {UNCITED} ORDER BY t.started_at, t.seq LIMIT :size"
     )
-    rows = connection.execute(text(chosen), {"before": before, "at": after[0], "seq": after[1], "size": size}).all()
+    rows = run_sql(connection, chosen, before=before, at=after[0], seq=after[1], size=size).all()
     if not rows:
         return 0, None
     lock_traces(connection, [row.id for row in rows])
-    # Looked at again: another server may have cited one of them before it was locked.
-    uncited = f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id"
-    free = [row[0] for row in rows_among(connection, uncited, [row.id for row in rows])]
-    let_go(connection, free)
-    return delete_among(connection, "traces", "id", free), (rows[-1].started_at, rows[-1].seq)
+    return delete_uncited(connection, [row.id for row in rows]), (rows[-1].started_at, rows[-1].seq)
 
 
 def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:
@@ -126,10 +128,16 @@ def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:
             pass
 
 
-def let_go(connection: Connection, trace_ids: Sequence[str]) -> None:
-    """Write down what is read from traces that are about to be deleted: cases their conversation, spans their base."""
-    keep_contents(connection, trace_ids)
-    release(connection, trace_ids)
+def delete_uncited(connection: Connection, trace_ids: Sequence[str]) -> int:
+    """Delete those of some locked traces that nothing cites; what is read from them is written down before.
+
+    They are looked at again: another server may have cited one of them before it was locked.
+    """
+    uncited = f"SELECT t.id FROM traces t WHERE {UNCITED} AND t.id"
+    free = [row[0] for row in rows_among(connection, uncited, trace_ids)]
+    keep_contents(connection, free)
+    release(connection, free)
+    return delete_among(connection, "traces", "id", free)
 
 
 def copies_of(connection: Connection, user: str) -> Erased:
@@ -162,10 +170,10 @@ def erase_user(connection: Connection, user: str, who: str, why: str, begun: Era
         erased.build_files, erased.spooled, erased.archived = begun.build_files, begun.spooled, begun.archived
     with _for_good(connection):
         _erase(connection, user, trace_ids, erased)
-    connection.execute(
-        text("INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :subject, :who, :why, :counts)"),
-        {"subject": content_hash(user), "who": who, "why": why, "counts": dumps(erased.counts())},
+    tombstone = (
+        "INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :subject, :who, :why, :counts)"
     )
+    run_sql(connection, tombstone, subject=content_hash(user), who=who, why=why, counts=dumps(erased.counts()))
     return erased
 
 
@@ -179,11 +187,11 @@ def _erase(connection: Connection, user: str, trace_ids: Sequence[str], erased: 
     erased.run_copies = _empty_run_copies(connection, erased.case_ids)
     for build, manifest in _manifests(connection, erased.case_ids).items():
         kept = dumps(without_tags(manifest, erased.tags))
-        connection.execute(text("UPDATE builds SET manifest = :kept WHERE id = :id"), {"kept": kept, "id": build})
+        run_sql(connection, "UPDATE builds SET manifest = :kept WHERE id = :id", kept=kept, id=build)
     _unsay(connection, user)
     if erased.case_ids:
         # Replies may quote what was asked, and their keys do not say whose it was.
-        connection.execute(text("DELETE FROM response_cache"))
+        run_sql(connection, "DELETE FROM response_cache")
         failed = "UPDATE attempts SET error = '' WHERE error IS NOT NULL AND case_id"
         change_among(connection, failed, erased.case_ids)
     release(connection, trace_ids)
@@ -205,20 +213,20 @@ def _for_good(connection: Connection) -> Iterator[None]:
 
 
 def _traces_of(connection: Connection, user: str) -> list[str]:
-    return list(connection.execute(text("SELECT id FROM traces WHERE user_id = :user"), {"user": user}).scalars())
+    return read_column(connection, "SELECT id FROM traces WHERE user_id = :user", user=user)
 
 
 def _unsay(connection: Connection, user: str) -> None:
     """Take back what the user said of traces that are not theirs; those are judged anew."""
     author = "body::jsonb ->> 'author'" if connection.dialect.name == "postgresql" else "json_extract(body, '$.author')"
-    connection.execute(text(f"DELETE FROM pending_records WHERE {author} = :user"), {"user": user})
+    run_sql(connection, f"DELETE FROM pending_records WHERE {author} = :user", user=user)
     # The key of a person's reactions is the same on every trace.
     reaction = Reaction(trace_id="any", emoji=None, author=user).key
     for statement, value in (
         ("DELETE FROM trace_corrections WHERE author = :value RETURNING trace_id", user),
         ("DELETE FROM trace_scores WHERE key = :value RETURNING trace_id", reaction),
     ):
-        enqueue(connection, set(connection.execute(text(statement), {"value": value}).scalars()))
+        enqueue(connection, set(read_column(connection, statement, value=value)))
 
 
 def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> list[tuple[int, str]]:
@@ -229,11 +237,8 @@ def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> lis
         else "json_extract(body, '$.provenance.user_id')"
     )
     query = f"SELECT id, case_id FROM eval_dataset WHERE user_id = :user OR {at} = :user"
-    named = connection.execute(text(query), {"user": user})
-    results = {row[0]: row[1] for row in named}
-    written = connection.execute(
-        text("SELECT trace_id, text FROM trace_corrections WHERE author = :user"), {"user": user}
-    )
+    results = {row[0]: row[1] for row in run_sql(connection, query, user=user)}
+    written = run_sql(connection, "SELECT trace_id, text FROM trace_corrections WHERE author = :user", user=user)
     pairs = {correction_case_id(trace_id, words) for trace_id, words in written}
     for column, values in (("case_id", pairs), ("trace_id", trace_ids)):
         rows = rows_among(connection, f"SELECT id, case_id FROM eval_dataset WHERE {column}", values)
@@ -249,13 +254,12 @@ def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
         ("attempts", ("output", "error")),
         ("measurements", ("reason",)),
     ):
-        change = text(f"UPDATE {table} SET body = :new WHERE case_id = :case_id AND body = :old")
-        for case_id, body in list(
-            rows_among(connection, f"SELECT DISTINCT case_id, body FROM {table} WHERE case_id", case_ids)
-        ):
+        change = f"UPDATE {table} SET body = :new WHERE case_id = :case_id AND body = :old"
+        query = f"SELECT DISTINCT case_id, body FROM {table} WHERE case_id"
+        for case_id, body in list(rows_among(connection, query, case_ids)):
             # `old` in the condition: runs share equal bodies, and each distinct one is emptied once.
-            values = {"new": dumps(_without_texts(loads(body), texts)), "case_id": case_id, "old": body}
-            emptied += connection.execute(change, values).rowcount
+            new = dumps(_without_texts(loads(body), texts))
+            emptied += run_sql(connection, change, new=new, case_id=case_id, old=body).rowcount
     return emptied
 
 

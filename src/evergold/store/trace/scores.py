@@ -13,7 +13,7 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.model.trace import Score
 from evergold.model.values import content_hash
-from evergold.store.database.rows import ROWS, batches, dumps, listed_by, now, rows_among, stamp, storable
+from evergold.store.database.rows import ROWS, batches, delete_among, dumps, listed_by, now, rows_among, stamp, storable
 from evergold.store.schema import pending_records, trace_scores
 
 CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
@@ -79,18 +79,12 @@ def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
     query = "SELECT id, trace_id, body FROM pending_records WHERE trace_id"
     # By id, which is the order of arrival: of two reactions of one person the later one must win.
     results = sorted(tuple(row) for row in rows_among(connection, query, trace_ids))
-    for batch in batches({trace_id for _, trace_id, _ in results}):
-        connection.execute(delete(pending_records).where(pending_records.c.trace_id.in_(batch)))
+    delete_among(connection, "pending_records", "trace_id", {trace_id for _, trace_id, _ in results})
     return [body for _, _, body in results]
 
 
-CONTENT = (
-    "name",
-    "source",
-    "value",
-    "comment",
-    "span_id",
-)  # a score under a known key that says all the same is no news
+# A score under a known key that says all the same is no news.
+CONTENT = ("name", "source", "value", "comment", "span_id")
 COLUMNS = ("trace_id", "key", *CONTENT, "created_at")
 
 Key = tuple[str, str]  # a trace and the key of one of its scores
@@ -105,7 +99,9 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
     """The same for scores of any stored traces, in the order in which they were given."""
     if not scored:
         return 0
-    stored = _stored_scores(connection, {trace_id for trace_id, _ in scored})
+    query = f"SELECT {', '.join(COLUMNS[:-1])} FROM trace_scores WHERE trace_id"
+    rows = rows_among(connection, query, {trace_id for trace_id, _ in scored})
+    stored = {(row[0], row[1]): tuple(row[2:]) for row in rows}
     current = dict(stored)
     fresh: dict[Key, tuple[Any, ...]] = {}
     changed = 0
@@ -125,20 +121,13 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
     return changed
 
 
-def _stored_scores(connection: Connection, trace_ids: set[str]) -> dict[Key, tuple[Any, ...]]:
-    query = f"SELECT {', '.join(COLUMNS[:-1])} FROM trace_scores WHERE trace_id"
-    return {(row[0], row[1]): tuple(row[2:]) for row in rows_among(connection, query, trace_ids)}
-
-
 def insert_scores(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Insert scores; one that another server stored under its key meanwhile is replaced: what is said last stands."""
     if not rows:
         return
     changed = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in ("trace_id", "key"))
-    head, tail = (
-        f"INSERT INTO trace_scores ({', '.join(columns)})",
-        f"ON CONFLICT (trace_id, key) DO UPDATE SET {changed}",
-    )
+    head = f"INSERT INTO trace_scores ({', '.join(columns)})"
+    tail = f"ON CONFLICT (trace_id, key) DO UPDATE SET {changed}"
     if connection.dialect.name == "postgresql":
         # A list for each column: one statement, prepared once, whatever the number of rows.
         lists = ", ".join(f"%s::{'float8' if name == 'value' else 'text'}[]" for name in columns)

@@ -14,7 +14,6 @@ from evergold.errors import NotFound
 from evergold.model.trace import Correction, Retagged, Score, Span, Trace, TraceComment, TraceStatus
 from evergold.model.values import content_hash
 from evergold.store.database.rows import (
-    RAW,
     SpanRow,
     TraceRow,
     batches,
@@ -23,14 +22,16 @@ from evergold.store.database.rows import (
     insert_new,
     loads,
     now,
+    rows_among,
     stamp,
     storable,
     sum_figures,
     text_or_none,
+    tuples_among,
 )
 from evergold.store.facts import ARCHIVES, fact
 from evergold.store.schema import spans, trace_comments, trace_corrections, trace_tags, traces
-from evergold.store.trace.compact import unfold, unshare, whole_spans
+from evergold.store.trace.compact import span_row, unfold, unshare, whole_spans
 from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
 from evergold.store.trace.spans import OWN, insert_spans, insert_traces
 
@@ -52,12 +53,7 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
         contents = [content_hash(trace.model_dump(mode="json", exclude={"scores"})) for trace in batch]
         # Reversed, so that of two traces with one id the hash of the first stays.
         hashes = dict(zip((trace.id for trace in reversed(batch)), reversed(contents), strict=True))
-        known: dict[str, str | None] = {
-            row.id: row.content_hash
-            for row in connection.execute(
-                select(traces.c.id, traces.c.content_hash).where(traces.c.id.in_(list(hashes)))
-            )
-        }
+        known = dict(tuples_among(connection, "SELECT id, content_hash FROM traces WHERE id", hashes))
         fresh: dict[str, Trace] = {}
         scored: list[Trace] = []
         for trace, content in zip(batch, contents, strict=True):
@@ -71,7 +67,10 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
                 scored.append(trace)
             else:
                 result.conflicting.append(trace.id)
-        _insert_traces(connection, list(fresh.values()), hashes)
+        moment = now()
+        rows = [(*_trace_row(trace, moment), hashes[trace.id]) for trace in fresh.values()]
+        seqs = insert_traces(connection, (*TraceRow._fields, "content_hash"), rows)
+        insert_spans(connection, [span_row(trace.id, span) for trace in fresh.values() for span in trace.spans], seqs)
         result.added.extend(fresh)
         result.scores += put_scores_of_many(
             connection, [(trace.id, score) for trace in scored for score in trace.scores]
@@ -93,10 +92,7 @@ def put_correction(connection: Connection, correction: Correction) -> bool:
 
 
 def known_traces(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
-    results: set[str] = set()
-    for batch in batches(trace_ids):
-        results.update(connection.execute(select(traces.c.id).where(traces.c.id.in_(batch))).scalars())
-    return results
+    return {row[0] for row in tuples_among(connection, "SELECT id FROM traces WHERE id", trace_ids)}
 
 
 def get_trace(connection: Connection, trace_id: str) -> Trace:
@@ -121,13 +117,6 @@ def stored_size(connection: Connection, trace_id: str) -> int:
     return int(connection.execute(query).scalar() or 0)
 
 
-def _insert_traces(connection: Connection, batch: Sequence[Trace], hashes: dict[str, str]) -> None:
-    moment = now()
-    rows = [(*_trace_row(trace, moment), hashes[trace.id]) for trace in batch]
-    seqs = insert_traces(connection, (*TraceRow._fields, "content_hash"), rows)
-    insert_spans(connection, [_span_row(trace.id, span) for trace in batch for span in trace.spans], seqs)
-
-
 def _trace_row(trace: Trace, moment: str) -> TraceRow:
     started, ended = stamp(trace.started_at), stamp(trace.ended_at)
     counted = sum_figures(trace.metadata, (span.metadata for span in trace.spans))
@@ -148,23 +137,6 @@ def _trace_row(trace: Trace, moment: str) -> TraceRow:
         dumps(trace.metadata),
         moment,
         *figures_of(started, ended, counted),
-    )
-
-
-def _span_row(trace_id: str, span: Span) -> SpanRow:
-    return SpanRow(
-        trace_id,
-        span.id,
-        span.parent_id,
-        storable(span.name) or "",
-        storable(span.kind) or "",
-        storable(span.input),
-        storable(span.output),
-        span.status.value,
-        stamp(span.started_at),
-        stamp(span.ended_at),
-        dumps({key: value for key, value in span.metadata.items() if key not in RAW}),
-        dumps({key: value for key, value in span.metadata.items() if key in RAW}),
     )
 
 
@@ -237,19 +209,15 @@ class Sessions:
         if trace.session_id is None:
             return ()
         key = (trace.session_id, kinds)
-        if key not in self._read:
-            self._read_sessions({trace.session_id} | self._named, kinds)
-        session = self._read[key]
-        position = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
-        return session[:position]
-
-    def _read_sessions(self, names: Iterable[str], kinds: Sequence[str]) -> None:
-        for batch in batches(sorted(names)):
+        for batch in batches(sorted({trace.session_id} | self._named)) if key not in self._read else ():
             self._read |= {(name, kinds): [] for name in batch}
             query = select(traces).where(traces.c.session_id.in_(batch))
             rows = self._connection.execute(query.order_by(traces.c.started_at, traces.c.seq)).mappings().all()
-            for trace in _with_spans(self._connection, rows, kinds):
-                self._read[trace.session_id or "", kinds].append(trace)
+            for one in _with_spans(self._connection, rows, kinds):
+                self._read[one.session_id or "", kinds].append(one)
+        session = self._read[key]
+        position = next((number for number, one in enumerate(session) if one.id == trace.id), len(session))
+        return session[:position]
 
 
 def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str] = ()) -> list[Trace]:
@@ -300,10 +268,9 @@ def retag(
 def tags_by_people(connection: Connection, trace_ids: Sequence[str]) -> dict[str, list[str]]:
     """The tags that people put on each of these traces."""
     results: dict[str, list[str]] = {}
-    for batch in batches(trace_ids):
-        query = select(trace_tags.c.trace_id, trace_tags.c.tag).where(trace_tags.c.trace_id.in_(batch))
-        for trace_id, tag in connection.execute(query.order_by(trace_tags.c.tag)):
-            results.setdefault(trace_id, []).append(tag)
+    query = "SELECT trace_id, tag FROM trace_tags WHERE trace_id"
+    for trace_id, tag in rows_among(connection, query, trace_ids, "ORDER BY tag"):
+        results.setdefault(trace_id, []).append(tag)
     return results
 
 

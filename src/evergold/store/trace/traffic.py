@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Table, case, delete, func, insert, select
+from sqlalchemy import ColumnElement, Connection, Table, case, delete, func, select
 
 from evergold.model.overview import Bucket, Grouping
-from evergold.store.database.rows import batches, dumps, loads
+from evergold.store.database.rows import batches, dumps, insert_new, loads
 from evergold.store.schema import FAILING_BELOW, trace_scores, traces
 from evergold.store.traffic_marks import one_at_a_time, traffic_dirty, traffic_figures, traffic_scores
 
@@ -130,8 +130,7 @@ def keep_hours(connection: Connection, counted: CountedTraffic, taken: Mapping[s
         connection.execute(delete(traffic_dirty).where(one))
     for batch in batches(taken):
         _replace(connection, Bucket.HOUR, batch, counted)
-    days = sorted({hour[:DAY] for hour in taken})
-    for day in days:
+    for day in sorted({hour[:DAY] for hour in taken}):
         _replace(connection, Bucket.DAY, [day], _of_day(connection, day))
     return True
 
@@ -140,7 +139,7 @@ def _replace(connection: Connection, bucket: Bucket, starts: Sequence[str], coun
     wanted = set(starts)
     for table in (traffic_figures, traffic_scores):
         connection.execute(delete(table).where(table.c.bucket == bucket, table.c.start.in_(starts)))
-    _insert(
+    insert_new(
         connection,
         traffic_figures,
         [
@@ -151,7 +150,7 @@ def _replace(connection: Connection, bucket: Bucket, starts: Sequence[str], coun
             if key.start in wanted
         ],
     )
-    _insert(
+    insert_new(
         connection,
         traffic_scores,
         [
@@ -160,11 +159,6 @@ def _replace(connection: Connection, bucket: Bucket, starts: Sequence[str], coun
             if key.start in wanted
         ],
     )
-
-
-def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
-    if rows:
-        connection.execute(insert(table), rows)
 
 
 def _of_day(connection: Connection, day: str) -> CountedTraffic:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, text
 
 from evergold.model.policy import Policy, Reason
+from evergold.store.database.rows import read_column, read_value, run_sql
 from evergold.store.facts import fact, fact_to_change, put_fact
 from evergold.store.verdict.curation import IN_CHOSEN, IN_RANGE, choose
 from evergold.store.verdict.tiers import CODE, Scope, VerdictQuery, dialect_of
@@ -72,23 +73,16 @@ def _gather(
     query = VerdictQuery(policy, dialect_of(connection), chosen, Scope(required))
     candidates = f"SELECT trace_id, seq FROM ({query.sql()}) AS v WHERE reason = {CODE[Reason.CHECKED]}"
     params = query.params | bounds
-    gone = connection.execute(
-        text(
-            f"DELETE FROM candidate_pool WHERE policy = :policy AND {chosen} "
-            f"AND trace_id NOT IN (SELECT trace_id FROM ({candidates}) AS c) RETURNING day"
-        ),
-        params,
+    gone = (
+        f"DELETE FROM candidate_pool WHERE policy = :policy AND {chosen} "
+        f"AND trace_id NOT IN (SELECT trace_id FROM ({candidates}) AS c) RETURNING day"
     )
-    days = set(gone.scalars())
     # SQLite needs `WHERE true` here: without it the parser takes ON CONFLICT for the condition of the join.
-    fresh = connection.execute(
-        text(
-            f"INSERT INTO candidate_pool (policy, trace_id, day) SELECT CAST(:policy AS text), t.id, substr(t.started_at, 1, 10) "
-            f"FROM ({candidates}) AS c JOIN traces t ON t.seq = c.seq WHERE true ON CONFLICT DO NOTHING RETURNING day"
-        ),
-        params,
+    fresh = (
+        f"INSERT INTO candidate_pool (policy, trace_id, day) SELECT CAST(:policy AS text), t.id, substr(t.started_at, 1, 10) "
+        f"FROM ({candidates}) AS c JOIN traces t ON t.seq = c.seq WHERE true ON CONFLICT DO NOTHING RETURNING day"
     )
-    return days | set(fresh.scalars())
+    return {day for statement in (gone, fresh) for day in read_column(connection, statement, **params)}
 
 
 def note_gathered(connection: Connection, policy: Policy) -> None:
@@ -109,15 +103,14 @@ def choose_day(connection: Connection, policy: Policy, day: str) -> list[str]:
 
 def choice_of(connection: Connection, policy: Policy, day: str) -> DayChoice:
     """Say what is to be chosen of a day. This reads all its candidates, and writes nothing."""
-    params = {"policy": policy.name, "day": day, "most": policy.limit.candidates_per_day}
-    rows = connection.execute(text(CHOICE.format(first_of_each=FIRST_OF_EACH[connection.dialect.name])), params)
+    query = CHOICE.format(first_of_each=FIRST_OF_EACH[connection.dialect.name])
+    rows = run_sql(connection, query, policy=policy.name, day=day, most=policy.limit.candidates_per_day)
     return DayChoice({row[0]: (float(row[1]), row[2]) for row in rows}, pool_number(connection, policy))
 
 
 def keep_choice(connection: Connection, policy: Policy, day: str, choice: DayChoice) -> list[str]:
     """Write a choice down where it differs from the one before; the traces whose place changed."""
-    rows = connection.execute(text(CHOSEN), {"policy": policy.name, "day": day})
-    before = {row[0]: (row[1], row[2]) for row in rows}
+    before = {row[0]: (row[1], row[2]) for row in run_sql(connection, CHOSEN, policy=policy.name, day=day)}
     after = choice.shares
     if leaving := [{"policy": policy.name, "trace": trace} for trace in before if trace not in after]:
         connection.execute(text(LEAVE), leaving)
@@ -134,9 +127,8 @@ def keep_choice(connection: Connection, policy: Policy, day: str, choice: DayCho
 def is_small(connection: Connection, policy: Policy, day: str, most: int) -> bool:
     """Whether a day has at most so many candidates."""
     first = "SELECT 1 FROM candidate_pool WHERE policy = :policy AND day = :day LIMIT :most"
-    query = text(f"SELECT count(*) FROM ({first}) AS counted")
-    number: int = connection.execute(query, {"policy": policy.name, "day": day, "most": most + 1}).scalar_one()
-    return number <= most
+    query = f"SELECT count(*) FROM ({first}) AS counted"
+    return int(read_value(connection, query, policy=policy.name, day=day, most=most + 1)) <= most
 
 
 def due_days(connection: Connection, policy: Policy, *, to_change: bool = False) -> set[str]:
@@ -167,39 +159,37 @@ def weigh_day(connection: Connection, policy: Policy, day: str) -> None:
     )
     counted = """'{"confirmed": false, "repeats": ' || CAST(p.repeats AS text) || '}'"""
     metadata = dialect.merged.format(column="metadata", patch=counted)
-    connection.execute(
-        text(
-            f"UPDATE eval_dataset SET body = {body}, metadata = {metadata} FROM candidate_pool p "
-            "WHERE p.policy = :policy AND p.day = :day AND p.chosen = 1 AND eval_dataset.trace_id = p.trace_id "
-            "AND eval_dataset.policy = :policy AND eval_dataset.status = 'active' AND eval_dataset.confirmed = 0 "
-            "AND eval_dataset.decided = '' AND eval_dataset.review = 'unvalidated' "
-            f"AND (coalesce({dialect.included.format('eval_dataset.body')}, -1) <> p.included OR p.repeats > 1)"
-        ),
-        {"policy": policy.name, "day": day},
+    statement = (
+        f"UPDATE eval_dataset SET body = {body}, metadata = {metadata} FROM candidate_pool p "
+        "WHERE p.policy = :policy AND p.day = :day AND p.chosen = 1 AND eval_dataset.trace_id = p.trace_id "
+        "AND eval_dataset.policy = :policy AND eval_dataset.status = 'active' AND eval_dataset.confirmed = 0 "
+        "AND eval_dataset.decided = '' AND eval_dataset.review = 'unvalidated' "
+        f"AND (coalesce({dialect.included.format('eval_dataset.body')}, -1) <> p.included OR p.repeats > 1)"
     )
+    run_sql(connection, statement, policy=policy.name, day=day)
 
 
 def pool_days(connection: Connection, policy: Policy) -> list[str]:
     """Every day that has candidates of this policy."""
-    query = text("SELECT DISTINCT day FROM candidate_pool WHERE policy = :policy ORDER BY day")
-    return list(connection.execute(query, {"policy": policy.name}).scalars())
+    query = "SELECT DISTINCT day FROM candidate_pool WHERE policy = :policy ORDER BY day"
+    return read_column(connection, query, policy=policy.name)
 
 
 def next_pool_day(connection: Connection, policy: Policy, after: str) -> str | None:
     """Return the first day after this one that has candidates of the policy."""
-    query = text("SELECT min(day) FROM candidate_pool WHERE policy = :policy AND day > :after")
-    day = connection.execute(query, {"policy": policy.name, "after": after}).scalar()
-    return None if day is None else str(day)
+    query = "SELECT min(day) FROM candidate_pool WHERE policy = :policy AND day > :after"
+    day: str | None = read_value(connection, query, policy=policy.name, after=after)
+    return day
 
 
 def days_of(connection: Connection, policy: Policy, trace_ids: Iterable[str]) -> list[str]:
     """The days on which some traces are candidates of this policy."""
     choose(connection, trace_ids)
-    query = text(f"SELECT DISTINCT day FROM candidate_pool WHERE policy = :policy AND {IN_CHOSEN} ORDER BY day")
-    return list(connection.execute(query, {"policy": policy.name}).scalars())
+    query = f"SELECT DISTINCT day FROM candidate_pool WHERE policy = :policy AND {IN_CHOSEN} ORDER BY day"
+    return read_column(connection, query, policy=policy.name)
 
 
 def is_chosen(connection: Connection, policy: Policy, trace_id: str) -> bool:
     """Whether a trace is among the candidates chosen for its day."""
-    query = text("SELECT 1 FROM candidate_pool WHERE policy = :policy AND trace_id = :trace AND chosen = 1")
-    return connection.execute(query, {"policy": policy.name, "trace": trace_id}).first() is not None
+    query = "SELECT 1 FROM candidate_pool WHERE policy = :policy AND trace_id = :trace AND chosen = 1"
+    return read_value(connection, query, policy=policy.name, trace=trace_id) is not None

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection
 
 from evergold.model.checking import Checked, ToolStep, Turn
 from evergold.model.trace import CHECK_KEY, TraceStatus
@@ -21,13 +21,16 @@ from evergold.store.database.rows import (
     insert_rows,
     loads,
     now,
+    read_column,
+    read_value,
     rows_among,
+    run_sql,
     stamp,
     storable,
 )
 from evergold.store.facts import count
-from evergold.store.schema import traces
 from evergold.store.trace.scores import drop_scores, insert_scores
+from evergold.store.verdict.tiers import CHECK
 
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
 MARK_COLUMNS = ("trace_id", "suite", "failed", "question", "cluster", "point", "checked_at")
@@ -58,8 +61,9 @@ def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
 
 
 def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: dict[int, Any]) -> Turn:
-    metadata = loads(row[8])
-    seq = row[9]
+    seq, stated = row[9], loads(row[8])
+    metadata: dict[str, Any] = stated if isinstance(stated, dict) else {}
+    finish = metadata.get("finish_reason")
     return Turn(
         id=row[0],
         input=row[1],
@@ -69,9 +73,9 @@ def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: di
         started_at=row[5],
         ended_at=row[6],
         tags=tuple(loads(row[7])) if row[7] != "[]" else (),
-        metadata=metadata if isinstance(metadata, dict) else {},
+        metadata=metadata,
         tools=tuple(tools.get(seq, ())),
-        finish_reasons=tuple(reasons.get(seq, ())) or _stated_finish(metadata),
+        finish_reasons=tuple(reasons.get(seq, ())) or ((finish,) if isinstance(finish, str) else ()),
         output_type=_declared_type(metadata),
         contexts=tuple(contexts.get(seq, ())),
         next_input=row[10],
@@ -80,14 +84,9 @@ def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: di
     )
 
 
-def _stated_finish(metadata: Any) -> tuple[str, ...]:
-    stated = metadata.get("finish_reason") if isinstance(metadata, dict) else None
-    return (stated,) if isinstance(stated, str) else ()
-
-
-def _declared_type(metadata: Any) -> str | None:
+def _declared_type(metadata: dict[str, Any]) -> str | None:
     for key in ("output_type", "response_format", "gen_ai.output.type"):
-        value = metadata.get(key) if isinstance(metadata, dict) else None
+        value = metadata.get(key)
         kind = value.get("type") if isinstance(value, dict) else value
         if isinstance(kind, str) and kind.startswith("json"):
             return "json"
@@ -137,8 +136,7 @@ def enqueue_unchecked(connection: Connection, suite: str, after: str, upto: str)
         AND NOT EXISTS (SELECT 1 FROM curation_queue q WHERE q.trace_id = t.id)
         AND NOT EXISTS (SELECT 1 FROM trace_checks k WHERE k.trace_id = t.id AND k.suite = :suite
             AND (k.failed = '' OR k.checked_at > :since)) ON CONFLICT DO NOTHING"""
-    since = stamp(datetime.now(UTC) - RETRY_AFTER)
-    connection.execute(text(statement), {"after": after, "upto": upto, "suite": suite, "since": since})
+    run_sql(connection, statement, after=after, upto=upto, suite=suite, since=stamp(datetime.now(UTC) - RETRY_AFTER))
 
 
 def before_in_session(connection: Connection, trace_ids: Sequence[str]) -> list[str]:
@@ -160,20 +158,17 @@ def put_checked(
     traces and checks that could not see what they look at: an earlier score of theirs stays.
     """
     wanted = {(each.trace_id, CHECK_KEY + each.check): each for each in outcomes}
-    held = _held_scores(connection, {trace_id for trace_id, _ in wanted})
+    query = f"""SELECT trace_id, key, name, source, value, comment, version FROM trace_scores
+        WHERE {CHECK} AND trace_id"""
+    stored = rows_among(connection, query, {trace_id for trace_id, _ in wanted})
+    held = {(row[0], row[1]): tuple(row[2:]) for row in stored}
     moment = now()
-    fresh = []
-    for location, each in wanted.items():
-        row = _row(each)
-        if row is not None and row != held.get(location):
-            fresh.append((*location, *row, moment))
+    rows_of = {key: row for key, each in wanted.items() if (row := _row(each)) is not None}
+    fresh = [(*key, *row, moment) for key, row in rows_of.items() if row != held.get(key)]
     # A check that failed with an error says nothing new: its earlier score stays.
     silent = {(trace_id, CHECK_KEY + check) for trace_id, check in unseen}
-    gone = [
-        key
-        for key in held
-        if key in wanted and _row(wanted[key]) != held[key] and wanted[key].error is None and key not in silent
-    ]
+    silent |= {key for key, each in wanted.items() if each.error is not None}
+    gone = [key for key in held if key in wanted and rows_of.get(key) != held[key] and key not in silent]
     whole = {mark[0] for mark in marks}
     stale = [key for key in held if key not in wanted and key[0] in whole]
     drop_scores(connection, [*gone, *stale])
@@ -184,16 +179,13 @@ def put_checked(
         if each.error is not None:
             failed.setdefault(each.trace_id, []).append(each.check)
     if marks:
-        rows = [(mark[0], suite, _names(failed.get(mark[0], [])), *mark[1:], moment) for mark in marks]
+        # With a blank on both sides, so that SQL finds a whole name by LIKE '% name %'.
+        named = {trace_id: f" {' '.join(checks)} " for trace_id, checks in failed.items()}
+        rows = [(mark[0], suite, named.get(mark[0], ""), *mark[1:], moment) for mark in marks]
         delete_among(connection, "trace_checks", "trace_id", list(whole))
         insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, new_only=True)
     count(connection, Counter(f"checks.failed.{each.check}" for each in outcomes if each.error is not None))
     return len(fresh) + len(stale)
-
-
-def _names(failed: Sequence[str]) -> str:
-    # With a blank on both sides, so that SQL finds a whole name by LIKE '% name %'.
-    return f" {' '.join(failed)} " if failed else ""
 
 
 def _row(each: Checked) -> tuple[Any, ...] | None:
@@ -203,18 +195,10 @@ def _row(each: Checked) -> tuple[Any, ...] | None:
     return (each.check, each.source.value, each.result.value, storable(comment), each.version)
 
 
-def _held_scores(connection: Connection, trace_ids: set[str]) -> dict[tuple[str, str], tuple[Any, ...]]:
-    query = """SELECT trace_id, key, name, source, value, comment, version FROM trace_scores
-        WHERE substr(key, 1, 6) = 'check:' AND trace_id"""
-    return {(row[0], row[1]): tuple(row[2:]) for row in rows_among(connection, query, trace_ids)}
-
-
 def drop_checks(connection: Connection, trace_ids: Sequence[str]) -> int:
     """Take away what checks said of these traces: they were turned off."""
     delete_among(connection, "trace_checks", "trace_id", trace_ids)
-    return change_among(
-        connection, "DELETE FROM trace_scores WHERE substr(key, 1, 6) = 'check:' AND trace_id", trace_ids
-    )
+    return change_among(connection, f"DELETE FROM trace_scores WHERE {CHECK} AND trace_id", trace_ids)
 
 
 def drop_scores_of(connection: Connection, trace_ids: Sequence[str], checks: Iterable[str]) -> None:
@@ -230,24 +214,23 @@ def seen_by_checks(connection: Connection, trace_ids: Iterable[str]) -> set[str]
 
 def asked_today(connection: Connection) -> dict[str, int]:
     """How many questions each check has put to a judge since midnight (UTC)."""
-    query = """SELECT name, count(*) FROM trace_scores WHERE source = 'llm_judge' AND substr(key, 1, 6) = 'check:'
+    query = f"""SELECT name, count(*) FROM trace_scores WHERE source = 'llm_judge' AND {CHECK}
         AND created_at >= :day GROUP BY name"""
-    return {row[0]: int(row[1]) for row in connection.execute(text(query), {"day": now()[:10]})}
+    return {row[0]: int(row[1]) for row in run_sql(connection, query, day=now()[:10])}
 
 
 def count_unchecked(connection: Connection) -> int:
     """How many traces no suite of checks has seen."""
-    query = "SELECT (SELECT count(*) FROM traces) - (SELECT count(*) FROM trace_checks)"
-    return int(connection.execute(text(query)).scalar_one())
+    return int(read_value(connection, "SELECT (SELECT count(*) FROM traces) - (SELECT count(*) FROM trace_checks)"))
 
 
 def has_spoken(connection: Connection, trace_id: str, required: Sequence[str]) -> bool:
     """Whether the checks that a policy asks for could be run on a trace; one that is not checked yet will be when curated."""
-    failed = connection.execute(text("SELECT failed FROM trace_checks WHERE trace_id = :id"), {"id": trace_id}).scalar()
+    failed = read_value(connection, "SELECT failed FROM trace_checks WHERE trace_id = :id", id=trace_id)
     return not any(f" {name} " in (failed or "") for name in required)
 
 
 def ids_between(connection: Connection, after: str, upto: str) -> list[str]:
     """The ids of traces after one id, up to another."""
-    query = select(traces.c.id).where(traces.c.id > after, traces.c.id <= upto).order_by(traces.c.id)
-    return list(connection.scalars(query))
+    query = "SELECT id FROM traces WHERE id > :after AND id <= :upto ORDER BY id"
+    return read_column(connection, query, after=after, upto=upto)

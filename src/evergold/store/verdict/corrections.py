@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, select, text, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from evergold.errors import NotFound
 from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance
@@ -18,13 +18,24 @@ from evergold.model.values import content_hash, seconds_between
 from evergold.store.case.cases import entry_id_of, held_cases, touched_cases
 from evergold.store.case.content import Contents
 from evergold.store.case.writes import Author, put_cases, revise_case
-from evergold.store.database.rows import batches, dumps, loads, now, rows_among
-from evergold.store.schema import eval_dataset, spans, trace_corrections, trace_scores, traces
+from evergold.store.database.rows import (
+    batches,
+    change_among,
+    dumps,
+    loads,
+    now,
+    read_column,
+    read_value,
+    rows_among,
+    run_sql,
+)
+from evergold.store.schema import eval_dataset, trace_corrections, trace_scores
 from evergold.store.trace.scores import drop_score, enqueue
 from evergold.store.verdict.checks import BEFORE, NEXT
+from evergold.store.verdict.tiers import DETECTED, REMARK
 
 FIRST_DIGITS = 16
-DETECTED = "detected"  # the author of a correction that was found in the next message
+BY_DETECTOR = "detected"  # the author of a correction that was found in the next message
 DATASETS_OF = "SELECT dataset FROM eval_dataset WHERE case_id"
 BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
 
@@ -48,16 +59,10 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
     added = 0
     corrected = rows_among(connection, "SELECT DISTINCT trace_id FROM trace_corrections WHERE trace_id", trace_ids)
     for batch in batches([row[0] for row in corrected]):
-        query = (
-            select(
-                traces, trace_corrections.c.text, trace_corrections.c.author, trace_corrections.c.kind.label("said_as")
-            )
-            .join(trace_corrections, trace_corrections.c.trace_id == traces.c.id)
-            .where(traces.c.id.in_(batch))
-            .order_by(trace_corrections.c.id)
-        )
+        query = """SELECT t.*, c.text, c.author, c.kind AS said_as FROM traces t
+            JOIN trace_corrections c ON c.trace_id = t.id WHERE t.id"""
         tools = _tool_tags(connection, batch)
-        rows = connection.execute(query).mappings().all()
+        rows = [row._mapping for row in rows_among(connection, query, batch, "ORDER BY c.id")]
         cases = [_case(row, dataset, tools.get(row["id"], ()), _corrected_answer(connection, row)) for row in rows]
         if not cases:
             continue
@@ -72,14 +77,10 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
 
 def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[str]]:
     """Trace → `tool:NAME` of each tool it used."""
-    query = (
-        select(traces.c.id, spans.c.name)
-        .join(spans, spans.c.trace_seq == traces.c.seq)
-        .where(traces.c.id.in_(list(trace_ids)), spans.c.kind == "tool", spans.c.name != "")
-        .distinct()
-    )
+    query = """SELECT DISTINCT t.id, s.name FROM traces t JOIN spans s ON s.trace_seq = t.seq
+        WHERE s.kind = 'tool' AND s.name <> '' AND t.id"""
     detected: dict[str, list[str]] = {}
-    for trace_id, name in connection.execute(query):
+    for trace_id, name in rows_among(connection, query, trace_ids):
         detected.setdefault(trace_id, []).append(f"tool:{name}")
     return detected
 
@@ -90,17 +91,14 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
     Otherwise there is none yet, and the pair waits in review."""
     if row["said_as"] == "answer":
         return Answer(text=row["text"])
-    query = text(
-        "SELECT t.id, t.output_text, EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id "
-        "AND s.key = 'check:answered' AND s.value < 1) AS unanswered "
-        "FROM traces t WHERE t.session_id = :session AND t.input_text = :said "
-        "AND t.started_at >= :after AND t.id <> :id "
-        "AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0) "
-        "ORDER BY t.started_at, t.id LIMIT 1"
-    )
+    query = """SELECT t.id, t.output_text, EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id
+            AND s.key = 'check:answered' AND s.value < 1) AS unanswered
+        FROM traces t WHERE t.session_id = :session AND t.input_text = :said AND t.started_at >= :after AND t.id <> :id
+            AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0)
+        ORDER BY t.started_at, t.id LIMIT 1"""
     # The reply to the correcting message is the trace that has this message as its input.
     wanted = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
-    reply = connection.execute(query, wanted).one_or_none()
+    reply = run_sql(connection, query, **wanted).one_or_none()
     if reply is None or reply.unanswered or not grants(reply.output_text) or asks_back(reply.output_text):
         return None
     return _answer_of(connection, row["id"], reply.id, reply.output_text)
@@ -144,22 +142,16 @@ def count_unpaired(connection: Connection) -> int:
     """Corrections that no case has been made of yet; the text alone does not tell, since a person may have edited it."""
     query = """SELECT c.trace_id, c.text FROM trace_corrections c WHERE NOT EXISTS (SELECT 1 FROM eval_dataset d
         WHERE d.trace_id = c.trace_id AND d.entry_type = 'correction' AND d.expected_output = c.text)"""
-    unlike = [tuple(row) for row in connection.execute(text(query))]
+    unlike = [tuple(row) for row in run_sql(connection, query)]
     wanted = {correction_case_id(trace_id, correction) for trace_id, correction in unlike}
     return len(wanted - _paired_cases(connection, {trace_id for trace_id, _ in unlike}))
 
 
 def detected_among(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Detected]]:
     """By trace, what was found in messages that are still there; a finding outlives the message it was found in."""
-    query = (
-        "SELECT trace_id, key, comment FROM trace_scores WHERE source = 'user' AND key LIKE 'detected:%%' AND trace_id"
-    )
-    # psycopg takes % for the beginning of a parameter, SQLite's driver does not.
-    if connection.dialect.name == "sqlite":
-        query = query.replace("%%", "%")
-    rows = [
-        (row[0], row[1].removeprefix(DETECTED_KEY), row[2] or "") for row in rows_among(connection, query, trace_ids)
-    ]
+    query = f"SELECT trace_id, key, comment FROM trace_scores WHERE {REMARK} AND trace_id"
+    stored = rows_among(connection, query, trace_ids)
+    rows = [(trace_id, key.removeprefix(DETECTED_KEY), comment or "") for trace_id, key, comment in stored]
     there = {row[0] for row in rows_among(connection, "SELECT id FROM traces WHERE id", {row[1] for row in rows})}
     results: dict[str, list[Detected]] = {}
     for trace_id, next_id, comment in rows:
@@ -170,14 +162,13 @@ def detected_among(connection: Connection, trace_ids: Iterable[str]) -> dict[str
 
 def detected_traces(connection: Connection) -> list[str]:
     """The traces that have a score derived from what the user wrote next."""
-    query = "SELECT DISTINCT trace_id FROM trace_scores WHERE source = 'user' AND substr(key, 1, 9) = 'detected:'"
-    return list(connection.execute(text(query)).scalars())
+    return read_column(connection, f"SELECT DISTINCT trace_id FROM trace_scores WHERE {REMARK}")
 
 
 def take_back(connection: Connection, trace_id: str, comment: str) -> None:
     """Forget the correction that begins so and was only detected; its case is withdrawn unless somebody has worked on it."""
     table = trace_corrections.c
-    query = select(table.id, table.text).where(table.trace_id == trace_id, table.author == DETECTED)
+    query = select(table.id, table.text).where(table.trace_id == trace_id, table.author == BY_DETECTOR)
     for row in connection.execute(query).all():
         if not row.text.startswith(comment):
             continue
@@ -194,7 +185,7 @@ def take_back(connection: Connection, trace_id: str, comment: str) -> None:
 
 def is_corrected(connection: Connection, trace_id: str) -> bool:
     table = trace_corrections.c
-    by_person = func.coalesce(table.author, "") != DETECTED
+    by_person = func.coalesce(table.author, "") != BY_DETECTOR
     query = select(table.id).where(table.trace_id == trace_id, table.dismissed == 0, by_person).limit(1)
     return connection.execute(query).first() is not None
 
@@ -259,27 +250,19 @@ def put_remark(connection: Connection, message_id: str, remark: Remark, detector
         VALUES (:message, :trace, :kind, :probability, :evidence, :detector, :now)
         ON CONFLICT (message_id) DO UPDATE SET trace_id = :trace, kind = :kind, probability = :probability,
             evidence = :evidence, detector = :detector"""
-    values = {
-        "message": message_id,
-        "trace": remark.trace_id,
-        "kind": remark.kind.value,
-        "probability": remark.probability,
-        "evidence": dumps(list(remark.evidence)),
-        "detector": detector,
-        "now": now(),
-    }
-    connection.execute(text(statement), values)
+    values = {"message": message_id, "trace": remark.trace_id, "kind": remark.kind.value, "detector": detector}
+    evidence = dumps(list(remark.evidence))
+    run_sql(connection, statement, **values, probability=remark.probability, evidence=evidence, now=now())
 
 
 def drop_remarks(connection: Connection, message_ids: Iterable[str]) -> None:
     """Forget what was found in these messages, unless a person dismissed it."""
-    for message_id in message_ids:
-        connection.execute(text("DELETE FROM remarks WHERE message_id = :id AND dismissed = 0"), {"id": message_id})
+    change_among(connection, "DELETE FROM remarks WHERE dismissed = 0 AND message_id", message_ids)
 
 
 def forget_remarks(connection: Connection) -> None:
     """Forget every remark that nobody dismissed."""
-    connection.execute(text("DELETE FROM remarks WHERE dismissed = 0"))
+    run_sql(connection, "DELETE FROM remarks WHERE dismissed = 0")
 
 
 def shown_remarks(connection: Connection, trace_id: str) -> list[ShownRemark]:
@@ -298,7 +281,7 @@ def shown_remarks(connection: Connection, trace_id: str) -> list[ShownRemark]:
             detector=row[5],
             message=row[6],
         )
-        for row in connection.execute(text(query), {"id": trace_id})
+        for row in run_sql(connection, query, id=trace_id)
     ]
 
 
@@ -316,7 +299,7 @@ def set_decided(connection: Connection, case: Case, reviewer: str) -> None:
 
 def enqueue_known(connection: Connection, trace_id: str) -> None:
     """Queue a trace for curation if it is still there."""
-    if connection.execute(text("SELECT 1 FROM traces WHERE id = :id"), {"id": trace_id}).first() is not None:
+    if read_value(connection, "SELECT 1 FROM traces WHERE id = :id", id=trace_id) is not None:
         enqueue(connection, [trace_id])
 
 
@@ -326,23 +309,23 @@ def set_correction_dismissed(connection: Connection, case: Case, dismissed: bool
     if trace_id is None:
         return
     table = trace_corrections.c
-    rows = connection.execute(select(table.id, table.text, table.author).where(table.trace_id == trace_id)).all()
-    for row in rows:
+    query = select(table.id, table.text, table.author).where(table.trace_id == trace_id)
+    for row in connection.execute(query).all():
         # The case is named after the text of its correction: a trace may have several.
         if correction_case_id(trace_id, row.text) != case.id:
             continue
         connection.execute(update(trace_corrections).where(table.id == row.id).values(dismissed=int(dismissed)))
-        if row.author == DETECTED:
+        if row.author == BY_DETECTOR:
             _dismiss_remarks(connection, trace_id, row.text, dismissed)
         enqueue_known(connection, trace_id)
 
 
 def _dismiss_remarks(connection: Connection, trace_id: str, message: str, dismissed: bool) -> None:
-    query = "SELECT s.key FROM trace_scores s WHERE s.trace_id = :trace AND substr(s.key, 1, 9) = 'detected:'"
-    keys = set(connection.execute(text(query), {"trace": trace_id}).scalars())
+    query = f"SELECT key FROM trace_scores WHERE trace_id = :trace AND {DETECTED}"
+    keys = set(read_column(connection, query, trace=trace_id))
     # The remark is the message of a later trace with this very text: all of them that say it are dismissed.
     later = "SELECT t.id FROM traces t JOIN traces o ON o.session_id = t.session_id WHERE o.id = :trace AND t.input_text = :said"
-    for message_id in list(connection.execute(text(later), {"trace": trace_id, "said": message}).scalars()):
+    for message_id in read_column(connection, later, trace=trace_id, said=message):
         dismiss_remark(connection, trace_id, message_id, dismissed)
         if dismissed and DETECTED_KEY + message_id in keys:
             drop_score(connection, trace_id, DETECTED_KEY + message_id)
@@ -354,13 +337,13 @@ def dismiss_remark(connection: Connection, trace_id: str, message_id: str, dismi
     statement = """INSERT INTO remarks (message_id, trace_id, kind, probability, dismissed)
         SELECT id, :trace, 'correction', 1.0, :dismissed FROM traces WHERE id = :message
         ON CONFLICT (message_id) DO UPDATE SET dismissed = :dismissed"""
-    connection.execute(text(statement), {"trace": trace_id, "dismissed": int(dismissed), "message": message_id})
+    run_sql(connection, statement, trace=trace_id, dismissed=int(dismissed), message=message_id)
 
 
 def is_dismissed(connection: Connection, message_id: str) -> bool:
     """Whether a person said that a message is no remark on an earlier reply."""
-    query = text("SELECT 1 FROM remarks WHERE message_id = :id AND dismissed = 1")
-    return connection.execute(query, {"id": message_id}).first() is not None
+    query = "SELECT 1 FROM remarks WHERE message_id = :id AND dismissed = 1"
+    return read_value(connection, query, id=message_id) is not None
 
 
 def withdraw_score(connection: Connection, score_id: int) -> str:
@@ -374,10 +357,8 @@ def withdraw_score(connection: Connection, score_id: int) -> str:
     if row.key.startswith(DETECTED_KEY):
         message_id = row.key.removeprefix(DETECTED_KEY)
         dismiss_remark(connection, row.trace_id, message_id)
-        message = connection.execute(text("SELECT input_text FROM traces WHERE id = :id"), {"id": message_id}).scalar()
-        mine = (trace_corrections.c.trace_id == row.trace_id) & (trace_corrections.c.author == DETECTED)
-        connection.execute(
-            update(trace_corrections).where(mine, trace_corrections.c.text == message).values(dismissed=1)
-        )
+        statement = """UPDATE trace_corrections SET dismissed = 1 WHERE trace_id = :trace AND author = :author
+            AND text = (SELECT input_text FROM traces WHERE id = :message)"""
+        run_sql(connection, statement, trace=row.trace_id, author=BY_DETECTOR, message=message_id)
     drop_score(connection, row.trace_id, row.key)
     return str(row.trace_id)

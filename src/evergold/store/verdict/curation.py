@@ -12,12 +12,22 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, TextClause, bindparam, func, insert, select, text
+from sqlalchemy import Connection, TextClause, bindparam, insert, select, text
 
 from evergold.errors import Conflict
 from evergold.machine import is_dead
 from evergold.model.policy import NewRules, Policy, Reason, RulesChange, Sampling, Tier
-from evergold.store.database.rows import batches, dumps, insert_new, insert_rows, loads, now
+from evergold.store.database.rows import (
+    batches,
+    dumps,
+    insert_new,
+    insert_rows,
+    loads,
+    now,
+    read_column,
+    read_value,
+    run_sql,
+)
 from evergold.store.facts import count, database_time, fact_to_change, now_and_later
 from evergold.store.schema import eval_dataset_tags, policies, rule_changes
 from evergold.store.verdict.tiers import CODE, POSTGRES, TIER_OF, Dialect, Scope, VerdictQuery, dialect_of
@@ -226,6 +236,7 @@ PLAIN = Scope()
 IN_RANGE = "trace_id > :after AND trace_id <= :upto"
 IN_CHOSEN = "trace_id IN (SELECT trace_id FROM curation_chosen)"
 UNHELD = "(lease_until IS NULL OR lease_until <= :now OR owner = :owner)"
+GIVE_BACK = "UPDATE curation_queue SET owner = NULL, lease_until = NULL WHERE owner = :owner"
 NOT_CHOSEN = f"{IN_RANGE} AND trace_id NOT IN (SELECT trace_id FROM curation_chosen)"
 
 
@@ -273,13 +284,13 @@ def next_range(connection: Connection, after: str, size: int, last: str | None =
     query = (
         f"SELECT max(id), count(*) FROM (SELECT id FROM traces WHERE id > :after{bound} ORDER BY id LIMIT :size) AS x"
     )
-    upto, count = connection.execute(text(query), {"after": after, "size": size, "last": last}).one()
+    upto, count = run_sql(connection, query, after=after, size=size, last=last).one()
     return (after, upto, count) if count else None
 
 
 def last_id(connection: Connection) -> str:
     """The greatest id of a trace; "" where there is none."""
-    return str(connection.execute(text("SELECT max(id) FROM traces")).scalar() or "")
+    return read_value(connection, "SELECT max(id) FROM traces") or ""
 
 
 def curate_range(connection: Connection, policy: Policy, after: str, upto: str, scope: Scope = PLAIN) -> Changes:
@@ -296,10 +307,11 @@ def take_queued(connection: Connection, limit: int = BATCH, owner: str = "") -> 
 
     Traces that a server other than `owner` runs slow checks over are left to it until its lease is over.
     """
-    now = database_time(connection)
-    statement = f"DELETE FROM curation_queue WHERE trace_id IN ({_free(connection)}) RETURNING trace_id"
-    taken = connection.execute(text(statement), {"limit": limit, "now": now, "owner": owner})
-    return list(taken.scalars())
+    # Two servers that curate take different traces instead of waiting for each other.
+    skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
+    free = f"SELECT trace_id FROM curation_queue WHERE {UNHELD} ORDER BY queued_at, trace_id LIMIT :limit{skip}"
+    statement = f"DELETE FROM curation_queue WHERE trace_id IN ({free}) RETURNING trace_id"
+    return read_column(connection, statement, limit=limit, now=database_time(connection), owner=owner)
 
 
 def lend_queued(connection: Connection, limit: int, owner: str) -> list[str]:
@@ -317,70 +329,55 @@ def lend_queued(connection: Connection, limit: int, owner: str) -> list[str]:
             ORDER BY q.queued_at, q.trace_id LIMIT :limit{skip})
         UPDATE curation_queue SET owner = :owner, lease_until = :until
         WHERE trace_id IN (SELECT trace_id FROM free) RETURNING trace_id, queued_at"""
-    rows = connection.execute(text(statement), {"limit": limit, "now": now, "owner": owner, "until": until}).all()
+    rows = run_sql(connection, statement, limit=limit, now=now, owner=owner, until=until)
     # An update gives its rows in any order.
     return [trace_id for _, trace_id in sorted((queued_at, trace_id) for trace_id, queued_at in rows)]
 
 
 def free_lent(connection: Connection) -> None:
     """Give traces back to the queue whose server is known to be dead: nobody waits for its lease."""
-    owners = connection.execute(text("SELECT DISTINCT owner FROM curation_queue WHERE owner IS NOT NULL")).scalars()
-    for owner in [owner for owner in owners if is_dead(owner)]:
-        _give_back(connection, owner)
-
-
-def _give_back(connection: Connection, owner: str) -> None:
-    statement = text("UPDATE curation_queue SET owner = NULL, lease_until = NULL WHERE owner = :owner")
-    connection.execute(statement, {"owner": owner})
+    for owner in read_column(connection, "SELECT DISTINCT owner FROM curation_queue WHERE owner IS NOT NULL"):
+        if is_dead(owner):
+            run_sql(connection, GIVE_BACK, owner=owner)
 
 
 def take_lent(connection: Connection, trace_ids: Sequence[str], owner: str) -> list[str]:
     """Take these traces off the queue, as far as they are still lent to this server; its other ones are free again."""
-    query = text("DELETE FROM curation_queue WHERE trace_id IN :batch AND owner = :owner RETURNING trace_id")
-    taken: list[str] = []
-    for batch in batches(trace_ids):
-        rows = connection.execute(
-            query.bindparams(bindparam("batch", expanding=True)), {"batch": batch, "owner": owner}
-        )
-        taken += rows.scalars()
-    _give_back(connection, owner)
+    taken = _take_off(connection, trace_ids, "owner = :owner", owner=owner)
+    run_sql(connection, GIVE_BACK, owner=owner)
     return taken
 
 
-def _free(connection: Connection) -> str:
-    """The oldest traces that nobody else holds, as a query with the parameters owner, now and limit."""
-    # Two servers that curate take different traces instead of waiting for each other.
-    skip = " FOR UPDATE SKIP LOCKED" if connection.dialect.name == "postgresql" else ""
-    return f"SELECT trace_id FROM curation_queue WHERE {UNHELD} ORDER BY queued_at, trace_id LIMIT :limit{skip}"
+def _take_off(connection: Connection, trace_ids: Sequence[str], condition: str, **values: str) -> list[str]:
+    """Take those of some traces off the queue for which a condition holds."""
+    statement = text(f"DELETE FROM curation_queue WHERE trace_id IN :batch AND {condition} RETURNING trace_id")
+    statement = statement.bindparams(bindparam("batch", expanding=True))
+    return [one for batch in batches(trace_ids) for one in connection.scalars(statement, values | {"batch": batch})]
 
 
 def list_queue(connection: Connection, after: str, size: int = BATCH) -> list[str]:
     """A batch of the traces that wait, by id, left where they are."""
-    query = text("SELECT trace_id FROM curation_queue WHERE trace_id > :after ORDER BY trace_id LIMIT :size")
-    return list(connection.execute(query, {"after": after, "size": size}).scalars())
+    query = "SELECT trace_id FROM curation_queue WHERE trace_id > :after ORDER BY trace_id LIMIT :size"
+    return read_column(connection, query, after=after, size=size)
 
 
 def set_aside(connection: Connection, trace_ids: Sequence[str], owner: str = "") -> tuple[str, ...]:
     """Take traces off the queue without curating them, and count that; one that another server holds by now is left to it."""
-    now = database_time(connection)
-    statement = text(f"DELETE FROM curation_queue WHERE trace_id IN :batch AND {UNHELD} RETURNING trace_id")
-    params = {"batch": list(trace_ids), "now": now, "owner": owner}
-    taken = tuple(connection.execute(statement.bindparams(bindparam("batch", expanding=True)), params).scalars())
+    taken = _take_off(connection, trace_ids, UNHELD, now=database_time(connection), owner=owner)
     count(connection, {"curation.failed": len(taken)})
-    return taken
+    return tuple(taken)
 
 
 def queue_counts(connection: Connection) -> tuple[int, int]:
     """How many traces wait, and how many could not be curated since the workspace began."""
-    waiting = connection.execute(text("SELECT count(*) FROM curation_queue")).scalar_one()
-    failed = connection.execute(text("SELECT value FROM counters WHERE name = 'curation.failed'")).scalar()
-    return int(waiting), int(failed or 0)
+    failed = read_value(connection, "SELECT value FROM counters WHERE name = 'curation.failed'")
+    return int(read_value(connection, "SELECT count(*) FROM curation_queue")), int(failed or 0)
 
 
 def is_queued_before(connection: Connection, moment: str) -> bool:
     """Whether a trace waits that was queued at this moment or before, also one that another process has in hand."""
-    query = text("SELECT 1 FROM curation_queue WHERE queued_at <= :moment LIMIT 1")
-    return connection.execute(query, {"moment": moment}).first() is not None
+    query = "SELECT 1 FROM curation_queue WHERE queued_at <= :moment LIMIT 1"
+    return read_value(connection, query, moment=moment) is not None
 
 
 def preview(
@@ -408,9 +405,9 @@ def _count_changes(rows: Iterable[Any]) -> Changes:
 
 
 def choose(connection: Connection, trace_ids: Iterable[str]) -> None:
-    connection.execute(text("CREATE TEMPORARY TABLE IF NOT EXISTS curation_chosen (trace_id TEXT PRIMARY KEY)"))
+    run_sql(connection, "CREATE TEMPORARY TABLE IF NOT EXISTS curation_chosen (trace_id TEXT PRIMARY KEY)")
     # The table lives as long as the connection, which the pool hands to others.
-    connection.execute(text("DELETE FROM curation_chosen"))
+    run_sql(connection, "DELETE FROM curation_chosen")
     insert_rows(connection, "curation_chosen", ("trace_id",), [(one,) for one in dict.fromkeys(trace_ids)])
     _measure(connection, "curation_chosen")
 
@@ -418,19 +415,19 @@ def choose(connection: Connection, trace_ids: Iterable[str]) -> None:
 def _measure(connection: Connection, table: str) -> None:
     """Tell PostgreSQL how small a temporary table is; left to guess, it reads whole tables for one trace."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text(f"ANALYZE {table}"))
+        run_sql(connection, f"ANALYZE {table}")
 
 
 def _curate(connection: Connection, policy: Policy, chosen: str, bounds: dict[str, object], scope: Scope) -> Changes:
     """Judge, keep the verdicts that differ from what stands in the dataset, and write what follows from them."""
     plan = statements(policy, dialect_of(connection), chosen, scope)
     params = plan.params | bounds | {"now": now()}
-    connection.execute(text(CREATE_VERDICTS))
-    connection.execute(text("DELETE FROM curation_verdicts"))
+    run_sql(connection, CREATE_VERDICTS)
+    run_sql(connection, "DELETE FROM curation_verdicts")
     # Only verdicts that differ from the dataset land in the temporary table; all further statements read it.
     connection.execute(plan.judge, params)
     # Counted before anything is written: nothing follows from a batch in which no verdict differs.
-    changes = _count_changes(connection.execute(text(COUNTED.format("curation_verdicts"))))
+    changes = _count_changes(run_sql(connection, COUNTED.format("curation_verdicts")))
     if not changes.by_kind:
         return changes
     _measure(connection, "curation_verdicts")
@@ -453,7 +450,7 @@ def _curate(connection: Connection, policy: Policy, chosen: str, bounds: dict[st
 
 def changed_entries(connection: Connection) -> list[tuple[int, str]]:
     """The entries (and their traces) that the last curation on this connection gave a place."""
-    rows = connection.execute(text(f"SELECT v.entry, v.trace_id FROM {KEPT_VERDICTS} AND v.entry IS NOT NULL"))
+    rows = run_sql(connection, f"SELECT v.entry, v.trace_id FROM {KEPT_VERDICTS} AND v.entry IS NOT NULL")
     return [(row[0], row[1]) for row in rows]
 
 
@@ -467,7 +464,7 @@ SHOWN = 50
 
 def newest_number(connection: Connection) -> int:
     """Give the number of the newest change; 0 where nobody has changed anything."""
-    return int(connection.execute(select(func.coalesce(func.max(rule_changes.c.id), 0))).scalar_one())
+    return read_value(connection, "SELECT max(id) FROM rule_changes") or 0
 
 
 def changes_of_rules(connection: Connection, most: int = SHOWN) -> list[RulesChange]:
@@ -492,5 +489,4 @@ def keep_rules(connection: Connection, chosen: NewRules, who: str) -> None:
 
 def requeue_all(connection: Connection) -> None:
     """Queue every trace for curation."""
-    statement = "INSERT INTO curation_queue (trace_id) SELECT id FROM traces WHERE true ON CONFLICT DO NOTHING"
-    connection.execute(text(statement))
+    run_sql(connection, "INSERT INTO curation_queue (trace_id) SELECT id FROM traces WHERE true ON CONFLICT DO NOTHING")

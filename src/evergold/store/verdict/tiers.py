@@ -8,11 +8,12 @@ bound parameter; only names of columns and the shape of the query depend on it.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
 from evergold.model.policy import BLANKS, TAG_KINDS, Eligibility, JudgeRole, Policy, Reason, Sampling, Tier
 from evergold.model.trace import CHECK_KEY, PRESUMING_CHECKS
 from evergold.model.values import UNIT_HEX_DIGITS
+from evergold.store.database.rows import read_column, read_value, run_sql
 
 
 @dataclass(frozen=True)
@@ -252,7 +253,8 @@ class VerdictQuery:
         golden = f"({system} >= :high AND (best_user IS NULL OR best_user >= :high))"
         reply = f"{self.dialect.trim}(coalesce(t.output_text, ''), :blanks)"
         if self.policy.eligible != Eligibility():
-            yield f"WHEN ({failed} OR {golden}) AND NOT ({self._eligible()}) THEN {CODE[Reason.INELIGIBLE]}"
+            eligible = " AND ".join(self._conditions()) or "true"
+            yield f"WHEN ({failed} OR {golden}) AND NOT ({eligible}) THEN {CODE[Reason.INELIGIBLE]}"
         yield f"WHEN worst_app < :low THEN {CODE[Reason.FAILED_CHECK]}"
         yield f"WHEN worst_user < :low THEN {CODE[Reason.USER_NEGATIVE]}"
         # Comparisons with NULL are neither true nor false, so rules below may take it for granted that there is a
@@ -307,9 +309,6 @@ class VerdictQuery:
             )
             yield f"(substr({reply}, 1, {shortest}) IN ({heads}) AND ({whole}))"
 
-    def _eligible(self) -> str:
-        return " AND ".join(self._conditions()) or "true"
-
     def _conditions(self) -> Iterator[str]:
         rules = self.policy.eligible
         if rules.names:
@@ -340,8 +339,7 @@ NEWEST = "trace_id IN (SELECT id FROM traces WHERE started_at >= :since ORDER BY
 
 def newest_traces(connection: Connection, most: int) -> list[str]:
     """List the newest traces."""
-    query = text("SELECT id FROM traces ORDER BY started_at DESC, seq DESC LIMIT :most")
-    return list(connection.execute(query, {"most": most}).scalars())
+    return read_column(connection, "SELECT id FROM traces ORDER BY started_at DESC, seq DESC LIMIT :most", most=most)
 
 
 def reasons_since(
@@ -351,11 +349,11 @@ def reasons_since(
     query = VerdictQuery(policy, dialect_of(connection), NEWEST, scope)
     verdicts = query.sql()  # which completes the parameters
     params = query.params | {"since": since, "most": most}
-    rows = connection.execute(text(f"SELECT reason, count(*) FROM ({verdicts}) AS v GROUP BY reason"), params)
+    rows = run_sql(connection, f"SELECT reason, count(*) FROM ({verdicts}) AS v GROUP BY reason", **params)
     names = {code: reason for reason, code in CODE.items()}
     counts = {names[code]: int(number) for code, number in rows}
     total = "SELECT count(*) FROM (SELECT 1 FROM traces WHERE started_at >= :since LIMIT :most) AS t"
-    return int(connection.execute(text(total), {"since": since, "most": most}).scalar_one()), counts
+    return int(read_value(connection, total, since=since, most=most)), counts
 
 
 def scores_between(connection: Connection, policy: Policy, since: str) -> dict[str, int]:
@@ -363,5 +361,5 @@ def scores_between(connection: Connection, policy: Policy, since: str) -> dict[s
     query = f"""SELECT name, count(*) FROM trace_scores WHERE {NEWEST} AND source = 'system'
         AND value >= :low AND value < :high GROUP BY name ORDER BY 2 DESC, 1 LIMIT 10"""
     low, high = policy.thresholds.failure_below, policy.thresholds.golden_from
-    params = {"since": since, "most": LOOKED_AT, "low": low, "high": high}
-    return {row[0]: int(row[1]) for row in connection.execute(text(query), params)}
+    rows = run_sql(connection, query, since=since, most=LOOKED_AT, low=low, high=high)
+    return {row[0]: int(row[1]) for row in rows}

@@ -7,15 +7,15 @@ back counts no more, so that later and earlier revisions can be undone one after
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.store.database.rows import now
+from evergold.store.database.rows import now, run_sql
 from evergold.store.schema import policies
 from evergold.store.verdict.curation import BATCH
 from evergold.store.verdict.tiers import dialect_of
 
-# What the evidence of a policy's revision says of the entry before it: see `_revisions` in `curation_sql.py`.
+# What the evidence of a policy's revision says of the entry before it: see `_revisions` in `curation.py`.
 WANTED = ("was", "before.policy_rev", "before.inclusion_probability", "before.dataset")
 IN_POSTGRES = (
     "r.evidence::jsonb ->> 'was'",
@@ -25,6 +25,10 @@ IN_POSTGRES = (
 )
 NOT_FAILED = """DELETE FROM eval_dataset_tags WHERE tag LIKE 'failed:%' AND dataset_id IN
     (SELECT entry FROM undo_plan WHERE newest = 1 AND was IN ('candidate', 'confirmed'))"""
+REVISE = """INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
+    SELECT d.id, d.version, 'undone', 'undo ' || CAST(:label AS text), 'took back ' || CAST(:label AS text),
+      '{"is":"' || p.was || '","back_to":' || CAST(p.back_to AS text) || '}', :now
+    FROM undo_plan p JOIN eval_dataset d ON d.id = p.entry WHERE p.newest = 1"""
 
 
 @dataclass
@@ -59,30 +63,15 @@ def undo_batch(connection: Connection, label: str, after: int, size: int = BATCH
     """Take back one batch of entries, by id; the second value is where the next batch begins, None at the end."""
     who = f"policy {label}"
     _plan(connection, who, after, size)
-    last, standing = connection.execute(text("SELECT max(entry), sum(stands) FROM undo_plan")).one()
+    last, standing = run_sql(connection, "SELECT max(entry), sum(stands) FROM undo_plan").one()
     if last is None:
         return Undone(label), None
-    params = {
-        "now": now(),
-        "label": label,
-        "name": label.partition("@")[0],
-        "digits": label.partition("@")[2],
-        "yes": '{"confirmed":true}',
-        "no": '{"confirmed":false}',
-        "nil": '{"confirmed":null}',
-    }
+    name, _, digits = label.partition("@")
+    moment, said = now(), {"yes": '{"confirmed":true}', "no": '{"confirmed":false}', "nil": '{"confirmed":null}'}
     # The plan is a temporary table, so counting, changing and explaining use the same rows.
-    done = connection.execute(text(_go_back(connection)), params).rowcount
-    connection.execute(text(NOT_FAILED))
-    connection.execute(
-        text(
-            """INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
-            SELECT d.id, d.version, 'undone', 'undo ' || CAST(:label AS text), 'took back ' || CAST(:label AS text),
-              '{"is":"' || p.was || '","back_to":' || CAST(p.back_to AS text) || '}', :now
-            FROM undo_plan p JOIN eval_dataset d ON d.id = p.entry WHERE p.newest = 1"""
-        ),
-        params,
-    )
+    done = run_sql(connection, _go_back(connection), now=moment, name=name, digits=digits, **said).rowcount
+    run_sql(connection, NOT_FAILED)
+    run_sql(connection, REVISE, now=moment, label=label)
     return Undone(label, undone=done, left=int(standing) - done), int(last)
 
 
@@ -111,20 +100,17 @@ def _go_back(connection: Connection) -> str:
 
 def _plan(connection: Connection, who: str, after: int, size: int) -> None:
     """For each entry the revision touched: whether its change is the newest, and what the entry was before it."""
-    connection.execute(
-        text(
-            "CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan (entry INTEGER, stands INTEGER, newest INTEGER, back_to INTEGER, "
-            "was TEXT, rev TEXT, included FLOAT, dataset TEXT)"
-        )
+    run_sql(
+        connection,
+        "CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan (entry INTEGER, stands INTEGER, newest INTEGER, back_to INTEGER, "
+        "was TEXT, rev TEXT, included FLOAT, dataset TEXT)",
     )
-    connection.execute(text("DELETE FROM undo_plan"))
+    run_sql(connection, "DELETE FROM undo_plan")
     on_sqlite = connection.dialect.name == "sqlite"
     before = [f"json_extract(r.evidence, '$.{at}')" for at in WANTED] if on_sqlite else IN_POSTGRES
     # An undo says to which version it went back: every change behind that counts no more.
     back_to = "json_extract(u.evidence, '$.back_to')" if on_sqlite else "(u.evidence::jsonb ->> 'back_to')::int"
-    connection.execute(
-        text(
-            f"""INSERT INTO undo_plan
+    statement = f"""INSERT INTO undo_plan
             WITH touched AS (SELECT DISTINCT entry_id FROM case_revisions WHERE who = :who AND entry_id > :after
                 ORDER BY entry_id LIMIT :size),
               alive AS (SELECT r.entry_id, r.version, r.who FROM touched x JOIN case_revisions r ON r.entry_id = x.entry_id
@@ -138,6 +124,4 @@ def _plan(connection: Connection, who: str, after: int, size: int) -> None:
             SELECT f.entry_id, CASE WHEN f.mine IS NULL THEN 0 ELSE 1 END, CASE WHEN f.mine > f.theirs THEN 1 ELSE 0 END,
               f.first - 1, {", ".join(before)}
             FROM runs f LEFT JOIN case_revisions r ON r.entry_id = f.entry_id AND r.version = f.first"""
-        ),
-        {"who": who, "after": after, "size": size},
-    )
+    run_sql(connection, statement, who=who, after=after, size=size)
