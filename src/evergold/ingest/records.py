@@ -13,16 +13,16 @@ from evergold.ingest.batcher import write_spans
 from evergold.ingest.feedback import IngestReport, apply_feedback, apply_pending
 from evergold.ingest.prepare import prepare_lines, redact_parts
 from evergold.model.faults import Rejected
-from evergold.model.trace import Correction, Reaction, Score, ScoreLine, Span, SpanLine, Trace, TraceStatus
+from evergold.model.trace import Correction, Reaction, Score, ScoreLine, Span, SpanLine, Trace
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming
 from evergold.sources.langfuse import is_mergeable, merge_lines
-from evergold.store.database.rows import RAW, SpanKey, SpanRow, batches, loads
+from evergold.store.database.rows import RAW, SpanKey, batches
 from evergold.store.facts import count
-from evergold.store.trace.compact import carried_by, unshare_texts
+from evergold.store.trace.compact import unshare_texts
 from evergold.store.trace.scores import take_pending
 from evergold.store.trace.spans import held_spans, stored_traces
-from evergold.store.trace.traces import put_traces
+from evergold.store.trace.traces import put_traces, span_of
 
 SpanT = TypeVar("SpanT", bound=Span)
 ScoreT = TypeVar("ScoreT", bound=Score)
@@ -103,7 +103,8 @@ def merge_spans(connection: Connection, lines: Sequence[SpanLine]) -> tuple[list
     trace_ids = {trace_id for trace_id, _ in parts}
     known = {trace_id: one for trace_id, one in stored_traces(connection, trace_ids).items() if not one.given_whole}
     unshare_texts(connection, known)
-    stored = {key: _line_of(row) for key, row in held_spans(connection, list(known), parts, known).items()}
+    held = held_spans(connection, list(known), parts, known)
+    stored = {key: SpanLine(trace_id=row.trace_id, **dict(span_of(row))) for key, row in held.items()}
     together = {key: line for key, line in stored.items() if is_mergeable(line)}
     replaceable = set(together)
     others: list[SpanLine] = []
@@ -115,22 +116,6 @@ def merge_spans(connection: Connection, lines: Sequence[SpanLine]) -> tuple[list
         else:
             together[key] = merge_lines(together[key], line) if key in together else line
     return [*others, *together.values()], replaceable
-
-
-def _line_of(row: SpanRow) -> SpanLine:
-    return SpanLine(
-        trace_id=row.trace_id,
-        id=row.id,
-        parent_id=row.parent_id,
-        name=row.name,
-        kind=row.kind,
-        input=row.input_text,
-        output=row.output_text,
-        status=TraceStatus(row.status),
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        metadata=loads(row.metadata) | carried_by(row).raw,
-    )
 
 
 def write_records(

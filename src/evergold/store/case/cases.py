@@ -361,30 +361,20 @@ class CaseFacets(BaseModel):
 
 
 def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
-    datasets, kinds, tiers, reviews, sources, tags, checks = (Counter[str | None]() for _ in range(7))
+    own = ("datasets", "kinds", "tiers", "reviews", "sources")
+    counters = {name: Counter[str | None]() for name in (*own, "tags", "checks")}
     for topic, first, kind, entry_type, confirmed, review, source, number in connection.execute(
         _counts(connection, wanted)
     ):
         if topic == CASES:
-            datasets[first] += number
-            kinds[kind] += number
-            tiers[tier_of(entry_type, bool(confirmed))] += number
-            reviews[review] += number
-            sources[source] += number
+            values = (first, kind, tier_of(entry_type, confirmed), review, source)
+            for name, value in zip(own, values, strict=True):
+                counters[name][value] += number
         else:
-            (tags if topic == TAGS else checks)[first] += number
-    total = datasets.total()
-    return CaseFacets(
-        total=total,
-        exact=total < EXACT_TO or not _has_more(connection, wanted),
-        datasets=values_of(datasets),
-        kinds=values_of(kinds),
-        tiers=values_of(tiers),
-        reviews=values_of(reviews),
-        sources=values_of(sources),
-        tags=values_of(tags),
-        checks=values_of(checks),
-    )
+            counters["tags" if topic == TAGS else "checks"][first] += number
+    total = counters["datasets"].total()
+    listed = {name: values_of(counter) for name, counter in counters.items()}
+    return CaseFacets(total=total, exact=total < EXACT_TO or not _has_more(connection, wanted), **listed)
 
 
 def _counts(connection: Connection, wanted: CaseFilter) -> CompoundSelect[Any]:

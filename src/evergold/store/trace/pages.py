@@ -198,28 +198,24 @@ class TraceFacets(BaseModel):
 
 
 def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
-    statuses, names, models, tags = Counter[str | None](), Counter[str | None](), Counter[str | None](), Counter[str]()
+    own = ("statuses", "names", "models")
+    counters = {name: Counter[str | None]() for name in (*own, "tags")}
     scores: list[ScoreFacet] = []
     for kind, *values, number, failing in connection.execute(_counts(connection, wanted)):
         if kind == TRACES:
-            status, name, model, listed = values
-            statuses[status] += number
-            names[name] += number
-            models[model] += number
+            for name, value in zip(own, values[:-1], strict=True):
+                counters[name][value] += number
             # A set: a tag that the app sent twice counts once for its trace.
-            tags.update(dict.fromkeys(loads(listed) or () if listed != "[]" else (), number))
+            counters["tags"].update(dict.fromkeys(loads(values[-1]) or () if values[-1] != "[]" else (), number))
         elif kind == TAGS:
-            tags[values[0]] += number
+            counters["tags"][values[0]] += number
         else:
             scores.append(ScoreFacet(name=values[0], source=values[1], count=number, failing=int(failing)))
-    total = statuses.total()
+    total = counters["statuses"].total()
     return TraceFacets(
         total=total,
         exact=total < EXACT_TO or not _has_more(connection, wanted),
-        statuses=values_of(statuses),
-        names=values_of(names),
-        models=values_of(models),
-        tags=values_of(Counter[str | None](tags)),
+        **{name: values_of(counter) for name, counter in counters.items()},
         scores=sorted(scores, key=lambda one: (-one.failing, -one.count, one.name, one.source))[:SHOWN],
     )
 

@@ -4,14 +4,14 @@ Rows are plain tuples, many to a statement; nothing is validated here a second t
 with its first content: the same again is a duplicate, other content under it is refused.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from evergold.store.database.rows import SpanKey, SpanRow, TraceRow, batches, insert_rows, rows_among
-from evergold.store.schema import spans, trace_checks, traces
+from evergold.store.database.rows import SpanKey, SpanRow, TraceRow, batches, change_among, insert_rows, rows_among
+from evergold.store.schema import spans, traces
 from evergold.store.text_index import ENOUGH, learn_words
 from evergold.store.trace.compact import carried_by, make_dependents_whole, whole_spans
 
@@ -83,15 +83,12 @@ def stored_traces(connection: Connection, trace_ids: Iterable[str]) -> dict[str,
 
 
 def held_spans(
-    connection: Connection, trace_ids: Sequence[str], wanted: Collection[SpanKey], known: Mapping[str, StoredTrace]
+    connection: Connection, trace_ids: Sequence[str], wanted: Set[SpanKey], known: Mapping[str, StoredTrace]
 ) -> dict[SpanKey, SpanRow]:
     """Those of the wanted spans that are stored in these traces, each with everything that it carried."""
-    stored: list[SpanKey] = []
-    for ids in batches(trace_ids):
-        query = select(traces.c.id, spans.c.id).select_from(_OF_TRACES).where(traces.c.id.in_(ids))
-        stored += [(row[0], row[1]) for row in connection.execute(query) if (row[0], row[1]) in wanted]
+    query = "SELECT t.id, s.id FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE t.id"
     held: dict[SpanKey, SpanRow] = {}
-    for trace_id, span_id in stored:
+    for trace_id, span_id in wanted & {(*row,) for row in rows_among(connection, query, trace_ids)}:
         one = select(traces.c.id, *(spans.c[name] for name in OWN)).select_from(_OF_TRACES)
         row = connection.execute(one.where(traces.c.id == trace_id, spans.c.id == span_id)).one()
         held[trace_id, span_id] = SpanRow(*row)
@@ -121,14 +118,11 @@ def replace_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping
     make_dependents_whole(connection, [(seqs[row.trace_id], row.id) for row in rows])
     statement = update(spans).where(spans.c.trace_seq == bindparam("of"), spans.c.id == bindparam("named"))
     statement = statement.values({name: bindparam(f"new_{name}") for name in OWN[1:]})
-    changes = [row._asdict() for row in rows]
-    connection.execute(
-        statement,
-        [
-            {"of": seqs[row["trace_id"]], "named": row["id"], **{f"new_{name}": row[name] for name in OWN[1:]}}
-            for row in changes
-        ],
-    )
+    changes = [
+        {"of": seqs[row.trace_id], "named": row.id, **{f"new_{name}": getattr(row, name) for name in OWN[1:]}}
+        for row in rows
+    ]
+    connection.execute(statement, changes)
 
 
 def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, int]:
@@ -187,10 +181,7 @@ def update_summaries(connection: Connection, grown: Sequence[TraceRow]) -> None:
     named = [name for name in TraceRow._fields if name not in ("id", "received_at")]
     statement = update(traces).where(traces.c.id == bindparam("key"))
     statement = statement.values({name: bindparam(f"new_{name}") for name in named})
-    changes = [row._asdict() for row in grown]
-    connection.execute(
-        statement, [{"key": row["id"], **{f"new_{name}": row[name] for name in named}} for row in changes]
-    )
-    for batch in batches([row.id for row in grown]):
-        # A suite that no check has marks them as unchecked.
-        connection.execute(update(trace_checks).where(trace_checks.c.trace_id.in_(batch)).values(suite=""))
+    changes = [{"key": row.id, **{f"new_{name}": getattr(row, name) for name in named}} for row in grown]
+    connection.execute(statement, changes)
+    # A suite that no check has marks them as unchecked.
+    change_among(connection, "UPDATE trace_checks SET suite = '' WHERE trace_id", [row.id for row in grown])
