@@ -30,7 +30,7 @@ from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
 from evergold.store.database.db import SUBMIT, Database
 from evergold.store.database.rows import batches, change_among, dumps, insert_rows, loads, now, rows_among, tuples_among
-from evergold.store.schema import eval_dataset, messages
+from evergold.store.schema import UNWRITTEN, eval_dataset, messages
 from evergold.store.trace.traces import Sessions, traces_with_spans
 
 PARTS = ("messages", "turn", "tools", "contexts")  # lists whose items are stored apart: `store/case/content.py`
@@ -99,7 +99,6 @@ def tier_of(entry_type: str, confirmed: int) -> str:
 
 HASH_BYTES = 18  # of SHA-256, as 24 characters: nobody finds two texts with the same ones
 AT_ONCE = 200  # cases whose traces are in memory at a time
-UNWRITTEN = "content IS NULL AND own_content = 0 AND trace_id IS NOT NULL"
 CITED = {
     "sqlite": "SELECT item.value FROM eval_dataset d, json_tree(d.content, '$.parts') item "
     "WHERE d.content IS NOT NULL AND item.type = 'integer'",

@@ -369,7 +369,7 @@ def _text_of(piece: Piece, old: str, known: dict[str, str | None]) -> str:
 
 
 Key = tuple[int, str]  # the number of a trace, and a span's id
-COLUMNS = SpanRow._fields[1:-1]
+COLUMNS = SpanRow._fields[1:-1]  # of a span beside its trace
 
 
 def whole_spans(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> list[SpanRow]:

@@ -13,9 +13,8 @@ from sqlalchemy import Connection, bindparam, func, select, update
 from evergold.store.database.rows import SpanKey, SpanRow, TraceRow, batches, change_among, insert_rows, rows_among
 from evergold.store.schema import spans, traces
 from evergold.store.text_index import ENOUGH, learn_words
-from evergold.store.trace.compact import carried_by, make_dependents_whole, whole_spans
+from evergold.store.trace.compact import COLUMNS, carried_by, make_dependents_whole, whole_spans
 
-OWN = SpanRow._fields[1:-1]  # the columns of a span beside its trace
 _OF_TRACES = spans.join(traces, traces.c.seq == spans.c.trace_seq)
 
 
@@ -89,7 +88,7 @@ def held_spans(
     query = "SELECT t.id, s.id FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE t.id"
     held: dict[SpanKey, SpanRow] = {}
     for trace_id, span_id in wanted & {(*row,) for row in rows_among(connection, query, trace_ids)}:
-        one = select(traces.c.id, *(spans.c[name] for name in OWN)).select_from(_OF_TRACES)
+        one = select(traces.c.id, *(spans.c[name] for name in COLUMNS)).select_from(_OF_TRACES)
         row = connection.execute(one.where(traces.c.id == trace_id, spans.c.id == span_id)).one()
         held[trace_id, span_id] = SpanRow(*row)
     bases = [(known[row.trace_id].seq, row) for row in held.values() if row.base_id is not None]
@@ -108,7 +107,7 @@ def _same(stored: SpanRow, sent: SpanRow) -> bool:
 
 def insert_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
     """Store spans of stored traces; `seqs` are the sequence numbers of the traces."""
-    insert_rows(connection, spans, ("trace_seq", *OWN), [(seqs[row.trace_id], *row[1:-1]) for row in rows])
+    insert_rows(connection, spans, ("trace_seq", *COLUMNS), [(seqs[row.trace_id], *row[1:-1]) for row in rows])
 
 
 def replace_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping[str, int]) -> None:
@@ -117,9 +116,9 @@ def replace_spans(connection: Connection, rows: Sequence[SpanRow], seqs: Mapping
         return
     make_dependents_whole(connection, [(seqs[row.trace_id], row.id) for row in rows])
     statement = update(spans).where(spans.c.trace_seq == bindparam("of"), spans.c.id == bindparam("named"))
-    statement = statement.values({name: bindparam(f"new_{name}") for name in OWN[1:]})
+    statement = statement.values({name: bindparam(f"new_{name}") for name in COLUMNS[1:]})
     changes = [
-        {"of": seqs[row.trace_id], "named": row.id, **{f"new_{name}": getattr(row, name) for name in OWN[1:]}}
+        {"of": seqs[row.trace_id], "named": row.id, **{f"new_{name}": getattr(row, name) for name in COLUMNS[1:]}}
         for row in rows
     ]
     connection.execute(statement, changes)

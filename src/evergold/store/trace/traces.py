@@ -31,9 +31,9 @@ from evergold.store.database.rows import (
 )
 from evergold.store.facts import ARCHIVES, fact
 from evergold.store.schema import spans, trace_comments, trace_corrections, trace_tags, traces
-from evergold.store.trace.compact import span_row, unfold, unshare, whole_spans
+from evergold.store.trace.compact import COLUMNS, span_row, unfold, unshare, whole_spans
 from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
-from evergold.store.trace.spans import OWN, insert_spans, insert_traces
+from evergold.store.trace.spans import insert_spans, insert_traces
 
 
 @dataclass
@@ -224,7 +224,7 @@ def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str
     by_seq = {row["seq"]: row for row in rows}
     by_key: dict[int, list[Span]] = {}
     for batch in batches(by_seq):
-        query = select(spans.c.trace_seq, *(spans.c[name] for name in OWN)).where(spans.c.trace_seq.in_(batch))
+        query = select(spans.c.trace_seq, *(spans.c[name] for name in COLUMNS)).where(spans.c.trace_seq.in_(batch))
         if kinds:
             query = query.where(spans.c.kind.in_(kinds))
         own = []
