@@ -23,6 +23,7 @@ from evergold.model.overview import (
     Overview,
     Tiers,
 )
+from evergold.store.case.cases import dataset_names
 from evergold.store.case.content import tier_of
 from evergold.store.database.rows import now, read_value, run_sql
 from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
@@ -159,10 +160,6 @@ def _counted_since(table: Table, since: str, bucket: Bucket) -> tuple[ColumnElem
 def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries]) -> list[Coverage]:
     """The traces a dataset has entries of: its entries, less those of a trace that has one in it already."""
     active = eval_dataset.c.status == CaseStatus.ACTIVE
-    # Cases without a trace (imported ones) count here too, so this cannot come from `entries`.
-    sizes = connection.execute(
-        select(eval_dataset.c.dataset, func.count()).where(active).group_by(eval_dataset.c.dataset)
-    )
     several = (
         select(eval_dataset.c.dataset, eval_dataset.c.trace_id, (func.count() - 1).label("more"))
         .where(active, eval_dataset.c.trace_id.is_not(None))
@@ -179,25 +176,20 @@ def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries])
     covered = Counter({name: -int(more) for name, more in again})
     for part in entries:
         covered[part.dataset] += part.number
+    # Cases without a trace (imported ones) count here too, so this cannot come from `entries`.
+    sizes = dataset_names(connection).items()
     results = [Coverage(dataset=name, cases=number, traces=covered[name]) for name, number in sizes]
     return sorted(results, key=lambda part: (-part.cases, part.dataset))
 
 
 def facets_of(connection: Connection) -> Facets:
-    active = eval_dataset.c.status == CaseStatus.ACTIVE
-    number = func.count().label("cases")
-    by_dataset = select(eval_dataset.c.dataset.label("name"), number).where(active).group_by(eval_dataset.c.dataset)
-    by_tag = (
-        select(eval_dataset_tags.c.tag.label("name"), number)
-        .group_by(eval_dataset_tags.c.tag)
-        .order_by(number.desc(), eval_dataset_tags.c.tag)
-        .limit(SHOWN_TAGS)
+    number, tag = func.count(), eval_dataset_tags.c.tag
+    by_tag = select(tag, number).group_by(tag).order_by(number.desc(), tag).limit(SHOWN_TAGS)
+    datasets = dataset_names(connection).items()
+    return Facets(
+        datasets=[Facet(name=name, cases=cases) for name, cases in sorted(datasets)],
+        tags=[Facet(name=name, cases=cases) for name, cases in connection.execute(by_tag)],
     )
-    datasets, tags = (
-        [Facet.model_validate(dict(row)) for row in connection.execute(query).mappings()]
-        for query in (by_dataset, by_tag)
-    )
-    return Facets(datasets=sorted(datasets, key=lambda facet: facet.name), tags=tags)
 
 
 def _worth() -> ColumnElement[str]:
