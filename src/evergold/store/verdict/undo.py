@@ -67,9 +67,9 @@ def undo_batch(connection: Connection, label: str, after: int, size: int = BATCH
     if last is None:
         return Undone(label), None
     name, _, digits = label.partition("@")
-    moment, said = now(), {"yes": '{"confirmed":true}', "no": '{"confirmed":false}', "nil": '{"confirmed":null}'}
+    moment, patches = now(), {"yes": '{"confirmed":true}', "no": '{"confirmed":false}', "nil": '{"confirmed":null}'}
     # The plan is a temporary table, so counting, changing and explaining use the same rows.
-    done = run_sql(connection, _go_back(connection), now=moment, name=name, digits=digits, **said).rowcount
+    done = run_sql(connection, _go_back(connection), now=moment, name=name, digits=digits, **patches).rowcount
     run_sql(connection, NOT_FAILED)
     run_sql(connection, REVISE, now=moment, label=label)
     return Undone(label, undone=done, left=int(standing) - done), int(last)
