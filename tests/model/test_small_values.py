@@ -165,8 +165,44 @@ def test_tests_in_short_form_are_python(value: Any, code: tuple[str, ...]) -> No
     assert made.code == code and made.runs_answer
 
 
-@each_row("value", ["", [], {"code": []}, {"code": [""]}, 5, {"language": "", "code": "x"}])
-def test_tests_without_any_code_are_refused(value: Any) -> None:
+@each_row(
+    ("value", "kind"),
+    [
+        ({"stdin": "1", "stdout": "2"}, {"programs": [{"stdin": "1", "stdout": "2"}]}),
+        (
+            [{"stdout": "2"}, {"stdin": "1", "stdout": "3"}],
+            {"programs": [{"stdout": "2"}, {"stdin": "1", "stdout": "3"}]},
+        ),
+        (
+            {"stdout": "2", "language": "sh", "timeout": 2},
+            {"language": "sh", "programs": [{"stdout": "2"}], "timeout": 2},
+        ),
+        (
+            {"command": "pytest 'a b'", "files": {"t.py": "x"}},
+            {"command": ["pytest", "a b"], "files": {"t.py": "x"}},
+        ),
+    ],
+)
+def test_tests_are_programs_or_a_command_too(value: Any, kind: dict[str, Any]) -> None:
+    made = CodeTests.model_validate(value)
+    assert made.model_dump(mode="json", exclude_defaults=True) == kind
+    assert CodeTests.model_validate(kind) == made
+
+
+@each_row(
+    "value",
+    [
+        *("", [], {"code": []}, {"code": [""]}, 5, {"language": "", "code": "x"}, {}, {"timeout": 2}),
+        *(
+            {"code": "x", "stdout": "1"},
+            {"stdout": "1", "language": "cobol"},
+            {"stdin": "1"},
+            {"code": "x", "timeout": 0},
+        ),
+        *({"command": "x", "files": {name: ""}} for name in ("/etc/x", "../x", "", "answer.py")),
+    ],
+)
+def test_tests_that_name_no_kind_or_no_place_are_refused(value: Any) -> None:
     with pytest.raises(ValidationError):
         CodeTests.model_validate(value)
 

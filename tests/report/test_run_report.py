@@ -205,3 +205,14 @@ def test_a_failure_is_known_by_its_question(asked: str, shown: str) -> None:
 def test_a_failure_whose_case_is_gone_is_known_by_its_id() -> None:
     page = to_html(summarise(a_run(), [], [attempt("gone", 0, Measurement.of(0.0))]))
     assert "<summary><b>gone</b>" in page
+
+
+def test_answers_that_were_tested_unisolated_are_told_in_every_form() -> None:
+    made = [an_attempt("x", id, measurements={"correctness": Measurement.of(1.0, unisolated="why")}) for id in "ab"]
+    report = summarise(a_run(), CASES, made)
+    (warning,) = [one for one in report.warnings if "unisolated" in one]
+    assert warning.startswith(
+        "correctness: 2 answers were tested unisolated; their code could have changed the verdict"
+    )
+    assert warning in to_markdown(report) and warning in to_html(report)
+    assert warning in json.loads(report.model_dump_json())["warnings"]

@@ -1,42 +1,62 @@
-"""Run tests against an answer; this file runs inside the sandbox, as a program, with the standard library alone.
+"""Run tests or an answer inside a sandbox; this file runs there as its first process, with the standard library alone.
 
-It reads one JSON order from its input, lowers its own limits and rights, runs each test in a child process and writes one
-JSON line per test. A test has passed only if its process ended well and sent back a secret that is sent after its last line.
+It reads one JSON order from its input, lowers its own limits and rights, does each part of the order in a child process and
+writes one JSON line per part. As the first process it cannot be killed or stopped from inside, and it is not dumpable, so
+nothing inside can look into it. Orders: `answer` runs the answer's code for tests that reach it over a socket; `tests` runs
+such tests, so the process that decides never runs a line of the answer; `together` runs both in one process, for tests that
+need it; `program` runs the answer with an input and reports what it printed; `command` runs a command over files.
 """
 
+from __future__ import annotations
+
+import builtins
 import contextlib
 import ctypes
 import json
-import linecache
 import os
 import resource
-import secrets
 import select
 import signal
 import sys
 import time
-import traceback
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` alone takes longer to import than the rest
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 LOOK_SECONDS = 0.05
 PR_SET_DUMPABLE = 4
 SHOWN = 4000
 """Bytes of output that are kept from the beginning and from the end."""
+INODE_BYTES = 1024
 NOT_RUN = {"passed": False, "output": "", "reason": "not run: the tests before it used up the time limit"}
+WORK = "/tmp/work"
+STUB = """import sys
+sys.path.append("/")
+from boundary import connect_module
+sys.path.remove("/")
+connect_module(globals())
+"""
 
 
 def main() -> None:
     order = json.loads(sys.stdin.buffer.read())
-    # Results go to a copy of stdout; the tests get other descriptors and cannot write results.
+    # Results go to a copy of stdout; the parts get other descriptors and cannot write results.
     results = os.dup(1)
-    # Tests must not wait for input that never comes.
+    # Code must not wait for input that never comes.
     with open(os.devnull) as nothing:
         os.dup2(nothing.fileno(), 0)
     lower_rights(order)
+    # What `site` does, whose import takes longer than a test.
+    sys.path += order["packages"]
+    builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
+    # Loaded once, and not in the process of each part.
+    order["boundary"] = load_boundary()
     ends_at = time.monotonic() + order["seconds"]
-    for number, test in enumerate(order["tests"]):
+    for number in range(len(order["parts"])):
         late = time.monotonic() > ends_at
-        result = NOT_RUN if late else run_test(order, test, ends_at, results)
+        result = NOT_RUN if late else run_part(order, number, ends_at, results)
         os.write(results, json.dumps({"test": number, **result}).encode() + b"\n")
 
 
@@ -46,70 +66,196 @@ def lower_rights(order: dict[str, Any]) -> None:
         os.setgroups([])
         os.setgid(order["user"])
         os.setuid(order["user"])
-        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # else the kernel hides what the processes hold
     for limit, value in (
-        (resource.RLIMIT_AS, order["memory"]),
+        (resource.RLIMIT_AS, order["address_space"]),
+        (resource.RLIMIT_DATA, order["memory"]),
         (resource.RLIMIT_FSIZE, order["files"]),
         (resource.RLIMIT_NPROC, order["processes"]),
-        (resource.RLIMIT_NOFILE, 64),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, int(order["seconds"]) + 1),
     ):
         resource.setrlimit(limit, (value, value))
+    set_dumpable(0)
 
 
-def run_test(order: dict[str, Any], test: str, ends_at: float, results: int) -> dict[str, Any]:
-    """Run one test in a process of its own and end everything that it leaves behind."""
-    # A secret for each test, which the code under test cannot know: `os._exit(0)` alone is no pass.
-    done = secrets.token_hex(16)
+def set_dumpable(value: int) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
+
+
+def load_boundary() -> Any:
+    sys.path.append("/")
+    import ast  # noqa: F401  # the boundary needs it in each process of a test
+
+    import boundary  # type: ignore[import-not-found]
+
+    sys.path.remove("/")
+    return boundary
+
+
+def run_part(order: dict[str, Any], number: int, ends_at: float, results: int) -> dict[str, Any]:
+    """Run one part in a process of its own and end everything that it leaves behind."""
+    kind = order["order"]
+    # A secret for each part: a process that leaves early, even well, has not come to its end.
+    done = os.urandom(16)
     printed, output_end = os.pipe()
     ended, end = os.pipe()
+    errors = os.open("/tmp", os.O_TMPFILE | os.O_RDWR) if kind == "program" else None
+    # Taken out of the list: once it is closed, its number may be that of a pipe.
+    link = order["links"].pop(0) if order["links"] else None
     child = os.fork()
     if child == 0:
-        os.close(results)
-        os.close(printed)
-        os.close(ended)
+        for one in (results, printed, ended, *order["links"]):
+            os.close(one)
         os.dup2(output_end, 1)
-        os.dup2(output_end, 2)
+        os.dup2(output_end if errors is None else errors, 2)
         os.close(output_end)
-        run_code(order, test, end, done)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        if kind != "tests":
+            set_dumpable(1)  # else the kernel hides what the processes hold
+        run_child(PARTS[kind], order, number, link, lambda: os.write(end, done))
     os.close(output_end)
     os.close(end)
-    output = Printed(order["output"])
-    reason = watch(child, printed, output, ends_at, order["memory"])
+    output = Printed(order["output"], order["shown"])
+    # The answer's process has no end of its own: it ends when the tests hang up.
+    hang_up = link if kind == "answer" else None
+    if link is not None and hang_up is None:
+        os.close(link)
+    reason = watch(child, (printed, hang_up), output, ends_at, order["memory"])
+    left = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     status = finish(child)
     output.drain(printed)
-    passed = reason is None and status == 0 and os.read(ended, 64) == done.encode()
-    os.close(printed)
-    os.close(ended)
-    return {"passed": passed, "output": output.text(), "reason": None if passed else reason or exit_reason(status)}
+    passed = reason is None and (not left if kind == "answer" else status == 0 and os.read(ended, 64) == done)
+    result = {"passed": passed, "output": output.text(), "reason": None if passed else reason or exit_reason(status)}
+    if errors is not None:
+        result["errors"] = os.pread(errors, SHOWN, max(0, os.fstat(errors).st_size - SHOWN)).decode("utf-8", "replace")
+    for one in (printed, ended, errors, hang_up):
+        if one is not None:
+            os.close(one)
+    return result
 
 
-def run_code(order: dict[str, Any], test: str, end: int, done: str) -> None:
-    """Execute the answer, then the test, in one namespace; never returns."""
-    names = {"__name__": "answer", "answer": order["answer"]}
+def run_child(part: Callable[..., None], *given: Any) -> None:
+    """Do a part; never returns."""
     try:
-        if order["execute"]:
-            exec(compile(order["answer"], "answer.py", "exec"), names)
-        exec(compile(test, "test.py", "exec"), names)
+        part(*given)
     except BaseException as problem:
-        show_problem(problem, {"answer.py": order["answer"], "test.py": test})
+        show_problem(problem, {})
+        flush()
+    os._exit(1)
+
+
+def run_answer(order: dict[str, Any], number: int, link: int, finish: Callable[[], Any]) -> None:
+    """Execute the answer and serve its names to the tests."""
+    order["boundary"].serve_answer(link, order["answer"])
+    while True:
+        signal.pause()  # the launcher ends this process; one that ends before has left early
+
+
+def run_test(order: dict[str, Any], number: int, link: int | None, finish: Callable[[], Any]) -> None:
+    """Execute a test with the answer's names, which stand for objects of the other process."""
+    test = order["parts"][number]
+    names = order["boundary"].make_module("tests")
+    names["answer"] = order["text"]
+    connect = (
+        (lambda: order["boundary"].connect(link, test, names, "\n".join(order["parts"]))) if link is not None else None
+    )
+    run_code({"test.py": test}, names, finish, connect)
+
+
+def run_together(order: dict[str, Any], number: int, link: int | None, finish: Callable[[], Any]) -> None:
+    """Execute the answer, then the test, in one process and one namespace."""
+    names = order["boundary"].make_module("answer")
+    names["answer"] = order["answer"]
+    run_code({"answer.py": order["answer"], "test.py": order["parts"][number]}, names, finish)
+
+
+def run_code(
+    sources: dict[str, str],
+    names: dict[str, Any],
+    finish: Callable[[], Any],
+    connect: Callable[[], Any] | None = None,
+) -> None:
+    """Execute texts one after the other in one namespace; never returns."""
+    try:
+        if connect is not None:
+            connect()
+        for name, text in sources.items():
+            exec(compile(text, name, "exec", dont_inherit=True), names)
+    except BaseException as problem:
+        show_problem(problem, sources)
         flush()
         os._exit(1)
     flush()
     # Sent behind the last line of the test; code that leaves early never comes here.
-    os.write(end, done.encode())
+    finish()
     os._exit(0)
+
+
+def run_command(order: dict[str, Any], number: int, link: int | None, finish: Callable[[], Any]) -> None:
+    """Become a command over the files of a test; with a link the answer's file is a stub that calls the other process."""
+    part = order["parts"][number]
+    for name, text in {**part["files"], part["answer"]: STUB if link is not None else order["answer"]}.items():
+        path = os.path.join(WORK, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    os.chdir(WORK)
+    environment = {"PATH": os.environ["PATH"], "HOME": "/tmp", "PYTHONPATH": f"{WORK}:/site"}
+    environment |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    if link is not None:
+        os.set_inheritable(link, True)
+        environment["EVERGOLD_ANSWER"] = str(link)
+    finish()  # its exit code decides
+    command = python_command(part["command"])
+    os.execvpe(command[0], command, environment)
+
+
+def run_program(order: dict[str, Any], number: int, link: int | None, finish: Callable[[], Any]) -> None:
+    """Become the answer's program with an input; what it prints is compared outside."""
+    source = "/tmp/answer" + order["suffix"]
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(order["answer"])
+    given = os.open("/tmp", os.O_TMPFILE | os.O_RDWR)
+    with open(given, "wb", closefd=False) as file:
+        file.write(order["parts"][number].encode("utf-8", "surrogatepass"))
+    os.lseek(given, 0, os.SEEK_SET)
+    os.dup2(given, 0)
+    finish()
+    command = python_command([*order["command"], source])
+    os.execvp(command[0], command)
+
+
+def python_command(command: list[str]) -> list[str]:
+    """A command whose Python, or pytest, is this interpreter."""
+    if command[0] in ("python", "python3"):
+        return [sys.executable, *command[1:]]
+    return [sys.executable, "-m", *command] if command[0] == "pytest" else command
+
+
+PARTS: dict[str, Callable[..., None]] = {
+    "answer": run_answer,
+    "tests": run_test,
+    "together": run_together,
+    "command": run_command,
+    "program": run_program,
+}
 
 
 def show_problem(problem: BaseException, sources: dict[str, str]) -> None:
     """Print a traceback with the lines of the answer and of the test, which are no files, and without ours."""
+    import linecache
+    import traceback
+
     for name, text in sources.items():
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
-    trace = problem.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
-        trace = trace.tb_next
-    traceback.print_exception(type(problem), problem, trace)
+    shown = traceback.TracebackException.from_exception(problem)
+    one: traceback.TracebackException | None = shown
+    while one is not None:
+        one.stack = traceback.StackSummary.from_list(
+            [frame for frame in one.stack if frame.filename not in ("/launcher.py", "/boundary.py")]
+        )
+        one = one.__cause__ or one.__context__
+    print("".join(shown.format()), file=sys.stderr, end="")
 
 
 def flush() -> None:
@@ -121,16 +267,16 @@ def flush() -> None:
 
 
 class Printed:
-    """The beginning and the end of what a test prints, and how much it was."""
+    """The beginning and the end of what a part prints, `shown` bytes each, and how much it was."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.count, self.head, self.tail = most, 0, b"", b""
+    def __init__(self, most: int, shown: int) -> None:
+        self.most, self.shown, self.count, self.head, self.tail = most, shown, 0, b"", b""
 
     def add(self, data: bytes) -> None:
         self.count += len(data)
-        room = SHOWN - len(self.head)
+        room = self.shown - len(self.head)
         self.head += data[:room]
-        self.tail = (self.tail + data[room:])[-SHOWN:] if len(data) > room else self.tail
+        self.tail = (self.tail + data[room:])[-self.shown :] if len(data) > room else self.tail
 
     def drain(self, source: int) -> None:
         """Read what is left in the pipe, without waiting for a process that still holds it."""
@@ -150,48 +296,68 @@ class Printed:
         return (self.head + middle + self.tail).decode("utf-8", "replace")
 
 
-def watch(child: int, source: int, output: Printed, ends_at: float, memory: int) -> str | None:
-    """Read the output of a test until it ends; the reason where it had to be stopped."""
-    open_source = True
-    while True:
-        if open_source and select.select([source], [], [], LOOK_SECONDS)[0]:
-            data = os.read(source, 65536)
-            open_source = bool(data)
-            output.add(data)
-        elif not open_source:
-            time.sleep(LOOK_SECONDS / 10)
-        # WNOWAIT leaves the child to be collected by `finish`.
-        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
-            return None
-        if time.monotonic() > ends_at:
-            return "time limit reached"
-        if output.count > output.most:
-            return f"printed over {output.most} bytes"
-        # RLIMIT_AS binds each process alone; the sum over all of them is watched here.
-        if memory_in_use() > memory:
-            return f"used over {memory // 2**20} MB of memory"
+def watch(child: int, sources: tuple[int, int | None], output: Printed, ends_at: float, memory: int) -> str | None:
+    """Read the output of a part until it ends or the tests hang up; the reason where it had to be stopped."""
+    source, hang_up = sources
+    ended = os.pidfd_open(child)
+    waited = select.poll()
+    waited.register(source, select.POLLIN)
+    waited.register(ended, select.POLLIN)
+    if hang_up is not None:
+        waited.register(hang_up, select.POLLRDHUP)
+    try:
+        while True:
+            ready = [descriptor for descriptor, _ in waited.poll(LOOK_SECONDS * 1000)]
+            if source in ready:
+                data = os.read(source, 65536)
+                output.add(data)
+                if not data:
+                    waited.unregister(source)
+            if ended in ready or hang_up in ready:
+                return None
+            if time.monotonic() > ends_at:
+                return "time limit reached"
+            if output.count > output.most:
+                return f"printed over {output.most} bytes"
+            # RLIMIT_AS binds each process alone; the sum over all of them is watched here.
+            if memory_in_use() > memory:
+                return f"used over {memory // 2**20} MB of memory"
+    finally:
+        os.close(ended)
 
 
 def memory_in_use() -> int:
-    """Bytes that all processes of the sandbox hold together; pages that they share count once (the kernel's Pss)."""
-    kilobytes = 0
+    """Bytes that the sandbox holds: files, page tables and all processes but this; pages that those share count once (Pss)."""
+    disk = os.statvfs("/tmp")
+    total = (disk.f_blocks - disk.f_bfree) * disk.f_frsize + (disk.f_files - disk.f_ffree) * INODE_BYTES
     for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/smaps_rollup") as file:
-                    kilobytes += next((int(line.split()[1]) for line in file if line.startswith("Pss:")), 0)
-            except OSError:
-                continue
-    return kilobytes * 1024
+        if name.isdigit() and int(name) != os.getpid():
+            with contextlib.suppress(OSError):
+                total += field_bytes(f"/proc/{name}/status", "VmPTE:")
+                try:
+                    total += field_bytes(f"/proc/{name}/smaps_rollup", "Pss:")
+                except OSError:  # of a process that is not dumpable
+                    total += field_bytes(f"/proc/{name}/status", "RssAnon:")
+    return total
+
+
+def field_bytes(path: str, field: str) -> int:
+    with open(path) as file:
+        return next((int(line.split()[1]) * 1024 for line in file if line.startswith(field)), 0)
 
 
 def finish(child: int) -> int:
-    """End the child and everything it started; its wait status."""
-    with contextlib.suppress(ProcessLookupError):
-        # In its own pid namespace -1 means every process of the sandbox but the launcher.
-        os.kill(-1, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    return status
+    """End the child and everything it started, and collect them; the child's wait status."""
+    own_status = 0
+    while True:
+        with contextlib.suppress(ProcessLookupError):
+            # In its own pid namespace -1 means every process of the sandbox but the launcher.
+            os.kill(-1, signal.SIGKILL)
+        try:
+            ended, status = os.wait()
+        except ChildProcessError:
+            return own_status
+        own_status = status if ended == child else own_status
 
 
 def exit_reason(status: int) -> str:

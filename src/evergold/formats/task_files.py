@@ -58,7 +58,7 @@ class Task(_Strict):
     tests: CodeTests | None = Field(
         None,
         strict=False,
-        description="Tests in Python that the answer's code must pass, for tests_passed: a text, a list, or language and code.",
+        description="Tests that the answer's code must pass, for tests_passed: Python texts, stdin with stdout, or a command.",
     )
     context: tuple[str, ...] = Field((), strict=False, description="Retrieval passages, for faithfulness and the like.")
     tags: tuple[str, ...] = Field((), strict=False, description="Labels to slice reports by.")

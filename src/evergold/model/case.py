@@ -6,8 +6,10 @@ tool, or an unknown one as it came), `content` (text, parts, or null), and where
 key for is kept under `extra` of its message: `reasoning`, `finish_reason`, `failed` (of a tool's result), unknown keys.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -49,15 +51,31 @@ class Reference(BaseModel, frozen=True, extra="forbid"):
     origin: Origin
 
 
-class CodeTests(BaseModel, frozen=True, extra="forbid"):
-    """Python tests of an answer: each passes if it runs to its end without an exception.
+class ProgramTest(BaseModel, frozen=True, extra="forbid"):
+    """What a program is given and what it must print; white space at the end of a line or of all counts for nothing."""
 
-    An answer in Python is run first, and the tests use its names. Code of another `language` is not run: the tests find it as
-    the text `answer`. Written as a text (one test) or a list of texts, it is Python.
+    stdin: str = ""
+    stdout: str
+
+
+class CodeTests(BaseModel, frozen=True, extra="forbid"):
+    """Tests of the code of an answer, of one of three kinds; all of them together have `timeout` seconds.
+
+    `code`: Python texts, each of which passes if it runs to its end without an exception. An answer in Python is run apart, and
+    the tests use its names; code of another `language` is not run, the tests find it as the text `answer`. `programs`: the answer
+    is a program, and each is an input with the output that it must print. `command`: it passes if it ends with 0 in a folder
+    with `files` (name → text) and the answer, in `answer_file` or else in `answer.py` (`.js` and so on).
+
+    Written as a text (one test) or a list of texts, it is `code` in Python; as `{stdin, stdout}` or a list of them, `programs`.
     """
 
     language: Annotated[str, Field(min_length=1, max_length=40)] = "python"
-    code: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1, max_length=100)]
+    code: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(max_length=100)] = ()
+    programs: Annotated[tuple[ProgramTest, ...], Field(max_length=100)] = ()
+    command: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(max_length=100)] = ()
+    files: Annotated[dict[str, str], Field(max_length=100)] = Field(default_factory=dict)
+    answer_file: str = ""
+    timeout: Annotated[float, Field(gt=0, le=600)] | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -65,18 +83,60 @@ class CodeTests(BaseModel, frozen=True, extra="forbid"):
         if isinstance(value, str):
             return {"code": [value]}
         if isinstance(value, list | tuple):
-            return {"code": list(value)}
+            return {"programs" if value and isinstance(value[0], dict) else "code": list(value)}
+        if not isinstance(value, dict):
+            return value
+        if "stdout" in value:
+            program = {name: value[name] for name in ("stdin", "stdout") if name in value}
+            value = {name: one for name, one in value.items() if name not in program} | {"programs": [program]}
         # Without this a single text would be taken apart into its characters.
-        if isinstance(value, dict) and isinstance(value.get("code"), str):
-            return {**value, "code": [value["code"]]}
+        if isinstance(value.get("code"), str):
+            value = {**value, "code": [value["code"]]}
+        if isinstance(value.get("command"), str):
+            value = {**value, "command": shlex.split(value["command"])}
         return value
+
+    @model_validator(mode="after")
+    def _check_kind(self) -> Self:
+        if sum(map(bool, (self.code, self.programs, self.command))) != 1:
+            raise ValueError("tests have one of: code, stdin and stdout (programs), command and files")
+        if self.programs and self.runs_as not in PROGRAM_ENDINGS:
+            raise ValueError(f"programs in {self.language!r} cannot be run; allowed: {', '.join(PROGRAM_ENDINGS)}")
+        for name in (*self.files, self.answer_path):
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts or not path.name:
+                raise ValueError(
+                    f"file {name!r}: a name is relative and stays in the folder, such as tests/test_sum.py"
+                )
+        if self.answer_path in self.files:
+            raise ValueError(f"file {self.answer_path!r} holds the answer; name another one in answer_file")
+        return self
+
+    def __len__(self) -> int:
+        return len(self.code) or len(self.programs) or 1
+
+    @property
+    def runs_as(self) -> str:
+        """The language by its usual name."""
+        return SAME_LANGUAGE.get(self.language.lower(), self.language.lower())
 
     @property
     def runs_answer(self) -> bool:
-        return self.language.lower() in PYTHON
+        return self.runs_as == "python"
+
+    @property
+    def answer_path(self) -> str:
+        """The file of the answer in the folder of a command."""
+        return self.answer_file or f"answer{PROGRAM_ENDINGS.get(self.runs_as, '')}"
+
+    @property
+    def answer_module(self) -> str:
+        return PurePosixPath(self.answer_path).with_suffix("").as_posix().replace("/", ".")
 
 
-PYTHON = frozenset({"python", "py", "python3"})
+PROGRAM_ENDINGS = {"python": ".py", "bash": ".sh", "javascript": ".js", "perl": ".pl", "ruby": ".rb"}
+"""Languages that an answer can be run in, and how its file ends."""
+SAME_LANGUAGE = {"py": "python", "python3": "python", "js": "javascript", "ts": "typescript", "sh": "bash"}
 
 CaseId = Annotated[str, Field(min_length=1, max_length=1024)]
 """Longer than a trace's id may be, because a curated case is named after its policy and its trace."""
@@ -334,6 +394,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
 # Fields with their defaults that were added after revs had been stored; `_as_before` leaves them out at these values.
 LATER: dict[str, Any] = {"turn": [], "ordered": True, "tests": None, "approved": None, "revised": None}
 LATER_OF_CALL: dict[str, Any] = {"id": None, "result": None, "failed": False}
+LATER_OF_TESTS: dict[str, Any] = {"programs": [], "command": [], "files": {}, "answer_file": "", "timeout": None}
 
 
 def _as_before(content: dict[str, Any]) -> dict[str, Any]:
@@ -343,6 +404,8 @@ def _as_before(content: dict[str, Any]) -> dict[str, Any]:
     """
     kept = _without(content, LATER)
     kept["contexts"] = [_without(context, {"score": None}) for context in content["contexts"]]
+    if content["tests"]:
+        kept["tests"] = _without(content["tests"], LATER_OF_TESTS)
     kept["tool_calls"] = [_without(call, LATER_OF_CALL) for call in content["tool_calls"]]
     expected = content["expected_tools"]
     kept["expected_tools"] = [_without(call, {"optional": [], "match": {}}) for call in expected or ()]

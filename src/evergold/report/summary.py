@@ -142,6 +142,7 @@ class _Tally:
         self.rows: list[Value] = []
         self.unscored: dict[str, Counter[str]] = {}
         self.errors: Counter[str] = Counter()
+        self.unisolated: Counter[str] = Counter()
         self.bins: dict[str, list[int]] = {}
         self.latencies: list[float] = []
         self.judge_latencies: list[float] = []
@@ -167,6 +168,7 @@ class _Tally:
                 self.judge_latencies.append(made.details["judge_ms"])
             applies, own = made.state is not MeasurementState.NOT_APPLICABLE, bool(made.details.get("self"))
             self.rows.append(Value(attempt.case_id, attempt.trial, name, made.value, applies, own))
+            self.unisolated[name] += "unisolated" in made.details
             if not applies:
                 continue
             if made.value is None:
@@ -258,7 +260,15 @@ def summarise(
     if report.questions is not None:
         result = chain([f"each question counts once: {report.questions} questions, {len(known)} cases"], result)
     result = chain(result, candidate_warnings(origins, {name: scores.get(name, {}) for name in names}))
+    result = chain(result, _warn_unisolated(tally.unisolated))
     return report.model_copy(update={"warnings": tuple(result)})
+
+
+def _warn_unisolated(counts: Mapping[str, int]) -> Iterator[str]:
+    for name, number in counts.items():
+        if number:
+            answers = "1 answer was" if number == 1 else f"{number} answers were"
+            yield f"{name}: {answers} tested unisolated; their code could have changed the verdict (see the reasons of the cases)"
 
 
 def _summary(spec: MetricSpec, mean: Mean, tally: _Tally) -> MetricSummary:

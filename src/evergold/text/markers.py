@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import re2
 
 from evergold.errors import BadInput
+from evergold.model.case import SAME_LANGUAGE
 from evergold.text.words import WORD, sentences
 
 _MARKER = re.compile(r"\[\s*(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\s*\]")
@@ -53,7 +54,6 @@ def is_claim(part: str) -> bool:
     return len(WORD.findall(without_markers(part))) >= _FEWEST_WORDS and not part.rstrip().endswith(":")
 
 
-SAME_LANGUAGE = {"py": "python", "python3": "python", "js": "javascript", "ts": "typescript", "sh": "bash"}
 FENCES = ("```", "~~~")
 CODE_STARTS = ("def ", "async def ", "class ", "import ", "from ", "@")
 

@@ -1,12 +1,15 @@
 """What code of a model may try, and what it gets: each of these ends by a limit and leaves nothing behind."""
 
 import os
+import platform
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from evergold.bench import sandbox
 from evergold.bench.sandbox import Bounds, TestResult, missing_sandbox, run_tests
+from tests.rows import each_row
 
 pytestmark = pytest.mark.skipif(missing_sandbox() is not None, reason=str(missing_sandbox()))
 
@@ -66,7 +69,20 @@ def test_memory_is_bounded_in_one_process_and_over_several() -> None:
     assert "MemoryError" in outcome("x = bytearray(10**10)").output
     fork = "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n"
     several = fork + "        x = b'1' * (80 * 2**20); time.sleep(9)\ntime.sleep(9)"
-    assert outcome(several, replace(BOUNDS, seconds=20)).reason == "used over 256 MB of memory"
+    assert outcome(several, replace(BOUNDS, seconds=20)).reason in ("used over 256 MB of memory", "ended by SIGKILL")
+
+
+@each_row("cgroup", [True, False])
+def test_memory_of_every_kind_is_bounded(cgroup: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shared memory of several processes, and a disk full of empty folders; with a cgroup, and where none can be made."""
+    if not cgroup:
+        monkeypatch.setattr(sandbox, "_make_cgroup", lambda pid, most: None)
+    shared = "import mmap, os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        m = mmap.mmap(-1, 60 << 20)\n"
+    shared += "        for at in range(0, 60 << 20, 4096): m[at] = 1\n        time.sleep(9)\ntime.sleep(9)"
+    folders = "import os\nfor n in range(10**6): os.mkdir(f'/tmp/{n}')"
+    for code in (shared, folders):
+        result = outcome(code, replace(BOUNDS, seconds=20, memory=96 * 2**20))
+        assert result.reason in ("used over 96 MB of memory", "ended by SIGKILL", "exit code 1"), result
 
 
 def test_files_are_bounded() -> None:
@@ -99,7 +115,22 @@ def test_nothing_outside_tmp_can_be_written() -> None:
 def test_leaving_early_is_no_pass() -> None:
     assert outcome("import os; os._exit(0)").reason == "left before the end of the test"
     assert not outcome("raise SystemExit(0)").passed
-    assert outcome("import os; os.kill(os.getppid(), 9)").reason == "the sandbox ended before the test did"
+
+
+def test_nothing_inside_can_end_stop_or_look_into_the_launcher() -> None:
+    look = "import os\nfor n in (9, 19): os.kill(1, n)\nfor name in ('mem', 'environ', 'fd', 'maps'):\n"
+    look += "    try: print(os.access(p := f'/proc/1/{name}', 4) and open(p).read(9))\n    except OSError: print(False)"
+    assert reads(look).split() == ["False"] * 4
+
+
+def test_there_are_no_namespaces_no_tracing_and_no_memory_files() -> None:
+    calls = "c.unshare(0x10000000), c.unshare(0x20000), c.ptrace(16, 1, 0, 0), c.mount(b'x', b'/tmp', b'tmpfs', 0, 0)"
+    calls += ", c.memfd_create(b'x', 0), c.shmget(0, 4096, 0o600)"
+    assert reads(f"import ctypes\nc = ctypes.CDLL(None)\nprint({calls})") == "-1 -1 -1 -1 -1 -1"
+    # The raw calls: clone with a new user namespace, and clone3, whose flags no filter can read.
+    raw = {"x86_64": 56, "aarch64": 220}[platform.machine()]
+    raw_calls = f"c.syscall({raw}, 0x10000011, 0, 0, 0, 0), c.syscall(435, 0, 0)"
+    assert reads(f"import ctypes\nc = ctypes.CDLL(None)\nprint({raw_calls})") == "-1 -1"
 
 
 def test_what_one_test_leaves_does_not_reach_the_next() -> None:

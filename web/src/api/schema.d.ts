@@ -3180,10 +3180,14 @@ export interface components {
         };
         /**
          * CodeTests
-         * @description Python tests of an answer: each passes if it runs to its end without an exception.
+         * @description Tests of the code of an answer, of one of three kinds; all of them together have `timeout` seconds.
          *
-         *     An answer in Python is run first, and the tests use its names. Code of another `language` is not run: the tests find it as
-         *     the text `answer`. Written as a text (one test) or a list of texts, it is Python.
+         *     `code`: Python texts, each of which passes if it runs to its end without an exception. An answer in Python is run apart, and
+         *     the tests use its names; code of another `language` is not run, the tests find it as the text `answer`. `programs`: the answer
+         *     is a program, and each is an input with the output that it must print. `command`: it passes if it ends with 0 in a folder
+         *     with `files` (name → text) and the answer, in `answer_file` or else in `answer.py` (`.js` and so on).
+         *
+         *     Written as a text (one test) or a list of texts, it is `code` in Python; as `{stdin, stdout}` or a list of them, `programs`.
          */
         CodeTests: {
             /**
@@ -3191,8 +3195,32 @@ export interface components {
              * @default python
              */
             language: string;
-            /** Code */
+            /**
+             * Code
+             * @default []
+             */
             code: string[];
+            /**
+             * Programs
+             * @default []
+             */
+            programs: components["schemas"]["ProgramTest"][];
+            /**
+             * Command
+             * @default []
+             */
+            command: string[];
+            /** Files */
+            files?: {
+                [key: string]: string;
+            };
+            /**
+             * Answer File
+             * @default
+             */
+            answer_file: string;
+            /** Timeout */
+            timeout?: number | null;
         };
         /**
          * Compared
@@ -4758,6 +4786,19 @@ export interface components {
             };
             /** Repeated */
             repeated: number;
+        };
+        /**
+         * ProgramTest
+         * @description What a program is given and what it must print; white space at the end of a line or of all counts for nothing.
+         */
+        ProgramTest: {
+            /**
+             * Stdin
+             * @default
+             */
+            stdin: string;
+            /** Stdout */
+            stdout: string;
         };
         /**
          * Proportion

@@ -1,0 +1,174 @@
+"""Answers that try to win by a trick, and honest ones that must still pass.
+
+`cheating.txt` and `honest.txt` hold them: a line `=== kind`, the answer's code, a line `---`, the test. `# ANYTHING` stands for a
+class whose objects claim to be equal to everything.
+"""
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from evergold.bench.metrics.code_tests import TestsPassed
+from evergold.bench.sandbox import Bounds, TestResult, missing_sandbox, run_tests, why_unisolated
+from evergold.model.case import CodeTests
+from evergold.model.run import Attempt, Measurement
+from tests.builders import a_case
+from tests.rows import each_row
+
+pytestmark = pytest.mark.skipif(missing_sandbox() is not None, reason=str(missing_sandbox()))
+
+ANYTHING = """
+class Any:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    __lt__ = __le__ = __gt__ = __ge__ = __contains__ = __eq__
+    __hash__ = object.__hash__
+    def __sub__(self, other): return 0
+    __rsub__ = __add__ = __radd__ = __mod__ = __sub__
+    def __abs__(self): return 0
+    def __getattr__(self, name): return lambda *args, **named: True
+"""
+NEED_ONE_PROCESS = {"subclassed", "mocked", "stdin", "file", "threads", "gathered"}
+
+
+class Example(NamedTuple):
+    kind: str
+    answer: str
+    test: str
+
+
+def examples(name: str) -> list[Example]:
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8").replace("# ANYTHING", ANYTHING)
+    found = re.findall(r"^=== (.+)\n((?:.*\n)*?)---\n((?:.*\n)*?)(?====|\Z)", text, re.M)
+    return [Example(*one) for one in found]
+
+
+def run_all(given: list[Example]) -> list[TestResult]:
+    def run(one: Example) -> TestResult:
+        return run_tests(one.answer, [one.test], execute=True, bounds=Bounds(seconds=6))[0]
+
+    with ThreadPoolExecutor(3) as pool:
+        return list(pool.map(run, given))
+
+
+def test_over_fifty_cheating_answers_of_over_ten_kinds_pass_nothing() -> None:
+    given = examples("cheating.txt")
+    assert len(given) > 50 and len({one.kind for one in given}) > 10
+    assert [one for one, result in zip(given, run_all(given), strict=True) if result.passed] == []
+    # None of them is refused by running its test in another way.
+    assert [one for one in given if why_unisolated(CodeTests(code=(one.test,)))] == []
+
+
+def test_honest_answers_pass_and_only_tests_that_need_one_process_share_it() -> None:
+    given = examples("honest.txt")
+    assert len(given) > 40
+    failed = [(one.kind, result) for one, result in zip(given, run_all(given), strict=True) if not result.passed]
+    assert failed == []
+    shared = {one.kind for one in given if why_unisolated(CodeTests(code=(one.test,)))}
+    assert shared == NEED_ONE_PROCESS
+
+
+def measure(output: str, tests: Any) -> Measurement:
+    return TestsPassed().measure(a_case(tests=tests), Attempt(case_id="c1", output=output))
+
+
+PYTEST = """import json
+import pytest
+from answer import *
+def test_values():
+    for given, wanted in json.load(open("wanted.json")): assert double(given) == wanted
+def test_raises():
+    with pytest.raises(TypeError): double(None)
+"""
+UNITTEST = """import unittest
+from answer import *
+class Test(unittest.TestCase):
+    def test(self): self.assertEqual(abs(double(-2)), 4)
+"""
+COMMANDS = {
+    "pytest": {"command": "pytest -q", "files": {"test_it.py": PYTEST, "wanted.json": "[[2, 4], [3, 6]]"}},
+    "unittest": {"command": ["python", "-m", "unittest", "-q"], "files": {"test_it.py": UNITTEST}},
+}
+
+
+@each_row("command", ["pytest", "unittest"])
+def test_a_command_tests_an_answer_that_it_does_not_load(command: str) -> None:
+    made = measure("def double(x): return x + x", COMMANDS[command])
+    assert (made.value, made.details) == (1.0, {"passed": 1, "tests": 1}), made.reason
+
+
+TRICKS = [
+    ("pytest", "import json\ndef double(x): return dict(json.load(open('wanted.json')))[x]"),
+    ("pytest", "import os\ndef double(x): os._exit(0)"),
+    ("pytest", "import pytest\ndef double(x): pytest.skip('x')"),
+    ("pytest", "pytestmark = 'skip'\ntest_values = test_raises = None\ndef open(*a): return []\ndef double(x): 0"),
+    ("unittest", "def load_tests(*a): return None\ndef double(x): return 0"),
+    (
+        "unittest",
+        "open('sitecustomize.py', 'w').write('import os; os._exit(0)')\ndef abs(x): return 4\ndef double(x): return 0",
+    ),
+    ("unittest", "import unittest\ndef double(x): raise unittest.SkipTest('x')"),
+    ("unittest", "class unittest:\n    class TestCase: pass\ndef double(x): raise SystemExit(0)"),
+]
+
+
+def test_an_answer_cannot_trick_a_command() -> None:
+    with ThreadPoolExecutor(3) as pool:
+        made = list(pool.map(lambda one: measure(one[1], COMMANDS[one[0]]), TRICKS))
+    assert [(one.value, one.details) for one in made] == [(0.0, {"passed": 0, "tests": 1})] * len(TRICKS)
+
+
+def test_a_program_is_measured_by_what_it_prints() -> None:
+    tests = [{"stdin": "3\n", "stdout": "6"}, {"stdin": "4\n", "stdout": "8\n"}, {"stdin": "x", "stdout": "no"}]
+    honest = (
+        "import sys\ntext = input()\nprint(int(text) * 2 if text.isdigit() else 'no  ')\nprint('log', file=sys.stderr)"
+    )
+    assert measure(honest, tests).value == 1.0
+    made = measure("print(6)", tests)
+    assert made.value == pytest.approx(1 / 3)
+    assert "test 2 (input '4\\n'): printed something else\nprinted:\n6" in (made.reason or "")
+    assert measure("print(6)\nraise SystemExit(1)", tests).value == 0.0
+    assert measure("import os\nos._exit(0)", tests).value == 0.0
+
+
+@each_row(
+    ("language", "answer"),
+    [
+        ("sh", "read n; echo $((n * 2))"),
+        ("js", "console.log(require('fs').readFileSync(0) * 2)"),
+        ("perl", "print <STDIN> * 2"),
+    ],
+)
+def test_programs_run_in_other_languages(language: str, answer: str) -> None:
+    tests = {"language": language, "stdin": "3\n", "stdout": "6"}
+    made = measure(answer, tests)
+    assert made.value == 1.0 or made.reason == missing_sandbox(CodeTests.model_validate(tests))
+
+
+@each_row(
+    ("tests", "why"),
+    [
+        ({"code": "from unittest.mock import patch\nwith patch('time.time'): assert f() == 1"}, "the test uses patch"),
+        ({"code": "class Mine(Base): pass\nassert f() == 1"}, "the test derives from the answer's class Base"),
+        (
+            {"language": "bash", "command": "bash t.sh", "files": {"t.sh": ". ./answer.sh; test $(f) = 1"}},
+            "bash runs the answer's code itself",
+        ),
+        (
+            {"command": "python t.py", "files": {"t.py": "exec(open('answer.py').read())"}},
+            "the tests name the file answer.py",
+        ),
+    ],
+)
+def test_tests_that_cannot_be_isolated_are_marked_with_the_reason(tests: dict[str, Any], why: str) -> None:
+    answer = "f() { echo 1; }" if "language" in tests else "class Base: pass\ndef f(): return 1"
+    made = measure(answer, tests)
+    assert (made.value, made.details.get("unisolated")) == (1.0, why), made.reason
+    assert f"(unisolated: {why})" in (made.reason or "")
+
+
+def test_a_command_that_is_not_installed_is_unscored() -> None:
+    assert measure("x", {"command": "nonesuch x"}).reason == "the tests run nonesuch, which is not in /usr/bin:/bin"
