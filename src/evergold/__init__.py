@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from evergold.model.trace import Correction, Score, Span, Trace
     from evergold.sdk import connect
     from evergold.settings import Settings
+    from evergold.stats.agreement import agreement
+    from evergold.stats.scores import compare_scores, mean_score
     from evergold.workspace import Workspace
 
 _HOMES = {
@@ -24,8 +26,11 @@ _HOMES = {
     "Span": "evergold.model.trace",
     "Trace": "evergold.model.trace",
     "Workspace": "evergold.workspace",
+    "agreement": "evergold.stats.agreement",
+    "compare_scores": "evergold.stats.scores",
     "connect": "evergold.sdk",
     "extract_cases": "evergold.extract.run",
+    "mean_score": "evergold.stats.scores",
     "read_dataset_a": "evergold.formats.dataset_ab",
     "read_dataset_b": "evergold.formats.dataset_ab",
     "write_dataset_a": "evergold.formats.dataset_ab",
@@ -40,8 +45,11 @@ __all__ = [
     "Span",
     "Trace",
     "Workspace",
+    "agreement",
+    "compare_scores",
     "connect",
     "extract_cases",
+    "mean_score",
     "read_dataset_a",
     "read_dataset_b",
     "replay",
@@ -56,3 +64,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'evergold' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -70,11 +70,11 @@ def _evergold_gate(request: pytest.FixtureRequest) -> None:
     minima: Mapping[str, float] = (
         least if isinstance(least, dict) else {} if least is None else dict.fromkeys(names, least)
     )
-    # A mean that could not be computed counts as 0: a gate must not pass because nothing was scored.
-    below = [mean for mean in done.means if mean.metric in minima and (mean.value or 0.0) < minima[mean.metric]]
-    if below:
-        lines = [f"{mean.metric} {mean} is below {minima[mean.metric]:g}" for mean in below]
-        pytest.fail("\n".join([*lines, *_worst(done, [mean.metric for mean in below])]), pytrace=False)
+    from evergold.model.report import decide_minimum
+
+    gate = decide_minimum(done.means, minima)
+    if gate.code:
+        pytest.fail("\n".join([*gate.reasons, *_worst(done, gate.below or list(minima))]), pytrace=False)
 
 
 def _options(given: Mapping[str, Any], config: pytest.Config) -> dict[str, Any]:

@@ -136,7 +136,9 @@ class Metric(Protocol):
     """A frozen dataclass whose fields are its parameters. One that needs a judge is a `JudgedMetric` instead.
 
     Raise `version` when the same input can score differently. Optional: `compares: ClassVar[bool]`, true for a metric
-    that holds the answer against the case's reference, so that a recorded answer compared with itself is marked.
+    that holds the answer against the case's reference, so that a recorded answer compared with itself is marked;
+    `scale: ClassVar[Scale | None]`, its lowest and highest value and which is good (0 to 1, more is better, where none is
+    declared; None for a metric without bounds, such as a number of steps).
     """
 
     version: ClassVar[str]

@@ -29,7 +29,7 @@ def description(tmp_path_factory: pytest.TempPathFactory) -> Iterator[schemathes
         yield schemathesis.openapi.from_asgi("/openapi.json", app).exclude(path_regex="/events$")
 
 
-FEW = settings(max_examples=2, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
+STEADY = settings(suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
 
 
 def send(case: schemathesis.Case[Any]) -> None:
@@ -42,7 +42,8 @@ def test_no_request_breaks_the_server(description: schemathesis.BaseSchema, ever
     """A few requests for each route; with `every_constraint` also one for each limit that the description states."""
     description.config.phases.coverage.enabled = every_constraint
     # One test: as tests of their own, the routes and their requests would be built by every process that collects tests.
-    results = get_all_tests(schema=description, test_func=send, settings=FEW, given_kwargs={})
+    examples = settings(STEADY, max_examples=5 if every_constraint else 2)
+    results = get_all_tests(schema=description, test_func=send, settings=examples, given_kwargs={})
     built = [result.ok() for result in results if isinstance(result, Ok)]
     assert len(built) == len(list(description.get_all_operations())) > 50
     try_each((operation.label, test) for operation, test in built)

@@ -243,7 +243,7 @@ def test_a_completion_is_text_or_a_final_reason(completion: Any, final: str | No
     [
         ("text", "text", None),
         ({"output": "text", "usage": {"input_tokens": 3}}, "text", None),
-        ({"output": None}, "", None),
+        ({"output": None}, "", "no text and no tool call"),
         ({"error": "broke"}, "", "broke"),
         ({"answer": "text"}, "", "unknown field 'answer'"),
         ({"output": 5}, "", "output"),
@@ -356,7 +356,7 @@ def test_a_metric_that_breaks_is_an_error_with_its_reason(result: Any) -> None:
 
 def test_a_failed_attempt_is_not_measured() -> None:
     made = asyncio.run(measure(Broken(1.0), a_case(), an_attempt(error="timeout")))
-    assert made.state is MeasurementState.UNSCORED
+    assert made.value == 0.0
     assert make_metrics(["length:most=5"])[0].spec(None).params["most"] == 5 and object_schema({"a": {}})[
         "required"
     ] == ["a"]

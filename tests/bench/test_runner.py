@@ -135,15 +135,19 @@ def test_never_more_calls_at_once_than_asked_for(bench: Bench) -> None:
     assert target.most_under_way == 13
 
 
-def test_a_failed_call_is_an_error_and_is_never_measured(bench: Bench) -> None:
+def test_a_failed_call_is_tried_once_more_and_then_counts_as_the_worst_value(bench: Bench) -> None:
+    asked = []
+
     async def half(case: Case, trial: int) -> Attempt:
+        asked.append(case.id)
         return await right(case, trial) if int(case.id[1:]) % 2 else failed_attempt(case, trial, "bad_request", "no")
 
     bench.create(cases(10))
     run = bench.work(Scripted(half))
-    assert (run.status, run.done, run.failed, run.scored) == (RunStatus.COMPLETED, 10, 5, 5)
+    assert (run.status, run.done, run.failed, run.scored) == (RunStatus.COMPLETED, 10, 5, 10)
+    assert len(asked) == 15
     for attempt in bench.all():
-        assert (attempt.error is None) == (attempt.measurements != {})
+        assert {m.value for m in attempt.measurements.values()} == {1.0 if attempt.error is None else 0.0}
 
 
 def test_a_target_that_raises_fails_its_case_and_one_that_hangs_meets_the_deadline(bench: Bench) -> None:

@@ -83,7 +83,7 @@ def test_the_same_run_again_is_answered_by_the_cache(folder: Path) -> None:
 def test_a_model_that_hangs_meets_the_deadline_and_the_run_ends(folder: Path) -> None:
     """The other answers are known from an earlier run, so that only the one that hangs can be late."""
     never = threading.Event()
-    replies = {"question 7": iter([broken(400), Reply(hold=never)])}
+    replies = {"question 7": iter([broken(400), broken(400), Reply(hold=never), Reply(hold=never)])}
 
     def hanging(body: Body) -> Reply:
         prompt = str(body["messages"][-1]["content"])
@@ -101,7 +101,7 @@ def test_a_model_that_hangs_meets_the_deadline_and_the_run_ends(folder: Path) ->
             known = workspace.bench.results.count_cached(run.id)
             late = [a for a in workspace.bench.attempts(run.id) if a.error]
         never.set()
-    assert (run.status, run.failed, run.scored, known) == (RunStatus.COMPLETED, 1, 39, 39)
+    assert (run.status, run.failed, run.scored, known) == (RunStatus.COMPLETED, 1, 40, 39)
     assert (late[0].case_id, late[0].error) == ("t7", "no answer within 0.5 s")
 
 
@@ -129,14 +129,15 @@ def test_failed_calls_are_sent_again_only_when_asked_for(folder: Path) -> None:
         spec = RunSpec(dataset="forty", model="openai/m", metrics=("exact_match",), cache=False)
         with Workspace.open(settings) as workspace:
             run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
-            assert (run.failed, len(server.requests)) == (8, 40)
+            assert (run.failed, len(server.requests)) == (8, 48), "each error is tried once more"
+            assert workspace.bench.results.means(run)[0].value == 0.8
             mended.set()
             workspace.bench.resume(run.id)
-            assert workspace.bench.work_on(run.id).failed == 8 and len(server.requests) == 40
+            assert workspace.bench.work_on(run.id).failed == 8 and len(server.requests) == 48
             workspace.bench.resume(run.id, retry_errors=True)
             again = workspace.bench.work_on(run.id)
     assert (again.status, again.done, again.failed, again.scored) == (RunStatus.COMPLETED, 40, 0, 40)
-    assert len(server.requests) == 48, "only the eight that failed"
+    assert len(server.requests) == 56, "only the eight that failed"
 
 
 def test_a_model_that_says_nothing_html_or_ten_megabytes_ends_the_run_with_each_told_apart(folder: Path) -> None:
@@ -156,10 +157,10 @@ def test_a_model_that_says_nothing_html_or_ten_megabytes_ends_the_run_with_each_
         with Workspace.open(settings) as workspace:
             run = workspace.bench.work_on(workspace.bench.run_here(spec).id)
             made = {attempt.case_id: attempt for attempt in workspace.bench.attempts(run.id)}
-    assert (run.status, run.done, run.failed) == (RunStatus.COMPLETED, 4, 2)
-    assert made["t0"].error is None and made["t0"].measurements["exact_match"].value == 0.0
-    assert made["t1"].error_class == "malformed" and not made["t1"].measurements
-    assert made["t2"].error_class == "too_large" and not made["t2"].measurements
+    assert (run.status, run.done, run.failed) == (RunStatus.COMPLETED, 4, 3)
+    classes = [(made[name].error_class, made[name].outcome.value) for name in ("t0", "t1", "t2")]
+    assert classes == [("no_answer", "failed"), ("malformed", "error"), ("too_large", "failed")]
+    assert [made[name].measurements["exact_match"].value for name in ("t0", "t1", "t2")] == [0.0, 0.0, 0.0]
     assert made["t3"].measurements["exact_match"].value == 1.0
 
 

@@ -107,8 +107,8 @@ def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:
     assert attempt_scripted(rate_limited("soon")).retry_after is None
 
 
-def test_nothing_is_an_answer_and_half_an_emoji_can_be_stored() -> None:
-    assert attempt_scripted(Reply(None)).error is None
+def test_nothing_is_no_answer_and_half_an_emoji_can_be_stored() -> None:
+    assert attempt_scripted(Reply(None)).error_class == "no_answer"
     half = attempt_scripted(Reply(raw=b'{"choices":[{"index":0,"message":{"role":"assistant","content":"a\\ud83d"}}]}'))
     assert half.output == "a�"
 
@@ -117,7 +117,7 @@ def test_arguments_that_are_no_json_object_are_an_error() -> None:
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "[1"}}
     body = {"choices": [{"index": 0, "message": {"role": "assistant", "content": None, "tool_calls": [call]}}]}
     attempt = attempt_scripted(Reply(raw=json.dumps(body).encode()))
-    assert attempt.error_class == "malformed" and "tool call 'f'" in (attempt.error or "")
+    assert attempt.error_class == "invalid_reply" and "tool call 'f'" in (attempt.error or "")
 
 
 def test_the_public_api_without_a_key_says_what_to_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,8 +55,13 @@ def test_a_run_its_means_and_its_place_in_the_list(folder: Path, capsys: pytest.
         "value": 0.5,
         "low": 0,
         "high": 0,
-        "interval": "t",
+        "interval": "Wilson",
         "n": 8,
+        "errors": 0,
+        "failed": 0,
+        "truncated": 0,
+        "excluded": False,
+        "coverage": 1.0,
         "not_applicable": 0,
         "self_compared": 0,
         "of": 8,
@@ -71,15 +76,16 @@ def test_thresholds_decide_the_exit_code(folder: Path, capsys: pytest.CaptureFix
     words = ["run", "reasoning", "--model", "python:bench_app:good", "--metric", "exact_match", "--fail-under"]
     assert evergold([*words, "exact_match=0.5"]) == 0
     assert evergold([*words, "exact_match=0.6"]) == 1
-    assert "exact_match is below 0.6" in capsys.readouterr().err
+    assert "exact_match 0.500 ±0.285 (n=8) is below 0.6" in capsys.readouterr().err
 
 
 def test_failed_attempts_end_the_run_and_can_be_sent_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "reasoning", "--model", "python:bench_app:broken", "--metric", "exact_match"]
     done = answered(capsys, *words, exit_code=2)
-    assert (done["run"]["failed"], done["means"][0]["value"]) == (8, None)
+    assert (done["run"]["failed"], done["means"][0]["value"], done["means"][0]["errors"]) == (8, 0.0, 8)
+    assert answered(capsys, "runs", "leaderboard") == []
     (folder / "mended").touch()
-    again = answered(capsys, "run", "--resume", done["run"]["id"], "--retry-errors")
+    again = answered(capsys, "runs", "retry", done["run"]["id"])
     assert (again["run"]["done"], again["run"]["failed"], again["run"]["status"]) == (8, 0, "completed")
 
 
@@ -87,9 +93,17 @@ def test_compare_and_its_gate(folder: Path, capsys: pytest.CaptureFixture[str]) 
     good, bad = a_run(capsys, "good")["run"]["id"], a_run(capsys, "bad")["run"]["id"]
     found = answered(capsys, "compare", good, bad)
     assert found["metrics"][0]["lost"] == ["percentage", "sequence", "siblings", "trains"]
-    assert answered(capsys, "compare", good, bad, "--gate", exit_code=3)["metrics"][0]["verdict"] == "inconclusive"
-    assert answered(capsys, "compare", good, good, "--gate")["metrics"][0]["verdict"] == "tied"
+    assert answered(capsys, "compare", good, bad, "--gate", exit_code=1)["metrics"][0]["verdict"] == "worse"
+    assert answered(capsys, "compare", good, good, "--gate", exit_code=3)["metrics"][0]["verdict"] == "inconclusive"
+    assert answered(capsys, "compare", good, good, "--gate", "cases")["gate"] == "no case that passed before fails now"
+    refused = answered(capsys, "compare", "--gate", "cases", good, bad, exit_code=1)["gate"]
+    assert refused.startswith("4 of 4 cases fail again in 2 retries: percentage")
     assert evergold(["compare", good, bad]) == 0
+    assert capsys.readouterr().out.startswith(
+        "Keep python:bench_app:good: python:bench_app:bad is worse on 8 cases (-0.50"
+    )
+    assert evergold(["compare", good, bad, good, "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.count("| exact_match |") == 2
     board = answered(capsys, "runs", "leaderboard")
     assert [entry["model"] for entry in board[0]["entries"]] == ["python:bench_app:good", "python:bench_app:bad"]
 

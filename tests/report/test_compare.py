@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.model.report import PairedVerdict
-from evergold.model.run import MetricSpec, Run, RunSpec, RunStatus
+from evergold.model.report import Mean, PairedVerdict
+from evergold.model.run import AttemptOutcome, MetricSpec, Run, RunSpec, RunStatus, Scale
 from evergold.report.compare import RunValues, board_of, by_version, compare, newest_per_model
-from evergold.report.scores import Groups, by_case, outside
-from evergold.store.run.attempts import Value
+from evergold.report.scores import Groups, by_case, count_attempts, means_of
+from evergold.store.run.attempts import AttemptCost, Value
 from tests.rows import each_row
 
 
@@ -43,9 +43,11 @@ def passes(count: int, of: int) -> dict[str, float]:
     [
         (passes(50, 100), passes(80, 100), PairedVerdict.BETTER, 0),
         (passes(80, 100), passes(50, 100), PairedVerdict.WORSE, 1),
-        (passes(80, 100), passes(80, 100), PairedVerdict.TIED, 0),
+        (passes(80, 100), passes(80, 100), PairedVerdict.SAME, 0),
         (passes(80, 100), passes(77, 100), PairedVerdict.INCONCLUSIVE, 3),
+        (passes(80, 100), passes(83, 100), PairedVerdict.INCONCLUSIVE, 0),
         (passes(5, 5), passes(0, 5), PairedVerdict.INCONCLUSIVE, 3),
+        (passes(6, 6), passes(6, 6), PairedVerdict.INCONCLUSIVE, 3),
     ],
 )
 def test_the_verdict_and_the_gate(
@@ -53,8 +55,7 @@ def test_the_verdict_and_the_gate(
 ) -> None:
     found = compare(a_run("a", before), a_run("b", after))
     assert found.metrics[0].verdict is verdict
-    assert found.exit_code == exit_code
-    assert found.metrics[0].test == "exact McNemar"
+    assert found.decide_gate()[0] == exit_code
 
 
 def test_flips_are_named() -> None:
@@ -67,13 +68,13 @@ def test_unscored_cases_are_left_out_counted_and_make_the_gate_unsure() -> None:
     after: dict[str, float | None] = {**before, **{f"c{i:03}": None for i in range(30)}}
     found = compare(a_run("a", before), a_run("b", after))
     assert (found.metrics[0].n, found.metrics[0].unpaired) == (70, 30)
-    assert found.exit_code == 3
+    assert found.decide_gate() == (3, "correctness: 70% of the attempts have a value, 95% are needed")
 
 
 def test_trials_are_averaged_before_cases_are_compared() -> None:
     found = compare(a_run("a", {"x": [0.0, 1.0], "y": [1.0, None]}), a_run("b", {"x": [1.0, 1.0], "y": [1.0, 1.0]}))
     assert found.metrics[0].difference == pytest.approx(0.25)
-    assert found.metrics[0].test == "paired bootstrap"
+    assert found.metrics[0].test == "t"
 
 
 def test_clustered_cases_are_compared_by_cluster() -> None:
@@ -82,18 +83,15 @@ def test_clustered_cases_are_compared_by_cluster() -> None:
     alone = compare(a_run("a", before), a_run("b", after)).metrics[0]
     together = compare(a_run("a", before), a_run("b", after), Groups(clusters)).metrics[0]
     assert alone.verdict is PairedVerdict.BETTER
-    assert together.verdict is PairedVerdict.INCONCLUSIVE and together.test == "paired bootstrap over clusters"
+    assert together.verdict is PairedVerdict.INCONCLUSIVE and together.test == "clustered t"
 
 
 def test_differences_in_dataset_and_judge_are_said() -> None:
     spec = MetricSpec(name="correctness", version="1", judge="openai/a")
     first = a_run("a", passes(5, 10), metrics=(spec,))
-    second = a_run(
-        "b", passes(5, 10), metrics=(spec.model_copy(update={"judge": "offline"}),), hash="sha256:2", failed=2
-    )
+    second = a_run("b", passes(5, 10), metrics=(spec.model_copy(update={"judge": "offline"}),), hash="sha256:2")
     warnings = " ".join(compare(first, second).warnings)
     assert "the datasets differ" in warnings and "correctness: the judge differs" in warnings
-    assert "b: 2 attempts failed" in warnings
 
 
 def test_runs_without_a_shared_metric_cannot_be_compared() -> None:
@@ -102,19 +100,61 @@ def test_runs_without_a_shared_metric_cannot_be_compared() -> None:
 
 
 def test_nothing_scored_in_both_is_no_pass() -> None:
-    found = compare(a_run("a", {"x": 1.0, "y": None}), a_run("b", {"x": None, "y": 1.0}))
-    assert found.metrics == () and found.exit_code == 3
-    assert found.warnings == ("correctness: no case was scored in both runs",)
+    with pytest.raises(BadInput, match="no case with a value of correctness in both"):
+        compare(a_run("a", {"x": 1.0, "y": None}), a_run("b", {"x": None, "y": 1.0}))
 
 
 def test_a_mean_counts_zeros_leaves_nulls_out_and_says_so() -> None:
-    values = by_case([Value("a", 0, "m", 0.0), Value("b", 0, "m", 1.0), Value("c", 0, "m", None)])
-    mean = next(Groups().means(values, {}, ["m"], 3))
-    assert (mean.value, mean.n, mean.of) == (0.5, 2, 3)
+    mean = mean_of([Value("a", 0, "m", 0.0), Value("b", 0, "m", 1.0), Value("c", 0, "m", None)], 3)
+    assert (mean.value, mean.n, mean.of, round(mean.coverage or 0, 3)) == (0.5, 2, 3, 0.667)
     assert str(mean) == "0.500 ±0.405 (n=2/3, 1 unscored)"
-    lopsided = next(Groups().means({"m": {str(i): float(i == 0) for i in range(8)}}, {}, ["m"], 8))
-    assert (str(lopsided), lopsided.interval) == ("0.125 [0.022, 0.471] (n=8/8)", "Wilson")
-    assert str(next(Groups().means({}, {}, ["m"], 3))) == "– (n=0/3)"
+    lopsided = mean_of([Value(str(i), 0, "m", float(i == 0)) for i in range(8)], 8)
+    assert (str(lopsided), lopsided.interval) == ("0.125 [0.022, 0.471] (n=8)", "Wilson")
+    assert str(mean_of([], 3)) == "– (n=0/3)"
+
+
+def mean_of(rows: list[Value], cases: int, groups: Groups | None = None) -> Mean:
+    """The mean of metric `m` over one trial of each case."""
+    return next(means_of(by_case(rows), count_attempts(rows), {"m": Scale()}, groups or Groups(), (cases, cases)))
+
+
+def test_an_attempt_without_an_answer_counts_as_the_worst_value_and_is_named() -> None:
+    lost = Value("c", 0, "m", 0.0, outcome=AttemptOutcome.ERROR)
+    rows = [Value("a", 0, "m", 1.0), Value("b", 0, "m", 1.0, truncated=True), lost]
+    mean = mean_of(rows, 3)
+    assert (round(mean.value or 0, 3), mean.errors, mean.truncated) == (0.667, 1, 1)
+    assert str(mean).endswith("(n=3, 1 error, 1 truncated)")
+
+
+def crashes(count: int, *, right: int, of: int = 100, model: str = "m") -> RunValues:
+    """A run that has no reply to the last cases, is right on the first ones and wrong between."""
+    found = a_run(model, passes(right, of), model=model)
+    lost = {f"c{i:03}" for i in range(of - count, of)}
+    rows = [row._replace(value=0.0, outcome=AttemptOutcome.ERROR) if row.case_id in lost else row for row in found.rows]
+    return RunValues(found.run, rows, spent=[AttemptCost(row.case_id, row.outcome, False, None, None) for row in rows])
+
+
+def test_crashes_on_hard_cases_win_nothing() -> None:
+    whole, crashing = crashes(0, right=90, model="whole"), crashes(10, right=90, model="crashing")
+    board = board_of([whole, crashing])
+    assert [entry.means[0].value for entry in board.entries] == [0.9, 0.9]
+    assert [entry.means[0].errors for entry in board.entries] == [10, 0]
+    assert compare(whole, crashing).metrics[0].difference == 0
+    worse = compare(whole, crashes(20, right=80, model="worse"))
+    assert worse.decide_gate()[0] == 1
+    assert "20 errors against 0, tried again" in worse.sentence
+    assert "on the 80 that both answered no difference was shown" in worse.sentence
+    left_out = compare(whole, crashes(20, right=80), exclude_errors=True)
+    assert left_out.metrics[0].n == 80 and left_out.decide_gate()[0] == 3
+
+
+def test_a_run_of_which_too_little_was_measured_is_not_ranked() -> None:
+    thin = a_run("r1", {f"c{i}": None if i < 2 else 1.0 for i in range(10)}, model="thin")
+    board = board_of([thin, a_run("r2", passes(5, 10), model="whole")])
+    assert [entry.model for entry in board.entries] == ["whole"]
+    assert [(one.model, one.why) for one in board.excluded] == [
+        ("thin", "correctness: 80% of the attempts have a value, 95% are needed")
+    ]
 
 
 def test_a_leaderboard_never_mixes_versions_and_takes_the_newest_run() -> None:
@@ -131,7 +171,7 @@ def test_a_leaderboard_never_mixes_versions_and_takes_the_newest_run() -> None:
 
 
 def test_a_leaderboard_ranks_by_the_metric_that_most_cases_were_scored_by() -> None:
-    thin = a_run("r2", {"c000": 1.0, "c001": None}, metric="token_f1", model="partly")
+    thin = a_run("r2", {"c000": 1.0, "c001": 0.5}, metric="token_f1", model="partly")
     spec = thin.run.spec.model_copy(update={"metrics": ("token_f1", "correctness")})
     partly = RunValues(thin.run.model_copy(update={"spec": spec}), [*thin.rows, *a_run("r2", passes(1, 10)).rows])
     wholly = a_run("r1", passes(9, 10), model="wholly")
@@ -155,16 +195,16 @@ def test_a_leaderboard_ranks_by_questions_where_each_counts_once() -> None:
 
 def test_a_case_a_metric_does_not_apply_to_is_outside_mean_and_coverage() -> None:
     rows = [Value("a", 0, "m", 0.5), Value("b", 0, "m", None, applies=False), Value("c", 0, "m", None)]
-    mean = next(Groups().means(by_case(rows), outside(rows), ["m"], 3))
+    mean = mean_of(rows, 3)
     assert (mean.value, mean.n, mean.of, mean.not_applicable) == (0.5, 1, 2, 1)
     assert str(mean).endswith("(n=1/2, 1 unscored, 1 not applicable)")
 
 
 def test_an_answer_compared_with_itself_is_outside_a_mean_that_has_other_cases() -> None:
     rows = [Value("a", 0, "m", 0.5), Value("b", 0, "m", 1.0, own=True)]
-    mean = next(Groups().means(by_case(rows), outside(rows), ["m"], 2))
+    mean = mean_of(rows, 2)
     assert (mean.value, mean.n, mean.of, mean.self_compared) == (0.5, 1, 1, 1)
-    alone = next(Groups().means(by_case(rows[1:]), outside(rows[1:]), ["m"], 1))
+    alone = mean_of(rows[1:], 1)
     assert (alone.value, alone.n, alone.of, alone.self_compared) == (1.0, 1, 1, 1)
 
 

@@ -73,10 +73,10 @@ def test_a_mean_is_over_cases_and_says_how_many() -> None:
     correctness, exact = report().metrics
     assert correctness.mean.value == pytest.approx((0.5 + 0.5 + 0.0) / 3)
     assert (correctness.mean.n, correctness.mean.of) == (3, 4)
-    assert (correctness.unscored, correctness.errors) == (1, 1)
+    assert (correctness.unscored, correctness.errors) == (2, 1)
     assert correctness.reasons == {"refused": 1, "the judge broke": 1}
-    assert correctness.histogram == (2, 0, 0, 0, 1, 0, 1, 0, 0, 1)
-    assert (exact.mean.value, exact.mean.n) == (1.0, 4)
+    assert correctness.histogram == (3, 0, 0, 0, 1, 0, 1, 0, 0, 1)
+    assert (exact.mean.value, exact.mean.n, exact.mean.errors) == (0.875, 4, 1)
 
 
 def test_failures_come_first_the_calls_that_failed_then_the_worst() -> None:
@@ -108,7 +108,7 @@ def test_cost_and_time_of_target_and_judge_are_apart() -> None:
 def test_trials_are_reduced_as_asked_and_too_few_scored_trials_are_no_value() -> None:
     assert report(reducer="max").metrics[0].mean.value == pytest.approx((1.0 + 0.6 + 0.0) / 3)
     both = report(reducer="pass^2").metrics[0].mean
-    assert (both.value, both.n) == (0.0, 2)
+    assert (both.value, both.n) == (0.0, 3)
     with pytest.raises(BadInput, match="unknown reducer"):
         report(reducer="average")
 
@@ -118,9 +118,9 @@ def test_what_a_reader_must_know_is_said() -> None:
     told = " / ".join(report(a_run(status=RunStatus.CANCELLED, provenance=provenance)).warnings)
     for part in (
         "is cancelled",
-        "1 of 8 attempts failed",
+        "1 of 8 attempts have no answer",
         "model under test",
-        "3 of 4 cases",
+        "75% of the attempts have a value",
         "openai/j is uncalibrated",
     ):
         assert part in told
@@ -144,7 +144,7 @@ def test_markdown_cells_cannot_break_the_table() -> None:
     assert "<img" not in text
     for line in text.splitlines():
         if line.startswith("| correctness"):
-            assert line.replace("\\|", "").count("|") == 7
+            assert line.replace("\\|", "").count("|") == 8
     assert "## Failures (4)" in text and "No attempt failed" in to_markdown(summarise(a_run(), [], []))
 
 

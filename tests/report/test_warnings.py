@@ -44,7 +44,7 @@ def test_a_whole_run_without_a_judge_is_no_reason_to_warn() -> None:
     ("more", "expected"),
     [
         ({"status": RunStatus.RUNNING, "done": 3}, "the run is running: 3 of 10 attempts are in"),
-        ({"failed": 2}, "2 of 10 attempts failed and have no score"),
+        ({"failed": 2}, "2 of 10 attempts have no answer and count as the worst value; `evergold runs retry run_1`"),
         (
             {"provenance": {"self_judged": True}},
             "judged by the model under test, which tends to favour its own answers",
@@ -60,11 +60,11 @@ def test_what_is_odd_about_a_run_is_named(more: dict[str, Any], expected: str) -
 
 
 @each_row(
-    ("n", "of", "thin"),
-    [(9, 10, False), (89, 100, True), (90, 100, False), (0, 0, False), (0, 10, True)],
+    ("coverage", "thin"),
+    [(0.95, False), (0.94, True), (None, False), (0.0, True)],
 )
-def test_thin_coverage_begins_below_nine_tenths(n: int, of: int, thin: bool) -> None:
-    said = warned(a_run(), a_mean(n=n, of=of))
+def test_thin_coverage_begins_below_what_a_gate_needs(coverage: float | None, thin: bool) -> None:
+    said = warned(a_run(), a_mean(coverage=coverage))
     assert any("the rest may be the harder ones" in line for line in said) is thin
 
 
@@ -101,9 +101,11 @@ def test_a_case_without_an_answer_has_no_reference() -> None:
     ("mean", "expected"),
     [
         (a_mean(value=None, n=0), "– (n=0/10)"),
-        (a_mean(), "0.500 (n=10/10)"),
-        (a_mean(low=0.4, high=0.6), "0.500 ±0.100 (n=10/10)"),
-        (a_mean(low=0.35, high=0.6), "0.500 [0.350, 0.600] (n=10/10)"),
+        (a_mean(), "0.500 (n=10)"),
+        (a_mean(low=0.4, high=0.6), "0.500 ±0.100 (n=10)"),
+        (a_mean(low=0.35, high=0.6), "0.500 [0.350, 0.600] (n=10)"),
+        (a_mean(errors=14, failed=1), "0.500 (n=10, 14 errors, 1 failed)"),
+        (a_mean(errors=3, excluded=True), "0.500 (n=10, 3 errors left out)"),
         (
             a_mean(n=8, not_applicable=3, self_compared=1),
             "0.500 (n=8/10, 2 unscored, 3 not applicable, 1 compared with itself)",

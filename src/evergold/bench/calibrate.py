@@ -23,13 +23,12 @@ from evergold.model.report import PairedVerdict
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.seams import Judge
-from evergold.stats.agreement import cohen_kappa
+from evergold.stats.agreement import agreement
 from evergold.stats.intervals import Interval, proportion_interval, spearman
-from evergold.stats.paired import judge, paired_effect
+from evergold.stats.scores import compare_scores
 
 # Calls of a judge under way at a time: providers limit requests a minute, and a calibration is not urgent.
 AT_ONCE = 8
-MARGIN = 0.02  # shares of agreement closer than this are called a tie
 WORDS = {"pass": 1.0, "fail": 0.0, "yes": 1.0, "no": 0.0, "good": 1.0, "bad": 0.0}
 
 
@@ -91,6 +90,7 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
     unscored = Counter(got.reason or "no reason given" for got in made if got.value is None)
     people, judged_values = [human for human, _ in pairs], [value for _, value in pairs]
     verdicts = [(human >= passing, value >= passing) for human, value in pairs]
+    result = agreement(judged_values, people, passing=passing)
     prompt_hash = metric.prompt_hash() if hasattr(metric, "prompt_hash") else None
     return Calibration(
         judge=judge.identity,
@@ -102,7 +102,11 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
         unscored=unscored,
         # An answer without a human pass (or fail) has no false fails (or passes): the rate is then undefined, not zero.
         agreement=_figure(_rate([human == judged for human, judged in verdicts])),
-        kappa=_figure(cohen_kappa(verdicts)),
+        kappa=None
+        if result.kappa is None
+        else Figure(value=result.kappa, low=result.low, high=result.high, n=result.n),
+        usable=result.usable,
+        missing=result.reason,
         spearman=_figure(spearman(people, judged_values)),
         false_pass=_figure(_rate([judged for human, judged in verdicts if not human])),
         false_fail=_figure(_rate([not judged for human, judged in verdicts if human])),
@@ -142,18 +146,18 @@ def compare_judges(first: Calibration, second: Calibration) -> JudgeComparison:
         for one, other in zip(first.agreed, second.agreed, strict=True)
         if one is not None and other is not None
     ]
-    effect = paired_effect([other - one for one, other in pairs]) if pairs else None
-    verdict = judge(effect, effect.p, margin=MARGIN) if effect else PairedVerdict.INCONCLUSIVE
+    result = compare_scores([one for one, _ in pairs], [other for _, other in pairs]) if pairs else None
+    verdict = result.verdict if result else PairedVerdict.INCONCLUSIVE
     return JudgeComparison(
         first=first,
         second=second,
         n=len(pairs),
-        difference=effect.mean if effect else None,
-        low=effect.low if effect else None,
-        high=effect.high if effect else None,
-        p=effect.p if effect else None,
+        difference=result.difference if result else None,
+        low=result.low if result else None,
+        high=result.high if result else None,
+        p=result.p if result else None,
         verdict=verdict,
-        advice=_advice(first, second, verdict) if effect else "no label could be judged by both",
+        advice=_advice(first, second, verdict) if result else "no label could be judged by both",
     )
 
 
@@ -162,6 +166,6 @@ def _advice(first: Calibration, second: Calibration, verdict: PairedVerdict) -> 
         return f"use {second.judge}: it agrees with people more often"
     if verdict is PairedVerdict.WORSE:
         return f"use {first.judge}: it agrees with people more often"
-    if verdict is PairedVerdict.TIED:
+    if verdict is PairedVerdict.SAME:
         return "either: they agree with people about as often; take the cheaper one"
     return "these labels cannot tell; label more answers"

@@ -24,7 +24,7 @@ from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt, Plan, RunSpec, Usage
 from evergold.model.tool_schemas import with_derived_tools
 from evergold.seams import Judge
-from evergold.stats.paired import planned_effect
+from evergold.stats.scores import planned_effect
 
 SAMPLED = 20
 CHARACTERS_PER_TOKEN = 4

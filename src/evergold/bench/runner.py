@@ -2,8 +2,8 @@
 
 Every case is put to the target, once per trial, and each answer is stored. What is stored is not asked again, which makes
 a new run and a resumed one the same code. Scoring reads the stored answers, so that it can be done again without a call
-of the target. An attempt that failed has no answer and is never measured: it stays an error in the coverage of every
-metric. A metric that breaks gives an error measurement with its reason, never a zero.
+of the target. An attempt without an answer has the worst value of every metric that applies to its case: a crash never
+raises a mean. A metric that breaks gives an error measurement with its reason, never a zero.
 
 One process works on a run at a time: it is held by a lease in the database that a heartbeat renews. The same heartbeat
 learns that somebody wants the run to stop, or that the lease was lost, in which case this process lets go at once and
@@ -113,6 +113,7 @@ class Parts:
     retry: RetryPolicy
     deadline: float
     limit: MetricLimit
+    replayed: bool = False
     spent: Usage = field(default_factory=Usage)  # by trajectories that an earlier process began and did not finish
 
 
@@ -164,11 +165,11 @@ async def _measure_attempt(case: Case, attempt: Attempt, parts: Parts, budget: B
 
 
 async def _measure(named: NamedMetric, case: Case, attempt: Attempt, parts: Parts, budget: Budget) -> Measurement:
-    if not named.needs_judge or parts.judge is None:
-        # Plain code, which the limit interrupts.
+    if not named.needs_judge or parts.judge is None or attempt.error is not None:
+        # Plain code, which the limit interrupts; an attempt without an answer is measured without asking anybody.
         try:
             with parts.limit.around(MetricCall(case.id, attempt.trial, named.name)):
-                return await measure(named.metric, case, attempt, parts.judge)
+                return await measure(named.metric, case, attempt, parts.judge, replayed=parts.replayed)
         except Overrun as problem:
             return Measurement.error(problem.message)
     limit = parts.deadline * CALLS_OF_A_JUDGE
@@ -237,7 +238,14 @@ class Runner:
         budget.charge(run.judge_usage)
         budget.charge(parts.spent)
         caller = Caller(Gate(run.spec.concurrency), budget, parts.retry, parts.deadline)
+        before = self.attempts.error_keys(run.id)
         await generate(run, parts.target, self.attempts, caller)
+        # What got no reply is tried once more when the others are through; what fails again counts. A target that never
+        # answered is not asked everything twice.
+        lost = sorted(self.attempts.error_keys(run.id) - before)
+        if lost and not self.attempts.why_nothing_succeeded(run.id):
+            self.attempts.forget(run.id, lost)
+            await generate(run, parts.target, self.attempts, caller)
         await score(run, self.attempts, parts, budget)
 
     async def _beat(self, run_id: str, lease: float) -> None:

@@ -176,6 +176,7 @@ class RunSetup:
             retry=RetryPolicy(tries=self._settings.benchmark_tries),
             deadline=self._deadline(run.spec),
             limit=MetricLimit(self._settings.benchmark_metric_timeout, slot),
+            replayed=run.spec.replay is not None,
             spent=StepStore(self._store.db).usage_so_far(run.id) if run.spec.replay else Usage(),
         )
 

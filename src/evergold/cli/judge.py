@@ -84,6 +84,8 @@ def _print_calibration(result: Calibration) -> None:
     names = ("agreement", "kappa", "spearman", "false_pass", "false_fail")
     rows = [(name.replace("_", " "), *_cells(getattr(result, name))) for name in names]
     table(f"{result.judge} on {result.metric}: {result.labels} labels", ("", "value", "95 % interval", "n"), rows)
+    if result.missing:
+        echo(f"not calibrated yet: {result.missing}", err=True)
     for reason, count in result.unscored.items():
         echo(f"{count} unscored: {reason}", err=True)
 

@@ -26,9 +26,21 @@ RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recal
 CASES_OF_HISTORY = 100
 TURNS = ("last", "each", "all", "simulated")
 ON_UNRECORDED = ("stop", "error", "model")
-COULD_NOT_RUN = 2
-NOTHING_MEASURED = 3
 
+coverage_option = click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 1),
+    default=0.95,
+    show_default=True,
+    help="Exit code 3 where a smaller share of the attempts has a value.",
+)
+errors_option = click.option(
+    "--errors",
+    type=click.Choice(["count", "exclude"]),
+    default="count",
+    show_default=True,
+    help="Attempts that got no reply count as the worst value, or are left out, which passes no gate.",
+)
 replay_options = combine_options(
     click.option(
         "--replay", is_flag=True, help="Play the recorded conversation again; its tools answer from the record."
@@ -104,6 +116,8 @@ replay_options = combine_options(
 @click.option("--weighted", is_flag=True, help="Count each question once in the means, however many cases ask it.")
 @click.option("--plan", is_flag=True, help="Only say what it would take and what it could show.")
 @click.option("--fail-under", multiple=True, metavar="METRIC=VALUE", help="Exit code 1 when the mean is below.")
+@coverage_option
+@errors_option
 @cluster_option
 @report_verb
 def run_command(workspace: Workspace, **options: Any) -> int:
@@ -235,7 +249,7 @@ def _follow_run(workspace: Workspace, run: Run) -> Iterator[None]:
             shown = 0
             while not ended.wait(0.2):
                 now = workspace.bench.get(run.id)
-                reached = now.done + now.scored + now.failed
+                reached = now.done + now.scored
                 advance(reached - shown)
                 shown = reached
 
@@ -275,36 +289,37 @@ def _price(cost: float | None) -> str:
 
 
 def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
-    thresholds, as_json = _parse_thresholds(options["fail_under"]), options["as_json"]
-    means = workspace.bench.results.means(run, weighted=options["weighted"] or None)
-    known = {mean.metric: mean.value for mean in means}
-    # A metric without a value cannot be below a threshold; it is named apart.
-    unmeasured = [name for name in thresholds if known.get(name) is None]
-    unmet = [name for name, least in thresholds.items() if name not in unmeasured and (known[name] or 0.0) < least]
-    if as_json:
-        emit_json({"run": run, "means": means, "below": unmet, "unmeasured": unmeasured})
+    from evergold.model.report import COULD_NOT_RUN, INCONCLUSIVE, decide_minimum
+
+    thresholds = _parse_thresholds(options["fail_under"])
+    left_out = options["errors"] == "exclude"
+    means = workspace.bench.results.means(run, weighted=options["weighted"] or None, exclude_errors=left_out)
+    gate = decide_minimum(means, thresholds, options["min_coverage"])
+    if options["as_json"]:
+        emit_json({"run": run, "means": means, "exit_code": gate.code, **gate.as_dict()})
     else:
         table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
         echo(summary_line(run, workspace.bench.results.count_cached(run.id)))
-        for name in unmet:
-            echo(f"{name} is below {thresholds[name]:g}", err=True)
-        for name in unmeasured:
-            echo(f"{name}: nothing was measured, so --fail-under {thresholds[name]:g} cannot be decided", err=True)
+        for reason in gate.reasons:
+            echo(reason, err=True)
+        for name, why in workspace.bench.results.why_unscored(run, [mean.metric for mean in means if mean.is_empty]):
+            echo(f"{name}: {why}", err=True)
     # A threshold that could not be decided neither opens nor closes an alert.
-    if thresholds and not unmeasured:
+    if thresholds and gate.code in (0, 1):
+        known = {mean.metric: mean.value for mean in means}
         why = ", ".join(f"{name} {known[name]:.3f} of at least {least:g}" for name, least in thresholds.items())
-        workspace.alerts.gate(run.spec.dataset, run.spec.model, passed=not unmet, why=f"{why} in {run.id}")
+        workspace.alerts.gate(run.spec.dataset, run.spec.model, passed=not gate.code, why=f"{why} in {run.id}")
     if run.error:
         echo(f"evergold: {run.error}", err=True)
     # Every call failed: the target is wrong, not its answers.
     if run.done and run.failed == run.done:
         return COULD_NOT_RUN
-    if run.status == "completed" and not unmet and means and all(mean.of == 0 for mean in means):
-        echo("no metric applies to any case: nothing was measured; see `evergold report` for the reasons", err=True)
-        return NOTHING_MEASURED
-    if run.status == "completed" and unmeasured and not unmet:
-        return NOTHING_MEASURED
-    return int(run.status != "completed" or bool(unmet))
+    if run.status != "completed":
+        return 1
+    if thresholds and left_out and gate.code == 0:
+        echo("errors are left out; a run without them passes no --fail-under", err=True)
+        return INCONCLUSIVE
+    return gate.code
 
 
 def summary_line(run: Run, cached: int = 0) -> str:

@@ -9,16 +9,16 @@ import click
 
 from evergold.cli.options import PathOrUrl, report_verb, with_workspace
 from evergold.cli.output import echo, emit_json, one_line, print_result, table
-from evergold.cli.run import summary_line
+from evergold.cli.run import coverage_option, errors_option, summary_line
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
+    from evergold.model.report import RunComparison
     from evergold.model.run import Attempt
     from evergold.report.summary import RunReport
 
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
 FORMATS = ("markdown", "html", "json", "junit")
-INCONCLUSIVE = 3  # the exit code of a gate that cannot tell
 
 
 @click.group()
@@ -98,6 +98,22 @@ def delete_run(workspace: Workspace, run_id: str) -> None:
     echo(f"deleted {run_id}")
 
 
+@runs_command.command("retry")
+@click.argument("run_id")
+@report_verb
+def retry_run(workspace: Workspace, run_id: str, as_json: bool) -> int:
+    """Send the calls of a run again that got no reply; answers stay."""
+    workspace.bench.resume(run_id, retry_errors=True)
+    run = workspace.bench.work_on(run_id)
+    means = workspace.bench.results.means(run)
+    if as_json:
+        emit_json({"run": run, "means": means})
+    else:
+        table(run.id, ("metric", "mean"), [(mean.metric, mean) for mean in means])
+        echo(summary_line(run))
+    return 0 if run.status == "completed" else 1
+
+
 @runs_command.command("rescore")
 @click.argument("run_id")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Default: the run's own, measured again.")
@@ -130,6 +146,8 @@ def show_leaderboard(workspace: Workspace, dataset: str | None, weighted: bool |
         name = f"{board.dataset} {board.version}"
         if board.weighted:
             echo(f"{name}: each question counts once", err=True)
+        for left_out in board.excluded:
+            echo(f"{name}: {left_out.model} ({left_out.run_id}) is not ranked: {left_out.why}", err=True)
         rows = [
             (name, rank, entry.model, *entry.means, entry.failed, entry.judge or "none")
             for rank, entry in enumerate(board.entries, start=1)
@@ -180,6 +198,7 @@ def _mean_text(mean: Any) -> str:
     default=None,
     help="Count each question once in the means, or each case.  [default: as the run was started]",
 )
+@errors_option
 @report_verb
 def report_command(
     workspace: Workspace, run_id: str, form: str, output: Path | None, as_json: bool, **options: object
@@ -217,6 +236,7 @@ def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -
             summary.mean,
             summary.unscored,
             summary.errors,
+            summary.mean.failed,
             summary.not_applicable,
             "; ".join(summary.reasons),
         )
@@ -224,7 +244,7 @@ def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -
     ]
     table(
         f"{run.spec.model} on {run.spec.dataset}",
-        ("metric", "mean", "unscored", "errors", "not applicable", "why"),
+        ("metric", "mean", "unscored", "errors", "failed", "not applicable", "why"),
         metrics,
     )
     if report.failures:
@@ -243,11 +263,44 @@ def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -
         echo(f"note: {one_line(warning)}", err=True)
 
 
-@click.command()
-@click.argument("first")
-@click.argument("second")
-@click.option("--margin", type=click.FloatRange(0, 1), default=0.02, show_default=True, help="Smaller is called a tie.")
-@click.option("--gate", is_flag=True, help="Exit code 1 on a regression, 3 when inconclusive, else 0.")
+class GateCommand(click.Command):
+    """Reads `--gate` and `--gate cases`: an option with a value that may be left out before arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for at, word in enumerate(args):
+            if word == "--gate" and args[at + 1 : at + 2] == ["cases"]:
+                args = [*args[:at], "--gate-cases", *args[at + 2 :]]
+                break
+        return super().parse_args(ctx, ["--gate-cases" if word == "--gate=cases" else word for word in args])
+
+
+@click.command(cls=GateCommand)
+@click.argument("baseline")
+@click.argument("candidates", metavar="CANDIDATE...", nargs=-1, required=True)
+@click.option(
+    "--margin",
+    type=click.FloatRange(0, 1),
+    default=0.03,
+    show_default=True,
+    help="The smallest difference that matters, as a share of the metric's scale.",
+)
+@click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Only these metrics.")
+@click.option(
+    "--gate",
+    is_flag=True,
+    help="Exit code 1 where a metric is worse, 0 where no drop beyond --tolerance is possible, else 3. `--gate cases`, for "
+    "small sets: 1 where a case that passed before fails now and in two retries.",
+)
+@click.option("--gate-cases", is_flag=True, hidden=True)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 1),
+    default=0.05,
+    show_default=True,
+    help="With --gate: the drop that passes, as a share of the metric's scale.",
+)
+@coverage_option
+@errors_option
 @click.option(
     "--require-calibrated",
     "least",
@@ -260,22 +313,73 @@ def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -
     default=None,
     help="Compare question by question, or case by case.  [default: by question where both runs were started so]",
 )
+@click.option("--format", "form", type=click.Choice(["terminal", "markdown"]), default="terminal", show_default=True)
 @report_verb
-def compare_command(workspace: Workspace, first: str, second: str, gate: bool, as_json: bool, **options: Any) -> int:
-    """Compare run SECOND with run FIRST, case by case (paired bootstrap, exact McNemar, Holm over metrics)."""
-    least, margin, weighted = options["least"], options["margin"], options["weighted"]
-    result = workspace.bench.results.compare(first, second, margin=margin, weighted=weighted)
-    doubts = [] if least is None else workspace.judging.require_calibrated(second, least)
-    exit_code = INCONCLUSIVE if doubts and result.exit_code == 0 else result.exit_code
-    # An inconclusive gate neither opens nor closes an alert.
-    if gate and exit_code != INCONCLUSIVE:
-        spec = workspace.bench.get(second).spec
-        verdicts = ", ".join(f"{metric.metric} {metric.verdict}" for metric in result.metrics)
-        workspace.alerts.gate(spec.dataset, spec.model, passed=exit_code == 0, why=f"{verdicts} against {first}")
+def compare_command(
+    workspace: Workspace, baseline: str, candidates: tuple[str, ...], as_json: bool, **options: Any
+) -> int:
+    """Compare runs with a BASELINE run, case by case: which to ship, how sure that is, and what it costs."""
+    codes, shown = [], []
+    for candidate in candidates:
+        result = workspace.bench.results.compare(
+            baseline,
+            candidate,
+            margin=options["margin"],
+            weighted=options["weighted"],
+            metrics=options["metrics"],
+            exclude_errors=options["errors"] == "exclude",
+        )
+        doubts = []
+        if options["least"] is not None:
+            doubts = workspace.judging.require_calibrated(candidate, options["least"])
+        code, why = _decide(workspace, result, options)
+        if doubts and code == 0:
+            code, why = 3, "; ".join(doubts)
+        gated = options["gate"] or options["gate_cases"]
+        # An inconclusive gate neither opens nor closes an alert.
+        if gated and code in (0, 1):
+            spec = workspace.bench.get(candidate).spec
+            workspace.alerts.gate(spec.dataset, spec.model, passed=code == 0, why=f"{why} against {baseline}")
+        codes.append(code if gated else 0)
+        shown.append({**result.model_dump(mode="json"), "exit_code": code, "gate": why, "uncalibrated": doubts})
+        if not as_json:
+            _print_comparison(result, options["form"])
+            for warning in [*result.warnings, *doubts]:
+                echo(f"note: {warning}", err=True)
+            if gated:
+                echo(f"gate: {why} (exit code {code})", err=True)
     if as_json:
-        emit_json({**result.model_dump(mode="json"), "exit_code": exit_code, "uncalibrated": doubts})
-        return exit_code if gate else 0
-    columns = ("metric", "first", "second", "difference", "95 %", "p", "verdict", "visible from", "n", "gained", "lost")
+        emit_json(shown[0] if len(shown) == 1 else shown)
+    # Worse before cannot tell: one regression closes the gate whatever the others are.
+    return next((code for code in (2, 1, 3) if code in codes), 0)
+
+
+def _decide(workspace: Workspace, result: RunComparison, options: dict[str, Any]) -> tuple[int, str]:
+    if not options["gate_cases"]:
+        return result.decide_gate(options["tolerance"], options["min_coverage"])
+    return workspace.bench.decide_cases(result, options["min_coverage"])
+
+
+def _print_comparison(result: RunComparison, form: str) -> None:
+    if form == "markdown":
+        from evergold.report.documents import comparison_markdown
+
+        echo(comparison_markdown(result))
+        return
+    echo(result.sentence)
+    columns = (
+        "metric",
+        "baseline",
+        "candidate",
+        "difference",
+        "95 %",
+        "p",
+        "verdict",
+        "visible from",
+        "n",
+        "gained",
+        "lost",
+    )
     rows = [
         (
             metric.metric,
@@ -285,16 +389,18 @@ def compare_command(workspace: Workspace, first: str, second: str, gate: bool, a
             f"{metric.low:+.3f} … {metric.high:+.3f}",
             "<0.001" if metric.p < 0.001 else f"{metric.p:.3f}",
             metric.verdict,
-            "–" if metric.smallest_visible is None else f"{metric.smallest_visible:.3f}",
+            f"{metric.smallest_visible:.3f}",
             f"{metric.n}" + (f" (+{metric.unpaired} unpaired)" if metric.unpaired else ""),
             len(metric.gained),
             len(metric.lost),
         )
         for metric in result.metrics
     ]
-    table(f"{second} against {first}", columns, rows)
+    table(f"{result.second} against {result.first}", columns, rows)
+    table(
+        "both sides",
+        ("run", "model", "attempts", "errors", "failed", "truncated"),
+        [(side.run_id, side.model, side.attempts, side.errors, side.failed, side.truncated) for side in result.sides],
+    )
     if result.weighted:
         echo("note: each question counts once, however many cases ask it", err=True)
-    for warning in [*result.warnings, *doubts]:
-        echo(f"note: {warning}", err=True)
-    return exit_code if gate else 0

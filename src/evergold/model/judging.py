@@ -41,6 +41,7 @@ class CalibrationInfo(BaseModel, frozen=True, extra="forbid"):
     low: float | None = None
     high: float | None = None
     made_at: str
+    missing: str | None = None
 
 
 class JudgeInfo(BaseModel, frozen=True, extra="forbid"):
@@ -59,7 +60,10 @@ class Figure(BaseModel, frozen=True):
 
 
 class Calibration(BaseModel, frozen=True):
-    """What was measured, of which judge, asked how. Another model, prompt or version is another judge."""
+    """What was measured, of which judge, asked how. Another model, prompt or version is another judge.
+
+    `usable` where there are labels enough to call the judge calibrated; `missing` says what is not there yet.
+    """
 
     judge: str
     metric: str
@@ -74,6 +78,8 @@ class Calibration(BaseModel, frozen=True):
     false_pass: Figure | None
     false_fail: Figure | None
     agreed: tuple[bool | None, ...] = ()
+    usable: bool = False
+    missing: str | None = None
 
 
 class JudgeComparison(BaseModel, frozen=True):

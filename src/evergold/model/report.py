@@ -1,8 +1,9 @@
 """Results of runs: means, comparisons of two runs, and HTML of single things for notebooks (escaped, long texts cut)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from html import escape
+from typing import NamedTuple
 
 from pydantic import BaseModel
 
@@ -36,7 +37,7 @@ def _cell(value: object, most: int = SHOWN_LETTERS) -> str:
 class PairedVerdict(StrEnum):
     BETTER = "better"
     WORSE = "worse"
-    TIED = "tied"
+    SAME = "same"
     INCONCLUSIVE = "inconclusive"
 
 
@@ -45,11 +46,14 @@ EVEN = 1e-9
 
 
 class Mean(BaseModel, frozen=True):
-    """`0.83 ±0.05 (n=41/50)`: never a mean without how many cases it rests on.
+    """`0.83 ±0.05 (n=41/50, 9 unscored, 3 errors)`: never a mean without what it rests on.
 
-    `interval` names the method. One that is not the same width on both sides is said by its ends: `0.125 [0.022, 0.471]`.
-    `of` counts the cases that the metric applies to; `not_applicable` counts the others. `self_compared` counts recorded
-    answers that are their own reference; where a metric has other cases too, they are outside the mean.
+    Attempts that failed or could not be had (`failed`, `errors`) are in the mean with the worst value of the metric;
+    `excluded` says that errors were left out on request. `coverage` is the share of the attempts the metric applies to
+    that have a value. `interval` names the method. An interval that is not the same width on both sides is said by its
+    ends: `0.125 [0.022, 0.471]`. `of` counts the cases that the metric applies to; `not_applicable` the others.
+    `self_compared` counts recorded answers that are their own reference; where a metric has other cases too, they are
+    outside the mean.
     """
 
     metric: str
@@ -61,12 +65,24 @@ class Mean(BaseModel, frozen=True):
     interval: str | None = None
     not_applicable: int = 0
     self_compared: int = 0
+    errors: int = 0
+    failed: int = 0
+    truncated: int = 0
+    excluded: bool = False
+    coverage: float | None = None
 
     def __str__(self) -> str:
-        notes = [f"{self.of - self.n} unscored"] if self.value is not None and self.n < self.of else []
-        notes += [f"{self.not_applicable} not applicable"] if self.not_applicable else []
-        notes += [f"{self.self_compared} compared with itself"] if self.self_compared else []
-        counted = f"(n={', '.join([f'{self.n}/{self.of}', *notes])})"
+        counts = {
+            "unscored": self.of - self.n if self.value is not None else 0,
+            "errors left out" if self.excluded else "errors" if self.errors != 1 else "error": self.errors,
+            "failed": self.failed,
+            "truncated": self.truncated,
+            "not applicable": self.not_applicable,
+            "compared with itself": self.self_compared,
+        }
+        notes = [f"{count} {what}" for what, count in counts.items() if count > 0]
+        rests_on = f"{self.n}" if self.n == self.of else f"{self.n}/{self.of}"
+        counted = f"(n={', '.join([rests_on, *notes])})"
         return f"– {counted}" if self.value is None else f"{self.value:.3f}{self._spread(self.value)} {counted}"
 
     def _spread(self, value: float) -> str:
@@ -76,39 +92,134 @@ class Mean(BaseModel, frozen=True):
             return f" ±{(self.high - self.low) / 2:.3f}"
         return f" [{self.low:.3f}, {self.high:.3f}]"
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the metric applies to cases and none of them has a value."""
+        return self.value is None and self.of > 0
 
-# The share of cases without a pair above which the gate does not decide: the missing ones may be the regressions.
-MOST_UNPAIRED = 0.1
+
+MIN_COVERAGE = 0.95
+TOLERANCE = 0.05
+"""The drop, as a share of a metric's scale, that a gate lets pass."""
+FINE, WORSE, COULD_NOT_RUN, INCONCLUSIVE = 0, 1, 2, 3
+"""Exit codes of runs and gates."""
+
+
+class MinimumGate(NamedTuple):
+    """Whether means reach their minima: the exit code, why, and the metrics it is about."""
+
+    code: int
+    reasons: list[str]
+    below: list[str]
+    unmeasured: list[str]
+
+    def as_dict(self) -> dict[str, list[str]]:
+        return {"reasons": self.reasons, "below": self.below, "unmeasured": self.unmeasured}
+
+
+def decide_minimum(
+    means: Sequence[Mean], minima: Mapping[str, float], min_coverage: float = MIN_COVERAGE
+) -> MinimumGate:
+    """Hold means against their minima; without any, say whether something was measured at all.
+
+    1: one is below. 2: a metric that applies has no value. 3: too few attempts have one, or no metric applies.
+    """
+    known = {mean.metric: mean for mean in means}
+    asked = {name: known.get(name) for name in minima}
+    empty = [mean.metric for mean in means if mean.is_empty]
+    unmeasured = [name for name, mean in asked.items() if mean is None or mean.value is None]
+    below = [n for n, mean in asked.items() if mean is not None and mean.value is not None and mean.value < minima[n]]
+    thin = [
+        mean
+        for mean in asked.values()
+        if mean is not None and mean.of and (mean.coverage or 0) < min_coverage and not mean.is_empty
+    ]
+    reasons = [f"{name} {known[name]} is below {minima[name]:g}" for name in below]
+    reasons += [f"{name}: nothing could be measured" for name in empty]
+    reasons += [f"{name}: the run has no such metric" for name, mean in asked.items() if mean is None]
+    reasons += [
+        f"{mean.metric}: {mean.coverage or 0:.0%} of the attempts have a value, {min_coverage:.0%} are needed to decide"
+        for mean in thin
+    ]
+    if below:
+        code = WORSE
+    elif empty or any(mean is None for mean in asked.values()):
+        code = COULD_NOT_RUN
+    elif thin or not any(mean.of for mean in means) or any(not mean.of for mean in asked.values() if mean is not None):
+        code = INCONCLUSIVE
+        if not thin:
+            reasons.append("a metric applies to no case: nothing was measured; see `evergold report` for the reasons")
+    else:
+        code = FINE
+    return MinimumGate(code, reasons, below, unmeasured)
 
 
 class MetricComparison(BaseModel, frozen=True):
-    """One metric: second run minus first. `p` is corrected for the number of metrics (Holm).
+    """One metric: candidate (second run) minus baseline (first run), turned so that more is better.
 
-    Where each question counts once, `n` counts questions, and `gained` and `lost` name the first case of each.
+    `first` and `second` are means over the paired cases on the metric's own scale; `difference`, its 95 % interval and
+    `lower` (the one-sided 95 % bound) are shares of that scale. `p` is corrected for the number of metrics (Holm).
+    `without_errors` is the verdict over cases to which both runs got replies, where it is another. Where each question
+    counts once, `n` counts questions, and `gained` and `lost` name the first case of each.
     """
 
     metric: str
     n: int
+    groups: int
     unpaired: int
     first: float
     second: float
     difference: float
     low: float
     high: float
+    lower: float
     p: float
     test: str
     verdict: PairedVerdict
-    smallest_visible: float | None
+    smallest_visible: float
+    more: int | None = None
+    coverage: float | None = None
+    answered_by_both: int = 0
+    without_errors: PairedVerdict | None = None
     gained: tuple[str, ...]
     lost: tuple[str, ...]
 
 
+class ComparedFigure(BaseModel, frozen=True):
+    """A figure of both runs that is no score: the ratio of candidate to baseline over paired cases, with its interval."""
+
+    name: str
+    unit: str
+    first: float | None
+    second: float | None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+
+class ComparedRun(BaseModel, frozen=True):
+    """One side of a comparison: its attempts, by how they ended."""
+
+    run_id: str
+    model: str
+    attempts: int
+    errors: int
+    failed: int
+    truncated: int
+
+
 class RunComparison(BaseModel, frozen=True):
+    """Two runs over the same cases: `sentence` says what a reader should do, the rest is what it rests on."""
+
     first: str
     second: str
     margin: float
     weighted: bool = False
+    errors_excluded: bool = False
+    sentence: str = ""
+    sides: tuple[ComparedRun, ...] = ()
     metrics: tuple[MetricComparison, ...]
+    figures: tuple[ComparedFigure, ...] = ()
     warnings: tuple[str, ...]
 
     def _repr_html_(self) -> str:
@@ -117,16 +228,28 @@ class RunComparison(BaseModel, frozen=True):
             for one in self.metrics
         ]
         columns = ("metric", "cases", self.first, self.second, "difference", "verdict")
-        return html_of_rows(f"{self.second} against {self.first}", columns, rows) + "".join(
+        return html_of_rows(self.sentence or f"{self.second} against {self.first}", columns, rows) + "".join(
             f"<p>{escape(warning)}</p>" for warning in self.warnings
         )
 
-    @property
-    def exit_code(self) -> int:
-        """0 no regression, 1 a regression, 3 these cases cannot tell."""
-        verdicts = {metric.verdict for metric in self.metrics}
-        # Thin pairing does not hide a regression: WORSE is decided first.
-        thin = any(metric.unpaired > MOST_UNPAIRED * (metric.n + metric.unpaired) for metric in self.metrics)
-        if PairedVerdict.WORSE in verdicts:
-            return 1
-        return 3 if PairedVerdict.INCONCLUSIVE in verdicts or thin or not verdicts else 0
+    def decide_gate(self, tolerance: float = TOLERANCE, min_coverage: float = MIN_COVERAGE) -> tuple[int, str]:
+        """The exit code of a gate about not getting worse, and why."""
+        if worse := [one.metric for one in self.metrics if one.verdict is PairedVerdict.WORSE]:
+            return WORSE, f"worse: {', '.join(worse)}"
+        if self.errors_excluded:
+            return INCONCLUSIVE, "errors are left out; a comparison without them passes no gate"
+        for one in self.metrics:
+            if one.coverage is None or one.coverage < min_coverage:
+                share = "none" if one.coverage is None else f"{one.coverage:.0%}"
+                return (
+                    INCONCLUSIVE,
+                    f"{one.metric}: {share} of the attempts have a value, {min_coverage:.0%} are needed",
+                )
+        unsure = [one for one in self.metrics if one.lower < -tolerance or one.groups < 6]
+        if unsure:
+            seen = max(unsure, key=lambda one: -one.lower)
+            return INCONCLUSIVE, (
+                f"{seen.metric}: {seen.n} cases cannot rule out a drop of {-min(0.0, seen.lower):.3f} "
+                f"(tolerance {tolerance:g}); use --gate cases for a small set, or more cases"
+            )
+        return FINE, "not worse"

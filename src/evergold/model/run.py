@@ -163,14 +163,43 @@ class Measurement(BaseModel, frozen=True, extra="forbid"):
         return cls(state=MeasurementState.ERROR, reason=reason, details=details)
 
 
+class Scale(BaseModel, frozen=True, extra="forbid"):
+    """The lowest and highest value of a metric, and which of them is good."""
+
+    low: float = 0.0
+    high: float = 1.0
+    lower_is_better: bool = False
+
+    @property
+    def worst(self) -> float:
+        return self.high if self.lower_is_better else self.low
+
+    def share_of(self, value: float) -> float:
+        """A value as a share of the scale: 1 is best."""
+        share = (value - self.low) / (self.high - self.low)
+        return 1 - share if self.lower_is_better else share
+
+    def value_at(self, share: float) -> float:
+        """The value that is this share of the scale."""
+        return self.low + (1 - share if self.lower_is_better else share) * (self.high - self.low)
+
+
 class MetricSpec(BaseModel, frozen=True, extra="forbid"):
-    """A metric as a run records it: name, version, parameters, and for a judged one the judge and its prompts."""
+    """A metric as a run records it: name, version, parameters, and for a judged one the judge and its prompts.
+
+    `scale` is null for a metric without bounds, such as a number of steps.
+    """
 
     name: str
     version: str
     params: dict[str, Any] = Field(default_factory=dict)
     judge: str | None = None
     prompt_hash: str | None = None
+    scale: Scale | None = Scale()
+
+    def measure_failure(self, attempt: "Attempt") -> Measurement:
+        """What an attempt without an answer counts as: the worst value, so that a crash never raises a mean."""
+        return measure_failure(attempt, self.scale)
 
 
 class Attempt(BaseModel, frozen=True, extra="forbid"):
@@ -192,6 +221,39 @@ class Attempt(BaseModel, frozen=True, extra="forbid"):
     finish_reason: str | None = None
     metadata: dict[str, Any] = Field(default_factory=dict)
     measurements: dict[str, Measurement] = Field(default_factory=dict)
+
+    @property
+    def outcome(self) -> "AttemptOutcome":
+        if self.error is None:
+            return AttemptOutcome.ANSWERED
+        return AttemptOutcome.FAILED if self.error_class in MODEL_FAILURES else AttemptOutcome.ERROR
+
+    @property
+    def is_truncated(self) -> bool:
+        """Whether the answer was cut by its length."""
+        return self.error is None and self.finish_reason in CUT_BY_LENGTH
+
+
+class AttemptOutcome(StrEnum):
+    """How an attempt ended: with an answer, with a reply that is none, or without a reply that could be had."""
+
+    ANSWERED = "answered"
+    FAILED = "failed"
+    ERROR = "error"
+
+
+MODEL_FAILURES = frozenset({"invalid_reply", "no_answer", "too_large"})
+"""Classes of errors that are the model's own: arguments that are no JSON object, no answer, a reply of another form."""
+CUT_BY_LENGTH = frozenset({"length", "max_tokens", "MAX_TOKENS"})
+
+
+def measure_failure(attempt: Attempt, scale: Scale | None) -> Measurement:
+    """The measurement of an attempt without an answer, by a metric that applies to its case."""
+    what = "the model failed" if attempt.outcome is AttemptOutcome.FAILED else "no reply"
+    reason = f"{what}: {attempt.error}"
+    if scale is None:
+        return Measurement.unscored(reason, attempt=attempt.outcome.value)
+    return Measurement.of(scale.worst, reason, attempt=attempt.outcome.value)
 
 
 class Asked(BaseModel, frozen=True):
@@ -426,10 +488,19 @@ class Entry(BaseModel, frozen=True):
     judge_usage: Usage
 
 
+class UnrankedRun(BaseModel, frozen=True):
+    """A completed run that is not ranked, and why."""
+
+    model: str
+    run_id: str
+    why: str
+
+
 class Board(BaseModel, frozen=True):
     """One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last.
 
-    `weighted`: each question counts once in every mean of the board, however many cases ask it.
+    Runs of which too little could be measured are `excluded`. `weighted`: each question counts once in every mean of the
+    board, however many cases ask it.
     """
 
     dataset: str
@@ -437,6 +508,7 @@ class Board(BaseModel, frozen=True):
     content_hash: str
     metrics: tuple[str, ...]
     entries: tuple[Entry, ...]
+    excluded: tuple[UnrankedRun, ...] = ()
     weighted: bool = False
 
 

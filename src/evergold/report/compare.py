@@ -1,119 +1,264 @@
 """Two runs over the same cases, metric by metric: which is better, how sure is that, and what flipped.
 
-Only cases that both runs scored are compared, and how many were not is part of the answer. Runs that differ in dataset,
-judge or metric version are compared with a warning, because then the numbers may not mean the same.
+Only cases that both runs made are compared, and how many were not is part of the answer; an attempt without an answer is
+one with the worst value. Runs that differ in dataset, judge or metric version are compared with a warning, because then
+the numbers may not mean the same.
 A board ranks models on one version of one dataset. Versions are never mixed: other questions are another table.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
+from statistics import fmean, median
 
 from evergold.errors import BadInput
-from evergold.model.report import MetricComparison, RunComparison
-from evergold.model.run import Board, Entry, Run
-from evergold.report.scores import Groups, Outside, by_case, outside, run_means
-from evergold.stats.paired import Effect, holm, judge, mcnemar_exact, paired_effect
-from evergold.store.run.attempts import Value
+from evergold.model.report import MIN_COVERAGE, ComparedFigure, ComparedRun, Mean, MetricComparison, RunComparison
+from evergold.model.run import AttemptOutcome, Board, Entry, Run, Scale, UnrankedRun
+from evergold.report.scores import Groups, by_case, run_means, scales_of
+from evergold.stats.intervals import t_interval
+from evergold.stats.scores import MARGIN, ScoreComparison, compare_scores, decide, holm
+from evergold.store.run.attempts import AttemptCost, Value
 
-# The mark at which a case counts as passed for the lists of gained and lost cases; the test uses the values themselves.
+# The share of the scale at which a case counts as passed for the lists of gained and lost cases; the test uses the values
+# themselves.
 PASS_MARK = 0.5
 
 
 @dataclass(frozen=True)
 class RunValues:
-    """A run, its measurements, and for a board which of its cases belong together."""
+    """A run, its measurements, what its attempts took, and for a board which of its cases belong together."""
 
     run: Run
     rows: Sequence[Value]
     groups: Groups = field(default_factory=Groups)
+    spent: Sequence[AttemptCost] = ()
 
 
 def compare(
-    first: RunValues, second: RunValues, groups: Groups | None = None, *, margin: float = 0.02
+    first: RunValues,
+    second: RunValues,
+    groups: Groups | None = None,
+    *,
+    margin: float = MARGIN,
+    metrics: Sequence[str] = (),
+    exclude_errors: bool = False,
 ) -> RunComparison:
-    """Compare the metrics both runs have. `groups` says which cases are not independent, and which ask one question."""
+    """Compare the metrics both runs have, or of these the ones named. `groups`: as for the means."""
     grouped = groups or Groups()
-    before, after = by_case(first.rows), by_case(second.rows)
-    names = [name for name in first.run.spec.metrics if name in second.run.spec.metrics]
+    names = _shared_metrics(first.run, second.run, metrics)
+    scales, sides = scales_of(second.run), (first, second)
+    scores = [by_case(side.rows, exclude_errors=exclude_errors) for side in sides]
+    means = [
+        {mean.metric: mean for mean in run_means(side.run, side.rows, names, grouped, exclude_errors=exclude_errors)}
+        for side in sides
+    ]
+    paired = [_pair(name, scores, scales.get(name), grouped, margin) for name in names]
+    warnings = list(_warnings(first.run, second.run))
+    warnings += [f"{n}: no case has a value in both runs" for n, pair in zip(names, paired, strict=True) if not pair]
+    known = [pair for pair in paired if pair is not None]
+    if not known:
+        raise BadInput(
+            f"nothing to compare: {first.run.id} and {second.run.id} have no case with a value of "
+            f"{', '.join(names)} in both; run them over the same dataset, or see `evergold report` for the reasons"
+        )
+    without = {
+        name: _pair(name, _scores_where_all_answered(sides), scales.get(name), grouped, margin) for name in names
+    }
+    # Each metric is one more chance of a false alarm; Holm keeps the chance of any at 5 %.
+    adjusted = holm([pair.result.p for pair in known])
+    compared = tuple(
+        _describe(pair, p, [side[pair.name] for side in means], without[pair.name], margin)
+        for pair, p in zip(known, adjusted, strict=True)
+    )
+    result = RunComparison(
+        first=first.run.id,
+        second=second.run.id,
+        weighted=grouped.questions is not None,
+        margin=margin,
+        errors_excluded=exclude_errors,
+        sides=tuple(map(_describe_side, sides)),
+        metrics=compared,
+        figures=tuple(_figures(*sides)),
+        warnings=tuple(warnings),
+    )
+    return result.model_copy(update={"sentence": decision_sentence(result)})
+
+
+def _shared_metrics(first: Run, second: Run, wanted: Sequence[str]) -> list[str]:
+    shared = [name for name in first.spec.metrics if name in second.spec.metrics]
+    names = [name for name in shared if not wanted or name in wanted]
     if not names:
         raise BadInput(
-            f"nothing to compare: {first.run.id} has {', '.join(first.run.spec.metrics)}, "
-            f"{second.run.id} has {', '.join(second.run.spec.metrics)}; re-score one of them"
+            f"nothing to compare: {first.id} has {', '.join(first.spec.metrics)}, {second.id} has "
+            f"{', '.join(second.spec.metrics)}; {'choose one that both have' if wanted else 're-score one of them'}"
         )
-    # Attempts are planned for every case and trial, so a cancelled run still gives the number of its cases.
-    total = max(run.total // run.spec.trials for run in (first.run, second.run))
-    if grouped.questions is not None:
-        total = len(set(grouped.questions.values()))
-    apart = [grouped.weigh(by_case(values.rows), outside(values.rows))[1] for values in (first, second)]
-    effects = [_effect(before.get(name, {}), after.get(name, {}), grouped) for name in names]
-    measured = [(name, result) for name, result in zip(names, effects, strict=True) if result is not None]
-    # Each metric is one more chance of a false alarm; Holm keeps the chance of any at 5 %.
-    adjusted = holm([result.p for _, result in measured])
-    warnings = list(_warnings(first.run, second.run))
-    warnings += [
-        f"{n}: no case was scored in both runs" for n, result in zip(names, effects, strict=True) if not result
-    ]
-    compared = tuple(
-        _describe(name, result, p, total - _not_applicable(name, apart), margin)
-        for (name, result), p in zip(measured, adjusted, strict=True)
-    )
-    ids = {"first": first.run.id, "second": second.run.id, "weighted": grouped.questions is not None}
-    return RunComparison(**ids, margin=margin, metrics=compared, warnings=tuple(warnings))
+    return names
 
 
 @dataclass(frozen=True)
 class _Paired:
+    name: str
+    scale: Scale
     before: dict[str, float]
     after: dict[str, float]
-    effect: Effect
-    p: float
-    test: str
+    result: ScoreComparison
 
 
-def _effect(before: Mapping[str, float], after: Mapping[str, float], groups: Groups) -> _Paired | None:
+def _pair(
+    name: str, scores: Sequence[Mapping[str, Mapping[str, float]]], scale: Scale | None, groups: Groups, margin: float
+) -> _Paired | None:
+    before, after = (side.get(name, {}) for side in scores)
     both = before.keys() & after.keys()
     if not both:
         return None
     before, after = (groups.reduce({case: values[case] for case in both}) for values in (before, after))
     shared = sorted(before)
-    differences = [after[case] - before[case] for case in shared]
-    # A case outside every cluster is a cluster of its own; the prefix keeps it apart from a cluster of the same name.
-    names = [groups.clusters.get(case, f"case {case}") for case in shared]
-    clustered = len(set(names)) < len(names)
-    effect = paired_effect(differences, names if clustered else None)
-    # McNemar needs independent pairs of pass and fail; clusters or graded values need the bootstrap.
-    binary = not clustered and all(value in (0.0, 1.0) for case in shared for value in (before[case], after[case]))
-    p = mcnemar_exact(differences.count(-1.0), differences.count(1.0)) if binary else effect.p
-    test = "exact McNemar" if binary else "paired bootstrap" + (" over clusters" if clustered else "")
-    return _Paired({c: before[c] for c in shared}, {c: after[c] for c in shared}, effect, p, test)
+    # A metric without a scale (steps) is compared on the range of its values, less being better.
+    seen = [*before.values(), *after.values()]
+    used = scale or Scale(low=min(seen), high=max(max(seen), min(seen) + 1e-9), lower_is_better=True)
+    result = compare_scores(
+        [used.share_of(before[case]) for case in shared],
+        [used.share_of(after[case]) for case in shared],
+        groups=groups.cluster_names(shared),
+        margin=margin,
+    )
+    return _Paired(name, used, {case: before[case] for case in shared}, {c: after[c] for c in shared}, result)
 
 
-def _describe(name: str, paired: _Paired, adjusted_p: float, total: int, margin: float) -> MetricComparison:
-    effect = paired.effect
-    passed = {case: (paired.before[case] >= PASS_MARK, paired.after[case] >= PASS_MARK) for case in paired.before}
+def _scores_where_all_answered(sides: Sequence[RunValues]) -> list[dict[str, dict[str, float]]]:
+    """The scores of cases to which every run got all its replies."""
+    lost = {row.case_id for side in sides for row in side.rows if row.outcome is AttemptOutcome.ERROR}
+    return [by_case([row for row in side.rows if row.case_id not in lost]) for side in sides]
+
+
+def _describe(
+    pair: _Paired, adjusted_p: float, means: Sequence[Mean], without: _Paired | None, margin: float
+) -> MetricComparison:
+    result = pair.result
+    verdict = decide(result.difference, result.low, result.high, adjusted_p, result.groups, margin)
+    passed = {
+        case: tuple(pair.scale.share_of(side[case]) >= PASS_MARK for side in (pair.before, pair.after))
+        for case in pair.before
+    }
+    shares = [mean.coverage for mean in means]
+    other = without.result.verdict if without is not None and any(mean.errors for mean in means) else verdict
     return MetricComparison(
-        metric=name,
-        n=effect.n,
-        unpaired=max(0, total - effect.n),
-        first=fmean(paired.before.values()),
-        second=fmean(paired.after.values()),
-        difference=effect.mean,
-        low=effect.low,
-        high=effect.high,
+        metric=pair.name,
+        n=result.n,
+        groups=result.groups,
+        unpaired=max(0, max(mean.of for mean in means) - result.n),
+        first=fmean(pair.before.values()),
+        second=fmean(pair.after.values()),
+        difference=result.difference,
+        low=result.low,
+        high=result.high,
+        lower=result.lower,
         p=adjusted_p,
-        test=paired.test,
-        verdict=judge(effect, adjusted_p, margin=margin),
-        smallest_visible=effect.smallest_visible,
+        test=result.method,
+        verdict=verdict,
+        smallest_visible=result.visible,
+        more=result.more,
+        coverage=None if None in shares else min(share for share in shares if share is not None),
+        answered_by_both=without.result.n if without else 0,
+        without_errors=other if other is not verdict else None,
         gained=tuple(case for case, (was, now) in passed.items() if now and not was),
         lost=tuple(case for case, (was, now) in passed.items() if was and not now),
     )
 
 
-def _not_applicable(name: str, apart: Sequence[Mapping[str, Outside]]) -> int:
-    """How many cases the metric does not apply to, in either run."""
-    return len(set().union(*(result[name].not_applicable for result in apart if name in result)))
+def always_failing(run: Run, rows: Iterable[Value]) -> set[str]:
+    """The cases of which every trial fails by some metric."""
+    scales = scales_of(run)
+    passed: dict[tuple[str, int], bool] = {}
+    for row in rows:
+        if row.applies:
+            share = None if row.value is None else (scales.get(row.metric) or Scale()).share_of(row.value)
+            key = (row.case_id, row.trial)
+            passed[key] = passed.get(key, True) and share is not None and share >= PASS_MARK
+    return {case for case, _ in passed} - {case for (case, _), whole in passed.items() if whole}
+
+
+def _describe_side(side: RunValues) -> ComparedRun:
+    counts = Counter(spent.outcome for spent in side.spent)
+    return ComparedRun(
+        run_id=side.run.id,
+        model=side.run.spec.model,
+        attempts=len(side.spent),
+        errors=counts[AttemptOutcome.ERROR],
+        failed=counts[AttemptOutcome.FAILED],
+        truncated=sum(spent.truncated for spent in side.spent),
+    )
+
+
+def _figures(first: RunValues, second: RunValues) -> Iterable[ComparedFigure]:
+    """Cost and latency of both, and the ratio over cases that both answered."""
+    for name, unit in (("cost", "$"), ("latency_ms", "ms")):
+        sides = [_by_case(side.spent, name) for side in (first, second)]
+        shared = sorted(sides[0].keys() & sides[1].keys())
+        logs = [math.log(sides[1][c] / sides[0][c]) for c in shared if sides[0][c] > 0 and sides[1][c] > 0]
+        over = t_interval(logs) if len(logs) > 1 else None
+        totals = [sum(side.values()) if name == "cost" else median(side.values()) if side else None for side in sides]
+        yield ComparedFigure(
+            name="cost" if name == "cost" else "latency",
+            unit=unit,
+            # A bill of which part is unknown is no bill.
+            first=totals[0] if sides[0] and (name != "cost" or first.run.usage.cost is not None) else None,
+            second=totals[1] if sides[1] and (name != "cost" or second.run.usage.cost is not None) else None,
+            ratio=over and math.exp(over.value),
+            low=over and over.low and math.exp(over.low),
+            high=over and over.high and math.exp(over.high),
+        )
+
+
+def _by_case(spent: Sequence[AttemptCost], name: str) -> dict[str, float]:
+    values: dict[str, list[float]] = {}
+    for one in spent:
+        value = getattr(one, name)
+        if value is not None and one.outcome is AttemptOutcome.ANSWERED:
+            values.setdefault(one.case_id, []).append(value)
+    return {case: fmean(some) for case, some in values.items()}
+
+
+def decision_sentence(result: RunComparison) -> str:
+    """One sentence that somebody who decides can read."""
+    if not result.metrics or len(result.sides) != 2:
+        return ""
+    main, (first, second) = result.metrics[0], result.sides
+    between = f"({main.difference:+.2f}, between {main.low:+.2f} and {main.high:+.2f})"
+    names = (first.model, second.model) if first.model != second.model else (first.run_id, second.run_id)
+    unit = "questions" if result.weighted else "cases"
+    begin = {
+        "better": f"Ship {names[1]}: better on {main.n} {unit} {between}",
+        "worse": f"Keep {names[0]}: {names[1]} is worse on {main.n} {unit} {between}",
+        "same": f"Either: no difference that matters on {main.n} {unit} {between}",
+        "inconclusive": f"Not decided: {main.n} {unit} cannot tell {names[1]} from {names[0]} {between}"
+        + (f"; about {main.more} more would" if main.more else ""),
+    }[main.verdict.value]
+    parts = [begin if len(result.metrics) == 1 else f"{begin} by {main.metric}"]
+    parts += [f"{other.metric} {other.verdict.value}" for other in result.metrics[1:]]
+    if first.errors or second.errors:
+        left_out = ", left out" if result.errors_excluded else ", tried again"
+        parts.append(f"{second.errors} errors against {first.errors}{left_out}")
+    if main.without_errors is not None:
+        alone = main.without_errors.value
+        word = "no difference was shown" if alone in ("same", "inconclusive") else f"it is {alone}"
+        parts.append(f"on the {main.answered_by_both} that both answered {word}")
+    if first.failed or second.failed:
+        parts.append(f"{second.failed} invalid replies against {first.failed}")
+    if first.truncated or second.truncated:
+        parts.append(f"{second.truncated} truncated against {first.truncated}")
+    parts += filter(None, map(_describe_figure, result.figures))
+    return f"{'; '.join(parts)}."
+
+
+def _describe_figure(figure: ComparedFigure) -> str | None:
+    if figure.first is None or figure.second is None or not figure.first:
+        return None
+    change = figure.second - figure.first
+    if figure.name == "cost":
+        return f"{abs(change) / figure.first:.0%} {'cheaper' if change < 0 else 'dearer'}" if change else None
+    return f"{abs(change) / 1000:.1f} s {'faster' if change < 0 else 'slower'}" if abs(change) >= 50 else None
 
 
 def _warnings(first: Run, second: Run) -> list[str]:
@@ -129,7 +274,6 @@ def _warnings(first: Run, second: Run) -> list[str]:
             what = "judge" if twin.judge != spec.judge else "version" if same_prompts else "prompts"
             results.append(f"{spec.name}: the {what} differs between the runs, so its numbers may not mean the same")
     results += [f"{run.id} is {run.status}, not completed" for run in (first, second) if run.status != "completed"]
-    results += [f"{run.id}: {run.failed} attempts failed" for run in (first, second) if run.failed]
     return results
 
 
@@ -138,9 +282,9 @@ def _name_of(dataset: Mapping[str, str]) -> str:
 
 
 def newest_per_model(runs: Iterable[Run]) -> list[Run]:
-    """Of runs given newest first, the first of each model on each dataset version."""
+    """Of runs given newest first, the first of each model on each dataset version; runs of chosen cases are no such run."""
     kept: dict[tuple[str, str], Run] = {}
-    for run in runs:
+    for run in (run for run in runs if not run.spec.cases):
         # The hash decides, not the version label: a label can be given again, the content cannot.
         kept.setdefault((run.provenance.get("dataset", {}).get("content_hash", ""), run.spec.model), run)
     return list(kept.values())
@@ -160,20 +304,44 @@ def _version_of(run: Run) -> tuple[str, str, str]:
 
 
 def board_of(group: Sequence[RunValues]) -> Board:
-    """Rank runs of one dataset version."""
+    """Rank runs of one dataset version; a run that could not be measured is listed apart, with the reason."""
     dataset, version, content_hash = _version_of(group[0].run)
     seen = dict.fromkeys(name for item in group for name in item.run.spec.metrics)
     scored = Counter(row.metric for item in group for row in item.rows if row.value is not None)
     # A metric that few cases have would rank models on an accident of the dataset; ties keep the order of the runs.
     metrics = tuple(sorted(seen, key=lambda name: -scored[name]))
+    entries = [_entry(item, metrics) for item in group]
+    reasons = [
+        why_not_ranked([mean for mean in entry.means if mean.metric in item.run.spec.metrics])
+        for item, entry in zip(group, entries, strict=True)
+    ]
+    ranked = [entry for entry, reason in zip(entries, reasons, strict=True) if reason is None]
     return Board(
         dataset=dataset,
         version=version,
         content_hash=content_hash,
         metrics=metrics,
-        entries=tuple(sorted((_entry(item, metrics) for item in group), key=_rank)),
+        entries=tuple(sorted(ranked, key=lambda entry: _rank(entry, scales_of(group[0].run).get(metrics[0])))),
+        excluded=tuple(
+            UnrankedRun(model=entry.model, run_id=entry.run_id, why=reason)
+            for entry, reason in zip(entries, reasons, strict=True)
+            if reason is not None
+        ),
         weighted=group[0].groups.questions is not None,
     )
+
+
+def why_not_ranked(means: Sequence[Mean]) -> str | None:
+    """Why a run cannot stand in a leaderboard: a metric of it has no value, or too few."""
+    asked = [mean for mean in means if mean.of > 0]
+    if not asked:
+        return "no metric applies to any case"
+    for mean in asked:
+        if mean.is_empty:
+            return f"{mean.metric}: nothing could be measured"
+        if mean.coverage is not None and mean.coverage < MIN_COVERAGE:
+            return f"{mean.metric}: {mean.coverage:.0%} of the attempts have a value, {MIN_COVERAGE:.0%} are needed"
+    return None
 
 
 def _entry(item: RunValues, metrics: Sequence[str]) -> Entry:
@@ -190,7 +358,7 @@ def _entry(item: RunValues, metrics: Sequence[str]) -> Entry:
     )
 
 
-def _rank(entry: Entry) -> tuple[float, str]:
+def _rank(entry: Entry, scale: Scale | None) -> tuple[float, str]:
     value = entry.means[0].value if entry.means else None
-    # 1.0 sorts after every negated value, so a model without the metric comes last.
-    return (-value if value is not None else 1.0, entry.model)
+    # A model without the metric comes last.
+    return (math.inf if value is None else -(scale or Scale(lower_is_better=True)).share_of(value), entry.model)

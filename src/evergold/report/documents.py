@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any
 from xml.etree import ElementTree
 
+from evergold.model.report import ComparedFigure, RunComparison
 from evergold.model.run import Attempt, Measurement, Run
 from evergold.report.summary import PASSING, Failure, RunReport, shorten
 from evergold.text.words import xml_text
@@ -76,13 +77,53 @@ def to_markdown(report: RunReport) -> str:
     parts = [f"# {_cell(run.spec.model)} on {_cell(run.spec.dataset)}", ""]
     parts += [f"> ⚠ {_cell(warning)}" for warning in report.warnings] + ([""] if report.warnings else [])
     parts += _table(
-        ("metric", "mean, 95 % interval", "unscored", "errors", "not applicable", "why"),
-        [(m.spec.name, m.mean, m.unscored, m.errors, m.not_applicable, "; ".join(m.reasons)) for m in report.metrics],
+        ("metric", "mean, 95 % interval", "unscored", "errors", "failed", "not applicable", "why"),
+        [
+            (m.spec.name, m.mean, m.unscored, m.errors, m.mean.failed, m.not_applicable, "; ".join(m.reasons))
+            for m in report.metrics
+        ],
     )
     parts += _failures(report)
     for heading, columns, rows in tables_of(report):
         parts += [f"## {_cell(heading)}", "", *_table(columns, rows)]
     return "\n".join(parts) + "\n"
+
+
+def comparison_markdown(compared: RunComparison) -> str:
+    """A comparison for a pull request: the sentence, the metrics, both sides, and the cases that changed."""
+    metrics = [
+        (one.metric, f"{one.first:.3f}", f"{one.second:.3f}", f"{one.difference:+.3f}",
+         f"{one.low:+.3f} to {one.high:+.3f}", one.verdict.value, one.n, len(one.gained), len(one.lost))
+        for one in compared.metrics
+    ]  # fmt: skip
+    columns = ("metric", "baseline", "candidate", "difference", "95 %", "verdict", "n", "gained", "lost")
+    sides = [
+        (side.model, side.run_id, side.attempts, side.errors, side.failed, side.truncated) for side in compared.sides
+    ]
+    figures = [
+        (one.name, _amount(one.first, one.unit), _amount(one.second, one.unit), _ratio(one)) for one in compared.figures
+    ]
+    lines = [f"**{_cell(compared.sentence)}**", "", *_table(columns, metrics)]
+    lines += _table(("model", "run", "attempts", "errors", "failed", "truncated"), sides)
+    lines += _table(("", "baseline", "candidate", "ratio, 95 %"), figures)
+    for one in compared.metrics:
+        if one.lost:
+            shown = ", ".join(map(_cell, one.lost[:20])) + (" …" if len(one.lost) > 20 else "")
+            lines += [f"{_cell(one.metric)}: passed before, fails now: {shown}", ""]
+    lines += [f"> ⚠ {_cell(warning)}" for warning in compared.warnings]
+    return "\n".join(lines) + "\n"
+
+
+def _amount(value: float | None, unit: str) -> str:
+    if value is None:
+        return "unknown"
+    return f"${value:,.4f}" if unit == "$" else f"{value:,.0f} {unit}"
+
+
+def _ratio(figure: ComparedFigure) -> str:
+    if figure.ratio is None:
+        return "–"
+    return f"{figure.ratio:.2f}" + (f" ({figure.low:.2f} to {figure.high:.2f})" if figure.low and figure.high else "")
 
 
 def _failures(report: RunReport) -> list[str]:
@@ -158,8 +199,8 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
 
 
 def _outcome(attempt: Attempt, made: Measurement | None, passing: float) -> tuple[str, str] | None:
-    if attempt.error is not None:
-        return "error", attempt.error
+    if attempt.error is not None and (made is None or made.state != "not_applicable"):
+        return ("error" if attempt.outcome == "error" else "failure"), attempt.error
     if made is None:
         return "skipped", "not measured"
     if made.value is None:

@@ -24,7 +24,7 @@ class _Markup(str):
 def to_html(report: RunReport) -> str:
     run = report.run
     trials = f"{run.spec.trials} trial{'s' if run.spec.trials != 1 else ''}"
-    columns = ("metric", "mean, 95 % interval", "values", "unscored", "errors", "not applicable", "why")
+    columns = ("metric", "mean, 95 % interval", "values", "unscored", "errors", "failed", "not applicable", "why")
     rows = [
         (
             summary.spec.name,
@@ -32,6 +32,7 @@ def to_html(report: RunReport) -> str:
             _Markup(histogram_chart(summary.histogram, summary.spec.name)),
             summary.unscored,
             summary.errors,
+            summary.mean.failed,
             summary.not_applicable,
             _Markup(_list(f"{count} × {reason}" for reason, count in summary.reasons.items())),
         )

@@ -1,8 +1,11 @@
 """Scores per case: the trials of a case reduced to one value, and a metric's mean with its interval and coverage.
 
-A mean may also be one in which each question counts once, however many cases ask it.
+What was not observed counts in nobody's favour: an attempt without an answer has the worst value of each metric, and how
+many there were stands beside the mean. A mean may also be one in which each question counts once, however many cases ask
+it.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,20 +13,25 @@ from statistics import fmean
 
 from evergold.model.case import Case, Origin
 from evergold.model.report import Mean
-from evergold.model.run import Run
-from evergold.stats.intervals import Reducer, score_interval
+from evergold.model.run import AttemptOutcome, MetricSpec, Run, Scale
+from evergold.stats.intervals import Reducer, t_interval
+from evergold.stats.scores import MeanScore, mean_score
 from evergold.store.run.attempts import Value
 
 
-def by_case(rows: Iterable[Value], reduce: Reducer = fmean) -> dict[str, dict[str, float]]:
+def by_case(
+    rows: Iterable[Value], reduce: Reducer = fmean, *, exclude_errors: bool = False
+) -> dict[str, dict[str, float]]:
     """Metric → case → its scored trials reduced to one value; cases without any are left out (and counted by their absence).
 
-    An answer that is its own reference says nothing about a model: it is left out where the metric has other cases.
+    Attempts without an answer come with the worst value; `exclude_errors` leaves out those that got no reply, and nothing
+    else does. An answer that is its own reference says nothing about a model: it is left out where the metric has other
+    cases.
     """
     trials: dict[str, dict[str, list[float]]] = {}
     own: dict[str, dict[str, list[float]]] = {}
     for row in rows:
-        if row.value is not None:
+        if row.value is not None and not (exclude_errors and row.outcome is AttemptOutcome.ERROR):
             (own if row.own else trials).setdefault(row.metric, {}).setdefault(row.case_id, []).append(row.value)
     results: dict[str, dict[str, float]] = {}
     # Cases with a reference of another origin replace those that are their own reference, metric by metric.
@@ -37,28 +45,50 @@ def by_case(rows: Iterable[Value], reduce: Reducer = fmean) -> dict[str, dict[st
 
 
 @dataclass
-class Outside:
-    """The cases of a metric that its mean leaves out, or counts apart."""
+class AttemptCounts:
+    """Attempts of a metric by case: those with a value, and what stands beside the mean."""
 
-    not_applicable: set[str] = field(default_factory=set)
-    own: set[str] = field(default_factory=set)
+    scored: Counter[str] = field(default_factory=Counter)
+    not_applicable: Counter[str] = field(default_factory=Counter)
+    own: Counter[str] = field(default_factory=Counter)
+    errors: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    truncated: Counter[str] = field(default_factory=Counter)
 
-    def within(self, cases: set[str]) -> "Outside":
-        return Outside(self.not_applicable & cases, self.own & cases)
-
-
-def outside(rows: Iterable[Value]) -> dict[str, Outside]:
-    """Metric → the cases it does not apply to, and those whose answer is their own reference."""
-    results: dict[str, Outside] = {}
-    for row in rows:
+    def add(self, row: Value) -> None:
         if not row.applies:
-            results.setdefault(row.metric, Outside()).not_applicable.add(row.case_id)
-        elif row.own:
-            results.setdefault(row.metric, Outside()).own.add(row.case_id)
+            self.not_applicable[row.case_id] += 1
+            return
+        for counter, counts in (
+            (self.scored, row.value is not None),
+            (self.own, row.own),
+            (self.errors, row.outcome is AttemptOutcome.ERROR),
+            (self.failed, row.outcome is AttemptOutcome.FAILED),
+            (self.truncated, row.truncated),
+        ):
+            if counts:
+                counter[row.case_id] += 1
+
+    def within(self, cases: set[str]) -> "AttemptCounts":
+        return AttemptCounts(*(Counter({c: some[c] for c in some.keys() & cases}) for some in vars(self).values()))
+
+
+def count_attempts(rows: Iterable[Value]) -> dict[str, AttemptCounts]:
+    """Metric → its attempts, counted."""
+    results: dict[str, AttemptCounts] = {}
+    for row in rows:
+        results.setdefault(row.metric, AttemptCounts()).add(row)
     return results
 
 
 Scores = Mapping[str, Mapping[str, float]]
+Scales = Mapping[str, Scale | None]
+
+
+def scales_of(run: Run) -> dict[str, Scale | None]:
+    """Metric → its scale; a run that has not begun has no specs yet, only the names of the metrics it was asked for."""
+    known = {spec.name: spec for spec in run.metrics}
+    return {name: known.get(name, MetricSpec(name=name, version="")).scale for name in known or run.spec.metrics}
 
 
 @dataclass(frozen=True)
@@ -71,65 +101,104 @@ class Groups:
     clusters: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, str] | None = None
 
-    def count(self, cases: set[str]) -> int:
+    def count(self, cases: Iterable[str]) -> int:
         """How many values a mean over these cases can rest on: their questions, or the cases themselves."""
-        return len(cases) if self.questions is None else len(_names_of(cases, self.questions))
+        return len(self.names_of(cases))
+
+    def names_of(self, cases: Iterable[str]) -> set[str]:
+        """The questions of these cases, or the cases themselves."""
+        return set(cases) if self.questions is None else {self.questions.get(case, case) for case in cases}
 
     def reduce(self, values: Mapping[str, float]) -> Mapping[str, float]:
         """The value of each question, or of each case where every case counts by itself."""
         return values if self.questions is None else _by_question(values, self.questions)
 
-    def weigh(self, scores: Scores, outside: Mapping[str, Outside]) -> tuple[Scores, Mapping[str, Outside]]:
-        """Scores and what they leave out, by question where each counts once, else as they are."""
-        return (scores, outside) if self.questions is None else by_question(scores, outside, self.questions)
-
-    def means(
-        self, scores: Scores, outside: Mapping[str, Outside], metrics: Sequence[str], count: int
-    ) -> Iterator[Mean]:
-        """Each metric's mean over `count` cases or questions with its 95 % interval."""
-        weighed, left_out = self.weigh(scores, outside)
-        for metric in metrics:
-            values, apart = weighed.get(metric, {}), left_out.get(metric, Outside())
-            over = score_interval([*values.values()], [self.clusters.get(case, f"case {case}") for case in values])
-            # Self-compared cases are outside the denominator only where `by_case` left them outside the mean.
-            own_left_out = len(apart.own) if apart.own.isdisjoint(values) else 0
-            yield Mean(
-                metric=metric,
-                value=over and over.value,
-                low=over and over.low,
-                high=over and over.high,
-                n=over.n if over else 0,
-                of=count - len(apart.not_applicable) - own_left_out,
-                interval=over.method if over and over.low is not None else None,
-                not_applicable=len(apart.not_applicable),
-                self_compared=len(apart.own),
-            )
+    def cluster_names(self, cases: Iterable[str]) -> list[str]:
+        """The cluster of each case; one outside every cluster is by itself, and its prefix keeps it apart from a name."""
+        return [self.clusters.get(case, f"case {case}") for case in cases]
 
 
-def run_means(run: Run, rows: Sequence[Value], metrics: Sequence[str], groups: Groups) -> list[Mean]:
+def means_of(
+    scores: Scores,
+    counts: Mapping[str, AttemptCounts],
+    scales: Scales,
+    groups: Groups,
+    size: tuple[int, int],
+    *,
+    exclude_errors: bool = False,
+) -> Iterator[Mean]:
+    """Each metric's mean with its 95 % interval; `size` is how many cases (or questions) and attempts there are."""
+    cases, attempts = size
+    for metric, scale in scales.items():
+        counted = counts.get(metric, AttemptCounts())
+        values = groups.reduce(scores.get(metric, {}))
+        # A question that has a scored case is inside the mean, whatever its other cases are. Answers that are their own
+        # reference are outside the denominator only where `by_case` left them outside the mean.
+        own = groups.names_of(counted.own) - values.keys()
+        apart = groups.names_of(counted.not_applicable) - values.keys() - own
+        over = mean_on_scale([*values.values()], groups.cluster_names(values), scale)
+        applicable = attempts - counted.not_applicable.total() - (counted.own.total() if own else 0)
+        scored = counted.scored.total() - (counted.own.total() if own else 0)
+        if exclude_errors:
+            applicable, scored = applicable - counted.errors.total(), scored - counted.errors.total()
+        yield Mean(
+            metric=metric,
+            value=over.value,
+            low=over.low,
+            high=over.high,
+            n=over.n,
+            of=cases
+            - len(apart)
+            - len(own)
+            - (len(_only_errors(counted, scores.get(metric, {}))) if exclude_errors else 0),
+            interval=over.method,
+            not_applicable=len(apart),
+            self_compared=len(groups.names_of(counted.own)),
+            errors=counted.errors.total(),
+            failed=counted.failed.total(),
+            truncated=counted.truncated.total(),
+            excluded=exclude_errors,
+            coverage=min(1.0, scored / applicable) if applicable > 0 else None,
+        )
+
+
+def _only_errors(counted: AttemptCounts, values: Mapping[str, float]) -> set[str]:
+    """The cases that have no value because every reply to them was lost."""
+    return counted.errors.keys() - values.keys()
+
+
+def mean_on_scale(values: Sequence[float], names: Sequence[str], scale: Scale | None) -> MeanScore:
+    """The mean of values on a metric's scale, in groups by name; without a scale by Student's t alone."""
+    if scale is None:
+        result = t_interval(values, names)
+        return (
+            MeanScore(None, None, None, 0, 0)
+            if result is None
+            else MeanScore(result.value, result.low, result.high, result.n, len(set(names)), method=result.method)
+        )
+    over = mean_score([scale.share_of(value) for value in values], groups=names)
+    if over.value is None or over.low is None or over.high is None:
+        return over
+    low, high = sorted((scale.value_at(over.low), scale.value_at(over.high)))
+    return MeanScore(fmean(values), low, high, over.n, over.groups, over.unscored, over.method)
+
+
+def run_means(
+    run: Run, rows: Sequence[Value], metrics: Sequence[str], groups: Groups, *, exclude_errors: bool = False
+) -> list[Mean]:
     """The mean of each metric over the cases of a run, or over their questions where each counts once."""
-    count = run.total // run.spec.trials if groups.questions is None else len(set(groups.questions.values()))
-    return list(groups.means(by_case(rows), outside(rows), metrics, count))
-
-
-def by_question(
-    scores: Scores, outside: Mapping[str, Outside], question_of: Mapping[str, str]
-) -> tuple[dict[str, dict[str, float]], dict[str, Outside]]:
-    """Metric → question → mean over the scored cases that ask it, and the questions of which a metric scored no case.
-
-    `question_of`: case → the name of its question; a case that is not there is a question of its own.
-    """
-    asked = {metric: _by_question(values, question_of) for metric, values in scores.items()}
-    left_out: dict[str, Outside] = {}
-    for metric, cut in outside.items():
-        scored = asked.get(metric, {}).keys()
-        own = _names_of(cut.own, question_of)
-        # As for single cases: self-compared answers count in the mean only where the metric has no other.
-        if cut.own.isdisjoint(scores.get(metric, {})):
-            # A question that has a scored case is inside the mean, whatever its other cases are.
-            own -= scored
-        left_out[metric] = Outside(_names_of(cut.not_applicable, question_of) - scored - own, own)
-    return asked, left_out
+    cases = run.total // run.spec.trials if groups.questions is None else len(set(groups.questions.values()))
+    scales = scales_of(run)
+    return list(
+        means_of(
+            by_case(rows, exclude_errors=exclude_errors),
+            count_attempts(rows),
+            {name: scales.get(name, Scale()) for name in metrics},
+            groups,
+            (cases, run.total),
+            exclude_errors=exclude_errors,
+        )
+    )
 
 
 def _by_question(values: Mapping[str, float], question_of: Mapping[str, str]) -> dict[str, float]:
@@ -137,10 +206,6 @@ def _by_question(values: Mapping[str, float], question_of: Mapping[str, str]) ->
     for case, value in values.items():
         by_name.setdefault(question_of.get(case, case), []).append(value)
     return {question: fmean(some) for question, some in by_name.items()}
-
-
-def _names_of(cases: set[str], question_of: Mapping[str, str]) -> set[str]:
-    return {question_of.get(case, case) for case in cases}
 
 
 NO_REFERENCE = "none"

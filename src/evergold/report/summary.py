@@ -8,20 +8,32 @@ its reason.
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, count
+from typing import Literal
 
 from pydantic import BaseModel
 
 from evergold.errors import BadInput
 from evergold.model.case import Case
-from evergold.model.report import Mean
+from evergold.model.report import MIN_COVERAGE, Mean
 from evergold.model.run import Attempt, MeasurementState, MetricSpec, Run, RunStatus, Usage
-from evergold.report.scores import Groups, Outside, Scores, by_case, candidate_warnings, origin_of, outside
+from evergold.report.scores import (
+    AttemptCounts,
+    Groups,
+    Scales,
+    Scores,
+    by_case,
+    candidate_warnings,
+    count_attempts,
+    means_of,
+    origin_of,
+    scales_of,
+)
 from evergold.stats.intervals import reducer as reducer_named
-from evergold.stats.paired import FEWEST_GROUPS
+from evergold.stats.scores import FEWEST_GROUPS
 from evergold.store.run.attempts import Value
 
-THIN_COVERAGE = 0.9
 CALIBRATED = "calibrated"
 
 
@@ -30,7 +42,7 @@ def warnings_of(run: Run, results: Sequence[Mean], attempts: int, calibrations: 
     if run.status is not RunStatus.COMPLETED:
         yield f"the run is {run.status}: {run.done} of {run.total} attempts are in"
     if run.failed:
-        yield f"{run.failed} of {attempts} attempts failed and have no score"
+        yield f"{run.failed} of {attempts} attempts have no answer and count as the worst value; `evergold runs retry {run.id}`"
     if run.provenance.get("self_judged"):
         yield "judged by the model under test, which tends to favour its own answers"
     if derived := run.provenance.get("derived_tools"):
@@ -40,8 +52,8 @@ def warnings_of(run: Run, results: Sequence[Mean], attempts: int, calibrations: 
         yield f"{', '.join(few)}: fewer than {FEWEST_GROUPS} cases cannot tell two models apart"
     for mean in results:
         # Unscored answers are seldom a random sample: long or refused ones fail to be judged more often.
-        if mean.n < THIN_COVERAGE * mean.of:
-            yield f"{mean.metric} rests on {mean.n} of {mean.of} cases; the rest may be the harder ones"
+        if mean.coverage is not None and mean.coverage < MIN_COVERAGE:
+            yield f"{mean.metric}: {mean.coverage:.0%} of the attempts have a value; the rest may be the harder ones"
     yield from warn_uncalibrated(run, calibrations)
 
 
@@ -65,7 +77,10 @@ LONGEST_TEXT = 4000
 
 
 class MetricSummary(BaseModel, frozen=True):
-    """A metric over the run: mean with interval and coverage, why the rest has none, and how values spread."""
+    """A metric over the run: mean with interval and coverage, why the rest has none, and how values spread.
+
+    `unscored` counts attempts that could not be measured, `errors` those that got no reply, which count as the worst value.
+    """
 
     spec: MetricSpec
     mean: Mean
@@ -126,22 +141,24 @@ class RunReport(BaseModel, frozen=True):
 class Options(BaseModel, frozen=True):
     """How trials become one value, below what a value is a failure, and how many failures are shown.
 
-    `weighted`: each question counts once in the means; None leaves it to what the run was started with.
+    `weighted`: each question counts once in the means; None leaves it to what the run was started with. `errors`:
+    `exclude` leaves attempts that got no reply out of the means, and says so.
     """
 
     reducer: str = "mean"
     passing: float = PASSING
     failures: int = 20
     weighted: bool | None = None
+    errors: Literal["count", "exclude"] = "count"
 
 
 class _Tally:
     """What one pass over the attempts leaves behind."""
 
-    def __init__(self, most_failures: int, passing: float) -> None:
+    def __init__(self, most_failures: int, passing: float, specs: Sequence[MetricSpec]) -> None:
+        self._specs = specs
         self.rows: list[Value] = []
         self.unscored: dict[str, Counter[str]] = {}
-        self.errors: Counter[str] = Counter()
         self.unisolated: Counter[str] = Counter()
         self.bins: dict[str, list[int]] = {}
         self.latencies: list[float] = []
@@ -157,29 +174,28 @@ class _Tally:
         self.attempts += 1
         if attempt.latency_ms is not None:
             self.latencies.append(attempt.latency_ms)
+        measured = attempt.measurements
         if attempt.error is not None:
-            # A failed call has no output to measure; it counts as a failure of the attempt and of no metric.
+            # Listed once, as a failure of the attempt; runs from before failures counted have no measurement of it.
             self._fail(case, attempt, None, None, attempt.error)
-            return
+            measured = measured or {spec.name: spec.measure_failure(attempt) for spec in self._specs}
         worst: tuple[float, str, str | None] | None = None
-        for name, made in attempt.measurements.items():
+        for name, made in measured.items():
             if "judge_ms" in made.details:
                 # Judging time is counted for unscored and not applicable results as well: the judge was asked.
                 self.judge_latencies.append(made.details["judge_ms"])
-            applies, own = made.state is not MeasurementState.NOT_APPLICABLE, bool(made.details.get("self"))
-            self.rows.append(Value(attempt.case_id, attempt.trial, name, made.value, applies, own))
+            self.rows.append(Value.of(attempt.case_id, attempt.trial, name, made))
             self.unisolated[name] += "unisolated" in made.details
-            if not applies:
+            if made.state is MeasurementState.NOT_APPLICABLE:
                 continue
             if made.value is None:
                 self.unscored.setdefault(name, Counter())[made.reason or "no reason given"] += 1
-                self.errors[name] += made.state is MeasurementState.ERROR
                 continue
             bins = self.bins.setdefault(name, [0] * BINS)
             # A value of 1.0 belongs to the last bin, and a metric of a plug-in may leave the scale.
             bins[min(BINS - 1, max(0, int(made.value * BINS)))] += 1
             # An attempt is one failure, listed under the metric it did worst on.
-            if made.value < self._passing and (worst is None or made.value < worst[0]):
+            if attempt.error is None and made.value < self._passing and (worst is None or made.value < worst[0]):
                 worst = (made.value, name, made.reason)
         if worst is not None:
             self._fail(case, attempt, worst[1], worst[0], worst[2])
@@ -229,19 +245,18 @@ def summarise(
     """The report of a run. `calibrations` says per metric what is known of its judge (see `warnings`)."""
     chosen = options or Options()
     known = {case.id: case for case in cases}
-    tally = _Tally(chosen.failures, chosen.passing)
+    tally = _Tally(chosen.failures, chosen.passing, run.metrics)
     for attempt in attempts:
         tally.add(known.get(attempt.case_id), attempt)
     try:
-        scores = by_case(tally.rows, reducer_named(chosen.reducer))
+        scores = by_case(tally.rows, reducer_named(chosen.reducer), exclude_errors=chosen.errors == "exclude")
     except ValueError as problem:
         raise BadInput(str(problem)) from problem
-    left_out = outside(tally.rows)
-    grouped = groups or Groups()
+    parts_of = _Parts(scores, count_attempts(tally.rows), scales_of(run), groups or Groups(), run.spec.trials, chosen)
+    grouped = parts_of.groups
     origins = {case.id: origin_of(case) for case in known.values()}
-    # A run that has not begun has no specs yet, only the names of the metrics it was asked for.
-    names = [spec.name for spec in run.metrics] or list(run.spec.metrics)
-    whole = {mean.metric: mean for mean in grouped.means(scores, left_out, names, grouped.count(set(known)))}
+    names = list(parts_of.scales)
+    whole = {mean.metric: mean for mean in parts_of.means(set(known))}
     summaries = tuple(_summary(spec, whole[spec.name], tally) for spec in run.metrics)
     report = RunReport(
         run=run,
@@ -249,7 +264,7 @@ def summarise(
         cases=len(known),
         questions=None if grouped.questions is None else grouped.count(set(known)),
         metrics=summaries,
-        slices=tuple(_slices(_parts(known, origins), scores, left_out, names, grouped)),
+        slices=tuple(_slices(_parts(known, origins), parts_of)),
         failures=tuple(failure for _, _, failure in sorted(tally.worst, key=lambda entry: entry[:2], reverse=True)),
         failing=tally.failing,
         target=_spend(run.usage, tally.attempts, tally.latencies),
@@ -273,12 +288,11 @@ def _warn_unisolated(counts: Mapping[str, int]) -> Iterator[str]:
 
 def _summary(spec: MetricSpec, mean: Mean, tally: _Tally) -> MetricSummary:
     reasons = tally.unscored.get(spec.name, Counter())
-    errors = tally.errors[spec.name]
     return MetricSummary(
         spec=spec,
         mean=mean,
-        unscored=reasons.total() - errors,
-        errors=errors,
+        unscored=reasons.total(),
+        errors=mean.errors,
         not_applicable=mean.not_applicable,
         reasons=dict(reasons.most_common(5)),
         histogram=tuple(tally.bins.get(spec.name, [0] * BINS)),
@@ -298,24 +312,33 @@ def _parts(cases: Mapping[str, Case], origins: Mapping[str, str]) -> dict[str, d
     return groups
 
 
-def _slices(
-    groups: Mapping[str, Mapping[str, Sequence[str]]],
-    scores: Scores,
-    left_out: Mapping[str, Outside],
-    names: Sequence[str],
-    grouped: Groups,
-) -> Iterable[Slice]:
+@dataclass(frozen=True)
+class _Parts:
+    """What the means of a run, or of some of its cases, are made from."""
+
+    scores: Scores
+    counts: Mapping[str, AttemptCounts]
+    scales: Scales
+    groups: Groups
+    trials: int
+    options: Options
+
+    def means(self, cases: set[str]) -> Iterator[Mean]:
+        part = {metric: {id: values[id] for id in values if id in cases} for metric, values in self.scores.items()}
+        counts = {metric: counted.within(cases) for metric, counted in self.counts.items()}
+        size = (self.groups.count(cases), len(cases) * self.trials)
+        left_out = self.options.errors == "exclude"
+        return means_of(part, counts, self.scales, self.groups, size, exclude_errors=left_out)
+
+
+def _slices(groups: Mapping[str, Mapping[str, Sequence[str]]], parts_of: _Parts) -> Iterable[Slice]:
     """Parts of the run, where there is more than one part."""
     for by, parts in groups.items():
         # One part only would repeat the whole. A single tag is no such case: untagged cases are outside it.
         if len(parts) < 2 and by != "tag":
             continue
         for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
-            inside = set(ids)
-            part = {metric: {id: values[id] for id in ids if id in values} for metric, values in scores.items()}
-            apart = {metric: cut.within(inside) for metric, cut in left_out.items()}
-            result = grouped.means(part, apart, names, grouped.count(inside))
-            yield Slice(by=by, name=name, cases=len(ids), means=tuple(result))
+            yield Slice(by=by, name=name, cases=len(ids), means=tuple(parts_of.means(set(ids))))
 
 
 def _reference_of(case: Case | None) -> str | None:

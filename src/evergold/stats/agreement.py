@@ -1,4 +1,4 @@
-"""Agreement between reviewers: kappa, which is agreement beyond what their habits alone would give.
+"""JudgeAgreement between reviewers: kappa, which is agreement beyond what their habits alone would give.
 
 Two reviewers who both approve 95 % of cases agree on 90 % by accident; kappa takes that away. Cohen's kappa is for two
 named reviewers on the cases both decided, Fleiss' for any number of reviewers, who may differ from case to case. Both
@@ -7,29 +7,92 @@ are undefined, not 0 or 1, when every verdict is the same: then accident explain
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from statistics import NormalDist
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap, mean_bootstrap
+from evergold.errors import BadInput
+from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap, draw_tables, mean_bootstrap
 
 
 def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95) -> Interval | None:
-    """Kappa of two reviewers with its large-sample interval; None when no case was shared or all verdicts are one."""
+    """Kappa of two reviewers with its interval; None when no case was shared or all verdicts are one.
+
+    The interval is drawn from the tables that could have given this one (a Dirichlet posterior): unlike the large-sample
+    formula it holds for twenty cases and has a width when all agree.
+    """
     if not pairs:
         return None
-    table = _confusion(pairs)
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    observed, expected = float(np.trace(table)), float(rows @ columns)
-    # All verdicts of both are the same: rounding keeps the sum from being exactly 1.
-    if expected >= 1 - 1e-12:
+    counts = _confusion(pairs)
+    value = float(_cohen(counts))
+    if np.isnan(value):
         return None
-    value = (observed - expected) / (1 - expected)
-    if len(pairs) == 1:
-        return Interval(value, None, None, 1)
-    half = NormalDist().inv_cdf((1 + level) / 2) * _cohen_error(table, value, len(pairs))
-    return Interval(value, max(-1.0, value - half), min(1.0, value + half), len(pairs))
+    agree = np.trace(counts) == len(pairs)
+    tail = (1 - level) if agree else (1 - level) / 2
+    # The weight of what was not observed is unknown, so the wider end of a light and a heavier one counts.
+    ends = [np.nanquantile(_cohen(draw_tables(counts, weight)), [tail, 1 - tail]) for weight in (1.0, 2.0)]
+    low, high = float(min(end[0] for end in ends)), float(max(end[1] for end in ends))
+    return Interval(value, min(low, value), 1.0 if agree else max(high, value), len(pairs), "posterior")
+
+
+FEWEST_LABELS = 30
+FEWEST_OF_EACH = 5
+PASSING = 0.5
+
+
+@dataclass(frozen=True)
+class JudgeAgreement:
+    """A judge against labels: kappa with its interval, and whether they are enough to call the judge calibrated.
+
+    `reason` says what is missing where `usable` is false; `unscored` counts labels that the judge gave no verdict on.
+    """
+
+    kappa: float | None
+    low: float | None
+    high: float | None
+    n: int
+    usable: bool
+    reason: str | None
+    unscored: int = 0
+
+
+def agreement(
+    judged: Sequence[float | None], labelled: Sequence[float | None], *, passing: float = PASSING
+) -> JudgeAgreement:
+    """Compare a judge's scores with people's, both from 0 to 1 and passed from `passing` on.
+
+    None on either side leaves the pair out. Usable are 30 labels or more, with 5 or more that passed and that failed.
+
+    >>> agreement([1, 0, 1], [1, 0, 1]).reason
+    '3 of 30 labels'
+    """
+    if len(judged) != len(labelled):
+        raise BadInput(f"{len(judged)} judged scores but {len(labelled)} labels; give one of each for every answer")
+    pairs = []
+    for at, (judge, label) in enumerate(zip(judged, labelled, strict=True)):
+        if judge is not None and label is not None:
+            if not (0 <= judge <= 1 and 0 <= label <= 1):
+                raise BadInput(f"pair {at + 1} is {judge} and {label}; scores and labels are numbers from 0 to 1")
+            pairs.append((judge >= passing, label >= passing))
+    result = cohen_kappa(pairs)
+    reason = _missing_labels([label for _, label in pairs])
+    if reason is None and result is None:
+        reason = "judge and labels give one verdict only, so agreement beyond chance is undefined"
+    unscored = len(judged) - len(pairs)
+    if result is None:
+        return JudgeAgreement(None, None, None, len(pairs), False, reason, unscored)
+    return JudgeAgreement(result.value, result.low, result.high, len(pairs), reason is None, reason, unscored)
+
+
+def _missing_labels(labels: Sequence[bool]) -> str | None:
+    """What these labels lack to calibrate a judge."""
+    if len(labels) < FEWEST_LABELS:
+        return f"{len(labels)} of {FEWEST_LABELS} labels"
+    for word, count in (("passed", sum(labels)), ("failed", len(labels) - sum(labels))):
+        if count < FEWEST_OF_EACH:
+            return f"{count} of {FEWEST_OF_EACH} labels that {word}"
+    return None
 
 
 def fleiss_kappa(
@@ -85,22 +148,17 @@ def _confusion(pairs: Sequence[tuple[Hashable, Hashable]]) -> Floats:
     table = np.zeros((len(index), len(index)))
     for first, second in pairs:
         table[index[first], index[second]] += 1
-    shares: Floats = table / len(pairs)
-    return shares
+    return table
 
 
-def _cohen_error(table: Floats, kappa: float, n: int) -> float:
-    """The standard error of Fleiss, Cohen and Everitt (1969), which does not assume that there is no agreement."""
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    expected = float(rows @ columns)
-    diagonal = np.diag(table)
-    on = float(np.sum(diagonal * (1 - (rows + columns) * (1 - kappa)) ** 2))
-    # The off-diagonal cells weigh by the marginals crosswise, as in the formula of the paper.
-    weights = (columns[:, None] + rows[None, :]) ** 2
-    np.fill_diagonal(weights, 0.0)
-    off = (1 - kappa) ** 2 * float(np.sum(table * weights))
-    drift = (kappa - expected * (1 - kappa)) ** 2
-    return float(np.sqrt(max(0.0, on + off - drift) / n) / (1 - expected))
+def _cohen(tables: Floats) -> Floats:
+    """Kappa of each table; nan where all verdicts of both are the same."""
+    shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
+    observed = np.trace(shares, axis1=-2, axis2=-1)
+    expected = (shares.sum(axis=-1) * shares.sum(axis=-2)).sum(axis=-1)
+    room = 1 - expected
+    kappas: Floats = np.divide(observed - expected, room, out=np.full(np.shape(room), np.nan), where=room > 1e-12)
+    return kappas
 
 
 def _counts(verdicts: Sequence[Sequence[Hashable]]) -> Floats:

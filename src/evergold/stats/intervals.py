@@ -116,6 +116,13 @@ def resample_ratio(tops: Floats, bottoms: Floats, *, seed: int = 0, draws: int =
     )
 
 
+def draw_tables(counts: Floats, weight: float, *, seed: int = 0, draws: int = DRAWS) -> Floats:
+    """Draw tables of shares that could have given these counts: a Dirichlet posterior whose prior weighs `weight` cases."""
+    prior = weight / counts.size
+    drawn = np.random.default_rng(seed).dirichlet((counts + prior).ravel(), size=draws)
+    return np.asarray(drawn.reshape(-1, *counts.shape), dtype=np.float64)
+
+
 def _weights_of(rows: Rows) -> Floats:
     """Count how often each case was drawn, per draw."""
     n = rows.shape[1]
@@ -197,7 +204,7 @@ def score_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float
         return result
     # Wilson's interval is for shares: it needs scores that are pass or fail.
     if np.isin(data, (0.0, 1.0)).all():
-        low, high = _wilson(result.value, len(set(clusters)), level)
+        low, high = wilson_bounds(result.value, len(set(clusters)), level)
         return Interval(result.value, low, high, data.size, "Wilson")
     return replace(
         result, low=max(0.0, result.low), high=min(1.0, result.high), method=f"{result.method}, cut at 0 and 1"
@@ -228,11 +235,12 @@ def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval
     """A share with its Wilson interval, which stays inside [0, 1] and does not shrink to a point at 0 of n."""
     if n == 0:
         return None
-    low, high = _wilson(successes / n, n, level)
+    low, high = wilson_bounds(successes / n, n, level)
     return Interval(successes / n, low, high, n, "Wilson")
 
 
-def _wilson(share: float, n: int, level: float) -> tuple[float, float]:
+def wilson_bounds(share: float, n: int, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share of n."""
     z = NormalDist().inv_cdf((1 + level) / 2)
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * float(np.sqrt(share * (1 - share) / n + z * z / (4 * n * n)))

@@ -19,6 +19,7 @@ from evergold.calls.targets import refuse_remote
 from evergold.errors import Conflict, EvergoldError, NotFound
 from evergold.machine import is_alive, is_dead, new_owner
 from evergold.model.case import Case
+from evergold.model.report import FINE, INCONCLUSIVE, WORSE, RunComparison
 from evergold.model.run import Attempt, MetricInfo, Run, RunSpec, RunStatus
 from evergold.settings import Settings
 from evergold.spread import Workers, spread_over
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 
 RUN_PROCESS = "evergold.workspace.run_process"
+RETRIES = 2
 ABANDONED = "the process that ran it ended; go on with: evergold run --resume {id}"
 
 
@@ -101,13 +103,30 @@ class Bench:
         run = self.get(run_id)
         # Failed attempts are deleted first, so that they count as missing.
         if retry_errors:
-            self._attempts.forget_errors(run_id)
+            self._attempts.forget(run_id, sorted(self._attempts.error_keys(run_id)))
         budgets = {"budget_tokens": budget_tokens, "budget_money": budget_money}
         spec = run.spec.model_copy(update={name: value for name, value in budgets.items() if value is not None})
         # A run that is being worked on takes up what is missing by itself.
         resumed = run if run.status is RunStatus.RUNNING else self._runs.requeue(run_id, spec)
         self._wake()
         return resumed
+
+    def decide_cases(self, compared: RunComparison, min_coverage: float) -> tuple[int, str]:
+        """Gate by single cases: 1 where one that passed before fails now and in two retries of the candidate's model."""
+        thin = [one.metric for one in compared.metrics if (one.coverage or 0) < min_coverage]
+        if thin or compared.errors_excluded:
+            return INCONCLUSIVE, f"too few attempts have a value: {', '.join(thin)}" if thin else "errors are left out"
+        lost = sorted({case for one in compared.metrics for case in one.lost})
+        if not lost:
+            return FINE, "no case that passed before fails now"
+        run = self.get(compared.second)
+        spec = run.spec.model_copy(update={"cases": tuple(lost), "trials": RETRIES, "cache": False, "limit": None})
+        again = self.work_on(self.run_here(spec).id)
+        failing = self.results.cases_that_always_fail(again, [one.metric for one in compared.metrics])
+        still = [case for case in lost if case in failing]
+        if still:
+            return WORSE, f"{len(still)} of {len(lost)} cases fail again in {RETRIES} retries: {', '.join(still[:5])}"
+        return FINE, f"{len(lost)} cases failed once and passed in a retry ({again.id})"
 
     def rescore(self, run_id: str, metrics: Sequence[str] = (), judge: str | None = None) -> Run:
         """Measure stored answers again, or with further metrics or another judge. The target is not called."""

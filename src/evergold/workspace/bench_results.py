@@ -1,7 +1,8 @@
 """Results of finished runs: comparisons, leaderboards, and cases to review from attempts that failed."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import orjson
 from sqlalchemy import Connection
@@ -11,9 +12,10 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
 from evergold.model.report import Mean, RunComparison
 from evergold.model.run import Asked, Attempt, Board, Run, RunStatus
-from evergold.report.compare import RunValues, board_of, by_version, compare, newest_per_model
+from evergold.report.compare import RunValues, always_failing, board_of, by_version, compare, newest_per_model
 from evergold.report.scores import Groups, run_means
 from evergold.report.summary import CALIBRATED, warn_uncalibrated
+from evergold.stats.scores import MARGIN
 from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.case.writes import Author, put_cases
@@ -30,13 +32,18 @@ class BenchResults:
         self._attempts = AttemptStore(store.db)
         self._calibrations = CalibrationStore(store.db)
 
-    def means(self, run: Run, *, weighted: bool | None = None) -> list[Mean]:
+    def means(self, run: Run, *, weighted: bool | None = None, exclude_errors: bool = False) -> list[Mean]:
         """Every metric's mean over cases, with interval and coverage; weighted: over questions, each counted once.
 
         None counts as the run was started.
         """
         groups = groups_of(self._attempts, [run], weighted)
-        return run_means(run, self._attempts.values(run.id), run.spec.metrics, groups)
+        rows = self._attempts.values(run.id)
+        return run_means(run, rows, run.spec.metrics, groups, exclude_errors=exclude_errors)
+
+    def why_unscored(self, run: Run, metrics: Sequence[str]) -> list[tuple[str, str]]:
+        """Metric → the commonest reason why it has no value, with how often."""
+        return [(name, why) for name in metrics for why in self._attempts.reasons(run.id, name)]
 
     def count_cached(self, run_id: str) -> int:
         """How many answers of a run came from the response cache."""
@@ -50,20 +57,40 @@ class BenchResults:
         """Question and reference of these cases of a run, in short."""
         return read_questions(self._store.db, run_id, case_ids)
 
-    def compare(self, first: str, second: str, *, margin: float = 0.02, weighted: bool | None = None) -> RunComparison:
-        """Second run against first, paired by case; weighted: by question. None is weighted where both runs are."""
-        one, other = (RunValues(self._runs.get(id), self._attempts.values(id)) for id in (first, second))
+    def compare(
+        self,
+        first: str,
+        second: str,
+        *,
+        margin: float = MARGIN,
+        weighted: bool | None = None,
+        metrics: Sequence[str] = (),
+        exclude_errors: bool = False,
+    ) -> RunComparison:
+        """Second run (the candidate) against the first, paired by case; weighted: by question.
+
+        None is weighted where both runs are.
+        """
+        one, other = (
+            RunValues(self._runs.get(id), self._attempts.values(id), spent=self._attempts.read_costs(id))
+            for id in (first, second)
+        )
         same = one.run.provenance.get("dataset") == other.run.provenance.get("dataset")
         runs = [one.run] if same and one.run.total == other.run.total else [other.run, one.run]
         if weighted is None:
             weighted = one.run.spec.weighted and other.run.spec.weighted
-        result = compare(one, other, groups_of(self._attempts, runs, weighted), margin=margin)
+        groups = groups_of(self._attempts, runs, weighted)
+        result = compare(one, other, groups, margin=margin, metrics=metrics, exclude_errors=exclude_errors)
         doubts = (
             warning
             for run in (one.run, other.run)
             for warning in warn_uncalibrated(run, calibration_states(self._calibrations, run))
         )
         return result.model_copy(update={"warnings": tuple(dict.fromkeys((*result.warnings, *doubts)))})
+
+    def cases_that_always_fail(self, run: Run, metrics: Sequence[str]) -> set[str]:
+        """The cases of which no trial passes by all of these metrics that apply to it."""
+        return always_failing(run, [row for row in self._attempts.values(run.id) if row.metric in metrics])
 
     def leaderboard(self, dataset: str | None = None, *, weighted: bool | None = None) -> Sequence[Board]:
         """The newest completed run of every model, per dataset version; weighted: each question counts once.
@@ -144,6 +171,13 @@ def groups_of(attempts: AttemptStore, runs: Sequence[Run], weighted: bool | None
     return Groups(clusters, clusters_of(cases.values()).name_of)
 
 
+def missing_labels(calibration: Mapping[str, Any]) -> str | None:
+    """What a stored calibration lacks: "12 of 30 labels"; None where it is enough."""
+    if calibration.get("usable"):
+        return None
+    return calibration.get("missing") or "measured before labels were counted; calibrate again"
+
+
 def calibration_states(calibrations: CalibrationStore, run: Run) -> dict[str, str]:
     """Per judged metric: `calibrated`, or why the judge of this run is not."""
     results = {}
@@ -153,8 +187,10 @@ def calibration_states(calibrations: CalibrationStore, run: Run) -> dict[str, st
         # A metric with parameters (`rubric:politeness`) is calibrated under its base name.
         rows = calibrations.of_metric(spec.name.partition(":")[0])
         same = [row for row in rows if row.judge == spec.judge]
-        if any(row.prompt_hash == spec.prompt_hash for row in same):
-            results[spec.name] = CALIBRATED
+        asked_alike = [row for row in same if row.prompt_hash == spec.prompt_hash]
+        if asked_alike:
+            # The newest counts: a calibration on fewer labels replaces the one before it.
+            results[spec.name] = missing_labels(orjson.loads(asked_alike[0].body)) or CALIBRATED
         elif same:
             results[spec.name] = f"its prompts changed since {same[0].created_at[:10]}"
         elif rows:

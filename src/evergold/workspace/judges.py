@@ -21,7 +21,7 @@ from evergold.store import Store
 from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.store.run.attempts import AttemptStore
 from evergold.store.run.runs import CalibrationStore, RunStore
-from evergold.workspace.bench_results import calibration_states, groups_of
+from evergold.workspace.bench_results import calibration_states, groups_of, missing_labels
 
 if TYPE_CHECKING:
     from evergold.bench.calibrate import Label
@@ -89,7 +89,13 @@ class Judging:
                 body = json.loads(row.body)
                 kappa = body.get("kappa") or {}
                 figures = {figure: kappa.get(figure) for figure in ("value", "low", "high")}
-                yield CalibrationInfo(metric=row.metric, labels=body["labels"], made_at=row.created_at, **figures)
+                yield CalibrationInfo(
+                    metric=row.metric,
+                    labels=body["labels"],
+                    made_at=row.created_at,
+                    missing=missing_labels(body),
+                    **figures,
+                )
 
     def require_calibrated(self, run_id: str, least: float) -> list[str]:
         """Name the judged metrics of a run whose judge does not reach Cohen's kappa `least` at the lower end."""

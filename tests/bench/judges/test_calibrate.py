@@ -71,6 +71,9 @@ def test_a_judge_changed_since_its_calibration_is_uncalibrated_again(tmp_path: P
         labels = workspace.judging.labels_from_file(path)
         found = workspace.judging.calibrate("offline", "correctness", labels)
         assert found.agreement is not None and found.agreement.value == 1.0
+        assert workspace.judging.states(run) == {"correctness": "2 of 30 labels"}
+        enough = workspace.judging.labels_from_file(path) * 15
+        assert workspace.judging.calibrate("offline", "correctness", enough).usable
         assert workspace.judging.states(run) == {"correctness": "calibrated"}
         reworded = run.model_copy(update={"metrics": (run.metrics[0].model_copy(update={"prompt_hash": "other"}),)})
         assert "its prompts changed since" in workspace.judging.states(reworded)["correctness"]

@@ -160,4 +160,6 @@ def test_a_metric_that_breaks_is_an_error_and_not_a_zero(problem: Exception | fl
 
 def test_a_failed_attempt_is_not_an_answer() -> None:
     made = asyncio.run(measure(make_metric("exact_match"), a_case(expected=""), an_attempt("", error="timeout")))
-    assert (made.state, made.reason) == (MeasurementState.UNSCORED, "the attempt failed: timeout")
+    assert (made.value, made.reason, made.details) == (0.0, "no reply: timeout", {"attempt": "error"})
+    apart = asyncio.run(measure(make_metric("exact_match"), a_case(output=None), an_attempt("", error="timeout")))
+    assert apart.state is MeasurementState.NOT_APPLICABLE

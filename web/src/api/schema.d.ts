@@ -1607,7 +1607,7 @@ export interface paths {
         };
         /**
          * Compare Runs
-         * @description The second run against the first, paired by case, or by question where each counts once.
+         * @description The second run (the candidate) against the first, paired by case, or by question where each counts once.
          */
         get: operations["compare_runs_api_v1_benchmarks_compare_get"];
         put?: never;
@@ -2467,7 +2467,8 @@ export interface components {
          * Board
          * @description One dataset version, ranked by the first metric, which is the one most cases were scored by; who lacks it is last.
          *
-         *     `weighted`: each question counts once in every mean of the board, however many cases ask it.
+         *     Runs of which too little could be measured are `excluded`. `weighted`: each question counts once in every mean of the
+         *     board, however many cases ask it.
          */
         Board: {
             /** Dataset */
@@ -2480,6 +2481,11 @@ export interface components {
             metrics: string[];
             /** Entries */
             entries: components["schemas"]["Entry"][];
+            /**
+             * Excluded
+             * @default []
+             */
+            excluded: components["schemas"]["UnrankedRun"][];
             /**
              * Weighted
              * @default false
@@ -2633,6 +2639,8 @@ export interface components {
         /**
          * Calibration
          * @description What was measured, of which judge, asked how. Another model, prompt or version is another judge.
+         *
+         *     `usable` where there are labels enough to call the judge calibrated; `missing` says what is not there yet.
          */
         Calibration: {
             /** Judge */
@@ -2661,6 +2669,13 @@ export interface components {
              * @default []
              */
             agreed: (boolean | null)[];
+            /**
+             * Usable
+             * @default false
+             */
+            usable: boolean;
+            /** Missing */
+            missing?: string | null;
         };
         /**
          * CalibrationInfo
@@ -2679,6 +2694,8 @@ export interface components {
             high?: number | null;
             /** Made At */
             made_at: string;
+            /** Missing */
+            missing?: string | null;
         };
         /**
          * CallState
@@ -3238,14 +3255,72 @@ export interface components {
              * @default false
              */
             weighted: boolean;
+            /**
+             * Errors Excluded
+             * @default false
+             */
+            errors_excluded: boolean;
+            /**
+             * Sentence
+             * @default
+             */
+            sentence: string;
+            /**
+             * Sides
+             * @default []
+             */
+            sides: components["schemas"]["ComparedRun"][];
             /** Metrics */
             metrics: components["schemas"]["MetricComparison"][];
+            /**
+             * Figures
+             * @default []
+             */
+            figures: components["schemas"]["ComparedFigure"][];
             /** Warnings */
             warnings: string[];
             /** Asked */
             asked: {
                 [key: string]: components["schemas"]["Asked"];
             };
+        };
+        /**
+         * ComparedFigure
+         * @description A figure of both runs that is no score: the ratio of candidate to baseline over paired cases, with its interval.
+         */
+        ComparedFigure: {
+            /** Name */
+            name: string;
+            /** Unit */
+            unit: string;
+            /** First */
+            first: number | null;
+            /** Second */
+            second: number | null;
+            /** Ratio */
+            ratio?: number | null;
+            /** Low */
+            low?: number | null;
+            /** High */
+            high?: number | null;
+        };
+        /**
+         * ComparedRun
+         * @description One side of a comparison: its attempts, by how they ended.
+         */
+        ComparedRun: {
+            /** Run Id */
+            run_id: string;
+            /** Model */
+            model: string;
+            /** Attempts */
+            attempts: number;
+            /** Errors */
+            errors: number;
+            /** Failed */
+            failed: number;
+            /** Truncated */
+            truncated: number;
         };
         /**
          * Comparison
@@ -4206,11 +4281,14 @@ export interface components {
         };
         /**
          * Mean
-         * @description `0.83 ±0.05 (n=41/50)`: never a mean without how many cases it rests on.
+         * @description `0.83 ±0.05 (n=41/50, 9 unscored, 3 errors)`: never a mean without what it rests on.
          *
-         *     `interval` names the method. One that is not the same width on both sides is said by its ends: `0.125 [0.022, 0.471]`.
-         *     `of` counts the cases that the metric applies to; `not_applicable` counts the others. `self_compared` counts recorded
-         *     answers that are their own reference; where a metric has other cases too, they are outside the mean.
+         *     Attempts that failed or could not be had (`failed`, `errors`) are in the mean with the worst value of the metric;
+         *     `excluded` says that errors were left out on request. `coverage` is the share of the attempts the metric applies to
+         *     that have a value. `interval` names the method. An interval that is not the same width on both sides is said by its
+         *     ends: `0.125 [0.022, 0.471]`. `of` counts the cases that the metric applies to; `not_applicable` the others.
+         *     `self_compared` counts recorded answers that are their own reference; where a metric has other cases too, they are
+         *     outside the mean.
          */
         Mean: {
             /** Metric */
@@ -4237,6 +4315,28 @@ export interface components {
              * @default 0
              */
             self_compared: number;
+            /**
+             * Errors
+             * @default 0
+             */
+            errors: number;
+            /**
+             * Failed
+             * @default 0
+             */
+            failed: number;
+            /**
+             * Truncated
+             * @default 0
+             */
+            truncated: number;
+            /**
+             * Excluded
+             * @default false
+             */
+            excluded: boolean;
+            /** Coverage */
+            coverage?: number | null;
         };
         /**
          * Measurement
@@ -4269,15 +4369,20 @@ export interface components {
         MeasurementState: "scored" | "unscored" | "error" | "not_applicable";
         /**
          * MetricComparison
-         * @description One metric: second run minus first. `p` is corrected for the number of metrics (Holm).
+         * @description One metric: candidate (second run) minus baseline (first run), turned so that more is better.
          *
-         *     Where each question counts once, `n` counts questions, and `gained` and `lost` name the first case of each.
+         *     `first` and `second` are means over the paired cases on the metric's own scale; `difference`, its 95 % interval and
+         *     `lower` (the one-sided 95 % bound) are shares of that scale. `p` is corrected for the number of metrics (Holm).
+         *     `without_errors` is the verdict over cases to which both runs got replies, where it is another. Where each question
+         *     counts once, `n` counts questions, and `gained` and `lost` name the first case of each.
          */
         MetricComparison: {
             /** Metric */
             metric: string;
             /** N */
             n: number;
+            /** Groups */
+            groups: number;
             /** Unpaired */
             unpaired: number;
             /** First */
@@ -4290,13 +4395,25 @@ export interface components {
             low: number;
             /** High */
             high: number;
+            /** Lower */
+            lower: number;
             /** P */
             p: number;
             /** Test */
             test: string;
             verdict: components["schemas"]["PairedVerdict"];
             /** Smallest Visible */
-            smallest_visible: number | null;
+            smallest_visible: number;
+            /** More */
+            more?: number | null;
+            /** Coverage */
+            coverage?: number | null;
+            /**
+             * Answered By Both
+             * @default 0
+             */
+            answered_by_both: number;
+            without_errors?: components["schemas"]["PairedVerdict"] | null;
             /** Gained */
             gained: string[];
             /** Lost */
@@ -4319,6 +4436,8 @@ export interface components {
         /**
          * MetricSpec
          * @description A metric as a run records it: name, version, parameters, and for a judged one the judge and its prompts.
+         *
+         *     `scale` is null for a metric without bounds, such as a number of steps.
          */
         MetricSpec: {
             /** Name */
@@ -4333,6 +4452,14 @@ export interface components {
             judge?: string | null;
             /** Prompt Hash */
             prompt_hash?: string | null;
+            /**
+             * @default {
+             *       "low": 0,
+             *       "high": 1,
+             *       "lower_is_better": false
+             *     }
+             */
+            scale: components["schemas"]["Scale"] | null;
         };
         /**
          * NearPair
@@ -4543,7 +4670,7 @@ export interface components {
          * PairedVerdict
          * @enum {string}
          */
-        PairedVerdict: "better" | "worse" | "tied" | "inconclusive";
+        PairedVerdict: "better" | "worse" | "same" | "inconclusive";
         /**
          * Period
          * @enum {string}
@@ -5789,6 +5916,27 @@ export interface components {
             created_at?: string | null;
         };
         /**
+         * Scale
+         * @description The lowest and highest value of a metric, and which of them is good.
+         */
+        Scale: {
+            /**
+             * Low
+             * @default 0
+             */
+            low: number;
+            /**
+             * High
+             * @default 1
+             */
+            high: number;
+            /**
+             * Lower Is Better
+             * @default false
+             */
+            lower_is_better: boolean;
+        };
+        /**
          * Score
          * @description One opinion about a trace (or one of its spans): a value in [0, 1], and whose it is.
          *
@@ -6384,6 +6532,18 @@ export interface components {
          * @enum {string}
          */
         Turns: "last" | "each" | "all" | "simulated";
+        /**
+         * UnrankedRun
+         * @description A completed run that is not ranked, and why.
+         */
+        UnrankedRun: {
+            /** Model */
+            model: string;
+            /** Run Id */
+            run_id: string;
+            /** Why */
+            why: string;
+        };
         /**
          * Unscored
          * @description The score that was taken back, and the trace it was on.
@@ -9474,6 +9634,8 @@ export interface operations {
                 margin?: number;
                 /** @description Count each question once, however many cases ask it; as the run was started where it is left out. */
                 weighted?: boolean | null;
+                /** @description Attempts without a reply. */
+                errors?: "count" | "exclude";
             };
             header?: never;
             path?: never;

@@ -17,7 +17,7 @@ from evergold.calls.caller import TargetUnusable
 from evergold.errors import BadInput, EvergoldError, unknown
 from evergold.model.case import Case
 from evergold.model.faults import first_fault
-from evergold.model.run import Attempt, Measurement, MeasurementState, MetricSpec
+from evergold.model.run import Attempt, Measurement, MeasurementState, MetricSpec, Scale, measure_failure
 from evergold.seams import Judge, JudgedMetric, Metric
 
 AnyMetric = Metric | JudgedMetric
@@ -71,24 +71,22 @@ def needs_judge(metric: AnyMetric) -> bool:
     return hasattr(metric, "measure_with")
 
 
-async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge | None = None) -> Measurement:
+async def measure(
+    metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge | None = None, *, replayed: bool = False
+) -> Measurement:
     """One measurement. A metric that breaks is an error with its reason, and so is a value that is no number.
 
-    Everything is caught on purpose: a plug-in may raise anything, and one bad case must not end a run.
+    An attempt without an answer has the worst value of every metric that applies to its case (`replayed`: it was to play
+    a recorded conversation). Everything is caught on purpose: a plug-in may raise anything, and one bad case must not end
+    a run.
     """
-    # A failed call is not an answer of quality zero.
     if attempt.error is not None:
-        return Measurement.unscored(f"the attempt failed: {attempt.error}")
+        return await _find_reason_not_to_apply(metric, case, replayed) or measure_failure(attempt, scale_of(metric))
     stopped = attempt.metadata.get("replay", {}).get("stopped")
     if stopped and not getattr(metric, "reads_trajectory", False):
         return Measurement.unscored(f"the replay stopped before an answer: {stopped}")
     try:
-        if not needs_judge(metric):
-            made = cast(Metric, metric).measure(case, attempt)
-        elif judge is None:
-            return Measurement.unscored("this metric needs a judge and the run has none")
-        else:
-            made = await cast(JudgedMetric, metric).measure_with(case, attempt, judge)
+        made = await _call_metric(metric, case, attempt, judge)
     # Nobody can judge any more: the run ends here and is resumed, instead of storing an error for every case.
     except TargetUnusable:
         raise
@@ -96,10 +94,56 @@ async def measure(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge 
         return Measurement.error(problem.message)
     except Exception as problem:
         return Measurement.error(f"{type(metric).__name__} broke: {type(problem).__name__}: {problem}")
+    if made.value is not None and (fault := _fault_of(made.value, scale_of(metric))):
+        return Measurement.error(f"{type(metric).__name__} gave {made.value}, {fault}")
+    made = _mark_self_comparison(made, metric, case, attempt)
+    return _mark(made, truncated=True) if attempt.is_truncated else made
+
+
+async def _call_metric(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge | None) -> Measurement:
+    if not needs_judge(metric):
+        return cast(Metric, metric).measure(case, attempt)
+    if judge is None:
+        return Measurement.unscored("this metric needs a judge and the run has none")
+    return await cast(JudgedMetric, metric).measure_with(case, attempt, judge)
+
+
+def scale_of(metric: AnyMetric) -> Scale | None:
+    """The scale that a metric declares as `scale`; from 0 to 1 where it declares none."""
+    scale: Scale | None = getattr(metric, "scale", Scale())
+    return scale
+
+
+def _fault_of(value: float, scale: Scale | None) -> str | None:
     # A NaN would turn the mean of the whole run into NaN.
-    if made.state is MeasurementState.SCORED and not math.isfinite(made.value or 0.0):
-        return Measurement.error(f"{type(metric).__name__} gave {made.value}, which is not a number one can average")
-    return _mark_self_comparison(made, metric, case, attempt)
+    if not math.isfinite(value):
+        return "which is not a number one can average"
+    if scale is not None and not scale.low <= value <= scale.high:
+        return f"which is outside its scale from {scale.low:g} to {scale.high:g}; declare `scale` on the metric"
+    return None
+
+
+class _Asked(Exception):
+    """A metric got as far as its judge: it applies to the case."""
+
+
+class _NoJudge:
+    """Stands in for a judge that must not be asked."""
+
+    identity = "none"
+
+    async def ask(self, _question: object) -> Any:
+        raise _Asked
+
+
+async def _find_reason_not_to_apply(metric: AnyMetric, case: Case, replayed: bool) -> Measurement | None:
+    """Why a metric does not apply to a case, found by measuring an empty answer without a judge; None where it does."""
+    played = {"replay": {"steps": 0, "unrecorded": 0, "turns": "last"}, "trajectory": []} if replayed else {}
+    try:
+        made = await _call_metric(metric, case, Attempt(case_id=case.id, metadata=played), _NoJudge())
+    except Exception:  # a metric that breaks on an empty answer is one that applies
+        return None
+    return made if made.state is MeasurementState.NOT_APPLICABLE else None
 
 
 def _mark_self_comparison(made: Measurement, metric: AnyMetric, case: Case, attempt: Attempt) -> Measurement:
@@ -110,7 +154,11 @@ def _mark_self_comparison(made: Measurement, metric: AnyMetric, case: Case, atte
     # Metrics that compare give 1 by construction here, which says nothing about a model.
     if reference is None or (reference.text or "") != (case.output or ""):
         return made
-    return made.model_copy(update={"details": {**made.details, "self": True}})
+    return _mark(made, self=True)
+
+
+def _mark(made: Measurement, /, **details: Any) -> Measurement:
+    return made.model_copy(update={"details": {**made.details, **details}})
 
 
 @dataclass(frozen=True)
@@ -129,7 +177,7 @@ class NamedMetric:
         metric: Any = self.metric
         params = {field.name: getattr(metric, field.name) for field in fields(metric)} if is_dataclass(metric) else {}
         asked = {"judge": judge.identity, "prompt_hash": metric.prompt_hash()} if judge and self.needs_judge else {}
-        return MetricSpec(name=self.name, version=metric.version, params=params, **asked)
+        return MetricSpec(name=self.name, version=metric.version, params=params, scale=scale_of(metric), **asked)
 
 
 def make_metrics(names: Sequence[str]) -> list[NamedMetric]:

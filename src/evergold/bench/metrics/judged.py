@@ -70,7 +70,7 @@ class Faithfulness:
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         contexts = [context.text for context in case.contexts if context.text]
         if not contexts:
-            return Measurement.unscored("the case has no contexts")
+            return Measurement.not_applicable("the case has no contexts")
         # Silence makes no claims; a value of 1 would reward it and 0 would call it unfaithful.
         if not attempt.output.strip():
             return Measurement.unscored("the answer is empty: it makes no claims")
@@ -218,7 +218,7 @@ class ContextualPrecision:
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         contexts = [context.text for context in case.contexts if context.text]
         if not contexts:
-            return Measurement.unscored("the case has no contexts")
+            return Measurement.not_applicable("the case has no contexts")
         reference = reference_text(case)
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)

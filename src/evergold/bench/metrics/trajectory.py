@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from evergold.bench.metrics.judged import Correctness
 from evergold.bench.metrics.text import f_score
 from evergold.model.case import Case
-from evergold.model.run import AlignedCall, Attempt, CallState, Measurement
+from evergold.model.run import AlignedCall, Attempt, CallState, Measurement, Scale
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, matches
 from evergold.model.values import likeness
 from evergold.seams import Judge
@@ -216,6 +216,8 @@ class Trajectory(_ReplayMetric):
 class UnrecordedRate(_ReplayMetric):
     """The share of calls that the record could not answer; not applicable where the model called nothing."""
 
+    scale: ClassVar[Scale | None] = Scale(lower_is_better=True)
+
     def measure_replay(self, case: Case, attempt: Attempt) -> Measurement:
         if not attempt.tool_calls:
             return Measurement.not_applicable("the model called no tool")
@@ -227,6 +229,8 @@ class UnrecordedRate(_ReplayMetric):
 @dataclass(frozen=True)
 class Steps(_ReplayMetric):
     """How many times the model was asked before it had answered."""
+
+    scale: ClassVar[Scale | None] = None
 
     def measure_replay(self, case: Case, attempt: Attempt) -> Measurement:
         return Measurement.of(float(attempt.metadata["replay"]["steps"]))

@@ -110,7 +110,7 @@ def _tool_call(function: Mapping[str, Any]) -> ToolCall:
     if not isinstance(arguments, dict):
         # A failure of the model's reply; an empty table would look like a call without arguments.
         reason = f"the arguments of tool call {name!r} are not a JSON object"
-        raise CallFailure("malformed", f"{reason}: {str(sent)[:80]!r}")
+        raise CallFailure("invalid_reply", f"{reason}: {str(sent)[:80]!r}")
     return ToolCall(name=name, args=arguments)
 
 
@@ -155,7 +155,9 @@ class NativeTarget(_ChatTarget):
         reply = await self._model.request(request["messages"], request["settings"], tools)
         return {
             "output": reply.text or "",
-            "tool_calls": tuple(ToolCall(name=call.tool_name, args=call.args_as_dict()) for call in reply.tool_calls),
+            "tool_calls": tuple(
+                _tool_call({"name": call.tool_name, "arguments": call.args}) for call in reply.tool_calls
+            ),
             "usage": self._model.usage(reply),
             "finish_reason": reply.finish_reason,
         }

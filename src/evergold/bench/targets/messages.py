@@ -19,7 +19,7 @@ from evergold import replay
 from evergold.calls.caller import failed_attempt
 from evergold.model.case import Case, CaseKind, plain_messages
 from evergold.model.faults import first_fault
-from evergold.model.run import Attempt
+from evergold.model.run import CUT_BY_LENGTH, Attempt
 
 OWN_PARAMS = frozenset({"system", "send_context", "timeout"})
 """Parameters of a run that are ours; all others go to the model's API as they are."""
@@ -101,8 +101,12 @@ def read_text_answer(case: Case, trial: int, body: bytes) -> Attempt:
 
 
 def bound_output(attempt: Attempt, case: Case) -> Attempt:
-    """Nobody judges or stores a ten-megabyte answer: it is an error with its size."""
+    """Refuse what is no answer: nothing at all, and ten megabytes that nobody judges or stores."""
     size = len(attempt.output)
+    answers = attempt.tool_calls or attempt.ranges or attempt.paths
+    if not answers and not attempt.output.strip() and case.kind is not CaseKind.CONTEXT:
+        why = " (cut by its length)" if attempt.finish_reason in CUT_BY_LENGTH else ""
+        return failed_attempt(case, attempt.trial, "no_answer", f"the reply has no text and no tool call{why}")
     if size <= MAX_OUTPUT:
         # Half a surrogate pair, as a reply cut inside an emoji leaves behind, becomes a replacement character.
         whole = attempt.output.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -5,9 +5,10 @@ Each is written once: whoever comes second for the same key changes nothing. The
 next step begins, and are gone once its attempt is stored.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import orjson
 from sqlalchemy import (
@@ -19,6 +20,7 @@ from sqlalchemy import (
     bindparam,
     case,
     delete,
+    exists,
     func,
     insert,
     or_,
@@ -28,7 +30,16 @@ from sqlalchemy import (
 )
 
 from evergold.model.case import Case
-from evergold.model.run import Attempt, CaseReplay, Measurement, MeasurementState, ReplayStep, Usage
+from evergold.model.run import (
+    Attempt,
+    AttemptOutcome,
+    CaseReplay,
+    Measurement,
+    MeasurementState,
+    MetricSpec,
+    ReplayStep,
+    Usage,
+)
 from evergold.store.database.db import Database
 from evergold.store.database.rows import dumps, insert_new, loads
 from evergold.store.schema import attempt_steps, attempts, measurements, response_cache, run_cases, runs
@@ -74,6 +85,32 @@ def _read_measurements(connection: Connection, run_id: str, *which: ColumnElemen
 def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
     case_id, trial, body = row
     return Attempt.model_validate({**orjson.loads(body), "measurements": measured.get((case_id, trial), {})})
+
+
+# What a measurement's details say of its attempt, as JSON without blanks.
+_MARKS = ('"self":true', '"attempt":"', '"truncated":true')
+
+
+def _specs_of(connection: Connection, run_id: str) -> list[MetricSpec]:
+    specs = connection.execute(select(runs.c.metrics).where(runs.c.id == run_id)).scalar_one_or_none()
+    return [MetricSpec.model_validate(spec) for spec in orjson.loads(specs or "[]")]
+
+
+def _unmeasured_failures(connection: Connection, run_id: str) -> "list[Value]":
+    """Attempts without an answer that no metric measured: those of runs from before failures counted."""
+    same = and_(
+        measurements.c.run_id == run_id,
+        measurements.c.case_id == attempts.c.case_id,
+        measurements.c.trial == attempts.c.trial,
+    )
+    failed = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None), ~exists().where(same))
+    rows = connection.execute(select(*_COLUMNS).where(failed)).all()
+    specs = _specs_of(connection, run_id) if rows else []
+    return [
+        Value.of(attempt.case_id, attempt.trial, spec.name, spec.measure_failure(attempt))
+        for attempt in (_attempt(row, {}) for row in rows)
+        for spec in specs
+    ]
 
 
 class StepRow(NamedTuple):
@@ -161,6 +198,26 @@ class Value(NamedTuple):
     value: float | None
     applies: bool = True
     own: bool = False
+    outcome: AttemptOutcome = AttemptOutcome.ANSWERED
+    truncated: bool = False
+
+    @classmethod
+    def of(cls, case_id: str, trial: int, metric: str, made: Measurement) -> Self:
+        marks, applies = made.details, made.state is not MeasurementState.NOT_APPLICABLE
+        outcome = AttemptOutcome(marks.get("attempt", AttemptOutcome.ANSWERED))
+        return cls(
+            case_id, trial, metric, made.value, applies, bool(marks.get("self")), outcome, bool(marks.get("truncated"))
+        )
+
+
+class AttemptCost(NamedTuple):
+    """What an attempt took and how it ended. A reply from the cache has no latency of its own."""
+
+    case_id: str
+    outcome: AttemptOutcome
+    truncated: bool
+    cost: float | None
+    latency_ms: float | None
 
 
 class AttemptStore:
@@ -289,13 +346,34 @@ class AttemptStore:
 
     def values(self, run_id: str) -> list[Value]:
         """Every measurement of a run without its details: what comparing thousands of cases needs."""
-        columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "value")]
-        applies = measurements.c.state != MeasurementState.NOT_APPLICABLE
-        # The mark of `compares` metrics whose reference is the recorded answer itself: such values say nothing.
-        own = measurements.c.body.contains('"self":true')
+        columns = [measurements.c[name] for name in ("case_id", "trial", "metric", "value", "state", "body")]
+        results = []
         with self._db.read() as connection:
-            rows = connection.execute(select(*columns, applies, own).where(measurements.c.run_id == run_id))
-            return [Value(*row[:4], bool(row[4]), bool(row[5])) for row in rows]
+            rows = connection.execute(select(*columns).where(measurements.c.run_id == run_id))
+            for case_id, trial, metric, value, state, body in rows:
+                # Few bodies carry a mark, and a search for it is faster than reading each.
+                marks = orjson.loads(body)["details"] if any(mark in body for mark in _MARKS) else {}
+                made = Measurement.model_construct(state=MeasurementState(state), value=value, details=marks)
+                results.append(Value.of(case_id, trial, metric, made))
+            return results + _unmeasured_failures(connection, run_id)
+
+    def reasons(self, run_id: str, metric: str, most: int = 3) -> list[str]:
+        """The commonest reasons why a metric of a run has no value, with how often."""
+        without = and_(measurements.c.metric == metric, measurements.c.value.is_(None))
+        wanted = select(measurements.c.body).where(measurements.c.run_id == run_id, without)
+        with self._db.read() as connection:
+            reasons = Counter(orjson.loads(body).get("reason") for body in connection.execute(wanted).scalars())
+        return [
+            f"{reason or 'no reason given'} ({count} of {reasons.total()})"
+            for reason, count in reasons.most_common(most)
+        ]
+
+    def read_costs(self, run_id: str) -> list[AttemptCost]:
+        """What each attempt of a run took, without its answer."""
+        wanted = select(*_COLUMNS).where(attempts.c.run_id == run_id)
+        with self._db.read() as connection:
+            made = [_attempt(row, {}) for row in connection.execute(wanted)]
+        return [AttemptCost(one.case_id, one.outcome, one.is_truncated, one.usage.cost, one.latency_ms) for one in made]
 
     def clusters(self, run_id: str) -> dict[str, str]:
         """Case → the session, document or repository it shares with others, where it has one.
@@ -312,10 +390,10 @@ class AttemptStore:
         return {case_id: name for case_id, (kind, name) in results.items() if kind not in left_out}
 
     def unmeasured_attempts(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
-        """Answered attempts that lack one of `metrics`, each with its case."""
+        """Attempts that lack one of `metrics`, each with its case."""
         cases: dict[str, Case] = {}
         for attempt in self.attempts(run_id):
-            if attempt.error is None and not set(metrics) <= set(attempt.measurements):
+            if not set(metrics) <= set(attempt.measurements):
                 # Attempts and cases come in the same order, so one page of cases serves many attempts.
                 if attempt.case_id not in cases:
                     cases = {case.id: case for case in self._some_cases(run_id, attempt.case_id)}
@@ -370,12 +448,24 @@ class AttemptStore:
 
         self._db.write(work)
 
-    def forget_errors(self, run_id: str) -> int:
-        """Make failed calls be sent again; answers stay. Gives how many there were."""
+    def error_keys(self, run_id: str) -> set[Key]:
+        """The attempts that got no reply."""
+        of_run = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
+        with self._db.read() as connection:
+            failures = [_attempt(row, {}) for row in connection.execute(select(*_COLUMNS).where(of_run))]
+        return {(one.case_id, one.trial) for one in failures if one.outcome is AttemptOutcome.ERROR}
+
+    def forget(self, run_id: str, keys: Sequence[Key]) -> int:
+        """Make these calls be sent again, with what was measured of them. Gives how many there were."""
 
         def work(connection: Connection) -> int:
-            errors = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
-            gone = connection.execute(delete(attempts).where(errors)).rowcount
+            gone = 0
+            for start in range(0, len(keys), PAGE):
+                some = keys[start : start + PAGE]
+                for table in (attempts, measurements):
+                    of_some = and_(table.c.run_id == run_id, tuple_(table.c.case_id, table.c.trial).in_(some))
+                    removed = connection.execute(delete(table).where(of_some)).rowcount
+                    gone += removed if table is attempts else 0
             # Relative to the column: the worker of the run may be adding to it at the same time.
             left = {"done": runs.c.done - gone, "failed": runs.c.failed - gone}
             connection.execute(_of_run(run_id).values(**left))

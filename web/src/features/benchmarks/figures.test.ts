@@ -3,12 +3,14 @@ import { type Board, followEvery, type Mean, type Run } from "./data";
 import { contentInWords, datasetsOf, linesOf, meanInWords, money, pointsOf, remaining, spent } from "./figures";
 import { compareViewOf } from "./view";
 
-const mean = { metric: "m", not_applicable: 0, self_compared: 0, value: 0.5, low: 0.4, high: 0.6, n: 9, of: 10 };
+const beside = { not_applicable: 0, self_compared: 0, errors: 0, failed: 0, truncated: 0, excluded: false };
+const mean = { metric: "m", ...beside, value: 0.5, low: 0.4, high: 0.6, n: 9, of: 10 };
 
 describe("numbers of a run", () => {
   it("says a mean with its spread and what it rests on", () => {
     expect(meanInWords(mean)).toBe("0.500 ±0.100 (n=9/10, 1 unscored)");
     expect(meanInWords({ ...mean, value: null, low: null, high: null, n: 0 })).toBe("– (n=0/10)");
+    expect(meanInWords({ ...mean, n: 10, errors: 14, failed: 1 })).toBe("0.500 ±0.100 (n=10, 14 errors, 1 failed)");
     const lopsided = { ...mean, value: 0.125, low: 0.022, high: 0.471 };
     expect(meanInWords(lopsided)).toBe("0.125 [0.022, 0.471] (n=9/10, 1 unscored)");
   });

@@ -12,12 +12,15 @@ export function meanInWords(mean: Mean): string {
 /** What a mean rests on: its interval, and how many of the cases could be scored. */
 export function basis(mean: Mean): string {
   const outside = [
+    mean.errors ? `, ${mean.errors} ${mean.excluded ? "errors left out" : mean.errors === 1 ? "error" : "errors"}` : "",
+    mean.failed ? `, ${mean.failed} failed` : "",
+    mean.truncated ? `, ${mean.truncated} truncated` : "",
     mean.not_applicable ? `, ${mean.not_applicable} not applicable` : "",
     mean.self_compared ? `, ${mean.self_compared} compared with itself` : "",
   ].join("");
   if (mean.value === null || mean.value === undefined) return `(n=0/${mean.of}${outside})`;
   const missing = mean.n < mean.of ? `, ${mean.of - mean.n} unscored` : "";
-  return `${spread(mean.value, mean.low, mean.high)}(n=${mean.n}/${mean.of}${missing}${outside})`;
+  return `${spread(mean.value, mean.low, mean.high)}(n=${mean.n === mean.of ? mean.n : `${mean.n}/${mean.of}`}${missing}${outside})`;
 }
 
 /** `±` only where the interval is the same width on both sides; else its two ends. */
