@@ -342,8 +342,11 @@ def compare_command(
             workspace.alerts.gate(spec.dataset, spec.model, passed=code == 0, why=f"{why} against {baseline}")
         codes.append(code if gated else 0)
         shown.append({**result.model_dump(mode="json"), "exit_code": code, "gate": why, "uncalibrated": doubts})
+        if not as_json and options["form"] == "markdown":
+            echo(workspace.judging.comparison_markdown(result))
+        elif not as_json:
+            _print_comparison(result)
         if not as_json:
-            _print_comparison(result, options["form"])
             for warning in [*result.warnings, *doubts]:
                 echo(f"note: {warning}", err=True)
             if gated:
@@ -360,12 +363,7 @@ def _decide(workspace: Workspace, result: RunComparison, options: dict[str, Any]
     return workspace.bench.decide_cases(result, options["min_coverage"])
 
 
-def _print_comparison(result: RunComparison, form: str) -> None:
-    if form == "markdown":
-        from evergold.report.documents import comparison_markdown
-
-        echo(comparison_markdown(result))
-        return
+def _print_comparison(result: RunComparison) -> None:
     echo(result.sentence)
     columns = (
         "metric",

@@ -12,8 +12,9 @@ from evergold.errors import BadInput, NotFound
 from evergold.formats.lines import open_rows
 from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
 from evergold.model.judging import CalibrationInfo, JudgeInfo
+from evergold.model.report import RunComparison
 from evergold.model.run import Run
-from evergold.report.documents import to_junit, to_markdown
+from evergold.report.documents import comparison_markdown, to_junit, to_markdown
 from evergold.report.html import to_html
 from evergold.report.summary import CALIBRATED, Options, RunReport, summarise
 from evergold.settings import Settings
@@ -96,6 +97,10 @@ class Judging:
                     missing=missing_labels(body),
                     **figures,
                 )
+
+    def comparison_markdown(self, compared: RunComparison) -> str:
+        """A comparison for a pull request."""
+        return comparison_markdown(compared)
 
     def require_calibrated(self, run_id: str, least: float) -> list[str]:
         """Name the judged metrics of a run whose judge does not reach Cohen's kappa `least` at the lower end."""
