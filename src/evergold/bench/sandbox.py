@@ -16,6 +16,7 @@ import itertools
 import os
 import platform
 import py_compile
+import re
 import select
 import shutil
 import signal
@@ -136,6 +137,11 @@ def why_unisolated(tests: CodeTests) -> str | None:
     if tests.programs:
         return None
     if not tests.command:
+        if any(
+            "answer" in test and re.search(r"\bsubprocess\b|\bos\.(system|popen|exec|spawn)", test)
+            for test in tests.code
+        ):
+            return "the test runs the answer's text as a program"
         texts = [test for test in tests.code if tests.runs_answer or "exec(" in test or "eval(" in test]
         return next(filter(None, map(_why_together, texts)), None)
     if not tests.runs_answer or tests.command[0] not in ("pytest", "python", "python3"):
@@ -143,7 +149,7 @@ def why_unisolated(tests: CodeTests) -> str | None:
     if tests.answer_path in " ".join([*tests.command, *tests.files.values()]):
         return f"the tests name the file {tests.answer_path}"
     own = frozenset(Path(name).name for name in tests.files)
-    texts = [text for name, text in tests.files.items() if name.endswith(".py")]
+    texts = [*tests.command, *(text for name, text in tests.files.items() if name.endswith(".py"))]
     return next(filter(None, (_why_together(text, own, tests.answer_module) for text in texts)), None)
 
 
@@ -152,19 +158,21 @@ def _why_together(test: str, own_files: frozenset[str] = frozenset(), answer: st
     try:
         nodes = list(ast.walk(ast.parse(test)))
     except SyntaxError:
-        return None  # it fails either way
+        return None  # it fails either way, or is no program
     imported = {
         (alias.asname or alias.name).partition(".")[0]: getattr(node, "module", None) or alias.name
         for node in nodes
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }
+    assigned = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     theirs = {name for name, source in imported.items() if source != answer or not answer}
+    modules = theirs | (sys.stdlib_module_names - assigned)
     known = set(dir(builtins)) | theirs | {node.name for node in nodes if isinstance(node, ast.ClassDef)}
     for node in nodes:
         if isinstance(node, ast.ClassDef) and (bases := [one for one in node.bases if _root(one) not in known]):
             return f"the test derives from the answer's class {ast.unparse(bases[0])}"
-        if used := _needs_one_process(node, theirs, own_files):
+        if used := _needs_one_process(node, modules, own_files, answer):
             return f"the test uses {used}"
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
@@ -173,30 +181,28 @@ def _why_together(test: str, own_files: frozenset[str] = frozenset(), answer: st
     return None
 
 
-def _needs_one_process(node: ast.AST, modules: set[str], own_files: frozenset[str]) -> str | None:
+def _needs_one_process(node: ast.AST, modules: set[str], own_files: frozenset[str], answer: str) -> str | None:
     """What a node of a test uses that works in the process of the answer alone."""
-    words: set[str] = set()
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        words = {part for one in node.names for part in f"{getattr(node, 'module', '')}.{one.name}".split(".")}
-        words &= ITS_MODULES | (ITS_FUNCTIONS if isinstance(node, ast.ImportFrom) else set())
+    used: set[str] = set()
+    if isinstance(node, ast.Import):
+        used = {part for one in node.names for part in one.name.split(".")} & ITS_MODULES
+    elif isinstance(node, ast.ImportFrom) and node.module != (answer or None):
+        used = {*(node.module or "").split("."), *(one.name for one in node.names)} & (ITS_MODULES | ITS_FUNCTIONS)
     elif isinstance(node, ast.arg):
-        words = {node.arg} & ITS_FIXTURES
+        used = {node.arg} & ITS_FIXTURES
     elif isinstance(node, ast.Attribute):
-        of_module = _root(node) in modules | sys.stdlib_module_names
-        words = {node.attr} & (ITS_METHODS | (ITS_FUNCTIONS if of_module else set()))
-        words |= {_root(node)} & {"np", "pd"}  # which an answer may have imported for the test
+        of_module = _root(node) in modules
+        used = {node.attr} & (ITS_METHODS | (ITS_FUNCTIONS if of_module else set()))
+        used |= {_root(node)} & {"np", "pd"}  # which an answer may have imported for the test
         # `random.random = …` is meant for the answer; what it prints comes over by itself.
-        if of_module and isinstance(node.ctx, ast.Store) and node.attr not in ("stdout", "stderr"):
-            words.add(ast.unparse(node))
+        meant = isinstance(node.ctx, ast.Store) and (of_module or ast.unparse(node.value) == answer)
+        used |= {ast.unparse(node)} if meant and node.attr not in ("stdout", "stderr") else set()
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        words = {node.func.id} & ITS_FUNCTIONS
-        texts = {
-            Path(one.value).name
-            for one in ast.walk(node)
-            if isinstance(one, ast.Constant) and isinstance(one.value, str)
-        }
-        words -= {"open"} if texts & own_files else set()
-    return min(words, default=None)
+        used = {node.func.id} & ITS_FUNCTIONS & set(dir(builtins))
+        constants = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+        own = not own_files.isdisjoint(Path(text).name for text in constants if isinstance(text, str))
+        used -= {"open"} if own else set()
+    return min(used, default=None)
 
 
 def _root(node: ast.AST) -> str:

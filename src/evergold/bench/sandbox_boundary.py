@@ -126,6 +126,22 @@ class Output(io.StringIO):
         return os.write(1, text.encode("utf-8", "replace")) and len(text)
 
 
+class ExitCode:
+    """The exit code of an answer: a test compares it, but a script that it ends does not end well."""
+
+    def __init__(self, code: Any) -> None:
+        self._code = code
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self._code == other)
+
+    def __hash__(self) -> int:
+        return hash(self._code)
+
+    def __bool__(self) -> bool:
+        return bool(self._code)
+
+
 class BoundaryError(Exception):
     """The other process sent what is no message or no value."""
 
@@ -139,6 +155,7 @@ class Peer:
         # Classes there that the tests name → what their objects may say themselves.
         self.permitted: dict[type, set[str]] = {}
         self.after_call: Callable[[], None] | None = None
+        self.ends_scripts = False  # whether an exception that a test does not catch decides how a command ends
         self.printed = Output()
         self._reader, self._writer = open(link, "rb"), open(link, "wb", closefd=False)  # noqa: SIM115
         self._failed: AssertionError | None = None
@@ -172,11 +189,21 @@ class Peer:
                 raise self._failed
             if "error" in message:
                 problem = self._exception(message["error"])
-                stops = self.trusted and isinstance(problem, StopIteration) and op == "call"
-                if stops and "StopIteration" not in self.words:
-                    raise RuntimeError("the answer raised StopIteration")  # it would end a test's `map` or `zip` early
-                raise problem
+                raise (
+                    self._tame(problem, loading=fields.get("id") == FIRST) if self.trusted and op == "call" else problem
+                )
             return message
+
+    def _tame(self, problem: BaseException, *, loading: bool) -> BaseException:
+        """Turn an exception that ends more than the call into an error, unless the test speaks of it."""
+        name = type(problem).__name__
+        if isinstance(problem, StopIteration) and name not in self.words:  # it would end a test's `map` or `zip` early
+            return RuntimeError(f"the answer raised {name}")
+        if isinstance(problem, SystemExit):  # it would end a script, and well
+            if loading or (self.ends_scripts and "SystemExit" not in self.words):
+                return RuntimeError(f"the answer raised {name}")
+            problem.code = ExitCode(problem.code) if self.ends_scripts else problem.code  # type: ignore[assignment]
+        return problem
 
     def serve(self) -> None:
         """Answer the other side until it hangs up."""
@@ -453,7 +480,8 @@ class Peer:
         except TypeError:
             made = kind.__new__(kind, *args)
         for name, value in sent.get("fields", {}).items():
-            setattr(made, name, self.decode(value))
+            if not name.startswith("_"):
+                setattr(made, name, self.decode(value))
         if isinstance(kind, RemoteException):
             made._evergold_text_ = str(sent.get("text"))  # type: ignore[attr-defined]
         for line in sent.get("lines") or ():
@@ -719,8 +747,9 @@ def connect(
 ) -> None:
     """Add the answer's names that a test mentions; `taken_builtins`: those of Python's own by which it means the answer's."""
     peer = Peer(link, trusted=True, test=test)
+    peer.ends_scripts = "EVERGOLD_SCRIPT" in os.environ
     offered, space = peer.call(FIRST, (), {})
-    used, classes = _Uses(test), _Uses(all_tests).classes()
+    used, classes = _Uses(test if taken_builtins is None else all_tests), _Uses(all_tests).classes()
     taken = used.taken_builtins() if taken_builtins is None else taken_builtins
     wanted = [name for name in offered if name in peer.words and (name not in BUILTIN_NAMES or name in taken)]
     number = space._evergold_[1]
@@ -866,11 +895,14 @@ def connect_module(names: dict[str, Any]) -> None:
     """Fill a module that stands for the answer among the files of a command."""
     from pathlib import Path
 
-    text = "\n".join(path.read_text("utf-8", "replace") for path in sorted(Path.cwd().rglob("*.py")))
+    files = [path for path in sorted(Path.cwd().rglob("*")) if path.is_file()]
+    # `python -c` has its test on the command line; other files than Python's may hold doctests.
+    text = "\n".join([*sys.orig_argv, *(path.read_text("utf-8", "replace") for path in files)])
+    code = "\n".join(path.read_text("utf-8", "replace") for path in files if path.suffix == ".py")
     own = names["__name__"]
     taken = set(re.findall(rf"\b{own}\.(\w+)", text))
     for imported in re.findall(rf"\bfrom\s+{own}\s+import\s*(\([^)]*\)|[^\n]*)", text):
         taken |= set(re.findall(r"\w+", imported))
-    connect(int(os.environ["EVERGOLD_ANSWER"]), text, names, text, frozenset(taken))
+    connect(int(os.environ["EVERGOLD_ANSWER"]), text, names, code, frozenset(taken))
     # `from answer import *` must not bring a name that hides one of Python's own.
     names["__all__"] = [one for one in names if one[0] != "_" and one not in BUILTIN_NAMES]

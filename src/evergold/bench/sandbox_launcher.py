@@ -205,6 +205,8 @@ def run_command(order: dict[str, Any], number: int, link: int | None, finish: Ca
     if link is not None:
         os.set_inheritable(link, True)
         environment["EVERGOLD_ANSWER"] = str(link)
+        if not {"pytest", "unittest"}.intersection(part["command"][:3]):  # which catch what a test raises
+            environment["EVERGOLD_SCRIPT"] = "1"
     finish()  # its exit code decides
     command = python_command(part["command"])
     os.execvpe(command[0], command, environment)

@@ -31,6 +31,7 @@ class Any:
     def __abs__(self): return 0
     def __getattr__(self, name): return lambda *args, **named: True
 """
+RUNS_TEXT = "the test runs the answer's text as a program"
 NEED_ONE_PROCESS = {"subclassed", "mocked", "stdin", "file", "threads", "gathered"}
 
 
@@ -91,10 +92,26 @@ class Test(unittest.TestCase):
 COMMANDS = {
     "pytest": {"command": "pytest -q", "files": {"test_it.py": PYTEST, "wanted.json": "[[2, 4], [3, 6]]"}},
     "unittest": {"command": ["python", "-m", "unittest", "-q"], "files": {"test_it.py": UNITTEST}},
+    "script": {"command": "python t.py", "files": {"t.py": "from answer import double\nassert double(2) == 4"}},
+    "exits": {
+        "command": "python -B t.py",
+        "files": {
+            "t.py": "from answer import double\ntry: double(None)\nexcept TypeError: pass\n"
+            "except SystemExit as problem: assert problem.code == 0\nassert double(2) == 4"
+        },
+    },
+    "line": {"command": ["python", "-c", "import answer\nassert answer.double(2) == 4"]},
+    "conftest": {
+        "command": "pytest -q",
+        "files": {
+            "conftest.py": "import answer",
+            "test_it.py": "def test_it():\n    import answer\n    assert answer.double(2) == 4",
+        },
+    },
 }
 
 
-@each_row("command", ["pytest", "unittest"])
+@each_row("command", list(COMMANDS))
 def test_a_command_tests_an_answer_that_it_does_not_load(command: str) -> None:
     made = measure("def double(x): return x + x", COMMANDS[command])
     assert (made.value, made.details) == (1.0, {"passed": 1, "tests": 1}), made.reason
@@ -112,6 +129,9 @@ TRICKS = [
     ),
     ("unittest", "import unittest\ndef double(x): raise unittest.SkipTest('x')"),
     ("unittest", "class unittest:\n    class TestCase: pass\ndef double(x): raise SystemExit(0)"),
+    *((name, "def double(x): raise SystemExit(0)") for name in ("script", "exits", "line")),
+    ("exits", "def double(x): raise SystemExit(256 if x else 0)"),
+    *((name, "raise SystemExit") for name in ("script", "exits", "conftest")),
 ]
 
 
@@ -153,6 +173,7 @@ def test_programs_run_in_other_languages(language: str, answer: str) -> None:
     [
         ({"code": "from unittest.mock import patch\nwith patch('time.time'): assert f() == 1"}, "the test uses patch"),
         ({"code": "class Mine(Base): pass\nassert f() == 1"}, "the test derives from the answer's class Base"),
+        ({"code": "import sys, subprocess\nsubprocess.run([sys.executable, '-c', answer], check=True)"}, RUNS_TEXT),
         (
             {"language": "bash", "command": "bash t.sh", "files": {"t.sh": ". ./answer.sh; test $(f) = 1"}},
             "bash runs the answer's code itself",
@@ -161,6 +182,7 @@ def test_programs_run_in_other_languages(language: str, answer: str) -> None:
             {"command": "python t.py", "files": {"t.py": "exec(open('answer.py').read())"}},
             "the tests name the file answer.py",
         ),
+        ({"command": "python t.py", "files": {"t.py": "import answer\nanswer.x = 1"}}, "the test uses answer.x"),
     ],
 )
 def test_tests_that_cannot_be_isolated_are_marked_with_the_reason(tests: dict[str, Any], why: str) -> None:
