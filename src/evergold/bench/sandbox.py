@@ -285,7 +285,7 @@ def _run_apart(kind: str, parts: list[Any], answer: str, bounds: Bounds, **more:
         for end in itertools.chain.from_iterable(pairs):
             end.close()
         tested = tester.results(len(parts), bounds.seconds + GRACE_SECONDS)
-        served = runner.results(len(parts), GRACE_SECONDS)
+        served = runner.results(len(parts), EMPTIED_SECONDS)
     return [_combine(test, answered) for test, answered in zip(tested, served, strict=True)]
 
 

@@ -815,9 +815,10 @@ class _Uses:
         # Class → operators and methods that the test asks of objects it made.
         self.permitted: dict[str, set[str]] = {}
         for node in self._nodes:
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                name, kind = node.targets[0].id, self._class_of(node.value)
-                self._made[name] = kind if self._made.get(name, kind) == kind else ""
+            if isinstance(node, ast.Assign):
+                self._note_made(node.targets[-1], node.value)
+            elif isinstance(node, ast.FunctionDef) and isinstance(node.body[-1], ast.Return) and node.decorator_list:
+                self._note_made(ast.Name(node.name), node.body[-1].value)  # a fixture
         self.assigned = {
             node.id for node in self._nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
         }
@@ -835,6 +836,19 @@ class _Uses:
                 self.permitted.setdefault(kind, set()).add(node.attr)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 self._note_class(node.func.id, node)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "(" in node.value:
+                self.permitted.setdefault(node.value.partition("(")[0], set()).add("class")  # how it is printed
+
+    def _note_made(self, target: ast.AST, value: ast.AST | None) -> None:
+        """Note of which class a variable is made."""
+        import ast
+
+        if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+            for one, its in zip(target.elts, value.elts, strict=False):
+                self._note_made(one, its)
+        elif isinstance(target, ast.Name | ast.Attribute):
+            name, kind = ast.unparse(target), self._class_of(value)
+            self._made[name] = kind if self._made.get(name, kind) == kind else ""
 
     def _note_class(self, called: str, node: ast.Call) -> None:
         """Note what is called without arguments or asked for by `isinstance`: a class."""
@@ -848,18 +862,23 @@ class _Uses:
     def _permit(self, left: ast.AST, op: ast.AST, right: ast.AST) -> None:
         """Note an operator between an object that the test made and something else."""
         sides = {self._class_of(left), self._class_of(right)}
+        # Two results are equal or not by the answer's word, whatever they are.
+        if len(sides) == 1 and type(op).__name__ == "Eq":
+            self.permitted.setdefault(max(sides), set()).add("class")
         if "" in sides and len(sides) == 2:
             names = AS_OPERATORS[type(op).__name__].split()
             self.permitted.setdefault(max(sides), set()).update(f"__{name}__" for name in names)
 
-    def _class_of(self, node: ast.AST) -> str:
+    def _class_of(self, node: ast.AST | None) -> str:
         """The name of the class whose object an expression makes; empty where it makes none."""
         import ast
 
         if isinstance(node, ast.BinOp):
             return self._class_of(node.left) or self._class_of(node.right)
-        if isinstance(node, ast.Name):
-            return self._made.get(node.id, "")
+        if isinstance(node, ast.UnaryOp):
+            return self._class_of(node.operand)
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self._made.get(ast.unparse(node), "")
         return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
 
     def classes(self) -> set[str]:
