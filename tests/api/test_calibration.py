@@ -38,9 +38,9 @@ def test_reviews_calibrate_the_judge_of_a_run(reviewed: tuple[TestClient, str]) 
     assert client.get(address).json() == {"correctness": "never calibrated against human labels"}
     (made,) = client.post(address, json={"dataset": "d"}).json()
     assert (made["metric"], made["labels"]) == ("correctness", 2)
-    assert client.get(address).json() == {"correctness": "calibrated"}
+    assert client.get(address).json() == {"correctness": "2 of 30 labels"}
     (figure,) = client.get("/api/v1/judges").json()[0]["calibrations"]
-    assert (figure["metric"], figure["labels"]) == ("correctness", 2)
+    assert (figure["metric"], figure["labels"], figure["missing"]) == ("correctness", 2, "2 of 30 labels")
 
 
 def test_any_judge_and_metric_are_calibrated_by_name(reviewed: tuple[TestClient, str]) -> None:

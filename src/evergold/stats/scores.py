@@ -82,8 +82,8 @@ def mean_score(values: Scores, *, groups: Sequence[Hashable] | None = None) -> M
     `groups` names for each value what it belongs to (a session, a question asked several times): values of one group are
     not independent. None is an unscored case, left out and counted.
 
-    >>> mean_score([1, 1, 1, 0, 1, 1, None, 1])
-    MeanScore(value=0.857..., low=0.486..., high=0.974..., n=7, groups=7, unscored=1, method='Wilson')
+    >>> print(mean_score([1, 1, 1, 0, 1, 1, None, 1]))
+    0.857 [0.487, 0.974] (n=7, 1 unscored)
     """
     kept, names = _select_known([values], groups)
     data = np.array([row[0] for row in kept], dtype=np.float64)

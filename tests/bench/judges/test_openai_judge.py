@@ -131,7 +131,7 @@ def test_claims_nobody_contradicts_pass_only_in_that_mode() -> None:
 def test_without_claims_or_contexts_there_is_nothing_to_be_faithful_to() -> None:
     assert judged("faithfulness", json_reply({"claims": []}))[0].reason == "the answer makes no claims"
     made, server = judged("faithfulness", json_reply({}), a_case())
-    assert (made.state, len(server.requests)) == (MeasurementState.UNSCORED, 0)
+    assert (made.state, len(server.requests)) == (MeasurementState.NOT_APPLICABLE, 0)
     assert judged("faithfulness", json_reply({}), attempt=an_attempt(" "))[1].requests == []
 
 
