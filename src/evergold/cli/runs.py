@@ -181,7 +181,9 @@ def _score_texts(attempt: Attempt) -> list[str]:
 
 
 def _mean_text(mean: Any) -> str:
-    return f"{mean.metric} {'–' if mean.value is None else f'{mean.value:.3f}'}"
+    lost = mean.errors + mean.failed
+    beside = f" ({lost} without an answer)" if lost else ""
+    return f"{mean.metric} {'–' if mean.value is None else f'{mean.value:.3f}'}{beside}"
 
 
 @click.command()

@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from statistics import fmean, median
 
 from evergold.errors import BadInput
-from evergold.model.report import MIN_COVERAGE, ComparedFigure, ComparedRun, Mean, MetricComparison, RunComparison
+from evergold.model.report import (
+    MIN_COVERAGE,
+    ComparedFigure,
+    ComparedRun,
+    Mean,
+    MetricComparison,
+    PairedVerdict,
+    RunComparison,
+)
 from evergold.model.run import AttemptOutcome, Board, Entry, Run, Scale, UnrankedRun
 from evergold.report.scores import Groups, by_case, run_means, scales_of
 from evergold.stats.intervals import t_interval
@@ -23,6 +31,7 @@ from evergold.store.run.attempts import AttemptCost, Value
 # The share of the scale at which a case counts as passed for the lists of gained and lost cases; the test uses the values
 # themselves.
 PASS_MARK = 0.5
+DECIDED = {PairedVerdict.BETTER, PairedVerdict.WORSE}
 
 
 @dataclass(frozen=True)
@@ -161,7 +170,8 @@ def _describe(
         more=result.more,
         coverage=None if None in shares else min(share for share in shares if share is not None),
         answered_by_both=without.result.n if without else 0,
-        without_errors=other if other is not verdict else None,
+        # Same and inconclusive are one message to a reader: no difference was shown.
+        without_errors=other if other is not verdict and {other, verdict} & DECIDED else None,
         gained=tuple(case for case, (was, now) in passed.items() if now and not was),
         lost=tuple(case for case, (was, now) in passed.items() if was and not now),
     )
