@@ -35,7 +35,7 @@ def _command(name: str, command: click.Command) -> list[str]:
         param.make_metavar(click.Context(command)) for param in command.params if isinstance(param, click.Argument)
     ]
     lines = [f"### `{' '.join([name, *arguments])}`", "", _prose(command.help), ""]
-    options = [param for param in command.params if isinstance(param, click.Option)]
+    options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
     for option in options:
         flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
         lines.append(f"- {flags}: {option.help or _choices(option)}")

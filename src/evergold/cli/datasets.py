@@ -145,7 +145,7 @@ def cases_command() -> None:
 @click.option("--trace", "trace_id", help="Only cases of this trace.")
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
 @click.option("--search", help="Only cases whose texts contain this.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
 @report_verb
 def list_cases(workspace: Workspace, limit: int, as_json: bool, **filters: object) -> None:
     """List cases, newest first."""
@@ -182,9 +182,9 @@ def show_case(workspace: Workspace, dataset: str, case_id: str, history: bool, a
 @cases_command.command("tag")
 @click.argument("dataset")
 @click.argument("case_id")
-@click.option("--add", multiple=True)
-@click.option("--remove", multiple=True)
-@click.option("--who", default="cli", show_default=True)
+@click.option("--add", multiple=True, metavar="TAG", help="Add this tag; may be repeated.")
+@click.option("--remove", multiple=True, metavar="TAG", help="Remove this tag; may be repeated.")
+@click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
 @with_workspace
 def tag_case(
     workspace: Workspace, dataset: str, case_id: str, add: tuple[str, ...], remove: tuple[str, ...], who: str

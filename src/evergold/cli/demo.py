@@ -72,7 +72,7 @@ STEPS = (
 @click.command()
 @click.option("--no-serve", is_flag=True, help="End after the report.")
 @click.option("--keep", is_flag=True, help="Go on with the data of an earlier demo instead of starting anew.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True)
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="Port to listen on.")
 def demo_command(no_serve: bool, keep: bool, port: int) -> int:
     """Run the whole loop on sample data, print what happened, then serve the dashboard.
 

@@ -50,7 +50,7 @@ def review_command(
 @click.option("--kind", type=click.Choice(CASE_KINDS))
 @click.option("--review", type=click.Choice(REVIEW_STATES))
 @click.option("--standing", type=click.Choice(STANDINGS))
-@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many at most.")
 @report_verb
 def list_queue(workspace: Workspace, limit: int, as_json: bool, **filters: object) -> None:
     """List what waits for a person."""

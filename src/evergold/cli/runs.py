@@ -30,7 +30,7 @@ def runs_command() -> None:
 @click.option("--dataset", help="Only runs of this dataset.")
 @click.option("--model", help="Only runs of this model.")
 @click.option("--status", type=click.Choice(STATUSES))
-@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True, help="How many at most.")
 @report_verb
 def list_runs(workspace: Workspace, as_json: bool, **filters: Any) -> None:
     """List runs, newest first."""
@@ -57,7 +57,7 @@ def list_runs(workspace: Workspace, as_json: bool, **filters: Any) -> None:
 @click.argument("run_id")
 @click.option("--case", "case_id", help="One case whole: question, expected, answer, every measurement.")
 @click.option("--failures", is_flag=True, help="Only attempts that failed or scored below 0.5.")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, help="How many at most.")
 @report_verb
 def show_run(workspace: Workspace, run_id: str, case_id: str | None, failures: bool, limit: int, as_json: bool) -> None:
     """Show a run: its means and its attempts, or one case of it."""
@@ -158,9 +158,9 @@ def show_leaderboard(workspace: Workspace, dataset: str | None, weighted: bool |
 @runs_command.command("to-review")
 @click.argument("run_id")
 @click.argument("case_id")
-@click.option("--trial", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--trial", type=click.IntRange(0), default=0, show_default=True, help="Which attempt, from 0.")
 @click.option("--dataset", default="failures", show_default=True, help="Dataset the case goes into.")
-@click.option("--who", default="cli", show_default=True)
+@click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
 @with_workspace
 def send_to_review(workspace: Workspace, run_id: str, case_id: str, trial: int, dataset: str, who: str) -> None:
     """Turn an attempt into a case to review."""

@@ -65,7 +65,7 @@ def traces_command() -> None:
 @click.option("--since", metavar="TIME", help="Only traces begun at or after this time (UTC).")
 @click.option("--until", metavar="TIME", help="Only traces begun before this time (UTC).")
 @click.option("--search", help="Words of the question or answer, the last one as a beginning; or an id's beginning.")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
 @click.option("--before", metavar="CURSOR", help="The page after: `next` of the page before, as --json prints it.")
 @report_verb
 def list_traces(workspace: Workspace, limit: int, before: str | None, as_json: bool, **filters: object) -> None:
