@@ -22,10 +22,11 @@ from statistics import median
 
 from evergold.extract.golden import Extracted
 from evergold.extract.history import HistoryQuery, HistoryRules, history_cases
+from evergold.extract.messages import CommitKind
 from evergold.extract.run import Extraction, extract_history
 from evergold.repo.git import Repo, path_text, unquote
 
-EVERYTHING = HistoryRules(max_files=10**9, exclude=(), keep_reverts=True, min_words=0)
+EVERYTHING = HistoryRules(max_files=10**9, exclude=(), kinds=tuple(CommitKind), min_words=0)
 Lines = set[tuple[str, int]]
 
 

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from evergold.errors import BadInput
 from evergold.extract.golden import Extracted, SkippedItem
-from evergold.extract.history import HistoryQuery, HistoryRules, history_cases, is_revert, read_message
+from evergold.extract.history import HistoryQuery, HistoryRules, history_cases
+from evergold.extract.messages import CommitKind, find_kind, is_bot, is_request, is_revert, read_message
 from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
@@ -35,7 +37,7 @@ def test_a_commit_is_a_case_at_its_first_parent(made: GitRepo) -> None:
     )
     cases, skipped = extracted(made, repository="demo")
     case = cases[commit].case
-    assert (case.input, case.base_commit) == ("Fix the seventh line (#12)\n\nIt was wrong.", base)
+    assert (case.input, case.base_commit) == ("Fix the seventh line\n\nIt was wrong.", base)
     assert case.metadata["issues"] == ["12", "9"]
     assert case.metadata["trailers"] == [["Fixes", "#9"], ["Signed-off-by", "Ada <a@b.c>"]]
     (found,) = case.ranges
@@ -51,19 +53,21 @@ def test_rules_leave_out_and_say_so(made: GitRepo) -> None:
     made.commit({"f.py": numbered(40)}, 'Revert "Add many many files"')
     made.commit({"uv.lock": "1\n", "web/node_modules/a/b.js": "2\n"}, "Refresh the lock file")
     made.commit({"new.py": "x\n"}, "Only a new file")
-    kept = made.commit({"g.py": numbered(9, l2="two"), "uv.lock": "2\n"}, "Change and lock again")
+    kept = made.commit({"g.py": numbered(9, l2="two"), "uv.lock": "2\n"}, "Change two and lock again")
     cases, skipped = extracted(made)
     assert list(cases) == [kept]
     assert [path.path for path in cases[kept].case.paths] == ["g.py"]
     assert cases[kept].case.metadata["filesLeftOut"] == 1
-    assert sorted(skipped) == [
-        "bulk change: more than 20 files",
-        "changes no line that its base has",
-        "revert",
-        "root commit: nothing to retrieve from",
-        "touches no file that counts",
-    ]
-    assert len(extracted(made, max_files=40, keep_reverts=True)[0]) == 3
+    assert sorted(skipped) == sorted(
+        [
+            "bulk change: more than 20 files",
+            "changes no line that its base has",
+            "dependency: of another kind (--kinds takes others)",
+            "revert: of another kind (--kinds takes others)",
+            "root commit: nothing to retrieve from",
+        ]
+    )
+    assert len(extracted(made, max_files=40, kinds=tuple(CommitKind))[0]) == 3
     assert len(extracted(made, exclude=("*",))[0]) == 0
 
 
@@ -75,10 +79,12 @@ def test_merges_are_taken_on_the_main_line_only(made: GitRepo) -> None:
     merged = made.merge("side", "--no-ff")
     cases, skipped = extracted(made)
     assert set(cases) == {inner, outer} and any(reason.startswith("merge") for reason in skipped)
-    cases, _ = extracted(made, first_parent=True)
+    cases, _ = extracted(made, first_parent=True, kinds=tuple(CommitKind))
     assert set(cases) == {merged, outer}
     assert [path.path for path in cases[merged].case.paths] == ["g.py"]
-    assert cases[merged].case.input == "" and cases[merged].why_no_query
+    assert (
+        cases[merged].case.input == "" and cases[merged].why_no_query and cases[merged].case.metadata["kind"] == "merge"
+    )
 
 
 def test_a_shallow_edge_is_left_out_by_name(made: GitRepo, tmp_path: Path) -> None:
@@ -150,4 +156,78 @@ def test_messages(text: str, query: str) -> None:
 
 def test_what_a_revert_is() -> None:
     assert is_revert('Revert "Add x"') and is_revert("Undo\n\nThis reverts commit abc.")
+    assert is_revert("revert(parser): go back to the old one") and is_revert("[1.2] Reverted the cache of views")
     assert not is_revert("Add a button that reverts changes")
+    # A feature may mention git's line, in its message or as what it writes.
+    assert not is_revert("Write the line of git when a change is undone\n\nThis reverts commit abc.")
+    assert not is_revert("Undo the last edit with a key")
+
+
+@each_row(
+    ("text", "query"),
+    [
+        ("Fixed #34567 -- Made the query lazy.", "Made the query lazy."),
+        ("GH-12: Make the parser lazy", "Make the parser lazy"),
+        ("Add the parser (fixes #1, closes o/r#2) (#3)", "Add the parser"),
+        ("Fix bug #12 in the parser", "Fix bug in the parser"),
+        ("Add a parser\n\nCloses: https://github.com/o/r/issues/12", "Add a parser"),
+        ("Fix a crash, see https://github.com/o/r/pull/12.", "Fix a crash."),
+        ("Do it as discussed in issue #12 and PR #13.", "Do it as discussed."),
+        ("Add a parser\n\nSigned-off-by: A <a@b>\n\nCo-authored-by: B <b@c>", "Add a parser"),
+        (
+            "Add a parser (#7)\n\n* try\n\n* the parser\n\nwith words\n\n---------\n\nCo-authored-by: A <a@b>",
+            "Add a parser",
+        ),
+        (
+            "Add a parser\n\nSquashed commit of the following:\n\ncommit abcdef1\nAuthor: A <a@b>\n\n    try",
+            "Add a parser",
+        ),
+        ("Add a parser\n\n- reads lines\n- reads tables", "Add a parser\n\n- reads lines\n- reads tables"),
+        ("Add a parser\n\n(cherry picked from commit abcdef1)", "Add a parser"),
+        ("Support C# and &#35;", "Support C# and &#35;"),
+    ],
+)
+def test_a_query_has_no_numbers_trailers_or_logs(text: str, query: str) -> None:
+    assert read_message(text).query == query
+
+
+@each_row(
+    ("text", "paths", "kind"),
+    [
+        ("Add a parser for tables", "src/a.py tests/test_a.py docs/a.md", "feature"),
+        ("Fixed #12 -- Made the query lazy", "src/a.py", "fix"),
+        ("Crash when a table is empty", "src/a.py", "fix"),
+        ("Rename Table to Grid", "src/a.py src/b.py", "refactor"),
+        ("chore: remove the old loader", "src/a.py", "refactor"),
+        ("Explain how tables are read", "docs/tables.md README.md", "docs"),
+        ("Fix a typo in the parser", "src/a.py", "docs"),
+        ("Add a case for empty tables", "tests/test_a.py", "tests"),
+        ("tests: cover the parser's branches", "src/a.py tests/test_a.py", "tests"),
+        ("Bump httpx from 0.1 to 0.2", "pyproject.toml", "dependency"),
+        ("build(deps): bump the actions group", ".github/workflows/a.yml", "dependency"),
+        ("Run tests on arm too", ".github/workflows/a.yml", "ci"),
+        ("Reformat with black", "src/a.py src/b.py", "ci"),
+        ("Version 0.40.0", "src/pkg/__init__.py docs/release-notes.md", "release"),
+        ("chore(release): 2.0.0", "package.json CHANGELOG.md", "release"),
+        ('Revert "Add a parser"', "src/a.py", "revert"),
+    ],
+)
+def test_every_commit_has_a_kind(text: str, paths: str, kind: str) -> None:
+    assert find_kind(read_message(text), paths.split(), text) == kind
+
+
+def test_bots_and_requests_are_told_by_their_words() -> None:
+    assert is_bot("dependabot[bot]", read_message("Bump x")) and not is_bot("Abbott Botha", read_message("Add x"))
+    assert is_request("Add a parser for tables", 3)
+    for text in (
+        "Fix some more bugs",
+        "wip on the parser of tables",
+        "fixup! Add a parser for tables",
+        "Update code again",
+    ):
+        assert not is_request(text, 3)
+    assert CommitKind.read_list("fix, docs") == (CommitKind.FIX, CommitKind.DOCS) and CommitKind.read_list(
+        "all"
+    ) == tuple(CommitKind)
+    with pytest.raises(BadInput, match=r"'bugs' \(valid: feature, fix"):
+        CommitKind.read_list("bugs")

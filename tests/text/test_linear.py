@@ -9,7 +9,7 @@ from evergold.checks.answered import _CLAUSES, _TRACE
 from evergold.checks.builtin import _JSON_WANTED
 from evergold.curate.remark_features import _SUBJECT
 from evergold.extract.agents.calls import _without_reminders
-from evergold.extract.history import _SPACES
+from evergold.extract.messages import _SPACES, read_message
 from evergold.generate.passages import _LINK
 from evergold.judge.code import STRONG, _inside, _share_alike, _tokens
 from evergold.judge.grading_rules import _items
@@ -40,6 +40,11 @@ def cpu(work: Callable[[str], object], text: str) -> float:
         (request_in, "<command-args>"),
         (lambda text: _SPACED_MARKER.sub("", text), " "),
         (lambda text: _SPACES.sub("", text), " "),
+        (read_message, "fixes "),
+        (read_message, "#1 "),
+        (read_message, "a/b"),
+        (lambda text: read_message("#1" + text), " "),
+        (lambda text: read_message("#1 " + text), "in issue "),
         (lambda text: _LINK.sub("", text), "["),
         (_JSON_WANTED.search, "only "),
         (_SUBJECT.findall, "era"),

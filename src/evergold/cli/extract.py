@@ -100,20 +100,31 @@ def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
 )
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Further files that do not count.")
 @click.option("--no-default-excludes", is_flag=True, help="Count vendored, generated and lock files too.")
-@click.option("--keep-reverts", is_flag=True, help="Make cases of reverts too.")
+@click.option(
+    "--kinds",
+    default="feature,fix,refactor",
+    show_default=True,
+    metavar="KIND,…",
+    help="Kinds of commits: feature, fix, refactor, docs, tests, dependency, ci, release, revert, merge, or all.",
+)
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many cases.")
 @cluster_option
 @destination_options
 @with_workspace
 def extract_git(workspace: Workspace, as_json: bool, **given: Any) -> int:
-    """Every commit of a repository: its message is the task, its diff the answer, its first parent the base."""
+    """Commits of a repository: the message is the task, the diff the answer, the first parent the base.
+
+    Every commit has a kind, by its paths and its message. Features, fixes and refactorings whose message says what was wanted
+    become cases; --kinds takes others.
+    """
     from evergold.extract.history import HistoryQuery, HistoryRules
+    from evergold.extract.messages import CommitKind
 
     defaults = () if given["no_default_excludes"] else HistoryRules().exclude
     rules = HistoryRules(
         max_files=given["max_files"],
         exclude=(*defaults, *given["exclude"]),
-        keep_reverts=given["keep_reverts"],
+        kinds=CommitKind.read_list(given["kinds"]),
     )
     query = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
     return _print_summary(
@@ -181,6 +192,9 @@ def _print_summary(summary: Summary, as_json: bool, left_out: str = "commits") -
     )
     _print_reasons("cases need a query", summary.needs_query)
     _print_reasons("cases need a base commit", summary.needs_base_commit)
+    if summary.kinds:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in summary.kinds.most_common())
+        echo(f"kinds of the commits read: {kinds}; {summary.bots} by bots")
     if summary.skipped:
         table("left out", (left_out, "reason"), [(count, name) for name, count in summary.skipped.most_common()])
     for remark in summary.remarks[:SHOWN]:

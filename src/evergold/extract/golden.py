@@ -12,7 +12,7 @@ the changes already merged are taken out of the cumulative one.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import orjson
 
@@ -277,4 +277,12 @@ class Extracted:
 
 
 class SkippedItem(str):
-    """The reason a commit or a session made no case."""
+    """The reason a commit or a session made no case; of a commit also its kind, and whether a program wrote it."""
+
+    kind: str
+    bot: bool
+
+    def __new__(cls, reason: str, kind: str = "", bot: bool = False) -> Self:
+        item = super().__new__(cls, reason)
+        item.kind, item.bot = kind, bot
+        return item

@@ -1,16 +1,14 @@
 """Git history alone → context cases: the message of a commit is the task, its diff the answer, its first parent the base.
 
 The base needs no proof here, since the diff was made against it. Git does the bulk of the work in processes that are
-read as they go; everything else is a filter with a name. A commit that touches a hundred files, a revert or a
-refreshed lock file says nothing about what a task needed; each rule can be set, and whatever a rule leaves out is
+read as they go; everything else is a filter with a name. A commit that touches a hundred files, a dependency bump or
+a refreshed lock file says nothing about what a task needed; each rule can be set, and whatever a rule leaves out is
 counted under its reason.
 
-The words of a message are the query. Trailers (`Signed-off-by:`, `Fixes:`) are no part of a task; they and the
-numbers of issues are kept beside it. Of a merge that only says which branch it merged, nothing is left to search
-with.
+The words of a message are the query, and what the commit is for decides whether it is one (`messages`): by default
+features, fixes and refactorings whose message says what was wanted. Every commit that was looked at is counted by kind.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -21,6 +19,16 @@ from typing import Any, NamedTuple
 from evergold.errors import BadInput
 from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.golden import DATASET, Extracted, SkippedItem, Wanted
+from evergold.extract.messages import (
+    DEFAULT_KINDS,
+    CommitKind,
+    Message,
+    find_kind,
+    is_bot,
+    is_request,
+    is_revert,
+    read_message,
+)
 from evergold.extract.ranges import Head, PathRanking, RangeSource, base_texts, spans_of
 from evergold.formats.dataset_pair import lines_of
 from evergold.model.case import Case, CaseKind, Provenance
@@ -53,8 +61,6 @@ LOCK_FILES = (
     "*Package.resolved",
     "*.lockfile",
 )
-# Git's own wording, and the conventional-commit form `revert: …`.
-_REVERT = re.compile(r"(?:Revert|Reapply) \"|revert(?:s|ed)?\b[:(]|This reverts commit ", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -63,16 +69,12 @@ class HistoryRules:
 
     max_files: int = 20
     exclude: tuple[str, ...] = field(default=(*VENDORED, *GENERATED, *LOCK_FILES))
-    keep_reverts: bool = False
+    kinds: tuple[CommitKind, ...] = DEFAULT_KINDS
     min_words: int = 3
     repository: str = ""
 
     def is_excluded(self, path: str) -> bool:
         return _matches_any(path, self.exclude)
-
-
-def is_revert(message: str) -> bool:
-    return _REVERT.search(message) is not None
 
 
 def counted_files(files: list[FileDiff], rules: HistoryRules) -> list[FileDiff]:
@@ -87,46 +89,6 @@ def _matches_any(path: str, globs: tuple[str, ...]) -> bool:
     return any(fnmatchcase(path, glob) for glob in globs)
 
 
-_TRAILER = re.compile(r"([A-Za-z][A-Za-z0-9-]*): (.+)")
-# `&#12;` is an HTML entity, `abc#12` an anchor; neither cites an issue.
-_ISSUE = re.compile(r"(?<![\w&])(?:#|GH-)(\d+)\b")
-_MERGE_SUBJECT = re.compile(r"Merge (?:pull request|branch|remote-tracking branch|tag|commit|PR)\b.*")
-# The look-behind keeps a run of blanks from being tried at each of its positions.
-_SPACES = re.compile(r"(?<![ \t])[ \t]+\n")
-
-
-class Message(NamedTuple):
-    query: str
-    issues: tuple[str, ...]
-    trailers: tuple[tuple[str, str], ...]
-
-
-def read_message(text: str) -> Message:
-    paragraphs = _SPACES.sub("\n", text.replace("\r\n", "\n").strip()).split("\n\n")
-    trailers: tuple[tuple[str, str], ...] = ()
-    # A message of one paragraph is its subject, even if it reads like a trailer (`fix: typo`).
-    if len(paragraphs) > 1 and (result := _trailers(paragraphs[-1])):
-        trailers = result
-        paragraphs.pop()
-    if paragraphs and _MERGE_SUBJECT.fullmatch(paragraphs[0].split("\n", 1)[0]):
-        rest = paragraphs[0].split("\n", 1)[1:]
-        paragraphs = [*rest, *paragraphs[1:]]
-    return Message("\n\n".join(paragraphs).strip(), tuple(dict.fromkeys(_ISSUE.findall(text))), trailers)
-
-
-def _trailers(paragraph: str) -> tuple[tuple[str, str], ...]:
-    """The trailers of a last paragraph that holds nothing else; a folded line belongs to the one before."""
-    results: list[tuple[str, str]] = []
-    for line in paragraph.split("\n"):
-        if results and line.startswith((" ", "\t")):
-            results[-1] = (results[-1][0], f"{results[-1][1]} {line.strip()}")
-        elif match := _TRAILER.fullmatch(line):
-            results.append((match[1], match[2].strip()))
-        else:
-            return ()
-    return tuple(results)
-
-
 # A bound on memory: so many commits are held at a time.
 COMMITS_AT_ONCE = 2000
 # Small enough that workers finish together, large enough that starting git is no cost.
@@ -137,7 +99,7 @@ NO_WORDS = "its message says too little"
 MERGE = "merge (its commits are taken one by one; --first-parent takes the merge instead)"
 ROOT = "root commit: nothing to retrieve from"
 SHALLOW = "edge of a shallow clone: its parent is missing"
-REVERT = "revert"
+KIND = "of another kind (--kinds takes others)"
 EMPTY = "touches no file that counts"
 BULK = "bulk change"
 NO_BASE_LINES = "changes no line that its base has"
@@ -147,6 +109,8 @@ class Parsed(NamedTuple):
     """A commit whose diff was read: the files that count, and how many do not."""
 
     commit: Commit
+    message: Message
+    kind: CommitKind
     files: list[FileDiff]
     left_out: int
 
@@ -194,8 +158,8 @@ def _choose(repo: Repo, rules: HistoryRules, query: HistoryQuery, wanted: Wanted
     """The commits whose diffs are to be read, newest first, and what is left out in between."""
     for commit in commits(repo, query.revision, query.first_parent, query.since):
         # Rules that need no diff come first: they leave out most commits of a history without reading them.
-        if reason := _unfit(commit, repo, rules, query.first_parent):
-            yield SkippedItem(reason)
+        if left_out := _unfit(commit, repo, rules, query.first_parent):
+            yield left_out
         else:
             yield commit if wanted(commit.id) else commit.id
 
@@ -260,17 +224,17 @@ def _finish(
         yield _case(item, base_files, rules) if isinstance(item, Parsed) else item
 
 
-def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) -> str | None:
+def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) -> SkippedItem | None:
     """Why a commit makes no case, as far as its message and parents tell."""
-    if commit.id in repo.shallow_commits:
-        return SHALLOW
-    if not commit.parents:
-        return ROOT
     if len(commit.parents) > 1 and not first_parent:
-        return MERGE
-    if is_revert(commit.message) and not rules.keep_reverts:
-        return REVERT
-    return None
+        return SkippedItem(MERGE, CommitKind.MERGE)
+    reason = SHALLOW if commit.id in repo.shallow_commits else "" if commit.parents else ROOT
+    if not reason and CommitKind.REVERT not in rules.kinds and is_revert(commit.message):
+        reason = f"{CommitKind.REVERT}: {KIND}"
+    if not reason:
+        return None
+    message = read_message(commit.message)
+    return SkippedItem(reason, find_kind(message, (), commit.message), is_bot(commit.author, message))
 
 
 def _parse(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Rejected | SkippedItem:
@@ -278,22 +242,35 @@ def _parse(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Rejecte
         files = parse_diff(diff)
     except BadInput as problem:
         return Rejected(where=f"commit {commit.id}", field="diff", reason=problem.message)
+    message = read_message(commit.message)
+    kind = find_kind(message, [file.new_path or file.path for file in files], commit.message)
+    # A merge on the main line is of the kind of what it brings; one that says nothing of it is a merge.
+    if len(commit.parents) > 1 and not is_request(message.query, rules.min_words):
+        kind = CommitKind.MERGE
     counted = counted_files(files, rules)
-    if not counted:
-        return SkippedItem(EMPTY)
-    if len(counted) > rules.max_files:
-        return SkippedItem(f"{BULK}: more than {rules.max_files} files")
-    return Parsed(commit, counted, len(files) - len(counted))
+    reason = ""
+    if kind not in rules.kinds:
+        reason = f"{kind}: {KIND}"
+    elif not counted:
+        reason = EMPTY
+    elif len(counted) > rules.max_files:
+        reason = f"{BULK}: more than {rules.max_files} files"
+    elif kind in DEFAULT_KINDS and not is_request(message.query, rules.min_words):
+        reason = NO_WORDS
+    if reason:
+        return SkippedItem(reason, kind, is_bot(commit.author, message))
+    return Parsed(commit, message, kind, counted, len(files) - len(counted))
 
 
 def _case(parsed: Parsed, base_files: dict[str, bytes], rules: HistoryRules) -> Extracted | SkippedItem:
     commit = parsed.commit
     ranges = [item for file in parsed.files for item in _ranges(file, base_files)]
+    message, bot = parsed.message, is_bot(commit.author, parsed.message)
     if not ranges:
-        return SkippedItem(NO_BASE_LINES)
-    message = read_message(commit.message)
+        return SkippedItem(NO_BASE_LINES, parsed.kind, bot)
     ranking = PathRanking()
     ranking.add_golden(parsed.files)
+    # Of the kinds that are taken by default only real requests come this far.
     enough = len(message.query.split()) >= rules.min_words
     case = Case.model_validate(
         {
@@ -304,7 +281,7 @@ def _case(parsed: Parsed, base_files: dict[str, bytes], rules: HistoryRules) -> 
             "paths": ranking.rank(),
             "ranges": ranges,
             "base_commit": commit.parents[0],
-            "metadata": _metadata(commit, message, parsed.left_out),
+            "metadata": _metadata(commit, message, parsed.left_out) | {"kind": str(parsed.kind), "bot": bot},
             "provenance": Provenance(source="git", repository=rules.repository or None, case_index=0),
         }
     )

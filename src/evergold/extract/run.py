@@ -40,12 +40,17 @@ Keep = Callable[[Case], None]
 
 @dataclass
 class Summary:
-    """What an extraction did, case by case; `needs…` maps a case to the reason it is open."""
+    """What an extraction did, case by case; `needs…` maps a case to the reason it is open.
+
+    `kinds` counts the commits of a history that were read, taken or not, and `bots` those that programs wrote.
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     needs_query: dict[str, str] = field(default_factory=dict)
     needs_base_commit: dict[str, str] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    bots: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
@@ -57,6 +62,7 @@ class Summary:
             "needsQuery": self.needs_query,
             "needsBaseCommit": self.needs_base_commit,
             "skipped": dict(self.skipped),
+            **({"kinds": dict(self.kinds.most_common()), "bots": self.bots} if self.kinds else {}),
             "rejected": [str(item) for item in self.rejected],
             "remarks": self.remarks,
             "files": self.files,
@@ -154,11 +160,20 @@ def extract_history(
     spread: Spread | None = None,
 ) -> Summary:
     """Cases of a git history; `limit` counts cases, known ones too. `spread` has workers read parts of it."""
+    kinds: Counter[str] = Counter()
+    bots = 0
     with Repo.open(query.repo_dir) as repo:
 
         def produce(wanted: Wanted) -> Iterator[Item]:
+            nonlocal bots
             result = 0
             for item in history_cases(repo, rules, query, wanted, spread):
+                if isinstance(item, Extracted):
+                    kinds[item.case.metadata["kind"]] += 1
+                    bots += item.case.metadata["bot"]
+                elif isinstance(item, SkippedItem):
+                    kinds[item.kind] += 1
+                    bots += item.bot
                 yield item
                 advance(1)
                 result += not isinstance(item, SkippedItem | Rejected)
@@ -167,7 +182,9 @@ def extract_history(
                 if query.limit is not None and result >= query.limit:
                     return
 
-        return run_extraction(produce, into)
+        summary = run_extraction(produce, into)
+    summary.kinds, summary.bots = kinds, bots
+    return summary
 
 
 def repository_name(repo_dir: Path) -> str:
