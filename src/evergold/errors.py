@@ -16,9 +16,12 @@ A message is one line: what happened, with which value, what is allowed, what to
 beside the tree, so that HTTP and the command line map an error in one place each and no interface needs a `try`.
 """
 
+import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import ClassVar
+
+from evergold.credentials import hide, seal
 
 
 class EvergoldError(Exception):
@@ -28,9 +31,11 @@ class EvergoldError(Exception):
     exit_code: ClassVar[int] = 2
 
     def __init__(self, message: str, *, problems: Sequence[str] = ()) -> None:
-        super().__init__(message)
-        self.message = message
-        self.problems = tuple(problems)
+        # What is being handled becomes the context of this error, and is printed with it.
+        seal(sys.exception())
+        super().__init__(hide(message))
+        self.message = hide(message)
+        self.problems = tuple(map(hide, problems))
 
 
 class BadInput(EvergoldError):

@@ -18,6 +18,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from evergold.credentials import Secret, hide_value, learn_environment, learn_url
 from evergold.errors import BadInput, unknown
 
 
@@ -229,9 +230,25 @@ class Settings:
     file: Path | None = field(default=None, compare=False, repr=False)
     """The file that these settings were read from, if there was one."""
 
+    def __post_init__(self) -> None:
+        """Make known what is secret: keys, and addresses that may hold a login."""
+        learn_environment()
+        learn_url(self.alerts_webhook, whole=True)
+        for spec in fields(self):
+            value = getattr(self, spec.name)
+            if spec.metadata.get("secret") and isinstance(value, tuple):
+                for entry in value:
+                    Secret(entry.partition(":")[2])
+                object.__setattr__(self, spec.name, tuple(map(Secret, value)))
+            elif isinstance(value, str) and (spec.metadata.get("secret") or "://" in value):
+                object.__setattr__(self, spec.name, Secret(value))
+
     @property
     def database(self) -> str:
         """The database as a SQLAlchemy URL."""
+        return Secret(self._database())
+
+    def _database(self) -> str:
         url = self.database_url or f"sqlite:///{self.home / 'evergold.db'}"
         if url.startswith(("postgresql://", "postgres://")):
             # SQLAlchemy would choose psycopg2 for the bare scheme, and no longer knows `postgres://`.
@@ -249,7 +266,7 @@ def describe(settings: Settings) -> list[dict[str, Any]]:
         if "name" not in spec.metadata:
             continue
         value = getattr(settings, spec.name)
-        shown = ("(set)" if value else "") if spec.metadata["secret"] else value
+        shown = ("(set)" if value else "") if spec.metadata["secret"] else hide_value(value)
         name = spec.metadata["name"]
         rows.append(
             {

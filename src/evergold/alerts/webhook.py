@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from evergold.credentials import Secret, learn, learn_url
 from evergold.errors import BadInput
 from evergold.model.operations import Alert, AlertEvent
 from evergold.settings import Settings, env_name
@@ -44,6 +45,8 @@ class Webhook:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise BadInput("alerts.webhook is not a URL that begins with http:// or https:// and names a host")
+        learn(key)
+        learn_url(url, whole=True)
         self._url, self._key, self._seconds = url, key.encode(), seconds
         # Path, query and user info may be secrets (Slack puts its
         # token into the path): logs and errors show the host alone.
@@ -117,7 +120,6 @@ def escape_text(text: str) -> str:
 
 def webhook_of(settings: Settings, environ: Mapping[str, str] | None = None) -> Webhook | None:
     """Make the webhook that the settings name; None where they name none."""
-    environ = os.environ if environ is None else environ
     url = _find_reference("alerts.webhook", settings.alerts_webhook, environ)
     if not url:
         return None
@@ -132,10 +134,11 @@ def webhook_of(settings: Settings, environ: Mapping[str, str] | None = None) -> 
     return Webhook(url, _find_reference("alerts.secret", given, environ))
 
 
-def _find_reference(name: str, value: str, environ: Mapping[str, str]) -> str:
+def _find_reference(name: str, value: str, environ: Mapping[str, str] | None) -> str:
     if not value.startswith(REFERENCE):
         return value
     variable = value.removeprefix(REFERENCE)
-    if not environ.get(variable):
+    found = Secret((os.environ if environ is None else environ).get(variable, ""))
+    if not found:
         raise BadInput(f"{name} names the environment variable {variable!r}, which is not set")
-    return environ[variable]
+    return found

@@ -11,7 +11,9 @@ from typing import Any, Literal
 
 from evergold.calls.budget import cost
 from evergold.calls.caller import CallFailure
+from evergold.calls.endpoints import SealedClient
 from evergold.conversation import text_of
+from evergold.credentials import Secret, hide
 from evergold.errors import BadInput, Unavailable
 from evergold.model.run import Usage
 from evergold.model.tool_calls import calls_in
@@ -48,7 +50,7 @@ class NativeModel:
 
     @property
     def identity(self) -> str:
-        return f"{self.provider}/{self.name}" + (f" at {self.url}" if self.url else "")
+        return f"{self.provider}/{self.name}" + (f" at {hide(self.url)}" if self.url else "")
 
     @property
     def priced(self) -> bool:
@@ -82,21 +84,18 @@ class NativeModel:
 def native_model(provider: str, name: str) -> NativeModel:
     """The model behind `anthropic/NAME` and the like; `Unavailable` without the extra or a key."""
     key_variable, url_variable = VARIABLES[provider]
+    url, key = (Secret(os.environ.get(variable, "")) for variable in (url_variable, key_variable))
     if not name:
         raise BadInput(f"a model name is missing after {provider}/")
-    url = os.environ.get(url_variable) or None
-    # A server of one's own often needs no key, but the clients insist on one.
-    key = os.environ.get(key_variable) or ("none" if url else "")
-    if not key:
+    if not key and not url:
         raise Unavailable(
             f"no key for {provider}/{name}: set {key_variable}, or {url_variable} to a server of your own"
         )
     try:
-        import httpx2
-
-        # No timeout of its own: the deadline of the run applies, and two limits would race.
-        client = httpx2.AsyncClient(timeout=None)
-        return NativeModel(provider, name, _connect(provider, name, client, key=key, url=url), client, url)
+        client = SealedClient()
+        # A server of one's own often needs no key, but the clients insist on one.
+        model = _connect(provider, name, client, key=key or "none", url=url or None)
+        return NativeModel(provider, name, model, client, url or None)
     except ImportError as problem:
         raise Unavailable(f"{provider}/{name} needs: pip install 'evergold[providers]'") from problem
 

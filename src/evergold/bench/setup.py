@@ -23,6 +23,7 @@ from evergold.bench.runner import Parts
 from evergold.calls.caller import RetryPolicy
 from evergold.calls.endpoints import openai_identity, openai_provider
 from evergold.calls.targets import make_target, parse_name, refuse_remote
+from evergold.credentials import hide_address
 from evergold.errors import BadInput
 from evergold.judge.names import check_judge, judge_named, make_judge
 from evergold.model.build import Frozen
@@ -86,6 +87,16 @@ def installed_metrics() -> list[MetricInfo]:
     ]
 
 
+def _without_secrets(spec: RunSpec) -> RunSpec:
+    """What is stored of a run: names of models without the keys and passwords of their addresses."""
+    replay = spec.replay
+    if replay is not None:
+        models = {name: getattr(replay, name) for name in ("user_model", "tool_model")}
+        replay = replay.model_copy(update={name: model and hide_address(model) for name, model in models.items()})
+    params = {name: hide_address(value) if isinstance(value, str) else value for name, value in spec.params.items()}
+    return spec.model_copy(update={"model": hide_address(spec.model), "replay": replay, "params": params})
+
+
 class RunSetup:
     """Checks and makes the parts of runs; stores nothing."""
 
@@ -111,6 +122,7 @@ class RunSetup:
         self, spec: RunSpec, *, origin: str, local: bool, dataset_type: str | None = None
     ) -> tuple[Run, Sequence[Case]]:
         """Make a run that nothing refuses, with the cases as they are now; `origin` is whose it is, a server's or a command's."""
+        spec = _without_secrets(spec)
         frozen, metrics = self._check(spec, local=local, dataset_type=dataset_type)
         judge = self.judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)

@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from evergold.calls.budget import Budget
+from evergold.credentials import hide
 from evergold.errors import EvergoldError
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
@@ -39,7 +40,7 @@ class CallFailure(Exception):
     def __init__(
         self, error_class: str, message: str, retry_after: float | None = None, status: int | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(hide(message))
         self.error_class = error_class
         self.retry_after = retry_after
         self.status = status
@@ -50,7 +51,8 @@ class CallFailure(Exception):
 
 def failed_attempt(case: Case, trial: int, error_class: str, error: str, retry_after: float | None = None) -> Attempt:
     """An attempt whose call failed. One line, and no longer than a line should be."""
-    line = " ".join(error.split())[:_LONGEST_LINE] or error_class
+    # Hidden before it is cut: half a key would stay.
+    line = " ".join(hide(error).split())[:_LONGEST_LINE] or error_class
     return Attempt(case_id=case.id, trial=trial, error=line, error_class=error_class, retry_after=retry_after)
 
 

@@ -17,7 +17,7 @@ import os
 import pickle
 import re
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -29,6 +29,7 @@ import httpx2
 
 from evergold.calls.budget import cost
 from evergold.calls.caller import CallFailure, TargetUnusable, classify
+from evergold.credentials import Secret, hide, hide_bytes, learn_headers, learn_url, seal
 from evergold.errors import BadInput, Unavailable, unknown
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
@@ -52,7 +53,7 @@ class Endpoint:
         """What a run records: the model, and the URL when it is not the public one. Never the key."""
         if self.provider == "local":
             return f"local/{self.model}"
-        return f"openai/{self.model}" + ("" if self.base_url == PUBLIC_URL else f" at {self.base_url}")
+        return f"openai/{self.model}" + ("" if self.base_url == PUBLIC_URL else f" at {hide(self.base_url)}")
 
     def usage(self, reply: Any) -> Usage:
         """Tokens sent and made, and their price. Some servers leave them out; then a budget counts nothing."""
@@ -68,7 +69,7 @@ def openai_endpoint(model: str, settings: Settings) -> Endpoint:
     if not model:
         raise BadInput("a model name is missing after openai/; write for example openai/gpt-4o")
     base_url = _base_url(settings)
-    api_key = settings.model_api_key or os.environ.get("OPENAI_API_KEY") or ""
+    api_key = settings.model_api_key or Secret(os.environ.get("OPENAI_API_KEY", ""))
     if not api_key and base_url == PUBLIC_URL:
         raise Unavailable(
             f"no key for openai/{model}: set OPENAI_API_KEY (or the setting model.api_key), "
@@ -88,7 +89,8 @@ def openai_provider(settings: Settings) -> str:
 
 
 def _base_url(settings: Settings) -> str:
-    return (settings.model_base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_URL).rstrip("/")
+    url = settings.model_base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_URL
+    return Secret(url.rstrip("/")) if url != PUBLIC_URL else PUBLIC_URL
 
 
 def _provider(base_url: str) -> str:
@@ -124,20 +126,47 @@ _CONNECTIONS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100
 MOST_BYTES = 64 << 20  # of a reply, unpacked; a batch of the longest embeddings has a sixth of that
 MOST_TOKENS = 2**53  # beyond it a count is no count
 MOST_REDIRECTS = 5
+_ABOUT_BYTES = ("content-encoding", "content-length", "transfer-encoding")
 _ACCOUNT = (("OPENAI_ORG_ID", "OpenAI-Organization"), ("OPENAI_PROJECT_ID", "OpenAI-Project"))
 
 
-@dataclass(frozen=True)
-class _Reply:
-    """What an endpoint answered, whole."""
+class SealedClient(httpx2.AsyncClient):
+    """An HTTP client whose replies and errors hold none of the keys that were sent, though endpoints repeat them.
 
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
 
-    @property
-    def text(self) -> str:
-        return self.body.decode("utf-8", "replace")
+    A reply is read whole, up to one byte more than `most_bytes`: it may be endless.
+    """
+
+    def __init__(self, most_bytes: int = MOST_BYTES, **options: Any) -> None:
+        # No timeout of its own: whoever calls has one for the whole exchange, and two limits would race.
+        super().__init__(timeout=None, **options)
+        self._most_bytes = most_bytes
+
+    async def send(self, request: httpx2.Request, *, stream: bool = False, **options: Any) -> httpx2.Response:
+        learn_url(str(request.url))
+        learn_headers(request.headers)
+        try:
+            reply = await super().send(request, stream=True, **options)
+            try:
+                body = await self._read(reply)
+            finally:
+                await reply.aclose()
+        except Exception as problem:
+            seal(problem)
+            raise
+        headers = {name: hide(value) for name, value in reply.headers.items() if name not in _ABOUT_BYTES}
+        sealed = httpx2.Response(reply.status_code, headers=headers, content=hide_bytes(body), request=request)
+        sealed.next_request, sealed.elapsed = reply.next_request, reply.elapsed
+        return sealed
+
+    async def _read(self, reply: httpx2.Response) -> bytes:
+        pieces, size = [], 0
+        async for piece in reply.aiter_bytes():
+            pieces.append(piece)
+            size += len(piece)
+            if size > self._most_bytes:
+                break
+        return b"".join(pieces)[: self._most_bytes + 1]
 
 
 class OpenAIClient:
@@ -148,13 +177,13 @@ class OpenAIClient:
         self._headers = {"Authorization": f"Bearer {endpoint.api_key}"}
         self._headers |= {header: os.environ[name] for name, header in _ACCOUNT if os.environ.get(name)}
         self._timeout = timeout
-        self._http: httpx2.AsyncClient | None = None
+        self._http: SealedClient | None = None
 
     async def post(self, path: str, body: dict[str, Any]) -> Any:
         """The decoded reply, or its text where it does not claim to be JSON. Raises `CallFailure`."""
         if self._http is None:
             # Made at the first call, because it belongs to the event loop that runs then.
-            self._http = httpx2.AsyncClient(headers=self._headers, timeout=None, limits=_CONNECTIONS)
+            self._http = SealedClient(headers=self._headers, limits=_CONNECTIONS)
         try:
             # Of the whole exchange: a reply of one byte a second would pass any limit on single reads.
             async with asyncio.timeout(self._timeout):
@@ -169,10 +198,10 @@ class OpenAIClient:
             raise CallFailure("connection", f"Connection error: {problem}") from problem
         except ValueError as problem:
             raise CallFailure("bad_request", f"the request cannot be sent as JSON: {problem}") from problem
-        if 200 <= reply.status < 300:
+        if 200 <= reply.status_code < 300:
             return _decode(reply)
         complaint = _complaint(reply)
-        raise classify(reply.status, complaint.get("code"), _words(complaint), reply.headers)
+        raise classify(reply.status_code, complaint.get("code"), _words(complaint), reply.headers)
 
     async def close(self) -> None:
         if self._http is not None:
@@ -180,16 +209,15 @@ class OpenAIClient:
             self._http = None
 
 
-async def _exchange(http: httpx2.AsyncClient, request: httpx2.Request) -> _Reply:
+async def _exchange(http: SealedClient, request: httpx2.Request) -> httpx2.Response:
     """Send a request, and again where the same host sends it on to another path; to another host nothing is sent."""
     for _ in range(MOST_REDIRECTS):
-        reply = await http.send(request, stream=True)
-        try:
-            onward = reply.next_request
-            if onward is None:
-                return _Reply(reply.status_code, reply.headers, await _body(reply))
-        finally:
-            await reply.aclose()
+        reply = await http.send(request)
+        onward = reply.next_request
+        if onward is None and len(reply.content) > MOST_BYTES:
+            raise CallFailure("too_large", f"the endpoint answered more than {MOST_BYTES:,} bytes")
+        if onward is None:
+            return reply
         if not _is_same(request.url, onward.url):
             # Prompts would go there, and the key with a client that knows no better.
             message = (
@@ -208,17 +236,6 @@ def _is_same(first: httpx2.URL, second: httpx2.URL) -> bool:
     return upgraded or (first.scheme, first.port) == (second.scheme, second.port)
 
 
-async def _body(reply: httpx2.Response) -> bytes:
-    pieces, size = [], 0
-    async for piece in reply.aiter_bytes():
-        pieces.append(piece)
-        size += len(piece)
-        # Given up early: it may be endless.
-        if size > MOST_BYTES:
-            raise CallFailure("too_large", f"the endpoint answered more than {MOST_BYTES:,} bytes")
-    return b"".join(pieces)
-
-
 def first_choice(completion: Any) -> dict[str, Any] | None:
     """The first choice of a chat completion, if it is one and has a message."""
     choices = completion.get("choices") if isinstance(completion, dict) else None
@@ -233,25 +250,25 @@ def tool_functions(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [function for function in functions if isinstance(function, dict)]
 
 
-def _decode(reply: _Reply) -> Any:
+def _decode(reply: httpx2.Response) -> Any:
     if "json" not in reply.headers.get("content-type", ""):
         return reply.text
     try:
-        return json.loads(reply.body)
+        return json.loads(reply.content)
     except (ValueError, RecursionError) as problem:
         raise CallFailure("malformed", f"the endpoint's reply is not valid JSON: {problem}") from problem
 
 
-def _complaint(reply: _Reply) -> dict[str, Any]:
+def _complaint(reply: httpx2.Response) -> dict[str, Any]:
     """The error of a refusal: servers send it as `error`, as the whole body, or as plain text."""
     try:
-        body = json.loads(reply.body)
+        body = json.loads(reply.content)
     except (ValueError, RecursionError):
         body = None
     error = body.get("error", body) if isinstance(body, dict) else body
     if isinstance(error, dict):
-        return {"status": reply.status, **error}
-    return {"status": reply.status, "message": error if isinstance(error, str) else reply.text[:500]}
+        return {"status": reply.status_code, **error}
+    return {"status": reply.status_code, "message": error if isinstance(error, str) else reply.text[:500]}
 
 
 def _words(complaint: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evergold import plugins
+from evergold.credentials import HIDDEN, whole_address
 from evergold.errors import BadInput, Refused, unknown
 from evergold.seams import Target
 from evergold.settings import Settings
@@ -76,6 +77,12 @@ def refuse_remote(model: str) -> None:
 
 
 def make_target(model: str, params: Mapping[str, Any], settings: Settings) -> Target:
-    name = parse_name(model)
-    target: Target = plugins.factory("targets", name.plugin)(name.address, params, settings)
+    name = parse_name(whole_address(model))
+    if HIDDEN in name.address:
+        raise BadInput(
+            f"the address {model!r} held a secret, which is not stored; "
+            "put the whole address into an environment variable of any name, and try again"
+        )
+    whole = {key: whole_address(value) if isinstance(value, str) else value for key, value in params.items()}
+    target: Target = plugins.factory("targets", name.plugin)(name.address, whole, settings)
     return target

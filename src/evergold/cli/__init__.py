@@ -129,10 +129,12 @@ def invoke(args: list[str] | None = None) -> int:
 
 def _explain(problem: Exception, debug: bool) -> int:
     from evergold.cli.output import echo
+    from evergold.credentials import seal
     from evergold.errors import EvergoldError
 
     if debug or not isinstance(problem, EvergoldError):
         # A bug keeps its traceback; only expected errors are one line.
+        seal(problem)
         raise problem
     # A message may quote a file or a name.
     echo(f"evergold: {problem.message}", err=True)

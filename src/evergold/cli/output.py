@@ -13,6 +13,8 @@ from typing import Any
 import click
 import orjson
 
+from evergold.credentials import hide
+
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but the tab and the line end
 PICTURES = 0x2400  # where Unicode begins to show the control characters of ASCII
 DELETE, DELETE_PICTURE = 0x7F, "\u2421"
@@ -24,7 +26,8 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def printable(text: str) -> str:
-    """Write control characters as signs; a line end of Windows stays a line end."""
+    """Write control characters as signs, and hide secrets; a line end of Windows stays a line end."""
+    text = hide(text)
     return CONTROL.sub(_sign, text.replace("\r\n", "\n")) if CONTROL.search(text) else text
 
 
@@ -39,7 +42,7 @@ def emit_json(value: Any) -> None:
     # Counters by number (such as histograms) are keys of JSON objects here.
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain).decode()
     # JSON escapes the control characters of ASCII; the others are escaped alike, which means the same to a reader.
-    click.echo(CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text))
+    click.echo(CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", hide(text)))
 
 
 def print_result(value: Any, as_json: bool, text: str | Callable[[], object]) -> None:

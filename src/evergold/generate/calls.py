@@ -1,6 +1,5 @@
 """The calls of a generation: the model that writes, the model that embeds, the judge of support, and what they share."""
 
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -51,9 +50,7 @@ async def open_calls(
         raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
     vectors = _embedding_target(spec.retrieval.model, settings) if calls_out else None
     # The log is opened after everything that can be refused: a wrong setting leaves no empty file behind.
-    # Keys must not reach the log, wherever a server repeats them.
-    secrets = [settings.model_api_key, settings.judge_api_key, os.environ.get("OPENAI_API_KEY", "")]
-    log = CallLog.open(log_path, fresh=fresh, secrets=secrets)
+    log = CallLog.open(log_path, fresh=fresh)
     caller = Caller(
         gate=Gate(spec.concurrency),
         budget=Budget(tokens=spec.budget.tokens, money=spec.budget.money),

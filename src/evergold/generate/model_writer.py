@@ -21,6 +21,7 @@ import orjson
 
 from evergold.calls.caller import Caller, Journal
 from evergold.calls.endpoints import parse_object
+from evergold.credentials import hide_bytes
 from evergold.errors import BadInput, Conflict
 from evergold.generate.extractive import templates_of
 from evergold.generate.spec import Prompts
@@ -39,15 +40,14 @@ FRESH = "fresh"
 class CallLog:
     """The log of one output. Open for one process at a time."""
 
-    def __init__(self, handle: BinaryIO, path: Path, secrets: Sequence[str]) -> None:
+    def __init__(self, handle: BinaryIO, path: Path) -> None:
         self._handle = handle
         self._path = path
-        self._secrets = [secret.encode() for secret in secrets if secret.strip()]
         self._offsets: dict[str, tuple[int, int]] = {}
         self._journal: Journal[bytes] = Journal(self._append)
 
     @classmethod
-    def open(cls, path: Path, *, fresh: bool = False, secrets: Sequence[str] = ()) -> Self:
+    def open(cls, path: Path, *, fresh: bool = False) -> Self:
         path.parent.mkdir(parents=True, exist_ok=True)
         # Appending mode: two writes can never overwrite each other, whatever the position of the reader.
         handle = open(path, "a+b")  # noqa: SIM115 - closed by `close`
@@ -56,7 +56,7 @@ class CallLog:
         except BlockingIOError:
             handle.close()
             raise Conflict(f"another process generates into {path.parent} under this name; wait for it") from None
-        log = cls(handle, path, secrets)
+        log = cls(handle, path)
         try:
             log._remember()
             if fresh:
@@ -78,10 +78,8 @@ class CallLog:
     async def add(self, entry: Entry) -> None:
         """Returns when the entry is on the disk."""
         line = orjson.dumps({**entry, "at": _now()})
-        # A reply may quote the key that was sent; the bytes are replaced in the finished line, wherever it stands.
-        for secret in self._secrets:
-            line = line.replace(secret, b"[SECRET]")
-        await self._journal.add(line + b"\n")
+        # A target may quote a key; the bytes are replaced in the finished line, wherever it stands.
+        await self._journal.add(hide_bytes(line) + b"\n")
 
     async def close(self) -> None:
         await self._journal.close()

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from evergold.model.run import Usage
+from evergold.model.run import Result, Usage
 
 
 class Question(BaseModel, frozen=True, extra="forbid"):
@@ -21,7 +21,7 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     wants_logprobs: bool = False
 
 
-class Answer(BaseModel, frozen=True, extra="forbid"):
+class Answer(Result):
     """The judge's answer, or the reason why there is none (refused, truncated, not in the schema after one repair)."""
 
     data: dict[str, Any] | None = None

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+from evergold.credentials import hide_value
 from evergold.errors import BadInput
 from evergold.model.case import LineRange
 from evergold.model.limits import UtcTime, Values
@@ -101,6 +102,15 @@ class MeasurementState(StrEnum):
     NOT_APPLICABLE = "not_applicable"
 
 
+class Result(BaseModel, frozen=True, extra="forbid"):
+    """What a target or judge made of a request: an endpoint may repeat the key it was sent, and no result keeps that."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def hide_secrets(cls, given: Any) -> Any:
+        return hide_value(given)
+
+
 class Usage(BaseModel, frozen=True, extra="forbid"):
     """Tokens and money; `cost` is null where no price is known, which is not the same as free.
 
@@ -126,7 +136,7 @@ class Usage(BaseModel, frozen=True, extra="forbid"):
         return self.cost is None and self.input_tokens + self.output_tokens > 0
 
 
-class Measurement(BaseModel, frozen=True, extra="forbid"):
+class Measurement(Result):
     """A value, or the reason why there is none. "Could not judge" is never 0.
 
     A metric that does not apply to a case (no reference, no expected calls) is outside every mean and its coverage.
@@ -202,7 +212,7 @@ class MetricSpec(BaseModel, frozen=True, extra="forbid"):
         return measure_failure(attempt, self.scale)
 
 
-class Attempt(BaseModel, frozen=True, extra="forbid"):
+class Attempt(Result):
     """One try of the target at one case. An attempt with an error has no answer and is never judged."""
 
     case_id: str
@@ -286,7 +296,7 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
     params: Values = Field(default_factory=dict)
 
 
-class Run(BaseModel, frozen=True, extra="forbid"):
+class Run(Result):
     """A run and how far it is. `provenance` pins dataset version and hash, metrics, judge, target, seed and code."""
 
     id: str
@@ -364,7 +374,7 @@ class ReplayedCall(BaseModel, frozen=True):
     recorded: int | None = None
 
 
-class ReplayStep(BaseModel, frozen=True):
+class ReplayStep(Result, extra="ignore"):
     """What one request to the model added: its message, the results of its calls, and what the user said next.
 
     A step holds everything that is needed to go on after it, so that an interrupted trajectory continues here.

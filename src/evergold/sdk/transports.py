@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from evergold.credentials import Secret, hide
+from evergold.errors import EvergoldError
 from evergold.sdk.steps import safe_repr
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ PATHS = {
 }
 
 
-class Away(Exception):
+class Away(EvergoldError):
     """The other side cannot be reached now."""
 
 
@@ -62,8 +64,12 @@ class HttpTransport:
     """A server, over one kept-alive connection."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._url = urlsplit(url)
-        self._headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+        self._url = urlsplit(Secret(url))
+        self._headers = {
+            "Content-Type": "application/json",
+            **({"Authorization": f"Bearer {Secret(token)}"} if token else {}),
+        }
+        self._name = hide(self._url.netloc)
         self._connection: HTTPConnection | None = None
 
     def send(self, records: list[dict[str, Any]]) -> list[str]:
@@ -79,12 +85,12 @@ class HttpTransport:
             return list(answer.get("problems") or ())
         # Not `Away`: waiting does not help, so the caller sends the records one by one to find the bad one.
         if status == 500:  # it is there, and stumbles over what it was given
-            raise RuntimeError(f"{self._url.netloc} answered 500")
+            raise RuntimeError(f"{self._name} answered 500")
         if status in (408, 425, 429) or status > 500:
-            raise Away(f"{self._url.netloc} answered {status}")
+            raise Away(f"{self._name} answered {status}")
         # A wrong token is mended by people: the records wait on the disk meanwhile.
         if status in (401, 403):
-            raise Away(f"{self._url.netloc} answered {status}: check the token")
+            raise Away(f"{self._name} answered {status}: check the token")
         if len(part) == 1:
             return [str(answer.get("error", f"status {status}"))]
         return [line for record in part for line in self._post_all(path, [record])]
@@ -99,7 +105,7 @@ class HttpTransport:
             raw = response.read()
         except (OSError, HTTPException) as problem:
             self.close()
-            raise Away(f"{self._url.netloc}: {problem or type(problem).__name__}") from problem
+            raise Away(f"{self._name}: {problem or type(problem).__name__}") from problem
         try:
             answer = orjson.loads(raw)
         except orjson.JSONDecodeError:
@@ -141,7 +147,6 @@ class EmbeddedTransport:
             raise Away("the workspace was opened before a fork; the parent process delivers what is spooled here")
         from pydantic import TypeAdapter, ValidationError
 
-        from evergold.errors import EvergoldError
         from evergold.model.faults import first_fault
         from evergold.model.trace import Record
 

@@ -20,6 +20,7 @@ from fnmatch import fnmatchcase
 from pathlib import PosixPath
 from typing import Any, BinaryIO, Never, Self, cast
 
+from evergold.credentials import Secret, hide, learn_environment
 from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
 
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az", "hf": "hf"}
@@ -28,6 +29,7 @@ EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": 
 
 def store_of(url: str) -> tuple[Any, str]:
     """The client of the store and the name of the object there."""
+    learn_environment()
     scheme = url.split("://", 1)[0]
     install = f"pip install 'evergold[{EXTRAS.get(scheme, 'cluster')}]'"
     try:
@@ -37,6 +39,7 @@ def store_of(url: str) -> tuple[Any, str]:
     try:
         # fsspec caches listings for the life of the process; another writer's objects must be seen.
         file_system, path = url_to_fs(url, use_listings_cache=False)
+        learn_environment({str(name): str(value) for name, value in file_system.storage_options.items()})
     except ImportError as problem:
         needed = install if scheme in EXTRAS else str(problem)
         raise Unavailable(f"{url} needs a package that is not installed: {needed}") from None
@@ -70,7 +73,7 @@ CREDENTIALS = "check the credentials (environment, profile file or machine role,
 
 
 def _reason(problem: BaseException) -> str:
-    text = " ".join(str(problem).split())
+    text = " ".join(hide(str(problem)).split())  # before it is cut: half a key would stay
     return text if len(text) <= 200 else text[:200] + "…"
 
 
@@ -135,7 +138,7 @@ class RemotePath(PosixPath):
         return f"{parts[0]}//{posixpath.normpath(name) if '..' in parts else name}"
 
     def __repr__(self) -> str:
-        return f"RemotePath({str(self)!r})"
+        return f"RemotePath({self.url!r})"
 
     # Without this, `open(path)` and others would take the URL for a file name and create folders called `s3:`.
     def __fspath__(self) -> Never:
@@ -147,7 +150,7 @@ class RemotePath(PosixPath):
 
     @property
     def url(self) -> str:
-        return str(self)
+        return Secret(str(self))  # it may hold a login, and stands in the variables of tracebacks
 
     @property
     def root_of(self) -> tuple[str, ...]:

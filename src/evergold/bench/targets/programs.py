@@ -19,6 +19,7 @@ import orjson
 from evergold import replay
 from evergold.bench.targets.messages import MAX_OUTPUT, messages, payload, prompt, read_answer, read_text_answer
 from evergold.calls.caller import failed_attempt, retry_after
+from evergold.credentials import Secret, hide
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case
 from evergold.model.run import Attempt
@@ -39,7 +40,7 @@ class CommandTarget:
 
     @property
     def identity(self) -> str:
-        return f"command:{shlex.join(self._words)}"
+        return f"command:{hide(shlex.join(self._words))}"
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
         pipe = asyncio.subprocess.PIPE
@@ -99,39 +100,36 @@ class HttpTarget:
     """`http:URL`: one POST of JSON per attempt; the reply is JSON or plain text."""
 
     def __init__(self, url: str, params: Mapping[str, Any]) -> None:
-        self._url = url
+        self._url = Secret(url)
         self._params = dict(params)
         self._client: Any = None
 
     @property
     def identity(self) -> str:
-        return f"http:{self._url}"
+        return f"http:{hide(self._url)}"
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
         import httpx2
 
+        from evergold.calls.endpoints import SealedClient
+
         if self._client is None:
-            # No timeout here: the deadline of the run applies.
-            self._client = httpx2.AsyncClient(timeout=None)
+            self._client = SealedClient(_MAX_BODY)
         try:
-            async with self._client.stream("POST", self._url, json=payload(case, self._params, trial, seed)) as reply:
-                body = b""
-                async for chunk in reply.aiter_bytes():
-                    body += chunk
-                    # The reply is read in pieces and given up early: it may be endless.
-                    if len(body) > _MAX_BODY:
-                        return failed_attempt(case, trial, "too_large", f"answered more than {_MAX_BODY:,} bytes")
+            reply = await self._client.post(self._url, json=payload(case, self._params, trial, seed))
         except httpx2.TimeoutException as problem:
             return failed_attempt(case, trial, "timeout", str(problem))
         except httpx2.HTTPError as problem:
             return failed_attempt(case, trial, "connection", f"{self._url}: {problem}")
+        if len(reply.content) > _MAX_BODY:
+            return failed_attempt(case, trial, "too_large", f"answered more than {_MAX_BODY:,} bytes")
         if reply.status_code >= 400:
-            return _refusal(case, trial, reply.status_code, body, reply.headers)
+            return _refusal(case, trial, reply.status_code, reply.content, reply.headers)
         if "html" in reply.headers.get("content-type", ""):
             return failed_attempt(
                 case, trial, "malformed", f"{self._url} answered with an HTML page; is the address right?"
             )
-        return read_text_answer(case, trial, body)
+        return read_text_answer(case, trial, reply.content)
 
     async def close(self) -> None:
         if self._client is not None:

@@ -163,7 +163,7 @@ def _driver_of(url: str) -> str:
         driver = make_url(url).drivername
     except (ArgumentError, ValueError) as problem:
         raise BadInput(
-            f"the database URL cannot be read: {problem}; write postgresql://user:password@host:5432/name, "
+            "the database URL cannot be read; write postgresql://user:password@host:5432/name, "
             "with @, : and / in a password as %40, %3A and %2F"
         ) from problem
     if driver not in ("sqlite", POSTGRES):

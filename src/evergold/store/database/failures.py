@@ -15,6 +15,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from evergold.credentials import seal
 from evergold.errors import BadInput, Contended, EvergoldError, Unavailable
 
 _SQLITE = {
@@ -73,6 +74,7 @@ def explain_errors(url: str) -> Iterator[None]:
     except Exception as problem:
         known = explanation(url, problem)
         if known is None:
+            seal(problem)
             raise
         raise known from problem
 
