@@ -111,10 +111,12 @@ def test_no_model_that_repeats_its_key_gets_it_stored_or_shown(
     # In this process: the clients of some providers take seconds to import.
     for status, kind in ANSWERS:
         with echoing(status, kind) as port:
-            monkeypatch.setenv(url, f"http://app:{quote(LOGIN, safe='')}@127.0.0.1:{port}{path}")
+            # With a login in the address most clients send that and no key.
+            login = f"app:{quote(LOGIN, safe='')}@" if kind == "json" else ""
+            monkeypatch.setenv(url, f"http://{login}127.0.0.1:{port}{path}")
             assert invoke(
                 ["run", "reasoning", "--limit", "1", "--model", f"{provider}/m", "--metric", "exact_match"]
-            ) in (0, 2)
+            ) in (0, 1, 2)
     runs = json.loads(evergold("runs", "list", "--json", cwd=tmp_path).out)["runs"]
     # Whoever reads what was stored need not know the key.
     for name in FORMATS if provider == "openai" else ():

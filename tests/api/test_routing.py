@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel
 from evergold.api import requests
 from evergold.api.errors import install_errors
 from evergold.api.requests import LARGE, Router, Sent
+from evergold.settings import Settings
 
 checked_in: list[int] = []
 
@@ -37,7 +38,7 @@ def client() -> TestClient:
         return threading.get_ident()
 
     app = FastAPI()
-    install_errors(app)
+    install_errors(app, Settings())
     app.include_router(router)
     return TestClient(app)
 

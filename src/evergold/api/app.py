@@ -49,7 +49,7 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
     )
     app.state.settings = chosen
     install_middleware(app, chosen)
-    install_errors(app)
+    install_errors(app, chosen)
     for name in ROUTERS:
         app.include_router(import_module(f"evergold.api.{name}").router)
     # The pages come last: they answer every path that no route has.

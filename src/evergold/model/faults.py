@@ -70,7 +70,8 @@ def _fault(error: Any, shape: Any, noun: str, words: Mapping[str, Describe]) -> 
     return Fault(".".join(path), message, path_)
 
 
-def _kind(value: Any) -> str:
+def describe_kind(value: Any) -> str:
+    """Name the kind of a value as JSON and people know it."""
     # bool is asked before int: True is an int in Python.
     names = ((bool, str(value).lower()), (str, "a text"), (int, "a number"), (float, "a number"), (dict, "an object"))
     result = next((name for kind, name in names if isinstance(value, kind)), None)
@@ -81,13 +82,13 @@ def _kind(value: Any) -> str:
 
 def _show_value(value: Any) -> str:
     if not isinstance(value, (str, int, float)):
-        return _kind(value)
+        return describe_kind(value)
     message = repr(value)
     return message if len(message) <= SHOWN else f"{message[:SHOWN]}…"
 
 
 def _must_be(what: str) -> Describe:
-    return lambda value, _: f"must be {what}, not {_kind(value)}"
+    return lambda value, _: f"must be {what}, not {describe_kind(value)}"
 
 
 def _must_read(what: str) -> Describe:

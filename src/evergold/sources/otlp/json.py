@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from evergold.errors import BadInput
+from evergold.model.faults import describe_kind
 from evergold.model.limits import LARGEST, MOST_KEYS, MOST_LEVELS, MOST_VALUES
 from evergold.model.values import load_json
 from evergold.sources.spans import (
@@ -57,10 +58,10 @@ def _read(body: bytes, keys: tuple[str, str, str], keep: Keep) -> Received:
     except orjson.JSONDecodeError as error:
         raise BadInput(f"the body is not JSON: {error}") from None
     if not isinstance(document, dict):
-        raise BadInput(f"an OTLP JSON body is an object with {keys[0]}, not {type(document).__name__}")
+        raise BadInput(f"an OTLP JSON body is an object with {keys[0]}, not {describe_kind(document)}")
     # The whole body is of another shape: refused as a request, not record by record.
     if not isinstance(document.get(keys[0]) or [], list):
-        raise BadInput(f"{keys[0]} must be a list, not {type(document[keys[0]]).__name__}")
+        raise BadInput(f"{keys[0]} must be a list, not {describe_kind(document[keys[0]])}")
     # Renaming walks the whole document, so it is done only for files that need it.
     if not document.keys().isdisjoint(SNAKE):
         document = _camel(document)
@@ -126,7 +127,7 @@ def _scope_name(by_scope: dict[str, Any]) -> str | None:
 def _objects(parent: dict[str, Any], key: str, path: str, received: Received) -> list[dict[str, Any]]:
     objects = parent.get(key) or []
     if not isinstance(objects, list):
-        received.refused.append(f"{path}: must be a list, not {type(objects).__name__}")
+        received.refused.append(f"{path}: must be a list, not {describe_kind(objects)}")
         return []
     require_few_records(len(objects), key)
     good = [item for item in objects if isinstance(item, dict)]
@@ -183,7 +184,7 @@ def _hex(record: dict[str, Any], key: str) -> str:
 
 def _nanos(record: dict[str, Any], key: str) -> int:
     """A time; the protocol has 64 bits without a sign for it, and a larger one is no date that can be stored."""
-    nanoseconds = int(record.get(key) or 0)
+    nanoseconds = _whole(record.get(key) or 0, key)
     if not 0 <= nanoseconds < 2 * LARGEST:
         raise ValueError(f"{key} {str(record[key])[:30]} is no time in nanoseconds since 1970")
     return nanoseconds
@@ -202,12 +203,15 @@ def _value(value: dict[str, Any], level: int = 1) -> Any:
     for kind, content in value.items():
         if kind in ("stringValue", "boolValue"):
             if not isinstance(content, str | bool):
-                raise ValueError(f"{kind} is not a {kind.removesuffix('Value')} but {type(content).__name__}")
+                raise ValueError(f"{kind} must not be {describe_kind(content)}")
             return content
         if kind == "intValue":
             return _int64(content)
         if kind == "doubleValue":
-            return float(content)
+            try:
+                return float(content)
+            except (TypeError, ValueError):
+                raise ValueError(f"doubleValue must be a number, not {_shown(content)}") from None
         if kind == "arrayValue":
             values = content.get("values") or []
             if len(values) > MOST_VALUES:
@@ -223,10 +227,21 @@ def _value(value: dict[str, Any], level: int = 1) -> Any:
 
 
 def _int64(content: Any) -> int:
-    number = int(content)
+    number = _whole(content, "intValue")
     if not -LARGEST <= number < LARGEST:
         raise ValueError(f"intValue {str(content)[:30]} is over 64 bits")
     return number
+
+
+def _whole(content: Any, name: str) -> int:
+    try:
+        return int(content)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name} must be a whole number, not {_shown(content)}") from None
+
+
+def _shown(content: Any) -> str:
+    return repr(content[:30]) if isinstance(content, str) else describe_kind(content)
 
 
 def _checked_base64(content: str) -> str:
@@ -240,4 +255,5 @@ def _checked_base64(content: str) -> str:
 def _reason(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"missing key {error}"
-    return str(error) if isinstance(error, ValueError) else f"it has not the shape of OTLP ({error})"
+    # What Python says of a value of the wrong kind means nothing to a sender.
+    return str(error) if isinstance(error, ValueError) else "it has not the shape of OTLP: a value is of another kind"
