@@ -119,9 +119,8 @@ def _note(request: Request, status: int, problem: Exception) -> str:
     ident = uuid4().hex[:12]
     said = " ".join(str(problem).split())[:LONGEST_LINE]
     shown = "".join(sign if sign.isprintable() else "�" for sign in f"{request.method} {request.url.path}: {said}")
-    _log.log(logging.ERROR if status >= 500 else logging.WARNING, "error %s: %s", ident, shown)
-    if status >= 500:
-        _log.error("error %s came from", ident, exc_info=problem)
+    defect = None if isinstance(problem, EvergoldError | RequestValidationError) else problem
+    _log.log(logging.ERROR if status >= 500 else logging.WARNING, "error %s: %s", ident, shown, exc_info=defect)
     return ident
 
 

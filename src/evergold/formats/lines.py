@@ -18,9 +18,11 @@ from evergold.formats.atomic import FileSet
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.storage import open_read
+from evergold.storage.compression import LONGEST_RECORD
 
 BATCH = 100  # rows that are unpacked at once; a file of a kilobyte may hold a gigabyte that repeats itself
-AT_ONCE = 32 << 20  # bytes of them that become objects of Python at once
+AT_ONCE = 16 << 20  # bytes of them that become objects of Python at once
+MOST_DENSE = 20  # times its packed size that a column of a table may have beyond the size of a record
 
 
 def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
@@ -31,11 +33,16 @@ def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
     number = 0
     try:
         table = parquet.ParquetFile(handle, pre_buffer=False)
+        _require_plain(table.metadata, name)
+        # As a dictionary, a long text that repeats itself is unpacked once and not for each of its rows.
+        texts = [field.name for field in table.schema_arrow if pyarrow.types.is_string(field.type)]
+        handle.seek(0)
+        table = parquet.ParquetFile(handle, pre_buffer=False, read_dictionary=texts)
         plain = pyarrow.schema([field.with_type(_in_microseconds(field.type, pyarrow)) for field in table.schema_arrow])
         for batch in table.iter_batches(BATCH, use_threads=False):
             # `safe=False` cuts nanoseconds to microseconds; a safe cast would refuse the file for them.
-            for part in _parts(pyarrow.Table.from_batches([batch]).cast(plain, safe=False)):
-                for row in part.to_pylist():
+            for part in _parts(pyarrow.Table.from_batches([batch])):
+                for row in part.cast(plain, safe=False).to_pylist():
                     number += 1
                     yield (
                         orjson.dumps({key: cell for key, cell in row.items() if cell is not None}, default=_text)
@@ -46,14 +53,37 @@ def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
         raise BadInput(f"{name}: no Parquet file that can be read, behind row {number}: {reason}") from problem
 
 
+def _require_plain(metadata: Any, name: str) -> None:
+    """Refuse a table that holds more than anybody's data would: a cell is unpacked whole, whatever its size."""
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    columns = (group.column(number) for group in groups for number in range(group.num_columns))
+    for column in columns:
+        size = column.total_uncompressed_size
+        if size > LONGEST_RECORD and size > MOST_DENSE * column.total_compressed_size:
+            raise BadInput(
+                f"{name}: column {column.path_in_schema!r} unpacks to {size:,} bytes, more than {MOST_DENSE} times its packed "
+                "size; write it in smaller row groups"
+            )
+
+
 def _parts(table: Any) -> Iterator[Any]:
     """The rows of a table, fewer at once where they are large."""
-    rows = max(1, table.num_rows * AT_ONCE // max(1, table.nbytes))
+    rows = max(1, min(table.num_rows * AT_ONCE // max(1, table.nbytes), AT_ONCE // max(1, _longest(table))))
     return (table.slice(start, rows) for start in range(0, table.num_rows, rows))
+
+
+def _longest(table: Any) -> int:
+    """The length of the longest text of a table that is kept once for all rows that hold it."""
+    from pyarrow import compute
+
+    kept = [chunk.dictionary for column in table.columns for chunk in column.chunks if hasattr(chunk, "dictionary")]
+    return max((compute.max(compute.binary_length(texts)).as_py() or 0 for texts in kept if len(texts)), default=0)
 
 
 def _in_microseconds(kind: Any, pyarrow: Any) -> Any:
     """The type with its times in microseconds, which is what times in Python have."""
+    if pyarrow.types.is_dictionary(kind):
+        return kind.value_type
     if pyarrow.types.is_timestamp(kind):
         return pyarrow.timestamp("us", kind.tz)
     if pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind):
