@@ -137,3 +137,29 @@ def test_folders_of_the_server_are_not_told(client: TestClient, tmp_path: Path) 
     app.get("/api/v1/broken")(fail)
     app.router.routes.insert(0, app.router.routes.pop())
     assert client.get("/api/v1/broken").json()["error"] == "no file '…'; freeze the dataset again"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "javascript:alert(1)",
+        "javascript:x=1",
+        "JaVaScRiPt:alert`1`",
+        "//evil.example/x=1",
+        "/traces?a=1",
+        "https://evil.example/?a=1",
+        "data:text/html,x",
+        "\\\\evil.example",
+        "a=1&//evil.example",
+        "a=1#//evil.example",
+        "a=1\n&b=2",
+        'a="><script>',
+        "../../x",
+    ],
+)
+def test_a_view_keeps_an_address_within_its_page_only(client: TestClient, address: str) -> None:
+    refused = client.put("/api/v1/views", json={"page": "traces", "name": "mine", "address": address})
+    assert (refused.status_code, refused.json()["problems"][0][:8]) == (400, "address:")
+    for good in ("", "status=failed", "status=failed&tag=a%2Fb&search=javascript%3Aalert(1)", "a=x:y&b[]=1&c"):
+        kept = client.put("/api/v1/views", json={"page": "traces", "name": "mine", "address": good})
+        assert kept.status_code < 300 and kept.json()["address"] == good

@@ -123,3 +123,17 @@ def test_a_part_that_lies_outside_is_refused(backup: Path, name: str) -> None:
     evil = ArchiveList.of([ArchivePart(name=name, bytes=0, sha256="")], {})
     with pytest.raises(BadInput, match="which lies outside; nothing of it is used"):
         verify(rewritten(backup, **{LIST: evil.model_dump_json(by_alias=True).encode()}))
+
+
+def test_what_the_list_does_not_name_is_refused(backup: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"'settings/evil\.toml', which its list does not name"):
+        extract(rewritten(backup, **{"settings__evil.toml": b"x = 1"}), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_second_member_of_a_listed_name_is_refused(backup: Path) -> None:
+    with zipfile.ZipFile(backup, "a") as more:
+        more.writestr("db/a.txt", b"another")
+    with pytest.raises(BadInput, match="which its list does not name"):
+        verify(backup)

@@ -1,6 +1,10 @@
 """Packed files: what was written is read back, and one that breaks off is an error."""
 
+import base64
 import gzip
+import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +14,8 @@ from hypothesis import strategies as st
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet, write_bytes
-from evergold.storage import open_read
+from evergold.storage import compression, open_read
+from evergold.storage.compression import LONGEST_RECORD
 
 PACK = {".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
 
@@ -53,3 +58,72 @@ def test_a_packed_file_that_is_given_up_leaves_nothing(tmp_path: Path, ending: s
         files.open(tmp_path / f"x{ending}").write(b"data")
         raise ZeroDivisionError
     assert list(tmp_path.iterdir()) == []
+
+
+BOMB = """
+import sys
+from pathlib import Path
+def largest():  # of this process; what getrusage gives includes the process that started it
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) // 1024
+from evergold.cli import invoke
+from evergold.formats.lines import arrow
+import zstandard
+arrow(); invoke(["ingest", "plain.jsonl"]); before = largest()
+code = invoke(["ingest", sys.argv[1]])
+print("grew by", largest() - before, code)
+"""
+RECORD_MB = LONGEST_RECORD >> 20
+SPARE_MB = 64
+
+
+def _bombs(folder: Path, name: str) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    text = "x" * (300 << 20)
+    line = f'{{"id": "a", "input": "{text}", "output": "y"}}\n'.encode()
+    (folder / "plain.jsonl").write_bytes(b'{"id": "b", "input": "x", "output": "y"}\n')
+    if name == "gz":
+        (folder / "bomb.gz").write_bytes(gzip.compress(line, 9))
+    elif name == "zst":
+        (folder / "bomb.zst").write_bytes(zstandard.ZstdCompressor().compress(line))
+    elif name == "many":
+        (folder / "bomb.many").write_bytes(PACK[".zst"](line[:-1]) * 3)
+    else:
+        table = pyarrow.table({"id": ["a"], "input": [text], "output": ["y"]})
+        parquet.write_table(table, folder / "bomb.parquet", compression="zstd")
+
+
+@pytest.mark.parametrize("name", ["gz", "zst", "many", "parquet"])
+def test_a_small_file_that_unpacks_to_much_takes_no_more_memory_than_a_record(tmp_path: Path, name: str) -> None:
+    _bombs(tmp_path, name)
+    assert (tmp_path / f"bomb.{name}").stat().st_size < 1 << 20
+    words = [sys.executable, "-c", BOMB, f"bomb.{name}"]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    grew, code = ran.stdout.split("grew by")[1].split()
+    assert code == "2" and "unpacks to" in ran.stderr
+    assert int(grew) <= RECORD_MB + SPARE_MB
+
+
+def test_a_frame_that_asks_for_a_large_window_is_refused(tmp_path: Path) -> None:
+    parameters = zstandard.ZstdCompressionParameters.from_level(3, window_log=27, enable_ldm=True)
+    path = tmp_path / "x.zst"
+    writer = zstandard.ZstdCompressor(compression_params=parameters).compressobj()
+    path.write_bytes(writer.compress(b"data" * 1000) + writer.flush())
+    with pytest.raises(BadInput, match="not a whole zstd file"):
+        read(path)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst"])
+def test_lines_and_documents_of_people_are_read_whatever_their_size(
+    tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compression, "LONGEST_RECORD", 1 << 16)
+    long = base64.b64encode(random.Random(5).randbytes(1 << 17))
+    path = tmp_path / f"x{ending}"
+    path.write_bytes(PACK[ending](b"[" + long + b"]\n" + b"second\n"))
+    with open_read(path) as handle:
+        assert list(handle) == [b"[" + long + b"]\n", b"second\n"]
+    path.write_bytes(PACK[ending](b"a line that repeats itself\n" * 100_000))
+    with open_read(path) as handle:
+        assert sum(1 for _ in handle) == 100_000

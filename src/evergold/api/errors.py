@@ -43,6 +43,9 @@ _log = logging.getLogger("evergold.api")
 
 def refusal(status: int, message: str, problems: Sequence[str] = (), ident: str = "") -> JSONResponse:
     headers = {"Retry-After": RETRY_SECONDS} if status == Unavailable.status else None
+    if status >= 500 and not ident:
+        ident = uuid4().hex[:12]
+        _log.warning("error %s: %s", ident, message)
     body: dict[str, Any] = {"error": message, "problems": list(problems)}
     return JSONResponse(body | ({"id": ident} if ident else {}), status_code=status, headers=headers)
 

@@ -9,6 +9,7 @@ import json
 import os
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -166,16 +167,18 @@ def _list_of(path: Path, opened: zipfile.ZipFile) -> ArchiveList:
         # A manipulated archive must not write outside of the folder; backslash and colon are separators on Windows.
         if name.is_absolute() or ".." in name.parts or "\\" in part.name or ":" in part.name.partition("/")[0]:
             raise BadInput(f"{str(path)!r} names a part {part.name!r}, which lies outside; nothing of it is used")
+    held, named = Counter(opened.namelist()), Counter([LIST, *(part.name for part in listed.parts)])
+    if missing := sorted((named - held).elements()):
+        raise BadInput(f"{str(path)!r} is damaged: {missing[0]!r} is missing; use another copy of it")
+    # A member that is not listed, or stands there twice, is no part of the backup: another reader may take it for one.
+    if extra := sorted((held - named).elements()):
+        raise BadInput(f"{str(path)!r} holds {extra[0]!r}, which its list does not name; nothing of it is used")
     return listed
 
 
 def _read(path: Path, opened: zipfile.ZipFile, part: ArchivePart, target: IO[bytes] | None, advance: Advance) -> None:
     digest, size = hashlib.sha256(), 0
-    try:
-        member = opened.open(part.name)
-    except KeyError:
-        raise BadInput(f"{str(path)!r} is damaged: {part.name!r} is missing; use another copy of it") from None
-    with member:
+    with opened.open(part.name) as member:
         # One block past the listed size is enough to know that it is wrong: a zip bomb is not read to its end.
         while size <= part.bytes and (block := member.read(_BLOCK)):
             digest.update(block)

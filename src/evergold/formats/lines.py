@@ -18,11 +18,11 @@ from evergold.formats.atomic import FileSet
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.storage import open_read
-from evergold.storage.compression import LONGEST_RECORD
+from evergold.storage.compression import MOST_DENSE
 
 BATCH = 100  # rows that are unpacked at once; a file of a kilobyte may hold a gigabyte that repeats itself
 AT_ONCE = 16 << 20  # bytes of them that become objects of Python at once
-MOST_DENSE = 20  # times its packed size that a column of a table may have beyond the size of a record
+LARGE = 64 << 20  # bytes of a column in a group of rows beyond which it must not be dense
 
 
 def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
@@ -59,7 +59,7 @@ def _require_plain(metadata: Any, name: str) -> None:
     columns = (group.column(number) for group in groups for number in range(group.num_columns))
     for column in columns:
         size = column.total_uncompressed_size
-        if size > LONGEST_RECORD and size > MOST_DENSE * column.total_compressed_size:
+        if size > LARGE and size > MOST_DENSE * column.total_compressed_size:
             raise BadInput(
                 f"{name}: column {column.path_in_schema!r} unpacks to {size:,} bytes, more than {MOST_DENSE} times its packed "
                 "size; write it in smaller row groups"

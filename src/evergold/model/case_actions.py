@@ -1,9 +1,10 @@
 """Actions on cases and lists: write or change cases, make them from traces, upload files, keep views; repeats of questions."""
 
+import re
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, Field
+from pydantic import AfterValidator, BaseModel, Field
 
 from evergold.model.case import CaseKind, CaseStatus
 from evergold.model.limits import UtcTime
@@ -129,11 +130,22 @@ class ListPage(StrEnum):
     REVIEW = "review"
 
 
+_PAIR = r"[\w.~%+\[\]-]+(?:=[^&#\s<>\"`\\]*)?"
+QUERY = re.compile(rf"(?:{_PAIR}(?:&(?:{_PAIR})?)*)?")
+
+
+def require_query(address: str) -> str:
+    """The address, unless it is more than names and values: another page's would be opened in the name of this one."""
+    if QUERY.fullmatch(address) is None:
+        raise ValueError("must be what stands after the question mark of a page, as in status=failed&tag=a")
+    return address
+
+
 class ListView(BaseModel, frozen=True, extra="forbid"):
     """A view of a list. `address` is what stands after the question mark in the page's address."""
 
     page: ListPage
     name: Annotated[str, Field(min_length=1, max_length=200)]
-    address: Annotated[str, Field(max_length=10_000)]
+    address: Annotated[str, Field(max_length=10_000), AfterValidator(require_query)]
     owner: str = ""
     created_at: UtcTime | None = None

@@ -16,8 +16,8 @@ from evergold.errors import BadInput, Unavailable
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 ENDINGS = (".gz", ".zst")
 CHUNK = 1 << 16
-LONGEST_RECORD = 64 << 20  # bytes of a line of a packed file
-MOST_DENSE = 100  # times its size that a packed document may have beyond that: JSON packs to a fifth or a thirtieth
+LONGEST_RECORD = 16 << 20  # bytes of a line, or of what is read at once, beyond which a file must not be dense
+MOST_DENSE = 100  # times its packed size: JSON of people packs to a fifth or a thirtieth
 WINDOW = 32 << 20  # bytes of memory that a zstd frame may ask for; level 20 and below ask for no more
 FED = {"gzip": 1 << 14, "zstd": 1 << 9}  # bytes at once: 1 byte is 1,032 of gzip at most, 4 bytes are 128 KB of zstd
 INSTALL = "pip install 'evergold[zstd]'"

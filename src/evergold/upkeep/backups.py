@@ -87,8 +87,9 @@ def restore_builds(home: Path, scratch: Path, builds: Iterable[dict[str, str]]) 
     for build in builds:
         source, target = (scratch / build["path"]).resolve(), (home / build["path"]).resolve()
         manifest = (source / build["location"]).resolve()
-        # Paths in an archive come from a file of unknown origin; `..` in one must not lead outside.
-        if not (source.is_relative_to(scratch.resolve()) and manifest.is_relative_to(source)):
+        # Paths in an archive come from a file of unknown origin; `..` in one must not lead outside, nor to another part.
+        inside = source.is_relative_to((scratch / BUILDS).resolve()) and manifest.is_relative_to(source)
+        if not (inside and manifest.exists()):
             raise BadInput(f"the backup puts a build at {build['path']!r}, outside the workspace; nothing was restored")
         number = 1
         while target.exists() and not (target.is_dir() and _hashes(source) == _hashes(target)):

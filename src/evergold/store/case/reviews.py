@@ -24,7 +24,7 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.errors import NotFound
 from evergold.model.case import Case, CaseStatus, ReviewState
-from evergold.model.case_actions import ListPage, ListView
+from evergold.model.case_actions import QUERY, ListPage, ListView
 from evergold.model.policy import Policy, Reason
 from evergold.model.review import (
     OPINIONS,
@@ -384,6 +384,7 @@ def kept_views(connection: Connection, page: ListPage) -> list[ListView]:
     return [
         ListView(page=page, name=row["name"], address=row["body"], owner=row["owner"], created_at=row["created_at"])
         for row in connection.execute(query).mappings()
+        if QUERY.fullmatch(row["body"])  # earlier versions kept any text
     ]
 
 
