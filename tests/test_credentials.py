@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -223,7 +223,7 @@ def test_an_object_store_that_repeats_what_it_is_sent_shows_no_key(tmp_path: Pat
     assert secrets_in(stored_in(tmp_path), SENT, LOGIN) == []
 
 
-SCENES = {
+SCENES: dict[str, Callable[[], object]] = {
     "database": lambda: (
         Workspace.open(Settings(database_url=f"postgresql://app:{quote(LOGIN, safe='')}@127.0.0.1:1/db")).store
     ),

@@ -68,7 +68,7 @@ class Secret(str):
         return Secret, (str(self),)
 
 
-class _Known:
+class _SecretForms:
     """The secrets of this process and the forms in which a text may hold them."""
 
     def __init__(self) -> None:
@@ -88,13 +88,13 @@ class _Known:
             self.secrets.add((secret, user))
             forms = _forms_of(secret)
             if len(secret) >= LONG:
-                self.forms = tuple(sorted({*self.forms, *forms, *_encoded(secret, user)}, key=len, reverse=True))
+                self.forms = tuple(sorted({*self.forms, *forms, *_encode_base64(secret, user)}, key=len, reverse=True))
                 return
             before = r"(?<![A-Za-z0-9])" if _is_telling(secret) else f"(?:{'|'.join(VALUE)})"
             listed = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
             self._parts.append(rf"{before}(?:{listed})(?![A-Za-z0-9])")
             self.words = re.compile("|".join(self._parts))
-            self.forms = tuple(sorted({*self.forms, *_encoded(secret, user)}, key=len, reverse=True))
+            self.forms = tuple(sorted({*self.forms, *_encode_base64(secret, user)}, key=len, reverse=True))
 
 
 def _is_telling(secret: str) -> bool:
@@ -111,7 +111,7 @@ def _forms_of(secret: str) -> set[str]:
     return {secret, *quoted, *escaped, escape(secret), escape(secret, quote=False)}
 
 
-def _encoded(secret: str, user: str) -> set[str]:
+def _encode_base64(secret: str, user: str) -> set[str]:
     """A secret in base64: alone, and as the login of a header."""
     plain = [
         text.encode() for text in (secret if len(secret) >= LEAST else "", f"{user}:{secret}", f"{secret}:") if text
@@ -119,7 +119,7 @@ def _encoded(secret: str, user: str) -> set[str]:
     return {code(text).rstrip(b"=").decode() for text in plain for code in (b64encode, urlsafe_b64encode)}
 
 
-_known = _Known()
+_known = _SecretForms()
 
 
 def learn(secret: str, user: str = "") -> None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from evergold.credentials import learn
 from evergold.errors import BadInput, Conflict
 from evergold.generate.model_writer import CallLog, request_key
 
 
-def written(path: Path, *entries: dict[str, Any], fresh: bool = False, secrets: tuple[str, ...] = ()) -> None:
+def written(path: Path, *entries: dict[str, Any], fresh: bool = False) -> None:
     async def add() -> None:
-        log = CallLog.open(path, fresh=fresh, secrets=secrets)
+        log = CallLog.open(path, fresh=fresh)
         for entry in entries:
             await log.add(entry)
         await log.close()
@@ -83,7 +84,8 @@ def test_a_damaged_line_in_the_middle_is_named_and_nothing_is_lost(tmp_path: Pat
 
 def test_a_secret_is_replaced_wherever_it_stands(tmp_path: Path) -> None:
     path = tmp_path / "calls.jsonl"
-    written(path, {"key": "a", "reply": {"sk-1234": ["Bearer sk-1234"]}}, secrets=("sk-1234", " "))
+    learn("sk-1234")
+    written(path, {"key": "a", "reply": {"sk-1234": ["Bearer sk-1234"]}})
     line = json.loads(path.read_text())
     assert line["reply"] == {"[SECRET]": ["Bearer [SECRET]"]}
 

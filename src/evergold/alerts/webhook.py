@@ -138,7 +138,7 @@ def _find_reference(name: str, value: str, environ: Mapping[str, str] | None) ->
     if not value.startswith(REFERENCE):
         return value
     variable = value.removeprefix(REFERENCE)
-    found = Secret((os.environ if environ is None else environ).get(variable, ""))
-    if not found:
+    value = Secret((os.environ if environ is None else environ).get(variable, ""))
+    if not value:
         raise BadInput(f"{name} names the environment variable {variable!r}, which is not set")
-    return found
+    return value

@@ -1,6 +1,6 @@
 """Errors → HTTP, once. The status stands on the exception; the body is always `{"error", "problems"}`.
 
-An answer speaks of the request. What a database, a parser or Python itself said of an error, and where on which machine, stands
+An answer speaks of the request. What a database, a parser or Python itself reports of an error, and on which machine, stands
 in the server's log (`evergold.api`) under an id; the body then has that `id` too.
 """
 
@@ -55,7 +55,7 @@ def install_errors(app: FastAPI, settings: Settings) -> None:
 
     @app.exception_handler(EvergoldError)
     async def answer_expected(request: Request, problem: EvergoldError) -> JSONResponse:
-        message, *problems = (_tell_sender(text, problem, private) for text in (problem.message, *problem.problems))
+        message, *problems = (_clean_message(text, problem, private) for text in (problem.message, *problem.problems))
         kept = [message, *problems] == [problem.message, *problem.problems] and not _is_parsed(problem)
         if kept and problem.status < 500:
             return refusal(problem.status, message, problems)
@@ -96,15 +96,15 @@ def _private_words(settings: Settings) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, listed))})(?:/[^\s'\"`:;,)]*)?(?!\w)")
 
 
-def _tell_sender(text: str, problem: EvergoldError, private: re.Pattern[str]) -> str:
-    """Leave out of an error what a library said, and what the caller is not to know of the server."""
+def _clean_message(text: str, problem: EvergoldError, private: re.Pattern[str]) -> str:
+    """Leave out of an error what a library reports, and what the caller is not to know of the server."""
     origin = problem.__cause__ or problem.__context__
     if origin is not None and not isinstance(origin, EvergoldError):
         if problem.status >= 500:
             return "the database or another part of the server cannot be used now; try again in a moment"
         if not isinstance(origin, JSONDecodeError):
-            for said in (str(origin), str(getattr(origin, "orig", None) or origin)):
-                for words in {said, said.strip().partition("\n")[0]} - {""}:
+            for report in (str(origin), str(getattr(origin, "orig", None) or origin)):
+                for words in {report, report.strip().partition("\n")[0]} - {""}:
                     text = re.sub(AROUND + re.escape(words) + r"\)?", "", text)
             clauses = re.split("(?<=[:;(]) ", text)
             text = " ".join(clause for clause in clauses if not INTERNAL.search(clause)).rstrip(" :;(")
@@ -112,7 +112,7 @@ def _tell_sender(text: str, problem: EvergoldError, private: re.Pattern[str]) ->
 
 
 def _is_parsed(problem: EvergoldError) -> bool:
-    """Whether an error was made of what a parser said of the request."""
+    """Whether an error was made of what a parser reports of the request."""
     origin = problem.__cause__ or problem.__context__
     return isinstance(origin, ValueError) and str(origin).partition("\n")[0] in problem.message
 
@@ -120,8 +120,8 @@ def _is_parsed(problem: EvergoldError) -> bool:
 def _note(request: Request, status: int, problem: Exception) -> str:
     """Log an error whole; return the id under which it stands there."""
     ident = uuid4().hex[:12]
-    said = " ".join(str(problem).split())[:LONGEST_LINE]
-    shown = "".join(sign if sign.isprintable() else "�" for sign in f"{request.method} {request.url.path}: {said}")
+    report = " ".join(str(problem).split())[:LONGEST_LINE]
+    shown = "".join(sign if sign.isprintable() else "�" for sign in f"{request.method} {request.url.path}: {report}")
     defect = None if isinstance(problem, EvergoldError | RequestValidationError) else problem
     _log.log(logging.ERROR if status >= 500 else logging.WARNING, "error %s: %s", ident, shown, exc_info=defect)
     return ident

@@ -126,7 +126,7 @@ _CONNECTIONS = httpx2.Limits(max_connections=1000, max_keepalive_connections=100
 MOST_BYTES = 64 << 20  # of a reply, unpacked; a batch of the longest embeddings has a sixth of that
 MOST_TOKENS = 2**53  # beyond it a count is no count
 MOST_REDIRECTS = 5
-_ABOUT_BYTES = ("content-encoding", "content-length", "transfer-encoding")
+_BYTE_HEADERS = ("content-encoding", "content-length", "transfer-encoding")
 _ACCOUNT = (("OPENAI_ORG_ID", "OpenAI-Organization"), ("OPENAI_PROJECT_ID", "OpenAI-Project"))
 
 
@@ -154,7 +154,7 @@ class SealedClient(httpx2.AsyncClient):
         except Exception as problem:
             seal(problem)
             raise
-        headers = {name: hide(value) for name, value in reply.headers.items() if name not in _ABOUT_BYTES}
+        headers = {name: hide(value) for name, value in reply.headers.items() if name not in _BYTE_HEADERS}
         sealed = httpx2.Response(reply.status_code, headers=headers, content=hide_bytes(body), request=request)
         sealed.next_request, sealed.elapsed = reply.next_request, reply.elapsed
         return sealed

@@ -211,7 +211,7 @@ def _value(value: dict[str, Any], level: int = 1) -> Any:
             try:
                 return float(content)
             except (TypeError, ValueError):
-                raise ValueError(f"doubleValue must be a number, not {_shown(content)}") from None
+                raise ValueError(f"doubleValue must be a number, not {_show_content(content)}") from None
         if kind == "arrayValue":
             values = content.get("values") or []
             if len(values) > MOST_VALUES:
@@ -237,10 +237,10 @@ def _whole(content: Any, name: str) -> int:
     try:
         return int(content)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{name} must be a whole number, not {_shown(content)}") from None
+        raise ValueError(f"{name} must be a whole number, not {_show_content(content)}") from None
 
 
-def _shown(content: Any) -> str:
+def _show_content(content: Any) -> str:
     return repr(content[:30]) if isinstance(content, str) else describe_kind(content)
 
 
