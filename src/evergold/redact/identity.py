@@ -204,6 +204,12 @@ def _is_named(name: str, words: bytes, pattern: bytes, holds: Callable[[str], bo
 
 SHAPES = (
     _is_named(
+        "passport",
+        rb"passport|pasaporte|passaporte|passeport|reisepass(?:nummer)?",
+        rb"[a-z]{0,3}[0-9]{6,9}[a-z]?",
+        lambda written: len(set(digits_of(written))) > 1,
+    ),
+    _is_named(
         "us-ssn", rb"ssn|social security(?: card)?|social|soc sec", rb"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", us_ssn
     ),
     _shape("es-dni", rb"[0-9]{8}-?[A-Z]", spanish),

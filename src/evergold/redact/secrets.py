@@ -166,7 +166,26 @@ OTHERS = (
 )
 PASSWORD = byte_pattern(rf"(?i)(?:({ENGLISH})|({OTHERS}))(?:({SIGN})|{VERB})(?:{QUOTED}|{BARE})")
 ELEMENT = byte_pattern(rb"(?i)<(?:password|passwd|pwd|secret|token|api-?key)>\s{0,2}([^\s<>]{4,})\s{0,2}</")
-FLAG = byte_pattern(rf"--(?:password|passwd|pass|secret|token|api-key|client-secret)[ \t]{{1,2}}(?:{QUOTED}|{BARE})")
+FLAG = byte_pattern(
+    r"--?(?:[a-z]{1,12}-)?(?:password|passwd|pass|passphrase|pwd|secret|token|api-?key|secret-key)"
+    rf"[ \t]{{1,2}}(?:{QUOTED}|{BARE})"
+)
+# `curl -u name:password` and `sshpass -p password`: one letter says little, so the program before it is asked too.
+LOGIN_FLAG = byte_pattern(rb"\s(?:-[uU]|--(?:proxy-)?user)[ =]?[\"']?[^\s:=\"'\\/$]{1,64}:([^\s\"'\\]{4,128})")
+LETTER_FLAG = byte_pattern(rb"\s-([pPaw])( ?)(?:[\"']([^\"'\\\r\n]{4,128})[\"']|([^\s\"'\\:/=-][^\s\"'\\:/]{3,128}))")
+PROGRAMS = byte_pattern(
+    rb"\b(?:(sshpass|mongo(?:sh|dump|restore|import|export)?|(?:docker|podman) login|az login)|(mysql\w*|mariadb(?:-\w+)?|7za?)"
+    rb"|(redis-cli)|(ldap\w+)|(unzip|zip)|(curl|wget|https?|xh))[ \t]"
+)
+LETTERS = (b"p", b"p", b"a", b"w", b"P", b"")  # of each group of programs; the second takes its value without a blank
+LONGEST_COMMAND = 300
+CARD_CODE = byte_pattern(
+    rb"(?i)\b(?:(?:cvv2?|cvc2?)(?:[ -]?(?:code|number|n\xfamero|c\xf3digo))?|(?:card )?(?:security|verification) (?:code|value)"
+    rb"|c\xf3d(?:igo|\.)?(?: de)? (?:seguridad|verificaci\xf3n)|codigo de (?:seguridad|verificacion))"
+    rb"(?:[ \t]{0,2}[\"']?[ \t]{0,2}[:=#][ \t]{0,2}[\"']?|\s(?:is|es|was|era)\s(?:the |el )?)([0-9]{3,4})\b"
+)
+CARD_CODE_WORDS = (b"CV", b"cv", b"Cv", b"ecurity", b"erification", b"segur", b"verific", b"SECUR", b"SEGUR")
+BARE_CARD_CODE = byte_pattern(rb"(?i)\bcv[vc]2? ([0-9]{3,4})(?:\s{0,2}(?:[;!?)]|[.,](?:\s|$)|$)|\s(?:and|or|y|o)\b)")
 PIN = byte_pattern(
     rb"\b(?:PIN|pin|Pin)(?:[ -]?(?:code|number|no))?(?:\s{0,2}[:=]\s{0,2}|\s(?:is|es|ist|est|was)\s)([0-9]{4,8})\b"
 )
@@ -212,7 +231,23 @@ BEFORE = 24  # characters in which a word such as `primary` must stand right bef
 COOKIE = byte_pattern(r"(?i)\b(set-)?cookie" + SIGN + r"\\{0,3}[\"']?([!#-&(-+\--:<-\[\]-~=; ]{3,})")
 PAIR = byte_pattern(rb"(?:^|;) {0,2}([A-Za-z0-9_.!#$%&*+^|~-]{1,100})=([^;]*)")
 ATTRIBUTES = frozenset((b"path", b"domain", b"expires", b"max-age", b"samesite", b"priority", b"version", b"comment"))
-NAMES_AND_SIGNS = (BEARER, BASIC, PASSWORD, FLAG, ELEMENT, PIN, BARE_PIN, NON_LATIN_HINT, NAMED, ANY_KEY, COOKIE)
+NAMES_AND_SIGNS = (
+    BEARER,
+    BASIC,
+    PASSWORD,
+    FLAG,
+    LOGIN_FLAG,
+    LETTER_FLAG,
+    CARD_CODE,
+    BARE_CARD_CODE,
+    ELEMENT,
+    PIN,
+    BARE_PIN,
+    NON_LATIN_HINT,
+    NAMED,
+    ANY_KEY,
+    COOKIE,
+)
 
 
 def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
@@ -235,6 +270,13 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
         # `--token --verbose`: the next option or a path follows, no value.
         if not _is_no_value(data, start, end) and data[start : start + 1] not in (b"-", b"/"):
             yield PrivateSpan(SECRET, start, end)
+    # Searches for bytes are far cheaper than patterns.
+    if b" -" in data:
+        yield from _on_command_lines(data)
+    if any(word in data for word in CARD_CODE_WORDS):
+        for pattern in (CARD_CODE, BARE_CARD_CODE):
+            for _, (start, end) in matches(pattern, data):
+                yield PrivateSpan(SECRET, start, end)
     for _, (start, end) in matches(ELEMENT, data):
         if not is_placeholder(data[start:end]):
             yield PrivateSpan(SECRET, start, end)
@@ -244,6 +286,27 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
         yield PrivateSpan(SECRET, *(upper if upper[0] >= 0 else lower))
     if not folded.text.isascii():
         yield from _non_latin(folded)
+
+
+def _on_command_lines(data: bytes) -> Iterator[PrivateSpan]:
+    """Find passwords behind the short options of programs that take them there."""
+    for (first, _), (start, end) in matches(LOGIN_FLAG, data):
+        if _programs(data, first) == b"" and not _is_no_value(data, start, end):
+            yield PrivateSpan(SECRET, start, end)
+    for (first, _), letter, (blank, upto), quoted, bare in matches(LETTER_FLAG, data):
+        start, end = quoted if quoted[0] >= 0 else bare
+        known = _programs(data, first, glued=blank == upto)
+        if known == data[slice(*letter)] and not _is_no_value(data, start, end):
+            yield PrivateSpan(SECRET, start, end)
+
+
+def _programs(data: bytes, at: int, *, glued: bool = True) -> bytes | None:
+    """The letter behind which the last program of the line before `at` takes a password; empty: a login."""
+    line = data[max(data.rfind(b"\n", 0, at) + 1, at - LONGEST_COMMAND) : at + 1]
+    last = None
+    for _, *groups in matches(PROGRAMS, line):
+        last = next(number for number, span in enumerate(groups) if span[0] >= 0)
+    return None if last is None or (last == 1 and not glued) else LETTERS[last]
 
 
 def cookies_in(folded: Folded) -> Iterator[PrivateSpan]:
