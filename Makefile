@@ -3,6 +3,7 @@ SHELL := /bin/bash
 BIN := .venv/bin
 PYTHON ?= python3
 VENV := .venv/.ready
+COMPILED := .venv/.compiled
 MODULES := web/node_modules/.ready
 DIST := src/evergold/web_dist/index.html
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
@@ -54,8 +55,13 @@ test: setup programs  ## everything CI checks
 	@$(MAKE) --no-print-directory --jobs=2 quick web-check types-check suite
 
 # More processes than cores: tests in the browser and with servers wait more than they compute.
-suite: $(VENV) $(DIST)
+suite: $(VENV) $(DIST) $(COMPILED)
 	$(BIN)/pytest -n 5 --dist worksteal --durations=10
+
+# One process compiles the tests and what they import; in a new clone each of the five would do it for itself.
+$(COMPILED): $(VENV)
+	-@$(BIN)/pytest --collect-only -n 0 >/dev/null
+	@touch $@
 
 campaign: setup programs  ## what takes too long for every change: wheels, clusters, long faults, every generated request
 	$(BIN)/pytest -m campaign -n 2 --durations=10

@@ -29,7 +29,7 @@ print("loaded", flush=True)
 sys.stdin.readline()
 main(["curate", "--json", *sys.argv[1:]])
 """
-SESSIONS, TURNS = 120, 4
+SESSIONS, TURNS = 60, 4
 ASKED = (
     "Where is parcel {}?",
     "No, that is wrong: I asked for parcel {}.",
@@ -105,6 +105,7 @@ class Shared:
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             while connection.execute(text(query)).scalar_one() < number:
                 assert time.monotonic() < until
+                time.sleep(0.02)
 
     def outcome(self) -> list[Any]:
         with self._engine.connect() as connection:
