@@ -18,9 +18,9 @@ from tests.e2e.sample import cases, records
 TRACES = 260
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """One per module: only one Playwright may run in a process at a time."""
+    """One for these tests, and none after them: other tests cannot start an event loop beside Playwright."""
     with a_browser() as launched:
         yield launched
 

@@ -12,16 +12,22 @@ CHROMIUM = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 DESK = {"width": 1280, "height": 800}
 PHONE = {"width": 390, "height": 844}
 WAIT_MS = 120_000
+REBOUND = "rebound.example"
+"""A name that this browser resolves to this machine."""
 
 expect.set_options(timeout=WAIT_MS)
 
 
 @contextmanager
-def a_browser(*flags: str) -> Iterator[Browser]:
+def a_browser() -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, CHROMIUM)), None)
     assert path, "no Chromium found; scripts/ensure_chromium.sh installs it"
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", *flags], timeout=WAIT_MS)
+        launched = playwright.chromium.launch(
+            executable_path=path,
+            args=["--no-sandbox", f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1"],
+            timeout=WAIT_MS,
+        )
         yield launched
         launched.close()
 

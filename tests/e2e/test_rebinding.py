@@ -6,22 +6,15 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.api.serving import calling, served
-from tests.e2e.pages import a_browser, a_page
+from tests.e2e.pages import REBOUND, a_page
 
 pytestmark = pytest.mark.slow
 
-NAME = "rebound.example"
 CALL = """async ([path, method]) => {
   const sent = method === "GET" ? { method } : { method, body: "[]", headers: { "content-type": "application/json" } };
   const answer = await fetch(path, sent);
   return [answer.status, await answer.text()];
 }"""
-
-
-@pytest.fixture(scope="module")
-def rebound() -> Iterator[Browser]:
-    with a_browser(f"--host-resolver-rules=MAP {NAME} 127.0.0.1") as launched:
-        yield launched
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +24,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-def test_a_rebound_name_neither_reads_nor_writes_nor_starts_runs(rebound: Browser, server: str) -> None:
-    page = a_page(rebound)
-    page.goto(server.replace("127.0.0.1", NAME))
+def test_a_rebound_name_neither_reads_nor_writes_nor_starts_runs(browser: Browser, server: str) -> None:
+    page = a_page(browser)
+    page.goto(server.replace("127.0.0.1", REBOUND))
     for path, method in (
         ("/api/v1/traces/secret", "GET"),
         ("/api/v1/traces", "POST"),
@@ -46,8 +39,8 @@ def test_a_rebound_name_neither_reads_nor_writes_nor_starts_runs(rebound: Browse
     page.context.close()
 
 
-def test_a_page_of_another_site_cannot_post_a_form(rebound: Browser, server: str) -> None:
-    page = a_page(rebound)
+def test_a_page_of_another_site_cannot_post_a_form(browser: Browser, server: str) -> None:
+    page = a_page(browser)
     page.set_content(f'<form action="{server}/api/v1/traces" method="post"><button>Win a prize</button></form>')
     with page.expect_navigation() as posted:
         page.get_by_role("button").click()
@@ -55,8 +48,8 @@ def test_a_page_of_another_site_cannot_post_a_form(rebound: Browser, server: str
     page.context.close()
 
 
-def test_the_server_s_own_name_works(rebound: Browser, server: str) -> None:
-    page = a_page(rebound)
+def test_the_server_s_own_name_works(browser: Browser, server: str) -> None:
+    page = a_page(browser)
     page.goto(server.replace("127.0.0.1", "localhost"))
     status, text = page.evaluate(CALL, ["/api/v1/traces/secret", "GET"])
     assert (status, "my secret" in text) == (200, True)
