@@ -1,10 +1,9 @@
 """Intervals: how far a figure over these cases may lie from the figure over all such cases.
 
-`t_interval` is the default for a mean. Cases that share a session, document or repository agree with each other, and an
-interval that takes them for independent is too narrow: their clusters are given to it. `score_interval` keeps it inside
-the range of a score, where a few cases would carry it past 0 or 1. The bootstrap is for what has no formula: ratios of
-sums, medians, correlations. Repeating a case does not make it more cases, so trials are reduced first (`reducer`) and
-intervals are taken over cases.
+`t_interval` is for values without bounds; scores have `scores.mean_score`. Cases that share a session, document or
+repository agree with each other, and an interval that takes them for independent is too narrow: their clusters are given
+to it. The bootstrap is for what has no formula: ratios of sums, medians, correlations. Repeating a case does not make it
+more cases, so trials are reduced first (`reducer`) and intervals are taken over cases.
 
 Student's t is computed here: scipy would cost more than the rest of the core together. Tests hold this page against it.
 This is the only file of the statistics that draws at random, and the same seed gives the same draws. They come in slices
@@ -14,7 +13,7 @@ of bounded size, so that memory does not grow with cases × draws.
 import math
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist, fmean, median
 
@@ -89,7 +88,6 @@ Rows = NDArray[np.intp]
 DRAWS = 2000
 # Row numbers of a slice of draws: 32 MB of 64-bit integers.
 CELLS_AT_ONCE = 4_000_000
-FEW_DISTINCT = 64  # distinct values up to which counts are drawn instead of cases
 
 
 def resample(statistic: Callable[[Rows], Floats], n: int, *, seed: int = 0, draws: int = DRAWS) -> Floats:
@@ -101,18 +99,6 @@ def resample(statistic: Callable[[Rows], Floats], n: int, *, seed: int = 0, draw
     step = max(1, min(draws, CELLS_AT_ONCE // n))
     return np.concatenate(
         [statistic(random.integers(0, n, size=(min(step, draws - done), n))) for done in range(0, draws, step)]
-    )
-
-
-def resample_ratio(tops: Floats, bottoms: Floats, *, seed: int = 0, draws: int = DRAWS) -> Floats:
-    """Compute Σ top / Σ bottom on draws of cases. Few distinct values (pass/fail) are drawn as counts: exact and fast."""
-    distinct, counts = np.unique(np.stack([tops, bottoms]), axis=1, return_counts=True)
-    if distinct.shape[1] <= FEW_DISTINCT:
-        # Drawing n cases with replacement and counting the distinct values is a multinomial draw of those counts.
-        drawn = np.random.default_rng(seed).multinomial(int(tops.size), counts / tops.size, size=draws)
-        return np.asarray((drawn @ distinct[0]) / (drawn @ distinct[1]), dtype=np.float64)
-    return resample(
-        lambda rows: np.asarray(tops[rows].sum(axis=1) / bottoms[rows].sum(axis=1)), tops.size, seed=seed, draws=draws
     )
 
 
@@ -129,13 +115,25 @@ def _weights_of(rows: Rows) -> Floats:
     return np.stack([np.bincount(drawn, minlength=n) for drawn in rows]).astype(np.float64)
 
 
-def percentile_bounds(figures: Floats, level: float) -> tuple[float, float] | tuple[None, None]:
-    """Give the bounds that hold `level` of the figures; a draw on which the statistic is undefined (nan) is left out."""
+def percentile_bounds(figures: Floats, level: float, n: int) -> tuple[float, float] | tuple[None, None]:
+    """Give the bounds that hold `level` of the figures; a draw on which the statistic is undefined (nan) is left out.
+
+    Draws of `n` equal cases are all the same, which says nothing of cases that were not drawn: then the bounds leave room
+    for the share of other cases that could have gone unseen. Figures lie between -1 and 1.
+    """
     known = figures[~np.isnan(figures)]
     if known.size == 0:
         return None, None
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
+    low, high = map(float, np.quantile(known, [(1 - level) / 2, (1 + level) / 2]))
+    if high - low < 1e-12:
+        half = unseen_share(n, 1 - level)
+        low, high = max(0.0 if low >= 0 else -1.0, low - half), min(1.0, high + half)
+    return low, high
+
+
+def unseen_share(n: int, alpha: float) -> float:
+    """How large a share of other cases could be missing from `n` that are all alike."""
+    return float(1 - alpha ** (1 / n))
 
 
 @dataclass(frozen=True)
@@ -155,17 +153,17 @@ class Interval:
 def t_interval(values: ArrayLike, clusters: Sequence[Hashable] | None = None, level: float = 0.95) -> Interval | None:
     """The mean with its t interval; None for no values, because the mean of nothing is not 0.
 
-    With clusters, residuals are summed inside each before they are squared, and df = clusters - 1.
+    Values of one cluster are not independent: see `clustered_error`.
     """
     data = np.asarray(values, dtype=np.float64)
     sums, sizes = sum_clusters(data, clusters)
     if data.size == 0:
         return None
     mean, method = float(data.mean()), "t" if sums.size == data.size else "clustered t"
-    error = standard_error(sums, sizes, mean)
-    if error is None:
+    if sums.size < 2:
         return Interval(mean, None, None, data.size, method)
-    half = t_quantile((1 + level) / 2, sums.size - 1) * error
+    error, df = clustered_error(sums, sizes, mean)
+    half = t_quantile((1 + level) / 2, df) * error
     return Interval(mean, mean - half, mean + half, data.size, method)
 
 
@@ -179,36 +177,22 @@ def sum_clusters(values: Floats, clusters: Sequence[Hashable] | None) -> tuple[F
     return np.bincount(codes, weights=values).astype(np.float64), np.bincount(codes).astype(np.float64)
 
 
-def standard_error(sums: Floats, sizes: Floats, mean: float) -> float | None:
-    """Cluster-robust error of the mean; with clusters of one this is the textbook s/√n. None for fewer than two clusters."""
-    clusters = sums.size
-    if clusters < 2:
-        return None
-    # Residuals that agree within a cluster add up here, and those that differ cancel out: that is the correction.
-    residuals = sums - sizes * mean
-    return float(np.sqrt((residuals**2).sum() * clusters / (clusters - 1)) / sizes.sum())
+def clustered_error(sums: Floats, sizes: Floats, mean: float) -> tuple[float, float]:
+    """The error of a mean over groups and its degrees of freedom, corrected for few and unequal groups (CR2).
 
-
-def score_interval(values: ArrayLike, clusters: Sequence[Hashable], level: float = 0.95) -> Interval | None:
-    """The mean of scores from 0 to 1 with an interval that stays between them.
-
-    Student's t, clustered where cases share a cluster, as long as it lies inside. Where it does not, or has no width
-    because all cases agree, pass/fail scores get Wilson's interval over the independent groups; other scores are cut at
-    0 and 1. Values outside 0 to 1 are of another scale, and keep t.
+    Residuals that agree within a group add up and those that differ cancel out; a large group pulls the mean towards
+    itself, which its residual is corrected for. Groups of one give the textbook s/√n with n - 1.
     """
-    data = np.asarray(values, dtype=np.float64)
-    result = t_interval(data, clusters, level)
-    if result is None or result.low is None or result.high is None or data.min() < 0 or data.max() > 1:
-        return result
-    if 0 <= result.low < result.high <= 1:
-        return result
-    # Wilson's interval is for shares: it needs scores that are pass or fail.
-    if np.isin(data, (0.0, 1.0)).all():
-        low, high = wilson_bounds(result.value, len(set(clusters)), level)
-        return Interval(result.value, low, high, data.size, "Wilson")
-    return replace(
-        result, low=max(0.0, result.low), high=min(1.0, result.high), method=f"{result.method}, cut at 0 and 1"
-    )
+    total = float(sizes.sum())
+    if sums.size < 2:
+        return 0.0, 1.0
+    lever = 1 / (1 - sizes / total)
+    residuals = sums - sizes * mean
+    error = float(np.sqrt((residuals**2 * lever).sum()) / total)
+    weights = lever * sizes**2 / total
+    # Satterthwaite's approximation for this estimate, after Bell and McCaffrey.
+    df = total**2 / float((sizes**2).sum() + weights.sum() ** 2 - (weights**2).sum())
+    return (0.0 if error < 1e-12 else error), max(1.0, df)
 
 
 def mean_bootstrap(values: ArrayLike, seed: int = 0) -> Interval | None:
@@ -227,7 +211,7 @@ def bootstrap(
     value = float(statistic(np.arange(n)[None, :])[0])
     if n == 1:
         return Interval(value, None, None, 1)
-    low, high = percentile_bounds(resample(statistic, n, seed=seed, draws=draws), level)
+    low, high = percentile_bounds(resample(statistic, n, seed=seed, draws=draws), level, n)
     return Interval(value, low, high, n)
 
 
@@ -284,7 +268,7 @@ def intervals_of(
     counted = dict(zip(figures.columns, np.count_nonzero(bottoms, axis=0).tolist(), strict=True))
     results: dict[str, Interval | None] = {}
     for at, name in enumerate(names):
-        low, high = percentile_bounds(drawn[:, at], level)
+        low, high = percentile_bounds(drawn[:, at], level, max(1, counted.get(name, n)))
         results[name] = None if np.isnan(values[at]) else Interval(float(values[at]), low, high, counted.get(name, n))
     return results
 

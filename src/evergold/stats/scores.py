@@ -18,7 +18,15 @@ import numpy as np
 
 from evergold.errors import BadInput
 from evergold.model.report import PairedVerdict
-from evergold.stats.intervals import Floats, sum_clusters, t_cdf, t_quantile, wilson_bounds
+from evergold.stats.intervals import (
+    Floats,
+    clustered_error,
+    sum_clusters,
+    t_cdf,
+    t_quantile,
+    unseen_share,
+    wilson_bounds,
+)
 
 FEWEST_GROUPS = 6
 """Below six independent cases even a unanimous result has a two-sided chance of over 5 %: no verdict is possible."""
@@ -202,7 +210,7 @@ class _Sample:
         common = np.unique(np.round(sums / sizes, 9), return_counts=True)[1].max()
         self.is_constant = int(common) == self.groups
         self._agreeing = float(common) / self.groups
-        self.error, self._df = _clustered_error(sums, sizes, self.mean)
+        self.error, self._df = clustered_error(sums, sizes, self.mean)
         self.visible = max(visible_effect(self.error), self._unseen(ALPHA))
 
     def bounds(self, alpha: float) -> tuple[float, float]:
@@ -227,25 +235,7 @@ class _Sample:
 
     def _unseen(self, alpha: float) -> float:
         """How large a share of other values could be missing from this many groups, by how many groups agree."""
-        return float(1 - alpha ** (1 / self.groups)) * self._agreeing
-
-
-def _clustered_error(sums: Floats, sizes: Floats, mean: float) -> tuple[float, float]:
-    """The error of a mean over groups and its degrees of freedom, corrected for few and unequal groups (CR2).
-
-    Residuals that agree within a group add up and those that differ cancel out; a large group pulls the mean towards
-    itself, which its residual is corrected for. Groups of one give the textbook s/√n with n - 1.
-    """
-    total = float(sizes.sum())
-    if sums.size < 2:
-        return 0.0, 1.0
-    lever = 1 / (1 - sizes / total)
-    residuals = sums - sizes * mean
-    error = float(np.sqrt((residuals**2 * lever).sum()) / total)
-    weights = lever * sizes**2 / total
-    # Satterthwaite's approximation for this estimate, after Bell and McCaffrey.
-    df = total**2 / float((sizes**2).sum() + weights.sum() ** 2 - (weights**2).sum())
-    return (0.0 if error < 1e-12 else error), max(1.0, df)
+        return unseen_share(self.groups, alpha) * self._agreeing
 
 
 def _tango(sample: _Sample, gained: int, lost: int) -> Bounds:
