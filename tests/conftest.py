@@ -18,6 +18,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 from sqlalchemy import Connection, create_engine, text
 
+from evergold.machine import make_folder, open_file
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.database import migrate
@@ -99,8 +100,9 @@ def _new_workspaces_are_copies(tmp_path_factory: pytest.TempPathFactory) -> Iter
         file = settings.home / "evergold.db"
         if not settings.database_url and not file.exists() and settings.home.parent.is_dir():
             with suppress(OSError):
-                settings.home.mkdir(exist_ok=True)
-                file.write_bytes(template)
+                make_folder(settings.home, private=True)
+                with open_file(file, "xb", private=True) as copy:
+                    copy.write(template)
         opened: Store = open_store(cls, settings)
         return opened
 

@@ -1,4 +1,8 @@
-"""The operating system: cores, memory, file locks and names of processes, on Linux, macOS and Windows.
+"""The operating system: cores, memory, file locks, file modes and names of processes, on Linux, macOS and Windows.
+
+Every folder and file of Evergold is made here (`make_folder`, `open_file`), so that its mode does not depend on the umask:
+what is private, or lies in a folder of its owner alone, is 700 and 600; what lies in a folder that its owner shares with
+a group (2770) is 2770 and 660. Anything else, as an export into a folder of the user's, gets what the umask leaves.
 
 A process that holds work by lease is named so that others on the same machine can tell whether it still runs.
 """
@@ -6,9 +10,11 @@ A process that holds work by lease is named so that others on the same machine c
 import ctypes
 import os
 import socket
+import stat
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO, cast
 from uuid import uuid4
 
 try:
@@ -66,6 +72,84 @@ def _lock_on_windows(descriptor: int, wait: bool) -> None:
         raise BlockingIOError("the file is locked by another process") from problem
     finally:
         os.lseek(descriptor, position, os.SEEK_SET)
+
+
+PRIVATE_MODE, SHARED_MODE = 0o700, 0o2770  # of folders; a file has the same without the right to execute
+OTHERS, GROUP_AND_OTHERS = 0o007, 0o077
+
+
+def _mode_in(folder: Path, private: bool) -> int | None:
+    """The mode of a folder made in this one; None: what the umask leaves, also where the system has no modes."""
+    if os.name != "posix":
+        return None
+    status = folder.stat()
+    if status.st_mode & (stat.S_ISGID | GROUP_AND_OTHERS) == SHARED_MODE & (stat.S_ISGID | GROUP_AND_OTHERS):
+        return SHARED_MODE
+    # In another user's private folder (that of whoever started a container) the file must not be lost to that user.
+    closed = not status.st_mode & GROUP_AND_OTHERS and status.st_uid == os.geteuid()
+    return PRIVATE_MODE if private or closed else None
+
+
+def make_folder(path: Path, *, private: bool = False) -> None:
+    """Make a folder and those above it that are missing. One that is there keeps its mode."""
+    if path.is_dir():
+        return
+    make_folder(path.parent, private=private)
+    mode = _mode_in(path.parent, private)
+    try:
+        path.mkdir(0o777 if mode is None else 0o700)
+    except FileExistsError:  # another process made it just now
+        if not path.is_dir():
+            raise
+        return
+    if mode is not None:
+        path.chmod(mode)
+
+
+def open_file(path: Path, mode: str, *, private: bool = False, buffering: int = -1) -> BinaryIO:
+    """Open a file to write bytes, as `open` does. A private one that is there already is closed to others."""
+
+    def open_with_mode(name: str, flags: int) -> int:
+        folder_mode = _mode_in(Path(name).parent, private)
+        if folder_mode is None:
+            return os.open(name, flags, 0o666)
+        made = not os.path.lexists(name)
+        descriptor = os.open(name, flags, 0o600)
+        if made or private:
+            with suppress(PermissionError):  # a file of a colleague
+                os.fchmod(descriptor, folder_mode & 0o666)
+        return descriptor
+
+    return cast(BinaryIO, open(path, mode, buffering, opener=open_with_mode))
+
+
+def is_mode_wrong(path: Path, *, shared: bool) -> bool:
+    """Whether a file or folder of a workspace is open to other people than it should be. Links are not followed."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:  # a temporary file of another process
+        return False
+    return not stat.S_ISLNK(mode) and (mode ^ _workspace_mode(mode, shared)) & GROUP_AND_OTHERS != 0
+
+
+def mend_modes(path: Path, *, shared: bool) -> None:
+    """Give a file, or a folder with all that is in it, the modes of a private or shared workspace, the folder last.
+
+    Links are not followed, and what belongs to somebody else keeps its mode.
+    """
+    if path.is_dir() and not path.is_symlink():
+        for entry in list(path.iterdir()):
+            mend_modes(entry, shared=shared)
+    if is_mode_wrong(path, shared=shared):
+        with suppress(PermissionError, FileNotFoundError):
+            path.chmod(_workspace_mode(path.stat().st_mode, shared))
+
+
+def _workspace_mode(mode: int, shared: bool) -> int:
+    if stat.S_ISDIR(mode):
+        return SHARED_MODE if shared else PRIVATE_MODE
+    # A file that its owner may execute stays so.
+    return mode & 0o700 | ((mode & 0o600) >> 3 if shared else 0)
 
 
 def new_owner() -> str:

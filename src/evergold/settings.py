@@ -66,6 +66,14 @@ def _as_tables(raw: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(tables)
 
 
+def _as_file_mode(raw: Any) -> str:
+    word = str(raw).strip().lower()
+    if word not in FILE_MODES:
+        raise ValueError(f"use {', '.join(FILE_MODES)}")
+    return word
+
+
+FILE_MODES = ("private", "shared", "unmanaged")
 PARSERS: dict[str, Callable[[Any], Any]] = {
     "bool": _as_bool,
     "int": _as_int,
@@ -74,6 +82,7 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
     "Path": _as_path,
     "tuple": _as_tuple,
     "tables": _as_tables,
+    "file mode": _as_file_mode,
 }
 
 FILE_NAME = "evergold.toml"
@@ -98,6 +107,13 @@ class Settings:
     )
     database_statement_seconds: float = setting(
         "database.statement_seconds", 0.0, "Longest statement that reads from PostgreSQL, in seconds; 0: no limit."
+    )
+    files_mode: str = setting(
+        "files.mode",
+        "private",
+        "Who may read the workspace: `private`: its owner (folders 700, files 600); `shared`: the group of its folder too (2770,"
+        " 660); `unmanaged`: new files private, others as they are.",
+        kind="file mode",
     )
     server_host: str = setting("server.host", "127.0.0.1", "Address to listen on; any but loopback needs a token.")
     server_hosts: tuple[str, ...] = setting(

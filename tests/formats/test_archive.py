@@ -64,10 +64,6 @@ def test_progress_counts_every_byte(backup: Path) -> None:
     assert sum(seen) == 5000
 
 
-def test_only_its_owner_may_read_it(backup: Path) -> None:
-    assert backup.stat().st_mode & 0o777 == 0o600
-
-
 def test_a_file_that_exists_is_not_overwritten(backup: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/b.txt").write_text("mine")

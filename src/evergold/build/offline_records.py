@@ -16,6 +16,7 @@ from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.lines import PARQUET, open_rows
+from evergold.machine import open_file
 from evergold.storage import RemotePath, location
 from evergold.storage.compression import GZIP, ZSTD
 
@@ -86,7 +87,7 @@ def is_packed(name: str) -> bool:
 def copy_plain_lines(name: str, scratch: Path) -> Path:
     """Copy a packed file or a table as plain lines into a folder that the caller removes."""
     copy = scratch / "offline_dataset.jsonl"
-    with open_rows(location(name)) as lines, copy.open("wb") as out:
+    with open_rows(location(name)) as lines, open_file(copy, "wb") as out:
         out.writelines(lines)
     return copy
 

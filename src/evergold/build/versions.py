@@ -21,6 +21,7 @@ from evergold.build.snapshot import SnapshotSpec, draft, stage_build
 from evergold.build.spec import RagSpec
 from evergold.build.split_cases import case_of_line
 from evergold.errors import BadInput, Conflict, NotFound, Refused
+from evergold.machine import make_folder
 from evergold.model.build import (
     Build,
     BuildBrief,
@@ -228,6 +229,8 @@ class Builds:
             parent=parent.version if parent else None,
             manifest=frozen.manifest.model_dump(mode="json"),
         )
+        if spec.out.is_relative_to(self._settings.home):
+            make_folder(spec.out, private=True)  # with PostgreSQL nobody may have made the workspace folder yet
         with stage_build(frozen) as files:
             # The write is alone in the database, so files and rows change together or not at all.
             def remember(connection: "Connection") -> None:

@@ -13,6 +13,7 @@ import click
 
 from evergold.cli import invoke
 from evergold.errors import Unavailable
+from evergold.machine import make_folder, mend_modes
 
 FOLDER = Path(".evergold") / "demo"
 SPLITS = ("--split", "train=0.7,test=0.3", "--group-by", "session", "--out", "live-v1")
@@ -80,7 +81,7 @@ def demo_command(no_serve: bool, keep: bool, port: int) -> int:
     """
     if FOLDER.exists() and not keep:
         shutil.rmtree(FOLDER)
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    make_folder(FOLDER, private=True)
     with chdir(FOLDER):
         # The environment, because each step is invoked as a command of its own.
         os.environ["EVERGOLD_HOME"] = "home"
@@ -118,6 +119,7 @@ def _lay_out_samples() -> None:
     for document in with_files.joinpath("documents").iterdir():
         samples.joinpath("documents", document.name).write_bytes(document.read_bytes())
     samples.joinpath("traces.jsonl").write_text(recent_samples(), encoding="utf-8")
+    mend_modes(samples, shared=False)
     if Path("shop").exists():
         return
     if shutil.which("git") is None:

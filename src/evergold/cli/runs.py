@@ -214,12 +214,11 @@ def report_command(
         report = workspace.judging.report(run_id, chosen)
         _print_report(report, workspace.judging.tables(report))
         return
-    text = workspace.judging.render(run_id, "json" if as_json else _choose_format(form, output), chosen)
+    chosen_form = "json" if as_json else _choose_format(form, output)
     if output is None:
-        echo(text, nl=False)
+        echo(workspace.judging.render(run_id, chosen_form, chosen), nl=False)
         return
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(text, encoding="utf-8")
+    workspace.judging.write_report(run_id, chosen_form, chosen, output)
     echo(f"wrote {output}", err=True)
 
 

@@ -6,7 +6,6 @@ cut off is recognised before anything of it is read.
 
 import hashlib
 import json
-import os
 import zipfile
 import zlib
 from collections import Counter
@@ -18,6 +17,7 @@ from typing import IO, Any, BinaryIO
 from pydantic import BaseModel, Field, ValidationError
 
 from evergold.errors import BadInput, NotFound, Unavailable
+from evergold.machine import make_folder, open_file
 from evergold.model.values import content_hash
 
 FORMAT = 1
@@ -25,7 +25,6 @@ LIST = "backup.json"
 _BLOCK = 1 << 20
 # zlib's fastest level: time counts for more than size in a backup.
 _FASTEST = 1
-_PRIVATE = 0o600
 
 Advance = Callable[[int], None]
 
@@ -60,7 +59,6 @@ class ArchiveWriter:
     """Adds files to an archive, hashing each as it is read."""
 
     def __init__(self, handle: BinaryIO) -> None:
-        os.fchmod(handle.fileno(), _PRIVATE)  # it holds everything that the workspace holds
         self._zip = zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=_FASTEST)
         self._parts: dict[str, ArchivePart] = {}
 
@@ -116,8 +114,8 @@ def extract(path: Path, folder: Path, advance: Advance = lambda _: None) -> Arch
         listed = _list_of(path, opened)
         for part in listed.parts:
             target = folder / part.name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with target.open("xb") as written:
+            make_folder(target.parent)
+            with open_file(target, "xb") as written:
                 _read(path, opened, part, written, advance)
     return listed
 

@@ -30,7 +30,7 @@ from types import TracebackType
 from typing import BinaryIO, Self
 
 from evergold.errors import Unavailable
-from evergold.machine import lock
+from evergold.machine import lock, make_folder, open_file
 from evergold.storage import location
 from evergold.storage.compression import pack_stream
 from evergold.storage.remote import ObjectUpload, RemotePath
@@ -64,11 +64,11 @@ def recover(folder: Path | str) -> list[Path]:
     return completed
 
 
-def create_locked(target: Path) -> tuple[Path, BinaryIO]:
+def create_locked(target: Path, *, private: bool = False) -> tuple[Path, BinaryIO]:
     """A new temporary file beside `target`, locked for as long as this process keeps it open."""
     while True:
         temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}.tmp")
-        handle = open(temporary, "xb", buffering=_BUFFER)  # noqa: SIM115 - the caller closes it
+        handle = open_file(temporary, "xb", private=private, buffering=_BUFFER)
         # Between `open` and `lock` a concurrent `recover` may take the file for abandoned and remove it; then it is
         # made again.
         lock(handle)
@@ -199,10 +199,12 @@ class FileSet:
     ...     _ = files.open("b.jsonl").write(b"{}")
 
     An exception in the block (a full disk and Ctrl-C included) removes the temporary files and leaves the targets as they
-    were; what the operating system refused is raised as `Unavailable`, in one line.
+    were; what the operating system refused is raised as `Unavailable`, in one line. Files of a `private` set are for their
+    owner alone, wherever they are: backups, archives of traces, reports.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, private: bool = False) -> None:
+        self._private = private
         self._open: dict[Path, tuple[Path, BinaryIO]] = {}
         self._uploads: dict[Path, ObjectUpload] = {}
         self._packers: list[BinaryIO] = []
@@ -232,9 +234,9 @@ class FileSet:
             raise ValueError(f"{target} is already part of this set of files; give each output a path of its own")
         if path.is_dir():
             raise IsADirectoryError(f"{target} is a folder; name a file in it")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         recover(path.parent)
-        temporary, handle = create_locked(path)
+        temporary, handle = create_locked(path, private=self._private)
         self._open[path] = (temporary, handle)
         return handle
 
@@ -254,8 +256,8 @@ class FileSet:
     def _commit_here(self) -> None:
         for path, (_, handle) in self._open.items():
             handle.flush()
-            if path.exists():
-                # A replaced file keeps its mode; a new file gets what the umask leaves.
+            if path.exists() and not self._private:
+                # A replaced file keeps its mode.
                 os.fchmod(handle.fileno(), path.stat().st_mode & 0o7777)
             os.fsync(handle.fileno())
         renames = [(temporary, path) for path, (temporary, _) in self._open.items()]
@@ -314,9 +316,10 @@ class FileSet:
             raise Unavailable(f"{error.strerror or error}{where}; {state}") from error
 
 
-def write_bytes(target: Path | str, data: bytes) -> None:
+def write_bytes(target: Path | str, data: bytes, *, private: bool = False) -> None:
     """Replace one file by `data`, atomically."""
-    write_chunks(target, (data,))
+    with FileSet(private=private) as files:
+        files.open(target).write(data)
 
 
 def write_chunks(target: Path | str, chunks: Iterable[bytes]) -> int:
@@ -342,7 +345,7 @@ def scratch_folder(parent: Path | None = None) -> Iterator[str]:
     folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=root))
     try:
         draft = folder / f"{OWNER}.new"
-        with draft.open("xb") as held:
+        with open_file(draft, "xb") as held:
             lock(held)
             draft.rename(folder / OWNER)  # seen by others only when it is locked
             yield str(folder)

@@ -17,7 +17,7 @@ from typing import IO, NamedTuple
 from evergold.errors import BadInput, Conflict
 from evergold.formats.atomic import FileSet, recover
 from evergold.formats.dataset_ab import FILE_A, FILE_B, UNVALIDATED, Row, dump_row, parse_row, read_rows, row_a, row_b
-from evergold.machine import lock
+from evergold.machine import lock, make_folder, open_file
 from evergold.model.case import Case, is_blank
 from evergold.model.values import content_hash
 from evergold.storage import RemotePath, open_read
@@ -153,8 +153,8 @@ def lock_pair(folder: Path) -> Iterator[None]:
     if isinstance(folder, RemotePath):
         yield
         return
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / _LOCK).open("a") as handle:
+    make_folder(folder)
+    with open_file(folder / _LOCK, "ab") as handle:
         try:
             lock(handle, wait=False)
         except BlockingIOError as problem:

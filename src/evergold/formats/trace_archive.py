@@ -75,7 +75,7 @@ def write_part(folder: Path, records: Sequence[Record], created_at: str = "") ->
         sha256=hashlib.sha256(content).hexdigest(),
         created_at=created_at,
     )
-    with FileSet() as files:
+    with FileSet(private=True) as files:
         files.open(folder / part.file).write(content)
         files.open(folder / f"{name}.json").write(part.model_dump_json(indent=1).encode() + b"\n")
     return part

@@ -25,7 +25,7 @@ from evergold.credentials import hide_bytes
 from evergold.errors import BadInput, Conflict
 from evergold.generate.extractive import templates_of
 from evergold.generate.spec import Prompts
-from evergold.machine import lock
+from evergold.machine import lock, make_folder, open_file
 from evergold.model.case import Case, CaseKind
 from evergold.model.generation import Assignment, Draft, Idea, Passage
 from evergold.model.run import Attempt, Usage
@@ -48,9 +48,9 @@ class CallLog:
 
     @classmethod
     def open(cls, path: Path, *, fresh: bool = False) -> Self:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         # Appending mode: two writes can never overwrite each other, whatever the position of the reader.
-        handle = open(path, "a+b")  # noqa: SIM115 - closed by `close`
+        handle = open_file(path, "a+b", private=True)
         try:
             lock(handle, wait=False)
         except BlockingIOError:

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from evergold.machine import lock
+from evergold.machine import lock, make_folder, open_file
 from evergold.sdk.transports import Away, Transport, encode_record
 
 log = logging.getLogger("evergold.sdk")
@@ -36,7 +36,6 @@ CLOSE_SECONDS = 30.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 # A file of this size is ended, so that it can be delivered while further records are written to the next.
 SEALED_BYTES = 4_000_000
-PRIVATE = 0o600  # what people said lies here as they said it: nobody else may read it
 
 
 class Spool:
@@ -95,12 +94,12 @@ class Spool:
         return sorted(self._folder.glob("*.jsonl")) if self._folder.is_dir() else []
 
     def _begin(self) -> BinaryIO:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(self._folder, private=True)
         # A clock that never goes back sorts the names; the wall clock may be set while the server is away.
         # In nanoseconds: a coarser one gives files that follow each other at once the same moment.
         moment = f"{time.monotonic_ns():020}"
         path = self._folder / f"{moment}-{os.getpid()}-{secrets.token_hex(4)}.jsonl"
-        self._active = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE), "wb")
+        self._active = open_file(path, "xb", private=True)
         lock(self._active)
         return self._active
 

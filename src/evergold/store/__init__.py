@@ -1,10 +1,14 @@
 """The only SQL. `Store` is the door: a database brought to today's schema, to read from and to write through."""
 
+import logging
+import os
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from evergold.errors import Unavailable
+from evergold.machine import GROUP_AND_OTHERS, OTHERS, is_mode_wrong, make_folder, mend_modes
 from evergold.settings import Settings
 
 if TYPE_CHECKING:
@@ -12,8 +16,56 @@ if TYPE_CHECKING:
 
     from evergold.store.database.db import Database
 
+log = logging.getLogger(__name__)
+# What is Evergold's in a workspace folder that holds other things too.
+OWN_NAMES = ("evergold.db*", "builds", "spool", "restored-settings", ".restoring")
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def make_workspace(settings: Settings) -> None:
+    """Make the workspace folder, where it is missing, for its owner alone."""
+    try:
+        make_folder(settings.home, private=True)
+    except OSError as problem:
+        raise Unavailable(
+            f"cannot create the workspace folder {str(settings.home)!r}: {problem.strerror}; set EVERGOLD_HOME"
+        ) from problem
+
+
+def mend_workspace(settings: Settings) -> None:
+    """Give the files of a workspace the modes that the setting `files.mode` says; log it where they were open wider."""
+    from evergold.store.database.engines import sqlite_file
+
+    shared = settings.files_mode == "shared"
+    file = sqlite_file(settings.database)
+    paths = _workspace_paths(settings.home) + ([] if file is None else [*file.parent.glob(f"{file.name}*")])
+    wrong = [path for path in paths if is_mode_wrong(path, shared=shared)]
+    if settings.files_mode == "unmanaged" or os.name != "posix" or not wrong:
+        return
+    wide = [path for path in wrong if path.lstat().st_mode & (OTHERS if shared else GROUP_AND_OTHERS)]
+    for path in reversed(wrong):  # the folder last: where this is cut short, the next one to open it goes on
+        mend_modes(path, shared=shared)
+    still = [path for path in wide if is_mode_wrong(path, shared=shared)]
+    if still:
+        log.warning(
+            "%s is open to other users and belongs to somebody else; let its owner close it, or set files.mode",
+            still[0],
+        )
+    elif wide:
+        log.warning(
+            "%s was open to other users and is now closed to them; to share a workspace with the group of its folder, "
+            'set files.mode = "shared"',
+            wide[0],
+        )
+
+
+def _workspace_paths(home: Path) -> list[Path]:
+    """The folder of a workspace and what is in it; of a folder that people work in, only what is Evergold's."""
+    folders = (Path.cwd(), Path(os.path.expanduser("~")))
+    if any(folder.resolve().is_relative_to(home.resolve()) for folder in folders):
+        return [path for name in OWN_NAMES for path in home.glob(name)]
+    return [home, *home.iterdir()] if home.is_dir() else []
 
 
 class Store:
@@ -35,15 +87,11 @@ class Store:
         from evergold.store.database.migrate import bring_up_to_date
 
         if not settings.database_url:
-            try:
-                settings.home.mkdir(parents=True, exist_ok=True)
-            except OSError as problem:
-                raise Unavailable(
-                    f"cannot create the workspace folder {str(settings.home)!r}: {problem.strerror}; set EVERGOLD_HOME"
-                ) from problem
+            make_workspace(settings)
         limits = DatabaseLimits(settings.database_connections, settings.database_statement_seconds)
         db = Database(settings.database, limits)
         try:
+            mend_workspace(settings)
             bring_up_to_date(db)
         except BaseException as problem:
             if isinstance(problem, KeyboardInterrupt):

@@ -21,11 +21,11 @@ from evergold.errors import BadInput, Conflict, EvergoldError, Refused, Unavaila
 from evergold.formats import archive
 from evergold.formats.archive import ArchiveList, ArchiveWriter
 from evergold.formats.atomic import FileSet, scratch_folder
-from evergold.machine import lock
+from evergold.machine import lock, make_folder, open_file
 from evergold.model.build import Build, BuildFiles
 from evergold.settings import Settings
 from evergold.storage import RemotePath, file_name
-from evergold.store import Store
+from evergold.store import Store, make_workspace, mend_workspace
 from evergold.store.database.backup import (
     builds_of,
     copy_database,
@@ -96,7 +96,7 @@ def restore_builds(home: Path, scratch: Path, builds: Iterable[dict[str, str]]) 
             number += 1
             target = target.with_name(f"{source.name}-restored{number}")
         if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent, private=True)
             # Renamed, not copied: scratch lies on the same disk, and a half-copied build is never seen.
             os.rename(source, target)
         locations[build["dataset"], build["version"]] = str((target / build["location"]).resolve())
@@ -134,7 +134,7 @@ def restore_rest(home: Path, scratch: Path) -> None:
     for path in sorted((scratch / SPOOL).rglob("*.jsonl")):
         target = home / SPOOL / path.relative_to(scratch / SPOOL)
         if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(target.parent, private=True)
             os.rename(path, target)
 
 
@@ -176,7 +176,7 @@ class Backups:
         # On the disk of the target: taking the final name must be a rename, and /tmp may be too small.
         with (
             _scratch(self._settings.home if isinstance(file, RemotePath) else file.parent) as scratch,
-            FileSet() as files,
+            FileSet(private=True) as files,
         ):
             copy_database(store.db, scratch / DATABASE, steps.upto(400))
             drafts = FileSet() if isinstance(file, RemotePath) else files
@@ -203,6 +203,7 @@ class Backups:
         if reason := explain_unknown(str(listed.contents.get("schema"))):
             raise BadInput(f"{str(file)!r} {reason}")
         home, url, steps = self._settings.home, self._settings.database, _Steps(progress)
+        make_workspace(self._settings)
         with _lock_restore(home), _scratch(home) as scratch:
             # Asked before anything is unpacked: a workspace with data is the most common reason to refuse.
             require_free(url, replace)
@@ -215,6 +216,7 @@ class Backups:
             # Only after the swap: until then the old database still refers to them.
             remove_unused(before, locations.values())
             restore_rest(home, scratch)
+        mend_workspace(self._settings)  # a shared workspace shares what was unpacked privately
         return _report(file, listed)
 
     def _pack(self, writer: ArchiveWriter, copy: Path, dialect: str, steps: "_Steps") -> ArchiveList:
@@ -261,7 +263,7 @@ class _Steps:
 def _scratch(parent: Path) -> Iterator[Path]:
     """A folder for what is under way, on the disk on which it will stay; what the system refuses is one line."""
     try:
-        parent.mkdir(parents=True, exist_ok=True)
+        make_folder(parent)
         with scratch_folder(parent) as folder:
             yield Path(folder)
     except OSError as problem:
@@ -272,8 +274,7 @@ def _scratch(parent: Path) -> Iterator[Path]:
 @contextmanager
 def _lock_restore(home: Path) -> Iterator[None]:
     """One restore at a time."""
-    home.mkdir(parents=True, exist_ok=True)
-    with (home / ".restoring").open("wb") as handle:
+    with open_file(home / ".restoring", "wb", private=True) as handle:
         try:
             lock(handle, wait=False)
         except BlockingIOError:

@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from evergold.build.groups import clusters_of
 from evergold.errors import BadInput, NotFound
+from evergold.machine import open_file
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
 from evergold.model.report import Mean, RunComparison
 from evergold.model.run import Asked, Attempt, Board, Run, RunStatus
@@ -16,6 +17,7 @@ from evergold.report.compare import RunValues, always_failing, board_of, by_vers
 from evergold.report.scores import Groups, run_means
 from evergold.report.summary import CALIBRATED, warn_uncalibrated
 from evergold.stats.scores import MARGIN
+from evergold.storage import RemotePath
 from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.case.writes import Author, put_cases
@@ -112,7 +114,7 @@ class BenchResults:
         head = {"run": run_id, "model": run.spec.model, "dataset": run.provenance.get("dataset")}
         head["metrics"] = [metric.model_dump(mode="json", exclude_defaults=True) for metric in run.metrics]
         count = 0
-        with path.open("ab") as log:
+        with path.open("ab") if isinstance(path, RemotePath) else open_file(path, "ab", private=True) as log:
             for attempt in self._attempts.attempts(run_id):
                 line = {**head, **attempt.model_dump(mode="json", exclude_defaults=True)}
                 if "trajectory" in attempt.metadata:

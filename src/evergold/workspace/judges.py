@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evergold.calls.caller import close_all
 from evergold.errors import BadInput, NotFound
+from evergold.formats.atomic import write_bytes
 from evergold.formats.lines import open_rows
 from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
 from evergold.model.judging import CalibrationInfo, JudgeInfo
@@ -64,6 +65,10 @@ class Judging:
         if form == "markdown":
             return to_markdown(report)
         return to_html(report) if form == "html" else report.model_dump_json(indent=2) + "\n"
+
+    def write_report(self, run_id: str, form: str, options: Options, path: Path) -> None:
+        """Write the rendered report into a file for its owner alone: it quotes what people asked and were answered."""
+        write_bytes(path, self.render(run_id, form, options).encode(), private=True)
 
     def states(self, run: Run) -> dict[str, str]:
         """Per judged metric: `calibrated`, or why the judge of this run is not."""

@@ -35,7 +35,7 @@ class RetrievalScores:
         if per_case is not None:
             write_per_case(scores, per_case)
         if html is not None:
-            write_bytes(html, as_html(figures, golden.name, predictions.name).encode())
+            write_bytes(html, as_html(figures, golden.name, predictions.name).encode(), private=True)
         return figures
 
     def rows(self, figures: dict[str, Any]) -> list[tuple[object, ...]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from evergold.errors import BadInput, TooLarge
 from evergold.ingest.feedback import IngestReport
+from evergold.machine import open_file
 from evergold.model.case_actions import Upload, Uploaded, UploadOf
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Uploads:
             # packed files, and nothing else of the name is used.
             suffix = PurePath(upload.name).suffix
             file = Path(folder) / f"upload{suffix if SUFFIX.fullmatch(suffix) else ''}"
-            file.write_text(upload.text, encoding="utf-8")
+            with open_file(file, "wb") as copy:
+                copy.write(upload.text.encode())
             result, rejected = self._workspace.cases.import_file(file, dataset=upload.dataset or None, who=who)
         problems = [str(one).replace(str(file), upload.name) for one in rejected]
         stored = result.added + result.changed + result.unchanged

@@ -18,7 +18,7 @@ from evergold.errors import BadInput, Conflict, Refused, Unavailable
 from evergold.model.build import Build
 from evergold.store.case.builds import list_builds
 from evergold.store.database.db import Database
-from evergold.store.database.engines import READ_LOCK_SECONDS, SESSIONS, session_name, sqlite_file
+from evergold.store.database.engines import READ_LOCK_SECONDS, SESSIONS, create_private, session_name, sqlite_file
 from evergold.store.database.failures import explain_errors, show_url
 from evergold.store.database.migrate import bring_up_to_date, create_tables, require_own_schema
 from evergold.store.schema import builds, metadata
@@ -32,6 +32,7 @@ Share = Callable[[float], None]
 
 def copy_database(db: Database, target: Path, share: Share) -> None:
     """Write the database as it is now into a new SQLite file."""
+    create_private(target)
     with explain_errors(db.url):
         if db.dialect == "sqlite":
             _copy_file(db, target, share)
@@ -169,6 +170,7 @@ def replace_database(url: str, copy: Path, replace: bool, share: Share) -> None:
 @contextmanager
 def _alone(file: Path, url: str, replace: bool) -> Iterator[sqlite3.Connection]:
     """The database, which nobody else has open; a damaged one is put aside."""
+    create_private(file)
     connection = sqlite3.connect(file, timeout=LOCK_SECONDS, isolation_level=None)
     try:
         _require_alone(connection, url)
@@ -178,6 +180,7 @@ def _alone(file: Path, url: str, replace: bool) -> Iterator[sqlite3.Connection]:
         if getattr(problem, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
             raise
         _put_aside(file, url, replace)
+        create_private(file)
         connection = sqlite3.connect(file, isolation_level=None)
         held = []
     except BaseException:

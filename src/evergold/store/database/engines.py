@@ -24,6 +24,7 @@ from sqlalchemy.exc import ArgumentError, DisconnectionError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from evergold.errors import BadInput, Unavailable
+from evergold.machine import open_file
 from evergold.model.values import unit_interval
 from evergold.store.database.failures import show_url
 
@@ -171,6 +172,13 @@ def _driver_of(url: str) -> str:
     return driver
 
 
+def create_private(file: Path) -> None:
+    """Make the file of a new database for its owner alone; SQLite would ask the umask, and its log has the same mode."""
+    # Only a file that is not there is opened: closing one would lift the locks that SQLite holds on it in this process.
+    with suppress(OSError):  # SQLite says what is wrong
+        open_file(file, "xb", private=True).close()
+
+
 def sqlite_file(url: str) -> Path | None:
     """The file of an SQLite database; None for one in memory, and for PostgreSQL."""
     parsed = make_url(url)
@@ -216,6 +224,8 @@ def _sqlite(url: str, seconds: int, cache_kb: int) -> Engine:
     path = make_url(url).database
     if path and path != ":memory:" and not Path(path).parent.is_dir():
         raise Unavailable(f"database {path!r}: its folder does not exist; create it, or set EVERGOLD_HOME")
+    if path and not path.startswith((":memory:", "file:")):
+        create_private(Path(path))
     # The connection given back last is taken first: it has pages in its cache, and the caches of the others stay small.
     pool = {"pool_timeout": POOL_SECONDS, "pool_use_lifo": True} if path and path != ":memory:" else {}
     engine = create_engine(url, connect_args={"timeout": seconds, "check_same_thread": False}, **pool)
