@@ -26,6 +26,7 @@ from evergold.errors import EvergoldError
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
 from evergold.model.values import content_hash
+from evergold.redact.default import DefaultRedactor
 from evergold.seams import Judge, Target
 from evergold.store.run.attempts import AttemptStore, Scored
 from evergold.store.run.runs import RunStore
@@ -86,7 +87,14 @@ async def _attempt(run: Run, case: Case, trial: int, target: Target, store: Atte
     # A replay makes several calls in one attempt, and manages gate, budget and retries for each of them.
     by_steps = getattr(target, "attempt_by_steps", None)
     attempt = await (by_steps(caller, case, trial, seed) if by_steps else caller.call(target, case, trial, seed))
-    return attempt, key if attempt.error is None else None
+    if attempt.error is None:
+        return attempt, key
+    return attempt.model_copy(update={"error": redact_error(attempt.error)}), None
+
+
+def redact_error(text: str) -> str:
+    """Take out what looks like a secret or is private; an endpoint may repeat more than the keys that we know."""
+    return DefaultRedactor().redact(text)[0]
 
 
 def _cache_key(run: Run, case: Case, trial: int, seed: int | None, target: Target) -> str | None:
@@ -184,6 +192,8 @@ async def _measure(named: NamedMetric, case: Case, attempt: Attempt, parts: Part
         return Measurement.error(f"the judge gave no answer within {limit:g} s")
     finally:
         budget.settle(spent)
+    if measurement.value is None and measurement.reason:
+        return measurement.model_copy(update={"reason": redact_error(measurement.reason)})
     return measurement
 
 
@@ -228,7 +238,7 @@ class Runner:
             # A run in which every call failed has measured nothing, however complete it is.
             if status is RunStatus.COMPLETED and (reason := self.attempts.why_nothing_succeeded(run.id)):
                 status, error = RunStatus.FAILED, reason
-            self.runs.finish(run.id, self.owner, status, error)
+            self.runs.finish(run.id, self.owner, status, error and redact_error(error))
         return status
 
     async def _work(self, run: Run, parts: Parts) -> None:
