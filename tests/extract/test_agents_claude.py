@@ -9,7 +9,7 @@ import pytest
 import evergold
 from evergold.extract.agents.extraction import AgentExtraction, AgentRules
 from evergold.extract.golden import Extracted
-from evergold.extract.ranges import prove
+from evergold.extract.proof import prove_rows
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.repo.git import Repo
@@ -40,7 +40,7 @@ def extracted(log: ClaudeLog, rules: AgentRules | None = None) -> tuple[list[Cas
             for item in extraction.absorb(extraction.read(flow))
         )
         cases = [item.case for item in extraction.cases() if isinstance(item, Extracted)]
-        proofs = list(prove(cases, repo))
+        proofs = list(prove_rows(cases, repo))
     assert not [proof for proof in proofs if proof.stale or proof.not_at_base or proof.open]
     return cases, said
 

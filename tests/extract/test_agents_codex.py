@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evergold.extract.agents.extraction import AgentExtraction
 from evergold.extract.agents.session import Session
 from evergold.extract.golden import Extracted
-from evergold.extract.ranges import prove
+from evergold.extract.proof import prove_rows
 from evergold.model.case import Case
 from evergold.repo.git import Repo
 from evergold.seams import FlowSource
@@ -84,7 +84,7 @@ def cases_of(source: FlowSource, repo: GitRepo) -> list[Case]:
         extraction = AgentExtraction(opened)
         assert [item for flow in source.flows() for item in extraction.absorb(extraction.read(flow))] == []
         cases = [item.case for item in extraction.cases() if isinstance(item, Extracted)]
-        assert not [proof for proof in prove(cases, opened) if proof.stale or proof.not_at_base]
+        assert not [proof for proof in prove_rows(cases, opened) if proof.stale or proof.not_at_base]
     return cases
 
 

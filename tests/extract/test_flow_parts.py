@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from evergold.errors import BadInput
 from evergold.extract.agents.session import Checkouts
-from evergold.extract.base_commit import Candidate, candidates
 from evergold.extract.diff import ChangeType, FileDiff, Hunk, parse_diff, runs
 from evergold.extract.flow_cases import RESULT_LIMIT, call_of, seen_in_result, shorten
 from evergold.extract.golden import (
     FileStep,
+    change_of,
     golden_of,
     is_merge_approval,
     read_approval,
@@ -26,6 +26,7 @@ from evergold.extract.golden import (
 )
 from evergold.extract.history import HistoryRules, counted_files
 from evergold.extract.messages import is_revert, read_message
+from evergold.extract.proof import Candidate, candidates
 from evergold.extract.ranges import Head, PathRanking, PathSource, RangeRanking, RangeSource, paths_of
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import ChangeIndex, PathChange, split_lines
@@ -103,7 +104,7 @@ def test_a_flow_is_cut_at_its_approved_merges() -> None:
 def test_a_later_case_has_what_came_since_the_merge_before() -> None:
     whole = a_diff("f", ONE, TWO)
     flow = Flow(id="f", actions=(an_approval("1", diff=a_diff("f", ONE)), an_approval("2", diff=whole)))
-    first, second = map(golden_of, split(flow))
+    first, second = (golden_of(change_of(segment)) for segment in split(flow))
     assert [hunk.old_start for file in first.files for hunk in file.hunks] == [1]
     assert [hunk.old_start for file in second.files for hunk in file.hunks] == [9]
     assert second.proof_text == whole and len(second.proof[0].hunks) == 2
@@ -116,7 +117,7 @@ def test_the_recorded_difference_counts_where_no_review_came_between(
     since = a_diff("f", "@@ -5 +5 @@\n-q\n+r\n")
     later = an_approval("2", diff=a_diff("f", ONE, TWO), since=since)
     flow = Flow(id="f", actions=(an_approval("1", diff=a_diff("f", ONE)), *between, later))
-    golden = golden_of(split(flow)[1])
+    golden = golden_of(change_of(split(flow)[1]))
     assert [hunk.old_start for file in golden.files for hunk in file.hunks] == lines
 
 

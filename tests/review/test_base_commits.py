@@ -1,5 +1,7 @@
 """Base commits in review: candidates by content, the proof an approval writes, and the override that stays with a case."""
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,9 +9,11 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.extract.ranges import prove
+from evergold.extract.proof import prove_rows
+from evergold.formats.dataset_ab import row_a, row_b
 from evergold.model.case import Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState
-from evergold.model.review import CaseKey, Decision, ReviewVerdict
+from evergold.model.flow import CodeChange
+from evergold.model.review import CaseKey, Decision, ReviewVerdict, VersionedKey
 from evergold.repo.git import Repo
 from evergold.settings import Settings
 from evergold.workspace import Workspace
@@ -67,7 +71,7 @@ def test_approving_writes_the_full_commit_blobs_and_text_hashes(workspace: Works
     assert case.ranges[0].text_hash and case.ranges[0].blob == commit(repo, "base:a.py")
     assert case.metadata["baseVerified"] is True
     with Repo.open(repo.path) as opened:
-        (proof,) = prove([case], opened)
+        (proof,) = prove_rows([case], opened)
     assert not proof.stale and not proof.unproved_ranges
 
 
@@ -86,6 +90,12 @@ def test_a_disproved_base_cannot_be_approved_without_an_override(
     workspace.cases.put([context_case(known, repo.diff("base", "work").decode(), line)])
     with pytest.raises(BadInput, match=reason):
         approve(workspace)
+    # An override says why, in words.
+    with pytest.raises(BadInput, match="the reason as comment"):
+        approve(workspace, override_base=True, comment=" ")
+    key = VersionedKey(**KEY.model_dump(), version=workspace.review.case(KEY).case.version)
+    (many,) = workspace.review.decide_many([key], ReviewVerdict.APPROVE, "ana")
+    assert reason in many["error"] and workspace.review.case(KEY).case.review is ReviewState.UNVALIDATED
     case = approve(workspace, override_base=True, comment="the branch was rewritten")
     assert case.review is ReviewState.VALIDATED
     assert case.metadata["baseOverride"]["by"] == "ana"
@@ -109,8 +119,44 @@ def test_a_row_validated_on_a_disproved_base_stays_open_and_is_named(workspace: 
     assert workspace.review.case(CaseKey(dataset="other", id="c2")).case.review is ReviewState.UNVALIDATED
 
 
+def test_an_imported_row_on_a_disproved_base_needs_a_written_reason(
+    workspace: Workspace, repo: GitRepo, tmp_path: Path
+) -> None:
+    diff = repo.diff("base", "work").decode()
+    workspace.cases.put([context_case(commit(repo, "base"), diff)])
+    approve(workspace)
+    row = workspace.review.give_rows("context")["b"][0] | {
+        "baseCommit": commit(repo, "HEAD"),
+        "evidence": {"diff": diff},
+    }
+    states = []
+    for why in (None, "", "the branch was rewritten"):
+        note: dict[str, Any] = {} if why is None else {"baseOverride": {"by": "ana", "why": why, "problems": []}}
+        path = tmp_path / "dataset_b_line_ranges.validated.jsonl"
+        path.write_text(json.dumps(row | note | {"caseId": f"c-{why}"}) + "\n")
+        _, problems = workspace.cases.import_file(path, dataset="other")
+        state = workspace.review.case(CaseKey(dataset="other", id=f"c-{why}")).case.review
+        states.append((state is ReviewState.VALIDATED, len(problems)))
+    assert states == [(False, 1), (False, 1), (True, 0)]
+
+
+def test_what_the_validator_shows_green_is_accepted(workspace: Workspace, repo: GitRepo) -> None:
+    """The change proves at the base, yet a golden line of the row is not there."""
+    change = CodeChange(diff=repo.diff("base", "work").decode())
+    case = context_case(commit(repo, "base"), change.diff or "", line=12)
+    check = workspace.review.bases.check(commit(repo, "base"), change, row_a(case), row_b(case))
+    assert check.applies is False and "only 9 lines" in check.message
+    assert workspace.review.bases.check(commit(repo, "base"), change).evidence == (
+        f"commit {commit(repo, 'work')[:12]} makes exactly this change",
+    )
+    other = re.sub(r"index \w+", "index 1234567", change.diff or "")
+    assert workspace.review.bases.candidates(CodeChange(diff=other)) == []
+
+
 def test_candidates_are_ranked_with_what_speaks_for_each(workspace: Workspace, repo: GitRepo) -> None:
-    best, *_ = workspace.review.bases.candidates(repo.diff("base", "work").decode(), "main")
+    best, *_ = workspace.review.bases.candidates(
+        CodeChange(diff=repo.diff("base", "work").decode(), target_branch="main")
+    )
     assert best.commit == commit(repo, "base") and best.proved
     assert "makes exactly this change" in best.evidence[0]
 

@@ -7,6 +7,7 @@ import pytest
 
 from evergold.errors import NotFound
 from evergold.model.case import CaseKind, Provenance
+from evergold.model.flow import CodeChange
 from evergold.model.review import CaseKey
 from evergold.settings import Settings
 from evergold.store.trace.traces import put_traces
@@ -55,7 +56,8 @@ def test_a_base_commit_is_looked_up_and_proved(workspace: Workspace, repo: GitRe
     later = repo.commit({"a.txt": numbered(5, l2="two")})
     diff = repo.diff(base, later).decode()
     bases = workspace.review.bases
-    good, bad, gone = bases.check(base[:10], diff), bases.check(later, diff), bases.check("f" * 40, diff)
+    change = CodeChange(diff=diff)
+    good, bad, gone = (bases.check(name, change) for name in (base[:10], later, "f" * 40))
     assert (good.commit, good.exists, good.applies) == (base, True, True)
     assert (bad.exists, bad.applies) == (True, False)
     assert (gone.exists, gone.applies) == (False, None)
@@ -96,7 +98,7 @@ def test_without_settings_it_says_what_to_set(tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path / "home")) as workspace:
         room = workspace.review.evidence
         assert "review.sidekick_db" in (room.of_flow("ws", "f", "c").missing or "")
-        assert "review.repo_dir" in workspace.review.bases.check("abc", None).message
+        assert "review.repo_dir" in workspace.review.bases.check("abc", CodeChange()).message
         assert "review.repo_dir" in room.file("abc", "a").message
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from evergold.api.requests import Opened, Router, Who
 from evergold.model.build import ValueChange
 from evergold.model.case import Case, CaseId
-from evergold.model.flow import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
+from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
 from evergold.model.limits import UtcTime
 from evergold.model.review import (
     MOST_QUESTIONS,
@@ -206,11 +206,17 @@ def delete_view(workspace: Opened, name: Annotated[str, Query(min_length=1)]) ->
     workspace.review.delete_view(name)
 
 
-class BaseQuestion(BaseModel, extra="forbid"):
-    """A commit, and the diff that should apply to it."""
+class ProveQuestion(CodeChange, frozen=True, extra="forbid"):
+    """The rows of one case, and the change it was made of as far as it is known."""
+
+    a: dict[str, Any] | None = None
+    b: dict[str, Any] | None = None
+
+
+class BaseQuestion(ProveQuestion, frozen=True, extra="forbid"):
+    """A commit, and the change that should prove there; with the rows of the case their lines must be there too."""
 
     commit: Annotated[str, Field(min_length=1, max_length=200)]
-    diff: Annotated[str | None, Field(max_length=20_000_000)] = None
 
 
 @router.get("/review/evidence")
@@ -231,35 +237,20 @@ def flow_evidence(
 
 @router.post("/review/base")
 def check_base(workspace: Opened, question: BaseQuestion) -> BaseCheck:
-    """Whether a commit is in the repository and the diff applies to it."""
-    return workspace.review.bases.check(question.commit, question.diff)
-
-
-class CandidatesQuestion(BaseModel, extra="forbid"):
-    """A change whose base commit is not known, and the branch it was merged into."""
-
-    diff: Annotated[str, Field(min_length=1, max_length=20_000_000)]
-    target_branch: Annotated[str | None, Field(max_length=200)] = None
+    """Whether a commit is in the repository and the change proves there, as saving will decide."""
+    return workspace.review.bases.check(question.commit, question, question.a, question.b)
 
 
 @router.post("/review/base/candidates")
-def base_candidates(workspace: Opened, question: CandidatesQuestion) -> list[BaseCandidate]:
-    """Commits that may be the base of a change, recognised by content; proved ones first."""
-    return workspace.review.bases.candidates(question.diff, question.target_branch)
-
-
-class ProveQuestion(BaseModel, extra="forbid"):
-    """The rows of one case, and the approved diff where it is known."""
-
-    a: dict[str, Any] | None = None
-    b: dict[str, Any] | None = None
-    diff: Annotated[str | None, Field(max_length=20_000_000)] = None
+def base_candidates(workspace: Opened, question: CodeChange) -> list[BaseCandidate]:
+    """Commits at which a change proves, the likeliest first: the first is the one that extraction takes."""
+    return workspace.review.bases.candidates(question)
 
 
 @router.post("/review/prove")
 def prove_rows(workspace: Opened, question: ProveQuestion) -> ProvedRow:
     """Complete rows with full commit id, blobs and text hashes, and name what disproves their base commit."""
-    return workspace.review.bases.prove_rows(question.a, question.b, question.diff)
+    return workspace.review.bases.prove_rows(question.a, question.b, question)
 
 
 @router.get("/review/file")

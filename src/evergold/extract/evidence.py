@@ -4,24 +4,21 @@ A client names commits, paths and flows; which database and which repository the
 decision alone.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
 from evergold.errors import BadInput
-from evergold.extract.base_commit import Settled, overridden, ranked_candidates, settle
-from evergold.extract.diff import parse_diff
 from evergold.extract.flow_cases import evidence_of
 from evergold.extract.golden import split
-from evergold.extract.ranges import override_of
+from evergold.extract.proof import Settled, find_bases, overridden, override_of, settle
 from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
 from evergold.model.case import Case, CaseKind, ReviewState
-from evergold.model.flow import BaseCandidate, BaseCheck, Evidence, FileAtCommit, ProvedRow
+from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
 from evergold.model.trace import Trace
 from evergold.repo.git import Repo
-from evergold.repo.history import applies
 from evergold.settings import Settings
 from evergold.sources.sidekick import SidekickSource
 from evergold.store import Store
@@ -32,11 +29,7 @@ from evergold.store.trace.traces import get_trace, known_traces
 
 NO_REPO = "no repository is set; name it with review.repo_dir"
 MOST_CANDIDATES = 8
-PROOF = {
-    None: "in the repository",
-    True: "in the repository, and the diff applies",
-    False: "the diff does not apply to it",
-}
+Row = dict[str, Any]
 SETTLED_FIELDS = ("base_commit", "ranges", "paths", "metadata")
 
 
@@ -46,44 +39,51 @@ class BaseCommits:
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.review_repo_dir
 
-    def check(self, commit: str, diff: str | None) -> BaseCheck:
-        """Check whether a commit exists and the golden diff applies to it."""
-        if self._folder is None:
+    def check(self, commit: str, change: CodeChange, a: Row | None = None, b: Row | None = None) -> BaseCheck:
+        """Prove that a change was made on a commit; with the rows of the case, also that their golden lines are there."""
+        case = case_of_rows(a, b) if a or b else Case(id="row", dataset="context", kind=CaseKind.CONTEXT, input="")
+        settled = self._settle(case.model_copy(update={"base_commit": commit}), change)
+        if settled is None:
             return BaseCheck(commit=commit, exists=False, message=NO_REPO)
-        with Repo.open(self._folder) as repo:
-            full = repo.objects.commit(commit)
-            if full is None:
-                return BaseCheck(commit=commit, exists=False, message="no such commit in the repository")
-            # Diffs may hold bytes that are no UTF-8; they came in by `surrogateescape` and go out the same way.
-            proved = applies(repo, full, diff.encode("utf-8", "surrogateescape")) if diff else None
-        return BaseCheck(commit=full, exists=True, applies=proved, message=f"{full[:12]}: {PROOF[proved]}")
+        full = settled.case.base_commit or commit
+        exists = not any("not in the repository" in problem for problem in settled.problems)
+        proved = None if not change.diff and not settled.problems else not settled.problems
+        message = "; ".join(settled.problems) or f"{full[:12]}: {'proved' if proved else 'in the repository'}"
+        return BaseCheck(
+            commit=full,
+            exists=exists,
+            applies=proved if exists else None,
+            message=message,
+            problems=settled.problems,
+            evidence=settled.evidence,
+        )
 
-    def candidates(self, diff: str, target_branch: str | None = None) -> list[BaseCandidate]:
-        """Rank commits of the target's history that may be the base of a change, proved ones first."""
+    def candidates(self, change: CodeChange) -> list[BaseCandidate]:
+        """The commits at which a change proves, the likeliest first."""
         if self._folder is None:
             return []
         with Repo.open(self._folder) as repo:
-            ranked = ranked_candidates(repo, target_branch, parse_diff(diff))[:MOST_CANDIDATES]
-            listed = [_describe(repo, item.commit, item.evidence, diff) for item in ranked]
-        return sorted(listed, key=lambda candidate: not candidate.proved)
+            proofs = find_bases(change, repo, MOST_CANDIDATES)
+            return [_describe(repo, proof.commit, proof.evidence) for proof in proofs if proof.commit]
 
-    def prove_rows(self, a: dict[str, Any] | None, b: dict[str, Any] | None, diff: str | None) -> ProvedRow:
+    def prove_rows(self, a: Row | None, b: Row | None, change: CodeChange) -> ProvedRow:
         """Complete the rows of a case before a person marks it validated in the validator."""
         case = case_of_rows(a, b)
-        settled = self._settle(case, diff) or Settled(case)
+        settled = self._settle(case, change) or Settled(case)
         return ProvedRow(a=row_a(settled.case), b=row_b(settled.case), problems=settled.problems)
 
-    def settle_decision(self, case: Case, decision: Decision, diff: str | None, reviewer: str) -> Decision:
-        """Add the proof to an approval; raise BadInput where the base is disproved and the reviewer did not insist."""
+    def settle_decision(self, case: Case, decision: Decision, change: CodeChange, reviewer: str) -> Decision:
+        """Add the proof to an approval; raise BadInput where the base is disproved and the reviewer gave no reason."""
         if decision.verdict is not ReviewVerdict.APPROVE or case.kind is not CaseKind.CONTEXT:
             return decision
-        settled = self._settle(case, diff)
+        settled = self._settle(case, change)
         if settled is None:
             return decision
-        if settled.problems and not decision.override_base:
+        if settled.problems and not (decision.override_base and decision.comment.strip()):
             reasons = "; ".join(settled.problems)
             raise BadInput(
-                f"case {case.id!r} cannot be approved: {reasons}; mend it, or approve with override_base",
+                f"case {case.id!r} cannot be approved: {reasons}; mend it, or approve with override_base "
+                "and the reason as comment",
                 problems=settled.problems,
             )
         final = settled.case
@@ -92,36 +92,38 @@ class BaseCommits:
         content = final.model_dump(mode="json", include=set(SETTLED_FIELDS))
         return decision.model_copy(update={"changes": {**decision.changes, **content}})
 
-    def settle_rows(self, cases: Sequence[Case]) -> tuple[list[Case], list[str]]:
-        """Complete validated rows; one whose base is disproved without an override stays unvalidated and is named."""
+    def settle_rows(
+        self, cases: Sequence[Case], changes: Callable[[Case], CodeChange] = lambda case: CodeChange()
+    ) -> tuple[list[Case], list[str]]:
+        """Complete validated rows; one whose base is disproved without a written reason stays open and is named."""
         done: list[Case] = []
         problems: list[str] = []
         for case in cases:
             # Rows that nobody validated may still be wrong about their base; they are drafts.
-            settled = self._settle(case, None) if case.review is ReviewState.VALIDATED else None
+            validated = case.kind is CaseKind.CONTEXT and case.review is ReviewState.VALIDATED
+            settled = self._settle(case, changes(case)) if validated and self._folder else None
             if settled is None:
                 done.append(case)
-            elif settled.problems and override_of(case) is None:
+            elif settled.problems and not str((override_of(case) or {}).get("why") or "").strip():
                 problems.append(f"case {case.id!r}: cannot approve: {'; '.join(settled.problems)}")
                 done.append(case.model_copy(update={"review": ReviewState.UNVALIDATED}))
             else:
                 done.append(settled.case)
         return done, problems
 
-    def _settle(self, case: Case, diff: str | None) -> Settled | None:
+    def _settle(self, case: Case, change: CodeChange) -> Settled | None:
         if self._folder is None or not case.base_commit:
             return None
         with Repo.open(self._folder) as repo:
-            return settle(case, repo, diff)
+            return settle(case, repo, change)
 
 
-def _describe(repo: Repo, commit: str, evidence: tuple[str, ...], diff: str) -> BaseCandidate:
+def _describe(repo: Repo, commit: str, evidence: tuple[str, ...]) -> BaseCandidate:
     subject, _, when = (
         repo.run("log", "-1", "--format=%s%x00%cI", commit, "--").decode("utf-8", "replace").partition("\0")
     )
-    proved = applies(repo, commit, diff.encode("utf-8", "surrogateescape"))
     return BaseCandidate(
-        commit=commit, subject=subject, committed_at=when.strip() or None, proved=proved, evidence=evidence
+        commit=commit, subject=subject, committed_at=when.strip() or None, proved=True, evidence=evidence
     )
 
 
@@ -139,7 +141,14 @@ class EvidenceRoom:
 
     def of_case(self, key: CaseKey) -> Evidence:
         """What is known of a stored case: its trace and conversation, or the flow it was extracted from."""
-        case = self._store.read(get_case, key.dataset, key.id)
+        return self.of(self._store.read(get_case, key.dataset, key.id))
+
+    def change_of(self, case: Case) -> CodeChange:
+        """The change a context case was made of, where it is known."""
+        return self.of(case) if case.kind is CaseKind.CONTEXT else CodeChange()
+
+    def of(self, case: Case) -> Evidence:
+        """What is known of a case, stored or not."""
         origin = case.provenance
         if origin.trace_id:
             return self._of_trace(origin.trace_id)
@@ -174,7 +183,9 @@ class EvidenceRoom:
             commit, base = repo.objects.commit(case_id), repo.objects.commit(base_commit)
             if commit is None or base is None:
                 return Evidence(missing=f"commit {case_id!r} or its base is not in the repository of review.repo_dir")
-            diff = repo.run("diff", "--no-ext-diff", "--no-textconv", "--no-color", "-M", base, commit, "--")
+            diff = repo.run(
+                "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index", "-M", base, commit, "--"
+            )
         if len(diff) > LARGEST:
             return Evidence(missing=f"the diff has {len(diff)} bytes: too large to show")
         return Evidence(diff=diff.decode("utf-8", "replace"))

@@ -18,7 +18,6 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from evergold.errors import BadInput
-from evergold.extract.base_commit import Base, derive_base
 from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.golden import (
     DATASET,
@@ -26,11 +25,13 @@ from evergold.extract.golden import (
     Golden,
     Segment,
     Wanted,
+    change_of,
     golden_of,
     is_merge_approval,
     read_approval,
     split,
 )
+from evergold.extract.proof import BaseProof, prove
 from evergold.extract.ranges import (
     HunkContext,
     PathRanking,
@@ -187,10 +188,9 @@ RESULT_LIMIT = 20_000
 
 def evidence_of(flow: Flow, segment: Segment) -> dict[str, Any]:
     calls = [call_of(action) for action in segment.actions if tool_name(action)]
-    # In a later case of a flow the whole diff repeats the earlier cases.
-    shown = segment.approval.since_last_review if segment.earlier else ""
     suggested = [flow.description] if flow.description and flow.description.strip() else []
-    return {"diff": shown or segment.approval.diff, "tool_calls": calls, "suggested_queries": suggested}
+    change = change_of(segment).model_dump(mode="json", exclude_defaults=True)
+    return {"diff": "", **change, "tool_calls": calls, "suggested_queries": suggested}
 
 
 def call_of(action: Action) -> dict[str, Any]:
@@ -242,9 +242,10 @@ def extract_flow(
 
 
 def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> Extracted:
-    golden = golden_of(segment)
+    change = change_of(segment)
     query = _query(segment.actions)
-    base = derive_base(repo, segment.approval, golden) if repo else Base(None, "no repository was given")
+    base = prove(change, repo) if repo else BaseProof(None, ("no repository was given",))
+    golden = golden_of(change)
     if base.files is not None:
         golden = replace(golden, files=base.files)
     paths, ranges, remarks = _rank(flow, segment, golden, rules)
@@ -277,7 +278,7 @@ def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> E
     )
     why_no_query = "" if query else "no ranked_repo_summary of this case has a rankQuery"
     evidence = evidence_of(flow, segment) if rules.evidence else None
-    return Extracted(case, why_no_query, base.reason, tuple(remarks), evidence)
+    return Extracted(case, why_no_query, "; ".join(base.problems), tuple(remarks), evidence)
 
 
 def _query(actions: Iterable[Action]) -> str | None:

@@ -19,7 +19,7 @@ import orjson
 from evergold.extract.diff import ChangeType, FileDiff, Hunk, parse_diff
 from evergold.formats.dataset_pair import PairLines
 from evergold.model.case import Case
-from evergold.model.flow import Action, Flow
+from evergold.model.flow import Action, CodeChange, Flow
 from evergold.repo.git import PathChange
 
 MERGE_APPROVAL = "user_request.approve.merge"
@@ -191,18 +191,27 @@ class Golden:
     steps: list[FileStep] = field(default_factory=list)
 
 
-def golden_of(segment: Segment) -> Golden:
-    """Raises BadInput where a diff cannot be read."""
+def change_of(segment: Segment) -> CodeChange:
+    """The change of a case, as the extractor and the validator both prove it."""
     approval = segment.approval
-    if not segment.earlier:
-        files = parse_diff(approval.diff)
-        return Golden(files, files, approval.diff)
+    diff, earlier = approval.diff, None
     # A review in between moves "since the last review" to its own state, so it then shows only a part.
-    if approval.since_last_review and not segment.reviews:
-        files = parse_diff(approval.since_last_review)
-        return Golden(files, files, approval.since_last_review)
-    whole, earlier = parse_diff(approval.diff), parse_diff(segment.earlier[-1].diff)
-    return Golden(without(whole, earlier), whole, approval.diff, steps_between(earlier, whole))
+    if segment.earlier and approval.since_last_review and not segment.reviews:
+        diff = approval.since_last_review
+    elif segment.earlier:
+        earlier = segment.earlier[-1].diff
+    branches = {"source_branch": approval.source_branch, "target_branch": approval.target_branch}
+    return CodeChange(diff=diff, earlier_diff=earlier, named_commits=approval.named_objects, **branches)
+
+
+def golden_of(change: CodeChange) -> Golden:
+    """Raises BadInput where a diff cannot be read."""
+    text = change.diff or ""
+    whole = parse_diff(text)
+    if change.earlier_diff is None:
+        return Golden(whole, whole, text)
+    earlier = parse_diff(change.earlier_diff)
+    return Golden(without(whole, earlier), whole, text, steps_between(earlier, whole))
 
 
 def without(files: list[FileDiff], earlier: list[FileDiff]) -> list[FileDiff]:

@@ -12,13 +12,12 @@ the repository: the commit, the paths, the lines, the text. Golden entries must 
 looked up too, but may name files of its own making: such an entry is counted and makes no row stale.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 from evergold.extract.diff import FileDiff, Hunk, runs
-from evergold.model.case import Case, LineRange, RankedPath
+from evergold.model.case import LineRange, RankedPath
 from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo, split_lines
 
@@ -247,70 +246,6 @@ def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str
             update |= {"blob": blob, "text_hash": text_hash(lines[item.start - 1 : end])}
         done.append(item.model_copy(update=update))
     return tuple(done)
-
-
-OVERRIDE = "baseOverride"
-_MAY_BE_NEW = (None, "added")  # a row made elsewhere does not say how a path changed
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """`stale` lists what is no longer true; `open` is why a row cannot be proved at all; `overridden` is what the
-    repository said when a person approved it all the same. All empty means proved."""
-
-    case_id: str
-    stale: tuple[str, ...] = ()
-    open: str = ""
-    overridden: str = ""
-    unproved_ranges: int = 0
-    not_at_base: int = 0
-
-
-def prove(cases: Iterable[Case], repo: Repo) -> Iterator[Proof]:
-    for case in cases:
-        if not case.base_commit:
-            yield Proof(case.id, open="it has no base commit")
-            continue
-        commit = repo.objects.commit(case.base_commit)
-        if commit is None:
-            edge = " (the clone is shallow: git fetch --unshallow)" if repo.shallow_commits else ""
-            yield Proof(case.id, stale=(f"commit {case.base_commit} is not in the repository{edge}",))
-            continue
-        yield _prove(case, repo, commit)
-
-
-def _prove(case: Case, repo: Repo, commit: str) -> Proof:
-    stale: list[str] = []
-    unproved = elsewhere = 0
-    for path in case.paths:
-        # `atBase: false` marks a file that the change adds: base is not expected to have it.
-        if not path.extra.get("atBase", True) or repo.objects.at(commit, path.path) is not None:
-            continue
-        if PathSource.REVIEW_MERGE_DIFF in path.sources and path.extra.get("changeType") not in _MAY_BE_NEW:
-            stale.append(f"{path.path} is not in commit {commit[:12]}")
-        else:
-            elsewhere += 1
-    for item in case.ranges:
-        golden = RangeSource.GOLDEN_DIFF in item.sources
-        problem = why_range_is_wrong(item, repo, commit)
-        if problem and golden:
-            stale.append(problem)
-        elif problem:
-            elsewhere += 1
-        elif golden and item.text_hash is None:
-            unproved += 1
-    # A person approved the row in spite of the problems named there; it counts apart from proved and stale rows.
-    note = override_of(case)
-    overridden = "; ".join(map(str, note.get("problems", ()))) or "approved by hand" if note is not None else ""
-    return Proof(
-        case.id, tuple(dict.fromkeys(stale)), overridden=overridden, unproved_ranges=unproved, not_at_base=elsewhere
-    )
-
-
-def override_of(case: Case) -> Mapping[str, Any] | None:
-    """The override a row brought along or a reviewer gave."""
-    note = case.metadata.get(OVERRIDE) or case.extra.get(OVERRIDE)
-    return note if isinstance(note, Mapping) else None
 
 
 def why_range_is_wrong(item: LineRange, repo: Repo, commit: str) -> str | None:

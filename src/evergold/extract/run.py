@@ -19,7 +19,7 @@ from evergold.extract.agents.extraction import AgentRules, SessionCases, Session
 from evergold.extract.flow_cases import Rules, extract_flow
 from evergold.extract.golden import Extracted, SkippedItem, Wanted
 from evergold.extract.history import HistoryQuery, HistoryRules, history_cases
-from evergold.extract.ranges import prove
+from evergold.extract.proof import prove_rows
 from evergold.formats.dataset_ab import read_cases
 from evergold.formats.dataset_pair import DatasetPair, RowOutcome, lock_pair
 from evergold.model.case import Case
@@ -213,7 +213,7 @@ def check_rows(
     """Prove every row of a dataset A or B file against the repository, and say which are stale."""
     result = RowCheck()
     with Repo.open(repo_dir) as repo:
-        for proof in prove(read_cases(path), repo):
+        for proof in prove_rows(read_cases(path), repo):
             result.rows += 1
             result.proved += not (proof.stale or proof.open or proof.overridden or proof.unproved_ranges)
             result.without_hashes += bool(proof.unproved_ranges)

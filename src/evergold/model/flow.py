@@ -1,6 +1,6 @@
 """A flow: one coding-agent task in a repository as an ordered list of actions; and the evidence that a reviewer sees of it."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -57,10 +57,22 @@ class ToolEvidence(BaseModel, frozen=True, extra="forbid"):
     failed: bool = False
 
 
-class Evidence(BaseModel, frozen=True, extra="forbid"):
+class CodeChange(BaseModel, frozen=True, extra="forbid"):
+    """A change whose base commit is sought or proved, and what is known of where it went.
+
+    `earlier_diff` is set where `diff` is cumulative: it is what had been merged before, and the rest is this change.
+    """
+
+    diff: Annotated[str | None, Field(max_length=20_000_000)] = None
+    earlier_diff: Annotated[str | None, Field(max_length=20_000_000)] = None
+    source_branch: Annotated[str | None, Field(max_length=400)] = None
+    target_branch: Annotated[str | None, Field(max_length=400)] = None
+    named_commits: Annotated[tuple[Annotated[str, Field(max_length=100)], ...], Field(max_length=1000)] = ()
+
+
+class Evidence(CodeChange, frozen=True, extra="forbid"):
     """What is known of a case's origin. `missing` says, where nothing is, what would bring it."""
 
-    diff: str | None = None
     tool_calls: tuple[ToolEvidence, ...] = ()
     suggested_queries: tuple[str, ...] = ()
     suggested_commits: tuple[str, ...] = ()
@@ -70,16 +82,18 @@ class Evidence(BaseModel, frozen=True, extra="forbid"):
 
 
 class BaseCheck(BaseModel, frozen=True, extra="forbid"):
-    """Whether a commit is in the repository, and whether the golden diff applies to it; None where it was not tried."""
+    """Whether a commit is in the repository and the change proves there (None where there is nothing to prove), and why."""
 
     commit: str
     exists: bool
     applies: bool | None = None
     message: str
+    problems: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
 
 
 class BaseCandidate(BaseModel, frozen=True, extra="forbid"):
-    """A commit that may be the base of a change: what speaks for it, and whether the change applies to it."""
+    """A commit at which a change proves, and what speaks for it."""
 
     commit: str
     subject: str

@@ -38,6 +38,8 @@ _READ_ONLY = {
 }
 # A repository that somebody else made may name programs in its own settings. These win over them, so that none is run.
 _NO_PROGRAMS = {
+    # Bytes of a path that are no UTF-8 would be lost where a diff becomes text.
+    "core.quotePath": "true",
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "log.showSignature": "false",
@@ -333,6 +335,10 @@ class ChangeIndex:
         for path, change in changes:
             self._by_path.setdefault(path, []).append(change)
             self.files_of[change.commit] = self.files_of.get(change.commit, 0) + 1
+
+    def quoted_paths(self) -> list[str]:
+        """The paths that are no UTF-8, in git's spelling."""
+        return [path for path in self._by_path if path.startswith('"')]
 
     def of_path(self, path: str) -> list[PathChange]:
         return self._by_path.get(path, [])

@@ -81,7 +81,7 @@ class Workspace:
     case_actions: "_Facade[CaseActions]" = _Facade("evergold.review.case_actions:CaseActions", "store")
     access: "_Facade[Access]" = _Facade("evergold.workspace.operations:Access", "store")
     alerts: "_Facade[Alerts]" = _Facade("evergold.alerts.service:Alerts", "store", "settings")
-    cases: "_Facade[Cases]" = _Facade("evergold.workspace.cases:Cases", "store")
+    cases: "_Facade[Cases]" = _Facade("evergold.workspace.cases:Cases", "store", "settings")
     archives: "_Facade[Archives]" = _Facade("evergold.upkeep.archives:Archives", "store")
     retention: "_Facade[Retention]" = _Facade("evergold.upkeep.retention:Retention", "store", "settings")
     """What leaves the workspace for good."""

@@ -11,10 +11,11 @@ from typing import Any
 from evergold import plugins
 from evergold.errors import BadInput, unknown
 from evergold.formats.parts import CasesPart, WrittenPart, count_unheld, require_joinable, write_joined
-from evergold.model.case import Case
+from evergold.model.case import Case, CaseKind
 from evergold.model.faults import Rejected
 from evergold.review.questions import with_answers, without_answers
 from evergold.seams import Format
+from evergold.settings import Settings
 from evergold.spread import spread_here, spread_over
 from evergold.storage import file_name, open_read
 from evergold.store import Store
@@ -44,8 +45,9 @@ AT_ONCE = 500  # cases of a transaction, at most
 
 
 class Cases:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, settings: Settings | None = None) -> None:
         self._store = store
+        self._settings = settings
 
     def page(
         self,
@@ -171,8 +173,23 @@ class Cases:
         total, portion = PutResult(), Portion(AT_ONCE)
         for batch in portion.of(cases):
             named = [case if dataset is None else case.model_copy(update={"dataset": dataset}) for case in batch]
+            named, disproved = self._settle(named)
+            rejected += [Rejected(where=path.name, reason=f"{problem}; stored unvalidated") for problem in disproved]
             total.add(self._store.db.write(portion.time_work(partial(put_cases, cases=named, author=author))))
         return total, rejected
+
+    def _settle(self, cases: list[Case]) -> tuple[list[Case], list[str]]:
+        """Prove the bases of rows that come validated, as review does."""
+        settings = self._settings
+        if (
+            settings is None
+            or settings.review_repo_dir is None
+            or all(one.kind is not CaseKind.CONTEXT for one in cases)
+        ):
+            return cases, []
+        from evergold.extract.evidence import BaseCommits, EvidenceRoom
+
+        return BaseCommits(settings).settle_rows(cases, EvidenceRoom(self._store, settings).change_of)
 
 
 def _read(reader: Format, path: Path) -> Iterator[Case | Rejected]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.extract.evidence import BaseCommits, EvidenceRoom
-from evergold.model.case import Case, CaseKind
+from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.review import (
     Agreement,
     Assignment,
@@ -36,7 +36,7 @@ from evergold.review.rows import Sender, Taken, cases_of_rows, every_row_of, row
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case import reviews as hands
-from evergold.store.case.cases import CaseFilter, iterate_cases, revisions_of
+from evergold.store.case.cases import CaseFilter, get_case, iterate_cases, revisions_of
 from evergold.store.case.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
 from evergold.store.case.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
 
@@ -75,9 +75,9 @@ class Review:
         if decision.verdict is ReviewVerdict.APPROVE:
             # Only an approval makes a case golden; other verdicts need no proof.
             case = self.case(key).case
-            diff = self.evidence.of_case(key).diff if case.kind is CaseKind.CONTEXT else None
             # The decision may bring edits along: the proof is made for the case as it will be, not as it is.
-            decision = self.bases.settle_decision(edit_case(case, decision.changes), decision, diff, reviewer)
+            edited = edit_case(case, decision.changes)
+            decision = self.bases.settle_decision(edited, decision, self.evidence.change_of(case), reviewer)
         return self._store.write(desk.decide, key, decision, reviewer, self.needed)
 
     def decide_many(
@@ -85,7 +85,25 @@ class Review:
     ) -> list[dict[str, Any]]:
         """One verdict on many cases. `withdraw` on the versions this returns is its undo."""
         decision = Decision(version=1, verdict=verdict, comment=comment)
-        return self._store.write(desk.decide_many, keys, decision, reviewer, self.needed)
+        proved = [self._with_proof(key) for key in keys] if verdict is ReviewVerdict.APPROVE else []
+        refused = {key: problem for key, problem in zip(keys, proved, strict=bool(proved)) if problem}
+        taken = self._store.write(
+            desk.decide_many, [key for key in keys if key not in refused], decision, reviewer, self.needed
+        )
+        return taken + [
+            {"dataset": key.dataset, "id": key.id, "version": key.version, "error": refused[key]} for key in refused
+        ]
+
+    def _with_proof(self, key: VersionedKey) -> str:
+        """Why a case cannot be approved among many: its base is disproved, which needs a reason of its own."""
+        try:
+            case = self._store.read(get_case, key.dataset, key.id)
+        except NotFound as problem:
+            return problem.message
+        _, problems = self.bases.settle_rows(
+            [case.model_copy(update={"review": ReviewState.VALIDATED})], self.evidence.change_of
+        )
+        return "; ".join(problems)
 
     def difference(self, key: CaseKey, first: int, last: int) -> dict[str, dict[str, Any]]:
         """What changed in a case from one version to another."""
@@ -179,7 +197,7 @@ class Review:
     ) -> Taken:
         """Rows of dataset A and B into the store; cases that moved on since the versions `seen` are kept and named."""
         given, problems = cases_of_rows(rows, dataset)
-        cases, disproved = self.bases.settle_rows(given)
+        cases, disproved = self.bases.settle_rows(given, self.evidence.change_of)
         problems += disproved
         sender = Sender(reviewer, self.needed, seen or {}, replace)
         taken = self._store.write(take_cases, cases, sender)

@@ -1151,7 +1151,7 @@ export interface paths {
         put?: never;
         /**
          * Check Base
-         * @description Whether a commit is in the repository and the diff applies to it.
+         * @description Whether a commit is in the repository and the change proves there, as saving will decide.
          */
         post: operations["check_base_api_v1_review_base_post"];
         delete?: never;
@@ -1171,7 +1171,7 @@ export interface paths {
         put?: never;
         /**
          * Base Candidates
-         * @description Commits that may be the base of a change, recognised by content; proved ones first.
+         * @description Commits at which a change proves, the likeliest first: the first is the one that extraction takes.
          */
         post: operations["base_candidates_api_v1_review_base_candidates_post"];
         delete?: never;
@@ -2389,7 +2389,7 @@ export interface components {
         };
         /**
          * BaseCandidate
-         * @description A commit that may be the base of a change: what speaks for it, and whether the change applies to it.
+         * @description A commit at which a change proves, and what speaks for it.
          */
         BaseCandidate: {
             /** Commit */
@@ -2408,7 +2408,7 @@ export interface components {
         };
         /**
          * BaseCheck
-         * @description Whether a commit is in the repository, and whether the golden diff applies to it; None where it was not tried.
+         * @description Whether a commit is in the repository and the change proves there (None where there is nothing to prove), and why.
          */
         BaseCheck: {
             /** Commit */
@@ -2419,16 +2419,45 @@ export interface components {
             applies?: boolean | null;
             /** Message */
             message: string;
+            /**
+             * Problems
+             * @default []
+             */
+            problems: string[];
+            /**
+             * Evidence
+             * @default []
+             */
+            evidence: string[];
         };
         /**
          * BaseQuestion
-         * @description A commit, and the diff that should apply to it.
+         * @description A commit, and the change that should prove there; with the rows of the case their lines must be there too.
          */
         BaseQuestion: {
-            /** Commit */
-            commit: string;
             /** Diff */
             diff?: string | null;
+            /** Earlier Diff */
+            earlier_diff?: string | null;
+            /** Source Branch */
+            source_branch?: string | null;
+            /** Target Branch */
+            target_branch?: string | null;
+            /**
+             * Named Commits
+             * @default []
+             */
+            named_commits: string[];
+            /** A */
+            a?: {
+                [key: string]: unknown;
+            } | null;
+            /** B */
+            b?: {
+                [key: string]: unknown;
+            } | null;
+            /** Commit */
+            commit: string;
         };
         /**
          * BenchmarkDataset
@@ -2703,16 +2732,6 @@ export interface components {
          * @enum {string}
          */
         CallState: "same" | "changed" | "missing" | "extra";
-        /**
-         * CandidatesQuestion
-         * @description A change whose base commit is not known, and the branch it was merged into.
-         */
-        CandidatesQuestion: {
-            /** Diff */
-            diff: string;
-            /** Target Branch */
-            target_branch?: string | null;
-        };
         /**
          * Case
          * @description `(dataset, id)` names a case for ever; `rev()` names what it says now; `version` counts its revisions.
@@ -3194,6 +3213,27 @@ export interface components {
              * @default
              */
             held_off_by: string;
+        };
+        /**
+         * CodeChange
+         * @description A change whose base commit is sought or proved, and what is known of where it went.
+         *
+         *     `earlier_diff` is set where `diff` is cumulative: it is what had been merged before, and the rest is this change.
+         */
+        CodeChange: {
+            /** Diff */
+            diff?: string | null;
+            /** Earlier Diff */
+            earlier_diff?: string | null;
+            /** Source Branch */
+            source_branch?: string | null;
+            /** Target Branch */
+            target_branch?: string | null;
+            /**
+             * Named Commits
+             * @default []
+             */
+            named_commits: string[];
         };
         /**
          * CodeTests
@@ -3832,6 +3872,17 @@ export interface components {
         Evidence: {
             /** Diff */
             diff?: string | null;
+            /** Earlier Diff */
+            earlier_diff?: string | null;
+            /** Source Branch */
+            source_branch?: string | null;
+            /** Target Branch */
+            target_branch?: string | null;
+            /**
+             * Named Commits
+             * @default []
+             */
+            named_commits: string[];
             /**
              * Tool Calls
              * @default []
@@ -4945,9 +4996,22 @@ export interface components {
         };
         /**
          * ProveQuestion
-         * @description The rows of one case, and the approved diff where it is known.
+         * @description The rows of one case, and the change it was made of as far as it is known.
          */
         ProveQuestion: {
+            /** Diff */
+            diff?: string | null;
+            /** Earlier Diff */
+            earlier_diff?: string | null;
+            /** Source Branch */
+            source_branch?: string | null;
+            /** Target Branch */
+            target_branch?: string | null;
+            /**
+             * Named Commits
+             * @default []
+             */
+            named_commits: string[];
             /** A */
             a?: {
                 [key: string]: unknown;
@@ -4956,8 +5020,6 @@ export interface components {
             b?: {
                 [key: string]: unknown;
             } | null;
-            /** Diff */
-            diff?: string | null;
         };
         /**
          * ProvedRow
@@ -8836,7 +8898,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["CandidatesQuestion"];
+                "application/json": components["schemas"]["CodeChange"];
             };
         };
         responses: {

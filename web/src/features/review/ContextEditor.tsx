@@ -9,8 +9,9 @@ import { Dialog } from "@/ui/forms";
 import type { Content, Edit, Entry } from "./content";
 import classes from "./desk.module.css";
 import { EntryList } from "./EntryList";
-import type { Evidence } from "./Evidence";
+import { type Change, changeOf, type Evidence } from "./Evidence";
 import evidenceClasses from "./evidence.module.css";
+import { rowA, rowB } from "./validator/rows";
 
 type ContextEditorProps = {
   content: Content;
@@ -26,7 +27,7 @@ const SUGGESTION_CHARACTERS = 240;
 
 export function ContextEditor({ content, evidence, onEdit, onShow, queryRef, commitRef }: ContextEditorProps) {
   const commit = content.baseCommit.trim();
-  const diff = evidence?.diff ?? null;
+  const change = changeOf(evidence);
   const set = (field: "query" | "baseCommit", value: string) => onEdit({ type: "setField", field, value });
   const lists = { onEdit, onShow };
   return (
@@ -62,8 +63,8 @@ export function ContextEditor({ content, evidence, onEdit, onShow, queryRef, com
           onChange={(event) => set("baseCommit", event.currentTarget.value)}
           styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
         />
-        <BaseCommitCheck commit={commit} diff={diff} />
-        <BaseCandidates diff={diff} chosen={commit} onChoose={(candidate) => set("baseCommit", candidate)} />
+        <BaseCommitCheck commit={commit} change={change} content={content} />
+        <BaseCandidates change={change} chosen={commit} onChoose={(candidate) => set("baseCommit", candidate)} />
         <Suggestions
           word="Use "
           texts={evidence?.suggested_commits}
@@ -94,15 +95,22 @@ function Suggestions({ word, texts = [], chosen, onChoose }: SuggestionsProps) {
   ));
 }
 
-/** Whether the commit is in the repository and the golden diff applies to it; silent where the server has no repository. */
-function BaseCommitCheck({ commit, diff }: { commit: string; diff: string | null }) {
+function keyOf({ diff, earlier_diff }: Change) {
+  return [diff?.length ?? 0, diff?.slice(0, 2000), earlier_diff?.length ?? 0];
+}
+
+type BaseCommitCheckProps = { commit: string; change: Change; content: Content };
+
+/** Whether saving will accept the commit: the change and the golden lines prove there; silent without a repository. */
+function BaseCommitCheck({ commit, change, content }: BaseCommitCheckProps) {
   const me = useMe();
   const [settled] = useDebouncedValue(commit, 300);
+  const rows = { a: rowA(content), b: rowB(content) };
   const check = useQuery({
-    queryKey: ["review", "base", settled, diff?.length ?? 0, diff?.slice(0, 2000)],
+    queryKey: ["review", "base", settled, ...keyOf(change), JSON.stringify(content.lineRanges)],
     enabled: me.data?.repository === true && settled.length >= 4,
     staleTime: 60_000,
-    queryFn: () => unwrap(api.POST("/api/v1/review/base", { body: { commit: settled, diff } })),
+    queryFn: () => unwrap(api.POST("/api/v1/review/base", { body: { commit: settled, ...change, ...rows } })),
   });
   if (check.data === undefined) return null;
   const bad = !check.data.exists || check.data.applies === false;
@@ -114,16 +122,16 @@ function BaseCommitCheck({ commit, diff }: { commit: string; diff: string | null
   );
 }
 
-type BaseCandidatesProps = { diff: string | null; chosen: string; onChoose: (commit: string) => void };
+type BaseCandidatesProps = { change: Change; chosen: string; onChoose: (commit: string) => void };
 
-/** Commits that may be the base of the approved diff, recognised by content, with what speaks for each. */
-function BaseCandidates({ diff, chosen, onChoose }: BaseCandidatesProps) {
+/** Commits at which the change proves, with what speaks for each. */
+function BaseCandidates({ change, chosen, onChoose }: BaseCandidatesProps) {
   const me = useMe();
   const ranked = useQuery({
-    queryKey: ["review", "candidates", diff?.length ?? 0, diff?.slice(0, 2000)],
-    enabled: me.data?.repository === true && diff !== null && diff !== "",
+    queryKey: ["review", "candidates", ...keyOf(change)],
+    enabled: me.data?.repository === true && Boolean(change.diff),
     staleTime: 60_000,
-    queryFn: () => unwrap(api.POST("/api/v1/review/base/candidates", { body: { diff: diff ?? "" } })),
+    queryFn: () => unwrap(api.POST("/api/v1/review/base/candidates", { body: change })),
   });
   const others = (ranked.data ?? []).filter((candidate) => candidate.commit !== chosen).slice(0, 5);
   if (others.length === 0) return null;
@@ -134,8 +142,8 @@ function BaseCandidates({ diff, chosen, onChoose }: BaseCandidatesProps) {
           <button type="button" onClick={() => onChoose(candidate.commit)}>
             <code>{candidate.commit.slice(0, 12)}</code> {candidate.subject}
           </button>
-          <span data-bad={!candidate.proved || undefined}>
-            {candidate.proved ? "the diff applies" : "the diff does not apply"}
+          <span>
+            proved
             {candidate.evidence.length > 0 && ` · ${candidate.evidence.join(", ")}`}
           </span>
         </li>

@@ -145,9 +145,17 @@ function clipped(text: string | null | undefined): string {
 
 /** Evidence of an imported row: what travelled with it, else what the server finds by its flow and case ids. */
 export type Evidence = Schemas["Evidence"];
+export type Change = Schemas["CodeChange"];
+
+/** What of the evidence proves a base commit. */
+export function changeOf(evidence: Evidence | undefined): Change {
+  const { diff = null, earlier_diff = null, source_branch = null, target_branch = null } = evidence ?? {};
+  return { diff, earlier_diff, source_branch, target_branch, named_commits: evidence?.named_commits ?? [] };
+}
 
 const NONE: Evidence = {
   diff: null,
+  named_commits: [],
   tool_calls: [],
   suggested_queries: [],
   suggested_commits: [],

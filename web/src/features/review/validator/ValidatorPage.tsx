@@ -21,7 +21,7 @@ import { ContextEditor, OverrideDialog } from "../ContextEditor";
 import { type Edit, type Entry, lacks } from "../content";
 import { CaseList, CasePane, CaseRow, Desk, type DeskTab, isField, StateMark, useEscapeFromFields } from "../desk";
 import desk from "../desk.module.css";
-import { EvidencePanel, useRowEvidence } from "../Evidence";
+import { changeOf, EvidencePanel, useRowEvidence } from "../Evidence";
 import { ExportDialog, ImportDialog } from "./dialogs";
 import { applyPlan, type Choice, offered, type Proposal, propose, summary } from "./imports";
 import {
@@ -96,7 +96,7 @@ export function ValidatorPage() {
 
   function validate() {
     if (key === null || state === undefined) return;
-    void proving.validate(key, state, evidence.data?.diff ?? null);
+    void proving.validate(key, state, changeOf(evidence.data));
   }
 
   async function take(files: readonly File[]) {

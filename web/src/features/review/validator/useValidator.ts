@@ -2,6 +2,7 @@
 import { type Dispatch, useCallback, useEffect, useReducer, useRef, useState } from "react";
 import { useMe } from "@/api/access";
 import { api, unwrap } from "@/api/client";
+import type { Change } from "../Evidence";
 import { type Content, type JsonObject, lacks, type PathEntry, type RangeEntry } from "../content";
 import { indexedRows, Persistence, type Saved, type TextStorage } from "./persistence";
 import { rowA, rowB } from "./rows";
@@ -126,12 +127,12 @@ export function useProvedValidation(dispatch: (action: Action) => void) {
     dispatch({ type: "put", label: `validate ${key}`, states: { [key]: { ...state, content, validated: true } } });
   }
 
-  async function validate(key: string, state: CaseState, diff: string | null) {
+  async function validate(key: string, state: CaseState, change: Change) {
     setFailure(null);
     if (lacks(state.content).length > 0) return;
     if (me.data?.repository !== true) return dispatch({ type: "validate", key });
     try {
-      const body = { a: rowA(state.content), b: rowB(state.content), diff };
+      const body = { a: rowA(state.content), b: rowB(state.content), ...change };
       const proved = await unwrap(api.POST("/api/v1/review/prove", { body }));
       const content = completed(state.content, proved.a as JsonObject, proved.b as JsonObject);
       if (proved.problems.length === 0) put(key, state, content);

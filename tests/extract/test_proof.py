@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from evergold.extract.base_commit import Base, derive_base
-from evergold.extract.diff import parse_diff
-from evergold.extract.golden import Approval, Golden, Segment, golden_of
+from evergold.extract.golden import Approval, Golden, Segment, change_of, golden_of
+from evergold.extract.proof import BaseProof, prove
+from evergold.model.flow import CodeChange
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
 
@@ -28,11 +28,10 @@ def made(tmp_path: Path) -> GitRepo:
 
 def derive(
     made: GitRepo, diff: bytes, branch: str | None = "feat", target: str | None = "main", named: tuple[str, ...] = ()
-) -> Base:
-    text = diff.decode()
-    approval = Approval("a", True, text, "", branch, target, named)
+) -> BaseProof:
+    change = CodeChange(diff=diff.decode(), source_branch=branch, target_branch=target, named_commits=named)
     with Repo.open(made.path) as repo:
-        return derive_base(repo, approval, Golden(parse_diff(text), parse_diff(text), text))
+        return prove(change, repo)
 
 
 def commit(made: GitRepo, name: str) -> str:
@@ -111,7 +110,7 @@ def test_no_candidate_that_fails_the_proof_is_taken(made: GitRepo) -> None:
     made.commit({"f.py": numbered(30, l1="other")})
     other = made.diff("HEAD", "end")
     base = derive(made, other)
-    assert base.commit is None and "candidate commits" in base.reason
+    assert base.commit is None and "candidate commits" in base.problems[0]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_no_candidate_that_fails_the_proof_is_taken(made: GitRepo) -> None:
 )
 def test_what_is_missing_is_said(made: GitRepo, branch: str | None, target: str, reason: str) -> None:
     base = derive(made, work(made), branch, target)
-    assert base.commit is None and reason in base.reason
+    assert base.commit is None and reason in base.problems[0]
 
 
 def test_an_empty_diff_proves_nothing(made: GitRepo) -> None:
@@ -205,11 +204,11 @@ def segments(made: GitRepo, *diffs: bytes) -> list[Segment]:
     return [Segment(n, (), approval, earlier=tuple(approvals[:n])) for n, approval in enumerate(approvals)]
 
 
-def later_case(made: GitRepo, *diffs: bytes) -> tuple[Base, Golden]:
+def later_case(made: GitRepo, *diffs: bytes) -> tuple[BaseProof, Golden]:
     segment = segments(made, *diffs)[-1]
     with Repo.open(made.path) as repo:
-        golden = golden_of(segment)
-        return derive_base(repo, segment.approval, golden), golden
+        change = change_of(segment)
+        return prove(change, repo), golden_of(change)
 
 
 @pytest.mark.parametrize("kept", [True, False], ids=["branch kept", "branch deleted"])
@@ -240,12 +239,12 @@ def test_a_later_case_is_open_where_no_commit_has_the_state_it_began_in(made: Gi
     second = made.diff("start", "feat")
     made.switch("main")
     base, _ = later_case(made, first, second)
-    assert base.commit is None and "new.py was added by an earlier case" in base.reason
+    assert base.commit is None and "new.py was added by an earlier case" in base.problems[0]
 
 
 def test_a_later_case_keeps_the_context_lines_of_hunks_that_are_all_its_own(made: GitRepo) -> None:
     first = made.diff("start", "end~1")
     whole = made.diff("start", "end")
-    golden = golden_of(segments(made, first, whole)[-1])
+    golden = golden_of(change_of(segments(made, first, whole)[-1]))
     hunks = [(hunk.old_start, hunk.old_count) for file in golden.files for hunk in file.hunks if file.path == "f.py"]
     assert hunks == [(17, 7)]
