@@ -18,9 +18,9 @@ from tests.e2e.sample import cases, records
 TRACES = 260
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One for these tests, and none after them: other tests cannot start an event loop beside Playwright."""
+    """One per module, and none after it: other tests cannot start an event loop beside Playwright."""
     with a_browser() as launched:
         yield launched
 
