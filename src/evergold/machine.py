@@ -146,9 +146,9 @@ def mend_modes(path: Path, *, shared: bool) -> None:
 
 
 def _workspace_mode(mode: int, shared: bool) -> int:
-    if stat.S_ISDIR(mode):
-        return SHARED_MODE if shared else PRIVATE_MODE
-    # A file that its owner may execute stays so.
+    if stat.S_ISDIR(mode) and shared:
+        return SHARED_MODE
+    # What its owner may not write or may execute stays so.
     return mode & 0o700 | ((mode & 0o600) >> 3 if shared else 0)
 
 

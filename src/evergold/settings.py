@@ -256,7 +256,10 @@ class Settings:
                 for entry in value:
                     Secret(entry.partition(":")[2])
                 object.__setattr__(self, spec.name, tuple(map(Secret, value)))
-            elif isinstance(value, str) and (spec.metadata.get("secret") or "://" in value):
+            # `database_url` may be the path of a file, which is no secret.
+            elif isinstance(value, str) and (
+                "://" in value or (spec.metadata.get("secret") and not spec.name.endswith("_url"))
+            ):
                 object.__setattr__(self, spec.name, Secret(value))
 
     @property

@@ -129,8 +129,8 @@ def _obey_permissions() -> None:
 def test_a_read_only_database_is_one_line(tmp_path: Path, verb: list[str]) -> None:
     home = tmp_path / "home"
     Store.open(Settings(home=home)).close()
-    (home / "evergold.db").chmod(0o444)
-    home.chmod(0o555)
+    (home / "evergold.db").chmod(0o400)
+    home.chmod(0o500)
     command = [str(Path(sys.executable).parent / "evergold"), "--home", "home", *verb]
     try:
         ran = subprocess.run(
