@@ -238,4 +238,6 @@ class BoundedRedactor:
         try:
             return call_within(PLUGIN_SECONDS, self._name, call)
         except PluginTimeout as problem:
-            raise Unavailable(f"nothing was stored, because it cannot be redacted: {problem}") from problem
+            reason = f"nothing was stored, because it cannot be redacted: {problem}"
+        # Raised apart from the timeout: its words are ours, and a caller is told them.
+        raise Unavailable(reason)
