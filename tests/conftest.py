@@ -7,7 +7,6 @@ import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -36,26 +35,6 @@ hypothesis_settings.register_profile(
 )
 hypothesis_settings.register_profile("explore", deadline=None, max_examples=1000)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let each worker begin with its share of the slow files, so that no long test is left for the end."""
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if workers == 1:
-        return
-    slow: dict[Path, list[pytest.Item]] = {}
-    rest: list[pytest.Item] = []
-    for item in items:
-        (slow.setdefault(item.path, []) if item.get_closest_marker("slow") else rest).append(item)
-    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
-    for file in sorted(slow.values(), key=len, reverse=True):
-        min(shares, key=len).extend(file)
-    # `--dist worksteal` begins with equal shares of the list, one after the other.
-    left = iter(rest)
-    for share in shares:
-        share.extend(islice(left, max(0, len(items) // workers - len(share))))
-    items[:] = [*chain.from_iterable(shares), *left]
 
 
 @pytest.fixture(scope="session")
