@@ -2,8 +2,8 @@
 import { type Dispatch, useCallback, useEffect, useReducer, useRef, useState } from "react";
 import { useMe } from "@/api/access";
 import { api, unwrap } from "@/api/client";
-import type { Change } from "../Evidence";
 import { type Content, type JsonObject, lacks, type PathEntry, type RangeEntry } from "../content";
+import type { Change } from "../Evidence";
 import { indexedRows, Persistence, type Saved, type TextStorage } from "./persistence";
 import { rowA, rowB } from "./rows";
 import { type Action, type CaseState, EMPTY, reduce, type Session } from "./session";
