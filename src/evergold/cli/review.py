@@ -109,7 +109,7 @@ def show_progress(workspace: Workspace, as_json: bool) -> None:
         return
     columns = ("dataset", "total", "validated", "dismissed")
     table("Datasets", columns, [[dict(row)[name] for name in columns] for row in result["datasets"]])
-    fields = ("reviewer", *VERDICTS[:4])
+    fields = ("reviewer", "approve", "dismiss", "second_opinion", "skip")
     table("Reviewers", fields, [[dict(row)[name] for name in fields] for row in result["reviewers"]])
     kappa = agreed["fleiss"]
     shown = kappa["reason"] if kappa["value"] is None else f"{kappa['value']:.2f} ({kappa['low']} to {kappa['high']})"

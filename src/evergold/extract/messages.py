@@ -77,6 +77,8 @@ _CITED = (
 )
 _CITATION = rf"(?:{_CITED}:? +)*{_NUMBERS}(?:(?:,| and| &|;)? *(?:{_CITED}:? +)*{_NUMBERS})*"
 _CITING = re.compile(_NUMBER, re.I)
+# A longer line is no sentence of a person, and the patterns below take time by the square of its length.
+_LONGEST_SENTENCE = 1000
 _REFERENCES = (
     # "(#12)", "(fixes #12, closes #13)", "[#12]": whole brackets that hold nothing but citations.
     re.compile(rf"\s*[(\[]{_CITATION}[.,]?[)\]]", re.I),
@@ -182,7 +184,7 @@ def _without_numbers(query: str) -> str:
     kept: list[str] = []
     for line in query.split("\n"):
         shorter = line
-        if _CITING.search(line):
+        if len(line) <= _LONGEST_SENTENCE and _CITING.search(line):
             for pattern in _REFERENCES:
                 shorter = pattern.sub("", shorter)
         if shorter == line:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self
 
 import orjson
 
-SOURCES = ("system", "user", "human", "llm_judge")
+SCORE_SOURCES = ("system", "user", "human", "llm_judge")
 
 # A context variable and no thread local: it follows `await` and is copied into tasks.
 current: ContextVar["Step | None"] = ContextVar("evergold_current_step", default=None)
@@ -73,8 +73,8 @@ def find_fault(trace_id: Any, name: Any, value: Any, source: Any) -> str | None:
         return f"a score needs a name, not {safe_repr(name)}"
     if not isinstance(value, int | float) or not 0 <= value <= 1:
         return f"score {name!r} = {safe_repr(value)} is not a number from 0 to 1"
-    if source not in SOURCES:
-        return f"score {name!r} has source {safe_repr(source)}; use one of {', '.join(SOURCES)}"
+    if source not in SCORE_SOURCES:
+        return f"score {name!r} has source {safe_repr(source)}; use one of {', '.join(SCORE_SOURCES)}"
     return None
 
 

@@ -28,7 +28,7 @@ from evergold.sources.conventions.read_span import KINDS
 from evergold.sources.conventions.scores import LABELS
 from evergold.sources.jsonl import columns_of, read_documents
 
-SOURCES = {"ANNOTATION": ScoreSource.HUMAN, "EVAL": ScoreSource.LLM_JUDGE, "API": ScoreSource.SYSTEM}
+SCORE_SOURCES = {"ANNOTATION": ScoreSource.HUMAN, "EVAL": ScoreSource.LLM_JUDGE, "API": ScoreSource.SYSTEM}
 SIGNS = (
     "parentObservationId",
     "parent_observation_id",
@@ -211,7 +211,7 @@ def _score(score: Exported, where: str) -> ScoreLine | Rejected:
         span_id=score.get("observation_id") or None,
         name=score.get("name"),
         value=value,
-        source=SOURCES.get(str(score.get("source")).upper(), ScoreSource.SYSTEM),
+        source=SCORE_SOURCES.get(str(score.get("source")).upper(), ScoreSource.SYSTEM),
         comment=score.get("comment", "string_value"),
         key=score.get("id"),
         created_at=score.get("timestamp", "created_at"),

@@ -14,7 +14,7 @@ from evergold.sources.conventions.read_span import line_of
 from evergold.sources.jsonl import read_documents
 from evergold.sources.spans import WireEvent, WireSpan
 
-SOURCES = {"HUMAN": ScoreSource.HUMAN, "LLM_JUDGE": ScoreSource.LLM_JUDGE, "AI_JUDGE": ScoreSource.LLM_JUDGE}
+SCORE_SOURCES = {"HUMAN": ScoreSource.HUMAN, "LLM_JUDGE": ScoreSource.LLM_JUDGE, "AI_JUDGE": ScoreSource.LLM_JUDGE}
 LISTED = ("mlflow.trace.session", "mlflow.trace.user")
 
 
@@ -98,7 +98,7 @@ def _score(assessment: dict[str, Any], trace_id: str, where: str) -> ScoreLine |
             trace_id=trace_id,
             name=name,
             value=float(value),
-            source=SOURCES.get(kind, ScoreSource.SYSTEM),
+            source=SCORE_SOURCES.get(kind, ScoreSource.SYSTEM),
             comment=assessment.get("rationale"),
             key=assessment.get("assessment_id"),
         )

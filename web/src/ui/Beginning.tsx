@@ -45,7 +45,9 @@ export function Beginning({ of, sample = false, children }: BeginningProps) {
           if (file) upload.mutate(file);
         }}
       >
-        <p>Drop a file of {of} here: JSON lines, OTLP JSON, YAML, or an export of Langfuse, Phoenix or LangSmith.</p>
+        <p>
+          Drop a file of {of} here: JSON lines, OTLP JSON, YAML, or an export of Langfuse, Phoenix, LangSmith or MLflow.
+        </p>
         <Group gap={8}>
           <FileButton onChange={(file) => file && upload.mutate(file)}>
             {(props) => (

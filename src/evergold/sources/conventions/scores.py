@@ -13,7 +13,7 @@ from evergold.conversation.message import is_numbered, unflatten
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 RESULT_EVENT = "gen_ai.evaluation.result"
-SOURCES = {
+SCORE_SOURCES = {
     "human": "human",
     "llm": "llm_judge",
     "llm_judge": "llm_judge",
@@ -87,14 +87,14 @@ def _score(fields: Attributes, where: tuple[str, str | None, str, int], refused:
     name = str(fields.get("name") or "")
     label = fields.get("label")
     value = _number(fields.get("score"), label)
-    source = SOURCES.get(str(fields.get("annotator_kind") or "system").lower())
+    source = SCORE_SOURCES.get(str(fields.get("annotator_kind") or "system").lower())
     if not name:
         refused.append(f"a score on trace {trace_id} has no name")
     elif value is None or not 0.0 <= value <= 1.0:
         given = label if fields.get("score") is None else fields["score"]
         refused.append(f"score {name!r} on trace {trace_id} is {given!r}; a score is a number from 0 to 1")
     elif source is None:
-        allowed = ", ".join(sorted(set(SOURCES.values())))
+        allowed = ", ".join(sorted(set(SCORE_SOURCES.values())))
         refused.append(
             f"score {name!r} on trace {trace_id} has source {fields['annotator_kind']!r}; use one of {allowed}"
         )

@@ -21,6 +21,8 @@ import {
 } from "./data";
 
 const SAVE_AFTER_MS = 700;
+/** Verdicts that stand until they are withdrawn. */
+const OPINIONS: ReadonlySet<Saying["verdict"]> = new Set(["approve", "dismiss"] as const);
 
 /** Changes that the server does not have yet, and the version they were made on. */
 type Unsent = { version: number; changes: Changes };
@@ -268,6 +270,7 @@ export function takingBack({ before, saying }: Said, me: string): Saying {
   const fields = Object.keys(saying.changes ?? {}) as (keyof Case)[];
   const changes: Changes = Object.fromEntries(fields.map((field) => [field, before.case[field] ?? null]));
   const mine = before.opinions.filter(({ reviewer, verdict }) => reviewer === me && verdict !== "skip").at(-1);
-  const again = saying.verdict !== "reopen" && (mine?.verdict === "approve" || mine?.verdict === "dismiss");
-  return { verdict: again ? mine.verdict : "withdraw", changes, adjudicate: again && mine.adjudicate };
+  if (saying.verdict === "reopen" || mine === undefined || !OPINIONS.has(mine.verdict))
+    return { verdict: "withdraw", changes, adjudicate: false };
+  return { verdict: mine.verdict, changes, adjudicate: mine.adjudicate };
 }
