@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from evergold.errors import NotFound
-from evergold.model.access import Holder, Role
+from evergold.model.access import LOCAL, Holder, Role
 from evergold.model.case_actions import ListPage, ListView
 from evergold.model.review import AssignmentState, CaseKey, Questionnaire, ReviewAnswer, ReviewQuestion, SavedView
 from evergold.model.trace import Correction, Score
@@ -162,18 +162,18 @@ def test_assignments_and_views(store: Store) -> None:
         assert not renew(connection, KEY, "al", 120), "an assignment has no lease"
         assert release(connection, KEY, "jo") and not release(connection, KEY, "jo")
         for owner in ("jo", "al"):
-            save_view(connection, SavedView(name="mine", owner=owner))
-        assert [view.owner for view in views(connection)] == ["al"]
-        delete_view(connection, "mine")
+            save_view(connection, SavedView(name="mine", owner=owner), LOCAL)
+        assert [view.owner for view in views(connection)] == ["jo"], "it stays its author's"
+        delete_view(connection, "mine", LOCAL)
         with pytest.raises(NotFound, match="no saved view 'mine'"):
-            delete_view(connection, "mine")
+            delete_view(connection, "mine", LOCAL)
         for address in ("a=1", "a=2"):
-            keep_view(connection, ListView(page=ListPage.CASES, name="mine", address=address))
-        keep_view(connection, ListView(page=ListPage.TRACES, name="mine", address="b=1"))
+            keep_view(connection, ListView(page=ListPage.CASES, name="mine", address=address), LOCAL)
+        keep_view(connection, ListView(page=ListPage.TRACES, name="mine", address="b=1"), LOCAL)
         assert [view.address for view in kept_views(connection, ListPage.CASES)] == ["a=2"]
-        drop_view(connection, ListPage.CASES, "mine")
+        drop_view(connection, ListPage.CASES, "mine", LOCAL)
         with pytest.raises(NotFound, match="no view 'mine' of cases"):
-            drop_view(connection, ListPage.CASES, "mine")
+            drop_view(connection, ListPage.CASES, "mine", LOCAL)
 
     store.db.write(work)
 
@@ -187,9 +187,9 @@ def test_tags_and_comments_of_people(store: Store) -> None:
         assert (again.added, again.removed) == (("c",), ("a",)), "only what changed"
         comment = put_comment(connection, "t1", "odd\x00", "jo")
         assert [one.text for one in comments_on(connection, "t1")] == ["odd�"]
-        drop_comment(connection, comment.id)
+        drop_comment(connection, comment.id, LOCAL)
         with pytest.raises(NotFound, match="it may have been deleted already"):
-            drop_comment(connection, comment.id)
+            drop_comment(connection, comment.id, LOCAL)
         with pytest.raises(NotFound, match="no trace 't9'"):
             put_comment(connection, "t9", "x", "jo")
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from evergold.errors import BadInput, Refused
-from evergold.model.access import INCLUDES, Holder, Role
+from evergold.model.access import INCLUDES, LOCAL, Holder, Role
 from evergold.settings import Settings, env_name
 from evergold.workspace.operations import Access
 
@@ -128,9 +128,6 @@ NEEDED = ELSEWHERE | {
 }
 ANYBODY = frozenset({"GET /api/v1/me"})
 """Routes that every token may call, whatever its role."""
-
-LOCAL = Holder(name="", role=Role.OWNER)
-"""Who calls a server without tokens: the person at this machine."""
 
 
 def needed_role(method: str, path: str) -> Role:

@@ -10,10 +10,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from evergold.api.access import LOCAL, require_for
+from evergold.api.access import require_for
 from evergold.api.middleware import Instruments
 from evergold.api.requests import Opened, Router
-from evergold.model.access import INCLUDES, AccessToken, Holder, NewToken, Role, TokenName
+from evergold.model.access import INCLUDES, LOCAL, AccessToken, Holder, NewToken, Role, TokenName
 from evergold.model.operations import AlertsState, AlertTest
 from evergold.plugins import hanging_plugins
 from evergold.workspace import Workspace

@@ -30,6 +30,7 @@ from starlette.concurrency import run_in_threadpool
 from evergold.api.access import require_role
 from evergold.api.middleware import HIDDEN
 from evergold.errors import BadInput
+from evergold.model.access import LOCAL, Holder
 from evergold.model.faults import Rejected
 from evergold.model.limits import require_shallow
 from evergold.model.values import load_json
@@ -64,6 +65,15 @@ def name_caller(request: Request) -> str:
 
 
 Who = Annotated[str, Depends(name_caller)]
+
+
+def get_caller(request: Request, who: Who) -> Holder:
+    """The caller's name, with the role that says what they may do to the work of others."""
+    holder: Holder = request.scope.get("evergold.holder", LOCAL)
+    return holder.model_copy(update={"name": who})
+
+
+Caller = Annotated[Holder, Depends(get_caller)]
 
 T = TypeVar("T")
 

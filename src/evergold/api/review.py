@@ -6,7 +6,8 @@ from typing import Annotated, Any
 from fastapi import Depends, Query
 from pydantic import BaseModel, Field
 
-from evergold.api.requests import Opened, Router, Who
+from evergold.api.requests import Caller, Opened, Router, Who
+from evergold.model.access import Moderation
 from evergold.model.build import ValueChange
 from evergold.model.case import Case, CaseId
 from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
@@ -119,9 +120,9 @@ def case_file(workspace: Opened, key: Key) -> CaseFile:
 
 
 @router.patch("/review/case")
-def edit_case(workspace: Opened, key: Key, edit: Edit, who: Who) -> Case:
+def edit_case(workspace: Opened, key: Key, edit: Edit, caller: Caller) -> Case:
     """Change fields of the version that was read; 409 if it has changed since."""
-    return workspace.review.edit(key, edit, who)
+    return workspace.review.edit(key, edit, caller)
 
 
 @router.get("/review/difference")
@@ -134,15 +135,18 @@ def difference(
 
 
 @router.post("/decisions")
-def decide(workspace: Opened, key: Key, decision: Decision, who: Who) -> Case:
-    """Record a verdict on the version that was read, with its edits; 409 if it has changed since."""
-    return workspace.review.decide(key, decision, who)
+def decide(workspace: Opened, key: Key, decision: Decision, caller: Caller) -> Case:
+    """Record a verdict on the version that was read, with its edits; 409 if it has changed since.
+
+    Reopening a case and `adjudicate`, which settles a dispute, are for editors and owners.
+    """
+    return workspace.review.decide(key, decision, caller)
 
 
 @router.post("/decisions/bulk")
-def decide_many(workspace: Opened, bulk: Bulk, who: Who) -> list[BulkResult]:
+def decide_many(workspace: Opened, bulk: Bulk, caller: Caller) -> list[BulkResult]:
     """One verdict on many cases; undo it with `withdraw` on the versions returned."""
-    results = workspace.review.decide_many(bulk.cases, bulk.verdict, who, bulk.comment)
+    results = workspace.review.decide_many(bulk.cases, bulk.verdict, caller, bulk.comment)
     return [BulkResult(**result) for result in results]
 
 
@@ -171,9 +175,9 @@ def assign(workspace: Opened, wanted: Assign) -> Assigned:
 
 
 @router.delete("/review/assignments", status_code=204)
-def release(workspace: Opened, key: Key, reviewer: Annotated[str, Query(min_length=1)]) -> None:
-    """Remove an assignment."""
-    workspace.review.release(key, reviewer)
+def release(workspace: Opened, key: Key, reviewer: Annotated[str, Query(min_length=1)], caller: Caller) -> None:
+    """Remove my assignment; editors and owners remove those of others too."""
+    workspace.review.release(key, reviewer, caller)
 
 
 @router.get("/review/agreement")
@@ -195,15 +199,21 @@ def views(workspace: Opened) -> list[SavedView]:
 
 
 @router.put("/review/views")
-def save_view(workspace: Opened, view: SavedView, who: Who) -> SavedView:
-    """Save a view under its name."""
-    return workspace.review.save_view(view.model_copy(update={"owner": who}))
+def save_view(workspace: Opened, view: SavedView, caller: Caller) -> SavedView:
+    """Save a view under its name; mine of that name is replaced, that of others by editors and owners alone."""
+    return workspace.review.save_view(view, caller)
 
 
 @router.delete("/review/views", status_code=204)
-def delete_view(workspace: Opened, name: Annotated[str, Query(min_length=1)]) -> None:
-    """Delete a saved view."""
-    workspace.review.delete_view(name)
+def delete_view(workspace: Opened, name: Annotated[str, Query(min_length=1)], caller: Caller) -> None:
+    """Delete my saved view; editors and owners delete those of others too, which is recorded."""
+    workspace.review.delete_view(name, caller)
+
+
+@router.get("/review/moderations")
+def moderations(workspace: Opened, limit: Annotated[int, Query(ge=1, le=MANY)] = 100) -> list[Moderation]:
+    """What editors and owners changed of the work of others, the newest first."""
+    return workspace.review.moderations(limit)
 
 
 class ProveQuestion(CodeChange, frozen=True, extra="forbid"):
@@ -289,9 +299,12 @@ class RowsOut(BaseModel):
 
 
 @router.post("/review/rows")
-def take_rows(workspace: Opened, given: RowsIn, who: Who) -> RowsTaken:
-    """Bring rows of dataset A and B into the workspace; a row marked validated is the sender's approval."""
-    taken = workspace.review.take_rows(given.rows, who, given.dataset, given.replace, given.versions)
+def take_rows(workspace: Opened, given: RowsIn, caller: Caller) -> RowsTaken:
+    """Bring rows of dataset A and B into the workspace; a row marked validated is the sender's approval.
+
+    `replace`, which overwrites the work of others too, is for editors and owners.
+    """
+    taken = workspace.review.take_rows(given.rows, caller, given.dataset, given.replace, given.versions)
     return RowsTaken(**asdict(taken))
 
 

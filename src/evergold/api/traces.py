@@ -8,7 +8,7 @@ from fastapi import Path, Query, Response
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from evergold.api.requests import Opened, Router, Sent, Who, list_records, read_page
+from evergold.api.requests import Caller, Opened, Router, Sent, Who, list_records, read_page
 from evergold.model.case import Conversation
 from evergold.model.case_actions import ListPage, ListView, Picked, Picking, Upload, Uploaded
 from evergold.model.trace import Retagged, Retagging, ScoreLine, Trace, TraceComment
@@ -47,9 +47,9 @@ def write_comment(workspace: Opened, trace_id: str, comment: NewComment, who: Wh
 
 
 @router.delete("/comments/{comment_id}", status_code=204)
-def delete_comment(workspace: Opened, comment_id: Annotated[int, Path(ge=1, le=2**63 - 1)]) -> None:
-    """Delete a comment."""
-    workspace.intake.uncomment(comment_id)
+def delete_comment(workspace: Opened, comment_id: Annotated[int, Path(ge=1, le=2**63 - 1)], caller: Caller) -> None:
+    """Delete my comment; editors and owners delete those of others too, which is recorded."""
+    workspace.intake.uncomment(comment_id, caller)
 
 
 class TracePage(BaseModel):
@@ -158,15 +158,15 @@ def list_views(workspace: Opened, page: ListPage) -> list[ListView]:
 
 
 @views_router.put("/views")
-def keep_view(workspace: Opened, view: ListView, who: Who) -> ListView:
-    """Save a view under its name; an existing one is replaced."""
-    return workspace.operations.keep_view(view.model_copy(update={"owner": who}))
+def keep_view(workspace: Opened, view: ListView, caller: Caller) -> ListView:
+    """Save a view under its name; mine of that name is replaced, that of others by editors and owners alone."""
+    return workspace.operations.keep_view(view, caller)
 
 
 @views_router.delete("/views", status_code=204)
-def delete_view(workspace: Opened, page: ListPage, name: Annotated[str, Query(min_length=1)]) -> None:
-    """Delete a saved view."""
-    workspace.operations.delete_view(page, name)
+def delete_view(workspace: Opened, page: ListPage, name: Annotated[str, Query(min_length=1)], caller: Caller) -> None:
+    """Delete my saved view; editors and owners delete those of others too, which is recorded."""
+    workspace.operations.delete_view(page, name, caller)
 
 
 @uploads_router.post("/uploads", status_code=201)

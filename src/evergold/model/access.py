@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, StringConstraints
 
+from evergold.errors import Refused
 from evergold.model.limits import UtcTime
 
 
@@ -45,6 +46,41 @@ class Holder(BaseModel, frozen=True):
 
     name: str
     role: Role
+
+    @property
+    def moderates(self) -> bool:
+        """Whether the holder may change and delete what others wrote, reopen cases and settle disputes."""
+        return self.role.may(Role.EDITOR)
+
+    def check_author(self, author: str, what: str, instead: str = "ask one of them") -> bool:
+        """Raise `Refused` where somebody else's work is not the holder's to change; True where changing it is moderation."""
+        if author in ("", self.name):
+            return False
+        if not self.moderates:
+            raise Refused(
+                f"{what} belongs to {author}; a {self.role.value} may change and delete only their own, "
+                f"an editor or owner also that of others; {instead}"
+            )
+        return True
+
+    def check_moderates(self, what: str) -> None:
+        """Raise `Refused` for a holder who does not moderate."""
+        if not self.moderates:
+            raise Refused(f"{what} needs the role editor (or owner); {self.name} has the role {self.role.value}")
+
+
+class Moderation(BaseModel, frozen=True):
+    """One change of somebody else's work: who did what to which thing of whom."""
+
+    who: str
+    action: str
+    what: str
+    author: str
+    at: UtcTime
+
+
+LOCAL = Holder(name="", role=Role.OWNER)
+"""Who uses a workspace without a server, or a server without tokens: the person at this machine."""
 
 
 class AccessToken(BaseModel, frozen=True):

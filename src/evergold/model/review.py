@@ -314,6 +314,7 @@ class CaseFile(BaseModel, frozen=True, extra="forbid"):
     rev: str
     missing: tuple[str, ...]
     standing: Standing
+    decided_by: tuple[str, ...]
     opinions: tuple[Opinion, ...]
     assignments: tuple[Assignment, ...]
     history: tuple[HistoryEntry, ...]

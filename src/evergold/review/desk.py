@@ -4,12 +4,13 @@ Two reviewers on one case never overwrite each other: an edit or verdict on a ve
 and verdicts of two people stand beside each other until they agree or somebody adjudicates.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
 
 from evergold.errors import Conflict, EvergoldError
+from evergold.model.access import Holder
 from evergold.model.case import Case, CaseStatus, EntryType, ReviewState
 from evergold.model.review import (
     OPINIONS,
@@ -29,6 +30,7 @@ from evergold.review.decide import (
     check_reviewable,
     edit_case,
     judged_rev,
+    latest,
     settle_verdicts,
     standing_verdicts,
 )
@@ -46,6 +48,7 @@ from evergold.store.case.reviews import (
     set_standing,
 )
 from evergold.store.case.writes import Author, revise_case
+from evergold.store.facts import record_moderation
 from evergold.store.verdict.corrections import set_correction_dismissed, set_decided
 
 
@@ -58,6 +61,7 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
         rev=held.rev(),
         missing=held.missing(),
         standing=standing_verdicts(opinions, judged_rev(held), needed),
+        decided_by=deciders_of(held, opinions),
         opinions=tuple(opinions),
         assignments=tuple(assignments_of(connection, key)),
         history=_history(connection, key, opinions),
@@ -67,20 +71,54 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
     )
 
 
-def edit(connection: Connection, key: CaseKey, wanted: Edit, reviewer: str) -> Case:
+def edit(connection: Connection, key: CaseKey, wanted: Edit, by: Holder) -> Case:
     """Change fields of a case; what was validated is unvalidated again."""
     held = _seen(connection, VersionedKey(**key.model_dump(), version=wanted.version))
-    author = Author(who=reviewer, action="edited", why=wanted.why, reviewer=True)
-    after = revise_case(connection, edit_case(held, wanted.changes), author, wanted.version)
+    draft = edit_case(held, wanted.changes)
+    overrule(connection, by, "edited", held, voided_by(connection, held, draft))
+    author = Author(who=by.name, action="edited", why=wanted.why, reviewer=True)
+    after = revise_case(connection, draft, author, wanted.version)
     if after.version != held.version:
-        set_decided(connection, after, reviewer)
+        set_decided(connection, after, by.name)
     return after
 
 
-def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: str, needed: int) -> Case:
+def deciders_of(case: Case, opinions: Sequence[Opinion]) -> tuple[str, ...]:
+    """Whose verdicts decided a case; nobody's while it is open."""
+    if case.review is not ReviewState.VALIDATED and case.status is not CaseStatus.DISMISSED:
+        return ()
+    return tuple(word.reviewer for word in latest(opinions, judged_rev(case)) if word.verdict in OPINIONS)
+
+
+def voided_by(connection: Connection, held: Case, draft: Case) -> tuple[str, ...]:
+    """Whose verdicts are void when `draft` replaces the case."""
+    if held.rev() == draft.rev():
+        return ()
+    return deciders_of(held, opinions_in(connection, held.dataset, held.id))
+
+
+def overrule(connection: Connection, by: Holder, action: str, case: Case, authors: Iterable[str]) -> None:
+    """Raise `Refused` where verdicts of others are not the holder's to void; record it where they are."""
+    for author in authors:
+        if by.check_author(author, f"the verdict on case {case.id!r}", "give your own, or ask for a second opinion"):
+            record_moderation(connection, by, action, f"case {case.id} of {case.dataset}", author)
+
+
+def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder, needed: int) -> Case:
     """Record a verdict, with the edits that came with it, and let the case follow what the opinions now say."""
+    reviewer = by.name
     held = _seen(connection, VersionedKey(**key.model_dump(), version=decision.version))
     draft = edit_case(held, decision.changes)
+    before = opinions_in(connection, key.dataset, key.id)
+    words = latest(before, judged_rev(held))
+    if decision.adjudicate:
+        by.check_moderates("settling a dispute (adjudicate)")
+        others = [word.reviewer for word in words if word.verdict is not decision.verdict]
+        overrule(connection, by, "overruled", held, others)
+    elif decision.verdict is ReviewVerdict.REOPEN:
+        overrule(connection, by, "reopened", held, [word.reviewer for word in words])
+    else:
+        overrule(connection, by, "edited", held, voided_by(connection, held, draft))
     if decision.verdict is ReviewVerdict.APPROVE:
         # Raises before anything is written: an incomplete case cannot be approved.
         draft.validated()
@@ -94,7 +132,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, reviewer: s
         comment=decision.comment,
         adjudicate=decision.adjudicate and decision.verdict in OPINIONS,
     )
-    opinions = [*opinions_in(connection, key.dataset, key.id), spoken]
+    opinions = [*before, spoken]
     if decision.verdict is not ReviewVerdict.SKIP:
         # Skipping is no opinion and changes nothing.
         draft = apply_verdict(draft, settle_verdicts(opinions, spoken.rev, needed), reviewer)
@@ -120,7 +158,7 @@ def _stand(connection: Connection, held: Case, after: Case, decision: Decision, 
 
 
 def decide_many(
-    connection: Connection, keys: Iterable[VersionedKey], decision: Decision, reviewer: str, needed: int
+    connection: Connection, keys: Iterable[VersionedKey], decision: Decision, by: Holder, needed: int
 ) -> list[dict[str, Any]]:
     """The same verdict on many cases: each succeeds or says why not, none holds up the others."""
     results: list[dict[str, Any]] = []
@@ -130,7 +168,7 @@ def decide_many(
             # A savepoint for each case: one that fails takes back its own changes only.
             with connection.begin_nested():
                 verdict = decision.model_copy(update={"version": key.version})
-                after = decide(connection, CaseKey(**name), verdict, reviewer, needed)
+                after = decide(connection, CaseKey(**name), verdict, by, needed)
             results.append({**name, "version": after.version, "error": None})
         except EvergoldError as problem:
             results.append({**name, "version": key.version, "error": problem.message})

@@ -13,12 +13,14 @@ from sqlalchemy import Connection
 
 from evergold.errors import BadInput
 from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
+from evergold.model.access import Holder
 from evergold.model.case import Case, CaseKind, CaseStatus, ReviewState
 from evergold.model.review import Decision, ReviewVerdict, VersionedKey
-from evergold.review.desk import decide_many
+from evergold.review.desk import decide_many, overrule, voided_by
 from evergold.store.case.cases import held_cases, revisions_of
 from evergold.store.case.writes import Author, put_cases
 
+SENT = "sent from the validator"
 BY_PEOPLE = frozenset({"edited", *ReviewVerdict})
 Row = dict[str, Any]
 Held = Mapping[tuple[str, str], tuple[int, Case]]
@@ -28,7 +30,7 @@ Held = Mapping[tuple[str, str], tuple[int, Case]]
 class Sender:
     """Who sends rows, how many reviewers a case needs, which versions the session saw, and whether it insists."""
 
-    reviewer: str
+    by: Holder
     needed: int = 1
     seen: Mapping[str, int] = field(default_factory=dict)
     replace: bool = False
@@ -53,17 +55,20 @@ def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) ->
     wanted: list[Case] = []
     for case in cases:
         # Decided before anything is written: putting one case does not move another.
-        if _moved_on(connection, case, held, sender):
+        if not sender.replace and _is_of_others(connection, case, held, sender):
             taken.kept.append(case.id)
         else:
             wanted.append(case)
+            if (case.dataset, case.id) in held:
+                present = held[case.dataset, case.id][1]
+                overrule(connection, sender.by, "replaced", present, voided_by(connection, present, case))
     for action in ("imported", "edited"):
         group = [case for case in wanted if (case.id in sender.seen) is (action == "edited")]
-        author = Author(who=sender.reviewer, action=action, why="sent from the validator", reviewer=True)
+        author = Author(who=sender.by.name, action=action, why=SENT, reviewer=True)
         put_cases(connection, [_draft(case, held) for case in group], author)
     for verdict, keys in _verdicts(connection, wanted, sender.seen).items():
         decision = Decision(version=1, verdict=verdict)
-        for result in decide_many(connection, keys, decision, sender.reviewer, sender.needed):
+        for result in decide_many(connection, keys, decision, sender.by, sender.needed):
             if result["error"] is not None:
                 taken.problems.append(f"case {result['id']!r}: cannot {verdict.value}: {result['error']}")
     _count(connection, wanted, held, taken)
@@ -74,16 +79,22 @@ def _held_rows(connection: Connection, cases: Sequence[Case]) -> Held:
     return held_cases(connection, [(case.dataset, case.id) for case in cases]) if cases else {}
 
 
-def _moved_on(connection: Connection, case: Case, held: Held, sender: Sender) -> bool:
-    if sender.replace or (case.dataset, case.id) not in held:
+def _is_of_others(connection: Connection, case: Case, held: Held, sender: Sender) -> bool:
+    """Whether others changed the case since the sender saw it, or their verdict holds for it."""
+    if (case.dataset, case.id) not in held:
         return False
-    present = held[case.dataset, case.id][1]
+    me, present = sender.by.name, held[case.dataset, case.id][1]
+    if not sender.by.moderates and set(voided_by(connection, present, case)) - {me}:
+        return True
     if case.id in sender.seen:
         # The same content and mark may be sent again from an old version: nothing would be lost.
         differs = present.rev() != case.rev() or present.review is not case.review
         return differs and present.version != sender.seen[case.id]
-    # A session that saw no version may update what programs wrote, not what people did.
-    touched = any(revision.action in BY_PEOPLE for revision in revisions_of(connection, case.dataset, case.id))
+    # A session that saw no version may update what programs wrote and what it sent itself, not what people did.
+    touched = any(
+        revision.action in BY_PEOPLE or (revision.why == SENT and revision.who != me)
+        for revision in revisions_of(connection, case.dataset, case.id)
+    )
     return touched and present.rev() != case.rev()
 
 

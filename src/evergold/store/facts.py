@@ -14,12 +14,13 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, insert, select, text
 
 from evergold.errors import Conflict, EvergoldError
 from evergold.machine import is_dead, new_owner
-from evergold.store.database.rows import dumps, insert_rows, loads, read_value, run_sql, stamp
-from evergold.store.schema import counters, utc_now
+from evergold.model.access import Holder
+from evergold.store.database.rows import dumps, insert_rows, loads, now, read_value, run_sql, stamp
+from evergold.store.schema import counters, moderations, utc_now
 
 if TYPE_CHECKING:
     from evergold.store.database.db import Database
@@ -46,6 +47,12 @@ def put_fact(connection: Connection, name: str, value: str) -> None:
     """Write one fact over what was there."""
     statement = "INSERT INTO workspace_facts (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = :value"
     run_sql(connection, statement, name=name, value=value)
+
+
+def record_moderation(connection: Connection, by: Holder, action: str, what: str, author: str) -> None:
+    """Record that somebody changed the work of somebody else."""
+    row = {"who": by.name or "local", "action": action, "what": what, "author": author, "created_at": now()}
+    connection.execute(insert(moderations), row)
 
 
 def count(connection: Connection, amounts: Mapping[str, int]) -> None:

@@ -466,6 +466,19 @@ review_assignments = Table(
     time_of("created_at"),
 )
 
+moderations = Table(
+    "moderations",
+    metadata,
+    auto_id(),
+    Column("who", Text, nullable=False),
+    Column("action", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("author", Text, nullable=False),
+    time_of("created_at"),
+    sqlite_autoincrement=True,
+    comment="What editors and owners changed of the work of others: comments and views. Verdicts are in the history of cases.",
+)
+
 review_questions = Table(
     "review_questions",
     metadata,

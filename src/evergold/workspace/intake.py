@@ -9,6 +9,7 @@ from evergold.ingest.batcher import SpansWritten
 from evergold.ingest.feedback import IngestReport
 from evergold.ingest.ingest import Ingest
 from evergold.ingest.prepare import Request
+from evergold.model.access import LOCAL, Holder
 from evergold.model.trace import Retagged, Retagging, Trace, TraceComment
 from evergold.sources.langfuse import records_of_batch, reply_to
 from evergold.sources.spans import Wire
@@ -104,9 +105,9 @@ class Intake(Ingest):
         """Write a comment on a trace."""
         return self._store.write(put_comment, trace_id, text, who)
 
-    def uncomment(self, comment_id: int) -> None:
-        """Delete a comment."""
-        self._store.write(drop_comment, comment_id)
+    def uncomment(self, comment_id: int, by: Holder = LOCAL) -> None:
+        """Delete a comment of one's own, or of somebody else as a moderator."""
+        self._store.write(drop_comment, comment_id, by)
 
     def _learn_words_for(self, wanted: TraceFilter) -> None:
         """Index the words of the latest traces before a search, so that no trace is missing from its result."""

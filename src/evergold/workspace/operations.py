@@ -17,7 +17,7 @@ from uuid import uuid4
 from pydantic import TypeAdapter, ValidationError
 
 from evergold.errors import BadInput, EvergoldError, NotFound
-from evergold.model.access import AccessToken, Holder, NewToken, Role, TokenName
+from evergold.model.access import LOCAL, AccessToken, Holder, NewToken, Role, TokenName
 from evergold.model.case_actions import ListPage, ListView
 from evergold.model.faults import first_fault
 from evergold.model.operations import Backlog, DatabaseStatus
@@ -57,12 +57,12 @@ class Operations:
     def views(self, page: ListPage) -> list[ListView]:
         return self._store.read(kept_views, page)
 
-    def keep_view(self, view: ListView) -> ListView:
+    def keep_view(self, view: ListView, by: Holder = LOCAL) -> ListView:
         """Keep a view under its name; one of the same name is replaced."""
-        return self._store.write(keep_view, view)
+        return self._store.write(keep_view, view, by)
 
-    def delete_view(self, page: ListPage, name: str) -> None:
-        self._store.write(drop_view, page, name)
+    def delete_view(self, page: ListPage, name: str, by: Holder = LOCAL) -> None:
+        self._store.write(drop_view, page, name, by)
 
 
 class Access:

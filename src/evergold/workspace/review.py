@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.extract.evidence import BaseCommits, EvidenceRoom
+from evergold.model.access import LOCAL, Holder, Moderation, Role
 from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.review import (
     Agreement,
@@ -38,7 +39,8 @@ from evergold.store import Store
 from evergold.store.case import reviews as hands
 from evergold.store.case.cases import CaseFilter, get_case, iterate_cases, revisions_of
 from evergold.store.case.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
-from evergold.store.case.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
+from evergold.store.case.reviews import list_moderations, opinions_in, progress_of_datasets, queue_page, verdict_counts
+from evergold.store.facts import record_moderation
 
 
 class Review:
@@ -67,28 +69,29 @@ class Review:
     def case(self, key: CaseKey) -> CaseFile:
         return self._store.read(desk.case_file, key, self.needed)
 
-    def edit(self, key: CaseKey, wanted: Edit, reviewer: str) -> Case:
-        return self._store.write(desk.edit, key, wanted, reviewer)
+    def edit(self, key: CaseKey, wanted: Edit, by: Holder | str) -> Case:
+        return self._store.write(desk.edit, key, wanted, _as_holder(by))
 
-    def decide(self, key: CaseKey, decision: Decision, reviewer: str) -> Case:
+    def decide(self, key: CaseKey, decision: Decision, by: Holder | str) -> Case:
         """Record a verdict. Approving a context case completes its proof, or is refused where its base is disproved."""
+        holder = _as_holder(by)
         if decision.verdict is ReviewVerdict.APPROVE:
             # Only an approval makes a case golden; other verdicts need no proof.
             case = self.case(key).case
             # The decision may bring edits along: the proof is made for the case as it will be, not as it is.
             edited = edit_case(case, decision.changes)
-            decision = self.bases.settle_decision(edited, decision, self.evidence.change_of(case), reviewer)
-        return self._store.write(desk.decide, key, decision, reviewer, self.needed)
+            decision = self.bases.settle_decision(edited, decision, self.evidence.change_of(case), holder.name)
+        return self._store.write(desk.decide, key, decision, holder, self.needed)
 
     def decide_many(
-        self, keys: Sequence[VersionedKey], verdict: ReviewVerdict, reviewer: str, comment: str = ""
+        self, keys: Sequence[VersionedKey], verdict: ReviewVerdict, by: Holder | str, comment: str = ""
     ) -> list[dict[str, Any]]:
         """One verdict on many cases. `withdraw` on the versions this returns is its undo."""
         decision = Decision(version=1, verdict=verdict, comment=comment)
         proved = [self._with_proof(key) for key in keys] if verdict is ReviewVerdict.APPROVE else []
         refused = {key: problem for key, problem in zip(keys, proved, strict=bool(proved)) if problem}
         taken = self._store.write(
-            desk.decide_many, [key for key in keys if key not in refused], decision, reviewer, self.needed
+            desk.decide_many, [key for key in keys if key not in refused], decision, _as_holder(by), self.needed
         )
         return taken + [
             {"dataset": key.dataset, "id": key.id, "version": key.version, "error": refused[key]} for key in refused
@@ -136,9 +139,18 @@ class Review:
 
         return self._store.db.write(work)
 
-    def release(self, key: CaseKey, reviewer: str) -> None:
-        if not self._store.write(hands.release, key, reviewer):
-            raise NotFound(f"case {key.id!r} is not in the hands of {reviewer!r}")
+    def release(self, key: CaseKey, reviewer: str, by: Holder = LOCAL) -> None:
+        """Take a case out of a reviewer's hands; out of those of others as a moderator."""
+
+        def work(connection: Any) -> None:
+            foreign = by.check_author(reviewer, f"the assignment of case {key.id!r}")
+            if not hands.release(connection, key, reviewer):
+                raise NotFound(f"case {key.id!r} is not in the hands of {reviewer!r}")
+            if foreign:
+                what = f"assignment of case {key.id} of {key.dataset}"
+                record_moderation(connection, by, "deleted", what, reviewer)
+
+        self._store.db.write(work)
 
     def assignments(self, reviewer: str | None = None) -> list[Assignment]:
         return self._store.read(hands.assignments_to, reviewer)
@@ -181,25 +193,32 @@ class Review:
         with self._store.db.read() as connection:
             return list(hands.views(connection))
 
-    def save_view(self, view: SavedView) -> SavedView:
-        return self._store.write(hands.save_view, view)
+    def save_view(self, view: SavedView, by: Holder = LOCAL) -> SavedView:
+        return self._store.write(hands.save_view, view, by)
 
-    def delete_view(self, name: str) -> None:
-        self._store.write(hands.delete_view, name)
+    def delete_view(self, name: str, by: Holder = LOCAL) -> None:
+        self._store.write(hands.delete_view, name, by)
+
+    def moderations(self, limit: int = 100) -> list[Moderation]:
+        """What editors and owners changed of the work of others, the newest first."""
+        return self._store.read(list_moderations, limit)
 
     def take_rows(
         self,
         rows: Sequence[dict[str, Any]],
-        reviewer: str,
+        by: Holder | str,
         dataset: str,
         replace: bool = False,
         seen: Mapping[str, int] | None = None,
     ) -> Taken:
         """Rows of dataset A and B into the store; cases that moved on since the versions `seen` are kept and named."""
+        holder = _as_holder(by)
+        if replace:
+            holder.check_moderates("replacing cases that others have changed (replace)")
         given, problems = cases_of_rows(rows, dataset)
         cases, disproved = self.bases.settle_rows(given, self.evidence.change_of)
         problems += disproved
-        sender = Sender(reviewer, self.needed, seen or {}, replace)
+        sender = Sender(holder, self.needed, seen or {}, replace)
         taken = self._store.write(take_cases, cases, sender)
         return dataclasses.replace(taken, problems=problems + taken.problems)
 
@@ -211,3 +230,8 @@ class Review:
 
     def _lease_seconds(self) -> float:
         return 60.0 * self._settings.review_lease_minutes
+
+
+def _as_holder(by: Holder | str) -> Holder:
+    """A name alone is that of somebody at this machine, who may do everything."""
+    return Holder(name=by, role=Role.OWNER) if isinstance(by, str) else by

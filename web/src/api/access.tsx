@@ -22,6 +22,14 @@ export function useMay(role: Role): boolean {
   return caller.data?.may.includes(role) ?? true;
 }
 
+/** Whether the caller may change or delete what `author` wrote: their own, or as editor and owner anybody's. */
+export function useMayChange(): (author: string) => boolean {
+  const moderates = useMay("editor");
+  const mayWrite = useMay("reviewer");
+  const me = useMe().data?.name;
+  return (author) => moderates || (mayWrite && (author === "" || author === me));
+}
+
 /** The reviewer that the server takes this browser for, and what it can show. */
 export function useMe() {
   return useQuery({

@@ -636,7 +636,7 @@ export interface paths {
         post?: never;
         /**
          * Delete Comment
-         * @description Delete a comment.
+         * @description Delete my comment; editors and owners delete those of others too, which is recorded.
          */
         delete: operations["delete_comment_api_v1_comments__comment_id__delete"];
         options?: never;
@@ -802,13 +802,13 @@ export interface paths {
         get: operations["list_views_api_v1_views_get"];
         /**
          * Keep View
-         * @description Save a view under its name; an existing one is replaced.
+         * @description Save a view under its name; mine of that name is replaced, that of others by editors and owners alone.
          */
         put: operations["keep_view_api_v1_views_put"];
         post?: never;
         /**
          * Delete View
-         * @description Delete a saved view.
+         * @description Delete my saved view; editors and owners delete those of others too, which is recorded.
          */
         delete: operations["delete_view_api_v1_views_delete"];
         options?: never;
@@ -952,6 +952,8 @@ export interface paths {
         /**
          * Decide
          * @description Record a verdict on the version that was read, with its edits; 409 if it has changed since.
+         *
+         *     Reopening a case and `adjudicate`, which settles a dispute, are for editors and owners.
          */
         post: operations["decide_api_v1_decisions_post"];
         delete?: never;
@@ -1024,7 +1026,7 @@ export interface paths {
         post: operations["assign_api_v1_review_assignments_post"];
         /**
          * Release
-         * @description Remove an assignment.
+         * @description Remove my assignment; editors and owners remove those of others too.
          */
         delete: operations["release_api_v1_review_assignments_delete"];
         options?: never;
@@ -1086,15 +1088,35 @@ export interface paths {
         get: operations["views_api_v1_review_views_get"];
         /**
          * Save View
-         * @description Save a view under its name.
+         * @description Save a view under its name; mine of that name is replaced, that of others by editors and owners alone.
          */
         put: operations["save_view_api_v1_review_views_put"];
         post?: never;
         /**
          * Delete View
-         * @description Delete a saved view.
+         * @description Delete my saved view; editors and owners delete those of others too, which is recorded.
          */
         delete: operations["delete_view_api_v1_review_views_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/moderations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Moderations
+         * @description What editors and owners changed of the work of others, the newest first.
+         */
+        get: operations["moderations_api_v1_review_moderations_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1236,6 +1258,8 @@ export interface paths {
         /**
          * Take Rows
          * @description Bring rows of dataset A and B into the workspace; a row marked validated is the sender's approval.
+         *
+         *     `replace`, which overwrites the work of others too, is for editors and owners.
          */
         post: operations["take_rows_api_v1_review_rows_post"];
         delete?: never;
@@ -3067,6 +3091,8 @@ export interface components {
             /** Missing */
             missing: string[];
             standing: components["schemas"]["Standing"];
+            /** Decided By */
+            decided_by: string[];
             /** Opinions */
             opinions: components["schemas"]["Opinion"][];
             /** Assignments */
@@ -4511,6 +4537,25 @@ export interface components {
              *     }
              */
             scale: components["schemas"]["Scale"] | null;
+        };
+        /**
+         * Moderation
+         * @description One change of somebody else's work: who did what to which thing of whom.
+         */
+        Moderation: {
+            /** Who */
+            who: string;
+            /** Action */
+            action: string;
+            /** What */
+            what: string;
+            /** Author */
+            author: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
         };
         /**
          * NearPair
@@ -8778,6 +8823,37 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    moderations_api_v1_review_moderations_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moderation"][];
+                };
             };
             /** @description Validation Error */
             422: {

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import NotFound
+from evergold.model.access import Holder, Moderation
 from evergold.model.case import Case, CaseStatus, ReviewState
 from evergold.model.case_actions import QUERY, ListPage, ListView
 from evergold.model.policy import Policy, Reason
@@ -42,11 +43,12 @@ from evergold.model.review import (
 )
 from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of, with_case
 from evergold.store.database.rows import dumps, loads, now
-from evergold.store.facts import now_and_later
+from evergold.store.facts import now_and_later, record_moderation
 from evergold.store.schema import (
     case_reviews,
     eval_dataset,
     list_views,
+    moderations,
     review_assignments,
     review_standings,
     saved_views,
@@ -347,10 +349,10 @@ def _assignments(connection: Connection, query: Select[Any]) -> list[Assignment]
     return [Assignment(id=row["case_id"], **{name: row[name] for name in same}) for row in rows]
 
 
-def save_view(connection: Connection, view: SavedView) -> SavedView:
+def save_view(connection: Connection, view: SavedView, by: Holder) -> SavedView:
     """Store a view, and give it as stored; one of the same name is replaced."""
-    row = {"name": view.name, "owner": view.owner, "body": dumps(view.query.model_dump(mode="json"))}
-    return _replace_view(connection, saved_views, saved_views.c.name == view.name, row, view)
+    row = {"name": view.name, "body": dumps(view.query.model_dump(mode="json"))}
+    return _replace_view(connection, saved_views, saved_views.c.name == view.name, row, view, by)
 
 
 def views(connection: Connection) -> Iterable[SavedView]:
@@ -359,24 +361,38 @@ def views(connection: Connection) -> Iterable[SavedView]:
         yield SavedView(name=row["name"], owner=row["owner"], query=query, created_at=row["created_at"])
 
 
-def delete_view(connection: Connection, name: str) -> None:
-    if connection.execute(delete(saved_views).where(saved_views.c.name == name)).rowcount == 0:
+def delete_view(connection: Connection, name: str, by: Holder) -> None:
+    if not _remove_view(connection, saved_views, saved_views.c.name == name, name, by, "deleted"):
         raise NotFound(f"no saved view {name!r}")
 
 
-def keep_view(connection: Connection, view: ListView) -> ListView:
+def keep_view(connection: Connection, view: ListView, by: Holder) -> ListView:
     """Store a view, and give it as stored; one of the same name is replaced."""
-    row = {"page": view.page.value, "name": view.name, "owner": view.owner, "body": view.address}
-    return _replace_view(connection, list_views, _is_view(view.page, view.name), row, view)
+    row = {"page": view.page.value, "name": view.name, "body": view.address}
+    return _replace_view(connection, list_views, _is_view(view.page, view.name), row, view, by)
 
 
 def _replace_view(
-    connection: Connection, table: Table, same: ColumnElement[bool], row: dict[str, str], view: ViewT
+    connection: Connection, table: Table, same: ColumnElement[bool], row: dict[str, str], view: ViewT, by: Holder
 ) -> ViewT:
+    """A view that a moderator changes stays its author's."""
     moment = now()
+    owner = _remove_view(connection, table, same, view.name, by, "replaced") or by.name or view.owner
+    connection.execute(insert(table), row | {"owner": owner, "created_at": moment})
+    return view.model_copy(update={"owner": owner, "created_at": datetime.fromisoformat(moment)})
+
+
+def _remove_view(
+    connection: Connection, table: Table, same: ColumnElement[bool], name: str, by: Holder, action: str
+) -> str | None:
+    """Delete a view where there is one; whose it was (somebody's without a name is the caller's), or None."""
+    owner = connection.execute(select(table.c.owner).where(same)).scalar()
+    if owner is None:
+        return None
+    if by.check_author(owner, f"the view {name!r}"):
+        record_moderation(connection, by, action, f"view {name} of {table.name.split('_')[0]}", owner)
     connection.execute(delete(table).where(same))
-    connection.execute(insert(table), row | {"created_at": moment})
-    return view.model_copy(update={"created_at": datetime.fromisoformat(moment)})
+    return owner or by.name or "local"
 
 
 def kept_views(connection: Connection, page: ListPage) -> list[ListView]:
@@ -388,10 +404,20 @@ def kept_views(connection: Connection, page: ListPage) -> list[ListView]:
     ]
 
 
-def drop_view(connection: Connection, page: ListPage, name: str) -> None:
-    if connection.execute(delete(list_views).where(_is_view(page, name))).rowcount == 0:
+def drop_view(connection: Connection, page: ListPage, name: str, by: Holder) -> None:
+    if not _remove_view(connection, list_views, _is_view(page, name), name, by, "deleted"):
         raise NotFound(f"no view {name!r} of {page.value}")
 
 
 def _is_view(page: ListPage, name: str) -> ColumnElement[bool]:
     return (list_views.c.page == page.value) & (list_views.c.name == name)
+
+
+def list_moderations(connection: Connection, limit: int) -> list[Moderation]:
+    """What moderators changed of the work of others, the newest first."""
+    query = select(moderations).order_by(moderations.c.id.desc()).limit(limit)
+    rows = connection.execute(query).mappings()
+    return [
+        Moderation(**{name: row[name] for name in ("who", "action", "what", "author")}, at=row["created_at"])
+        for row in rows
+    ]

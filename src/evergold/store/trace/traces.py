@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
+from evergold.model.access import Holder
 from evergold.model.trace import Correction, Retagged, Score, Span, Trace, TraceComment, TraceStatus
 from evergold.model.values import content_hash
 from evergold.store.database.rows import (
@@ -29,7 +30,7 @@ from evergold.store.database.rows import (
     text_or_none,
     tuples_among,
 )
-from evergold.store.facts import ARCHIVES, fact
+from evergold.store.facts import ARCHIVES, fact, record_moderation
 from evergold.store.schema import spans, trace_comments, trace_corrections, trace_tags, traces
 from evergold.store.trace.compact import COLUMNS, span_row, unfold, unshare, whole_spans
 from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
@@ -299,6 +300,13 @@ def put_comment(connection: Connection, trace_id: str, text: str, who: str) -> T
     return comments_on(connection, trace_id)[-1]
 
 
-def drop_comment(connection: Connection, comment_id: int) -> None:
-    if connection.execute(delete(trace_comments).where(trace_comments.c.id == comment_id)).rowcount == 0:
+def drop_comment(connection: Connection, comment_id: int, by: Holder) -> None:
+    """Delete a comment as `by`; one of somebody else is recorded as moderation, without its text."""
+    chosen = trace_comments.c.id == comment_id
+    row = connection.execute(select(trace_comments.c.who, trace_comments.c.trace_id).where(chosen)).first()
+    if row is None:
         raise NotFound(f"no comment {comment_id}; it may have been deleted already")
+    what = f"comment {comment_id} on trace {row.trace_id}"
+    if by.check_author(row.who, what):
+        record_moderation(connection, by, "deleted", what, row.who)
+    connection.execute(delete(trace_comments).where(chosen))

@@ -2,7 +2,7 @@
 import { Button, Textarea } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
-import { useMay } from "@/api/access";
+import { useMay, useMayChange } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
 import { age } from "@/ui/format";
 import { useKept, useRemoval } from "@/ui/forms";
@@ -17,6 +17,7 @@ export function Comments({ traceId }: { traceId: string }) {
   const client = useQueryClient();
   const comments = useComments(traceId);
   const mayWrite = useMay("reviewer");
+  const mayChange = useMayChange();
   const [text, setText, forgetText] = useKept(`comment ${traceId}`, "");
   const { ref, removing } = useRemoval<HTMLDivElement>(comments.data?.length ?? 0, "li button", "textarea");
   const renew = () => client.invalidateQueries({ queryKey: ["comments", traceId] });
@@ -58,7 +59,7 @@ export function Comments({ traceId }: { traceId: string }) {
             <p dir="auto">{visible(comment.text)}</p>
             <span className="eg-dim">
               {comment.who || "somebody"} · {age(comment.created_at)}
-              {mayWrite && (
+              {mayChange(comment.who) && (
                 <button
                   type="button"
                   className={classes.undo}

@@ -3,7 +3,7 @@ import { Button, Checkbox, Popover, Select, Stack, TextInput } from "@mantine/co
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
-import { useMay } from "@/api/access";
+import { useMay, useMayChange } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
 import { useRemoval } from "../forms";
 import classes from "./FilterBar.module.css";
@@ -14,6 +14,7 @@ export function Views({ page }: { page: Page }) {
   const client = useQueryClient();
   const navigate = useNavigate();
   const mayKeep = useMay("reviewer");
+  const mayChange = useMayChange();
   const [opened, setOpened] = useState(false);
   const [name, setName] = useState("");
   const views = useQuery({
@@ -59,7 +60,7 @@ export function Views({ page }: { page: Page }) {
               >
                 {view.name}
               </button>
-              {mayKeep && (
+              {mayChange(view.owner) && (
                 <button
                   type="button"
                   className={classes.remove}

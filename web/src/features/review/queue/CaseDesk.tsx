@@ -2,6 +2,7 @@
 import { Button, Group, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
+import { useMay } from "@/api/access";
 import { NeedsLook } from "@/ui/cases";
 import { age } from "@/ui/format";
 import { useShortcuts } from "@/ui/shortcuts";
@@ -38,6 +39,9 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   const { entry } = draft;
   const missing = [...lacking(entry), ...unanswered(file, me)];
   const decided = file.case.review === "validated" || file.case.status === "dismissed";
+  const moderates = useMay("editor");
+  const deciders = file.decided_by.filter((name) => name !== me);
+  const locked = deciders.length > 0 && !moderates;
 
   async function say(saying: Saying) {
     const after = await draft.decide({ comment, ...saying });
@@ -58,9 +62,9 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
     { keys: "d", does: "Dismiss", run: sayLater({ verdict: "dismiss" }) },
     { keys: "o", does: "Ask for a second opinion", run: sayLater({ verdict: "second_opinion" }) },
     { keys: "s", does: "Skip", run: sayLater({ verdict: "skip" }) },
-    ...(mayCorrect(entry) ? [{ keys: "C", does: "Save as correction", run: sayLater(CORRECTION) }] : []),
-    ...(decided ? [{ keys: "r", does: "Reopen", run: sayLater({ verdict: "reopen" }) }] : []),
-    ...(file.standing === "disputed"
+    ...(mayCorrect(entry) && !locked ? [{ keys: "C", does: "Save as correction", run: sayLater(CORRECTION) }] : []),
+    ...(decided && !locked ? [{ keys: "r", does: "Reopen", run: sayLater({ verdict: "reopen" }) }] : []),
+    ...(file.standing === "disputed" && moderates
       ? [
           { keys: "A", does: "Rule: approve", run: sayLater({ verdict: "approve", adjudicate: true }) },
           { keys: "D", does: "Rule: dismiss", run: sayLater({ verdict: "dismiss", adjudicate: true }) },
@@ -72,7 +76,7 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
 
   const content = entry.kind === "context" ? contentOf(entry) : null;
   function editContent(edit: Edit) {
-    if (content === null) return;
+    if (content === null || locked) return;
     const changes = changesOf(content, applyEdit(content, edit));
     if (Object.keys(changes).length > 0) draft.edit(changes);
   }
@@ -87,7 +91,15 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
             <span role="status">{draft.state}</span>
           </>
         }
-        verdicts={<Verdicts entry={entry} decided={decided} missing={missing} onSay={(saying) => void say(saying)} />}
+        verdicts={
+          <Verdicts
+            entry={entry}
+            decided={decided}
+            locked={locked}
+            missing={missing}
+            onSay={(saying) => void say(saying)}
+          />
+        }
       >
         <NeedsLook question={file.needs_look} traceId={entry.provenance.trace_id} />
         {draft.conflict && <ConflictBanner conflict={draft.conflict} theirs={file.case} onResolve={draft.resolve} />}
@@ -97,17 +109,24 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
           </p>
         )}
         <Opinions file={file} me={me} onSay={(saying) => void say(saying)} />
-        {content ? (
-          <ContextEditor
-            content={content}
-            evidence={evidence.data}
-            onEdit={editContent}
-            onShow={setShown}
-            queryRef={first}
-          />
-        ) : (
-          <TextFields entry={entry} onEdit={draft.edit} onLight={setLit} firstRef={first} />
+        {locked && (
+          <p className="eg-dim">
+            {deciders.join(", ")} decided this case. To change it, ask for a second opinion, or let an editor reopen it.
+          </p>
         )}
+        <fieldset disabled={locked} className={classes.fields}>
+          {content ? (
+            <ContextEditor
+              content={content}
+              evidence={evidence.data}
+              onEdit={editContent}
+              onShow={setShown}
+              queryRef={first}
+            />
+          ) : (
+            <TextFields entry={entry} onEdit={draft.edit} onLight={setLit} firstRef={first} />
+          )}
+        </fieldset>
         <Questions
           file={file}
           entry={entry}
@@ -150,6 +169,7 @@ type OpinionsProps = { file: CaseFile; me: string; onSay: (saying: Saying) => vo
  */
 function Opinions({ file, me, onSay }: OpinionsProps) {
   const [open, setOpen] = useState(false);
+  const moderates = useMay("editor");
   const spoken = file.opinions.filter((opinion) => opinion.verdict !== "skip");
   if (spoken.length === 0) return null;
   const disputed = file.standing === "disputed";
@@ -175,7 +195,7 @@ function Opinions({ file, me, onSay }: OpinionsProps) {
           Show them before I decide
         </Button>
       )}
-      {disputed && (
+      {disputed && moderates && (
         <Group gap="xs" mt={6}>
           <Button size="compact-sm" variant="default" onClick={() => onSay({ verdict: "approve", adjudicate: true })}>
             Rule: approve
@@ -255,7 +275,14 @@ function Difference({ changes }: { changes: CaseFile["history"][number]["changes
   );
 }
 
-type VerdictsProps = { entry: Case; decided: boolean; missing: string[]; onSay: (saying: Saying) => void };
+type VerdictsProps = {
+  entry: Case;
+  decided: boolean;
+  /** Decided by others, and the reader does not moderate. */
+  locked: boolean;
+  missing: string[];
+  onSay: (saying: Saying) => void;
+};
 
 const CORRECTION: Saying = { verdict: "approve", changes: { entry_type: "correction" } };
 
@@ -265,14 +292,14 @@ function mayCorrect(entry: Case): boolean {
 }
 
 /** The verdicts on a case as buttons, and what still stands in the way of approving it. */
-function Verdicts({ entry, decided, missing, onSay }: VerdictsProps) {
+function Verdicts({ entry, decided, locked, missing, onSay }: VerdictsProps) {
   return (
     <>
       <Button disabled={missing.length > 0} aria-describedby="lacking" onClick={() => onSay({ verdict: "approve" })}>
         {entry.kind === "chat" && entry.entry_type === "golden" ? "Confirm" : "Approve"}
       </Button>
       {entry.kind === "chat" && entry.entry_type !== "correction" && (
-        <Button variant="default" disabled={!mayCorrect(entry)} onClick={() => onSay(CORRECTION)}>
+        <Button variant="default" disabled={locked || !mayCorrect(entry)} onClick={() => onSay(CORRECTION)}>
           Save as correction
         </Button>
       )}
@@ -283,9 +310,11 @@ function Verdicts({ entry, decided, missing, onSay }: VerdictsProps) {
         Second opinion
       </Button>
       {decided ? (
-        <Button variant="default" onClick={() => onSay({ verdict: "reopen" })}>
-          Reopen
-        </Button>
+        !locked && (
+          <Button variant="default" onClick={() => onSay({ verdict: "reopen" })}>
+            Reopen
+          </Button>
+        )
       ) : (
         <Button variant="subtle" onClick={() => onSay({ verdict: "skip" })}>
           Skip

@@ -1,7 +1,7 @@
 /** The list beside the desk: narrowing the queue, views worth keeping, its cases, and one action on many of them. */
 import { Button, CloseButton, SegmentedControl, TextInput } from "@mantine/core";
 import { useState } from "react";
-import { useMe } from "@/api/access";
+import { useMayChange, useMe } from "@/api/access";
 import { FilterBar } from "@/ui/filterbar/FilterBar";
 import type { Field } from "@/ui/filterbar/fields";
 import { useShortcuts } from "@/ui/shortcuts";
@@ -82,6 +82,7 @@ function KeptViews({ view, onView }: QueueFiltersProps) {
   const views = useViews();
   const save = useSaveView();
   const drop = useDeleteView();
+  const mayChange = useMayChange();
   return (
     <div className={classes.views}>
       {(views.data ?? []).map((saved) => (
@@ -89,7 +90,13 @@ function KeptViews({ view, onView }: QueueFiltersProps) {
           <Button size="compact-xs" variant="default" onClick={() => onView(viewOf(saved.query ?? {}))}>
             {saved.name}
           </Button>
-          <CloseButton size="xs" aria-label={`Delete the view ${saved.name}`} onClick={() => drop.mutate(saved.name)} />
+          {mayChange(saved.owner) && (
+            <CloseButton
+              size="xs"
+              aria-label={`Delete the view ${saved.name}`}
+              onClick={() => drop.mutate(saved.name)}
+            />
+          )}
         </span>
       ))}
       {naming ? (

@@ -2,7 +2,7 @@
 import { Anchor, Button, TextInput } from "@mantine/core";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
-import { useMe } from "@/api/access";
+import { useMay, useMe } from "@/api/access";
 import type { Schemas } from "@/api/client";
 import { saveReviewerName } from "@/api/token";
 import { Beginning } from "@/ui/Beginning";
@@ -215,6 +215,7 @@ type ReviewBarProps = {
 
 /** The head of the queue: counts, who reviews and how far today, and the parts of the page. */
 function ReviewBar({ counts, me, view, onMe, onClaim, onDisputed, onProgress }: ReviewBarProps) {
+  const moderates = useMay("editor");
   return (
     <header className={desk.bar}>
       <h1>Review</h1>
@@ -230,7 +231,7 @@ function ReviewBar({ counts, me, view, onMe, onClaim, onDisputed, onProgress }: 
           Claim next
         </Button>
         <Button size="xs" variant="default" onClick={onDisputed}>
-          {view.standing === "disputed" ? "All cases" : "Adjudicate"}
+          {view.standing === "disputed" ? "All cases" : moderates ? "Adjudicate" : "Disputed"}
         </Button>
         <Button size="xs" variant="default" onClick={onProgress}>
           {view.show ? "Queue" : "Progress"}

@@ -1,6 +1,7 @@
 /** Import, export, steps, undo: everything about the whole session; whether it is saved, and what to do when it is not. */
 import { Button, FileButton } from "@mantine/core";
 import { type Dispatch, useRef } from "react";
+import { useMay } from "@/api/access";
 import desk from "../desk.module.css";
 import type { Action, Session } from "./session";
 import type { SaveState } from "./useValidator";
@@ -135,15 +136,18 @@ const NAMED = 3;
 
 /** Cases that somebody changed in the workspace since this browser saw them: nothing is overwritten unasked. */
 export function CopyNotice({ copy, onInsist }: { copy: CopyState | null; onInsist: () => void }) {
+  const moderates = useMay("editor");
   if (copy?.state !== "differs") return null;
   const more = copy.keys.length - NAMED;
   const names = `${copy.keys.slice(0, NAMED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
   return (
     <div className={desk.notice} role="status">
       <span>The workspace has other work on {names}; it is kept there, and yours here. Review shows it.</span>
-      <Button size="compact-sm" variant="default" onClick={onInsist}>
-        Replace it with mine
-      </Button>
+      {moderates && (
+        <Button size="compact-sm" variant="default" onClick={onInsist}>
+          Replace it with mine
+        </Button>
+      )}
     </div>
   );
 }
