@@ -38,7 +38,18 @@ KEYED = re.compile(  # names of variables, headers and parameters whose values a
 LOGIN = re.compile(r"(?:https?://([^\s/?#]*)|[a-z][a-z0-9+.-]*://([^\s?#]*))@", re.IGNORECASE)
 WEB = re.compile(r"https?://\S+", re.IGNORECASE)
 ASSIGNED = re.compile(r"(\w+)=([^;]+)")  # in a connection string
-VALUE = (r"(?<=[:=])", r"(?<=[:=] )", r"(?<=[:=][\"'])", r"(?<=[:=] [\"'])", r"(?<=(?i:bearer) )", r"(?<=(?i:basic) )")
+NAMED = (
+    "bearer ",
+    "basic ",
+    "key: ",
+    "token: ",
+    "secret: ",
+    "password: ",
+    "auth: ",
+)  # before a value that is not quoted
+VALUE = "|".join(
+    [r"(?<=[:=])", r"(?<== )", r"(?<=[:=][\"'])", r"(?<=[:=] [\"'])", *(f"(?<=(?i:{word}))" for word in NAMED)]
+)
 LOGS = re.compile(
     r"(?:evergold|httpx2?|httpcore2?|uvicorn|asyncio|concurrent|sqlalchemy|alembic|psycopg|anthropic|google_genai|mistralai"
     r"|pydantic_ai|botocore|aiobotocore|boto3|s3fs|gcsfs|adlfs|azure|google|fsspec|aiohttp|urllib3)(?:\.|$)"
@@ -74,9 +85,8 @@ class _SecretForms:
     def __init__(self) -> None:
         self.secrets: set[tuple[str, str]] = set()
         self.forms: tuple[str, ...] = ()  # the longest first: one may be a part of another
-        self.words: re.Pattern[str] | None = None
+        self.words: dict[str, re.Pattern[str]] = {}  # forms of short ones, and where each of them is a secret
         self.originals: dict[str, str] = {}
-        self._parts: list[str] = []
         self._lock = threading.Lock()
 
     def add(self, secret: str, user: str) -> None:
@@ -90,10 +100,9 @@ class _SecretForms:
             if len(secret) >= LONG:
                 self.forms = tuple(sorted({*self.forms, *forms, *_encode_base64(secret, user)}, key=len, reverse=True))
                 return
-            before = r"(?<![A-Za-z0-9])" if _is_telling(secret) else f"(?:{'|'.join(VALUE)})"
-            listed = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
-            self._parts.append(rf"{before}(?:{listed})(?![A-Za-z0-9])")
-            self.words = re.compile("|".join(self._parts))
+            before = r"(?<![A-Za-z0-9])" if _is_telling(secret) else f"(?:{VALUE})"
+            words = {form: re.compile(rf"{before}{re.escape(form)}(?![A-Za-z0-9])") for form in forms}
+            self.words = {**self.words, **words}
             self.forms = tuple(sorted({*self.forms, *_encode_base64(secret, user)}, key=len, reverse=True))
 
 
@@ -188,7 +197,10 @@ def hide(text: str) -> str:
     for form in _known.forms:
         if form in text:
             text = text.replace(form, HIDDEN)
-    return text if _known.words is None else _known.words.sub(HIDDEN, text)
+    for form, pattern in _known.words.items():
+        if form in text:
+            text = pattern.sub(HIDDEN, text)
+    return text
 
 
 def hide_bytes(data: bytes) -> bytes:

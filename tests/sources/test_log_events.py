@@ -197,9 +197,9 @@ def test_values_of_every_type(value: dict[str, Any], expected: Any) -> None:
 @each_row(
     ("value", "problem"),
     [
-        ({"stringValue": 5}, "stringValue is not a string but int"),
+        ({"stringValue": 5}, "stringValue must not be a number"),
         ({"intValue": str(2**63)}, "is over 64 bits"),
-        ({"intValue": "x"}, "invalid literal"),
+        ({"intValue": "x"}, "intValue must be a whole number, not 'x'"),
         ({"bytesValue": "!!"}, "is not base64"),
     ],
 )

@@ -113,8 +113,8 @@ def test_limits_of_postgres_are_settings(migrated_url: str, tmp_path: Path) -> N
         ("mysql://u:hidden@h/d", r"'mysql://u:\*\*\*@h/d' begins with mysql://; give postgresql://"),
         ("postgresql+asyncpg://u:hidden@h/d", r"begins with postgresql\+asyncpg://"),
         ("oracle://h/d", "begins with oracle://"),
-        ("postgresql://u:hidden@h:port/d", "cannot be read: .*'port'; write postgresql://user:password@host:5432/name"),
-        ("://u:hidden@h", "cannot be read: "),
+        ("postgresql://u:hidden@h:port/d", "cannot be read; write postgresql://user:password@host:5432/name"),
+        ("://u:hidden@h", "cannot be read; write postgresql://"),
     ],
 )
 def test_a_url_of_another_database_is_refused_without_its_password(tmp_path: Path, url: str, reason: str) -> None:
