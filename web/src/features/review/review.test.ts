@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { applyEdit, changesOf, contentOf } from "./content";
 import type { Case, CaseFile } from "./queue/data";
-import { takingBack } from "./queue/drafts";
+import { undoOf } from "./queue/drafts";
 
 const entry = {
   id: "c/1",
@@ -34,8 +34,8 @@ const chat = { dataset: "live", id: "c1", entry_type: "failure", expected: null 
 const file = (...opinions: object[]) => ({ case: chat, opinions }) as unknown as CaseFile;
 
 test("a first verdict is withdrawn, and the fields it changed go back", () => {
-  const saying = { verdict: "approve" as const, changes: { entry_type: "correction" } };
-  expect(takingBack({ before: file(), after: chat, saying }, "ana")).toEqual({
+  const decision = { verdict: "approve" as const, changes: { entry_type: "correction" } };
+  expect(undoOf({ before: file(), after: chat, decision }, "ana")).toEqual({
     verdict: "withdraw",
     changes: { entry_type: "failure" },
     adjudicate: false,
@@ -47,7 +47,7 @@ test("a changed mind changes back to the word before", () => {
     { reviewer: "ana", verdict: "approve", adjudicate: false },
     { reviewer: "bo", verdict: "dismiss" },
   );
-  const saying = { verdict: "dismiss" as const };
-  expect(takingBack({ before, after: chat, saying }, "ana").verdict).toBe("approve");
-  expect(takingBack({ before, after: chat, saying: { verdict: "reopen" } }, "ana").verdict).toBe("withdraw");
+  const decision = { verdict: "dismiss" as const };
+  expect(undoOf({ before, after: chat, decision }, "ana").verdict).toBe("approve");
+  expect(undoOf({ before, after: chat, decision: { verdict: "reopen" } }, "ana").verdict).toBe("withdraw");
 });

@@ -58,7 +58,7 @@ export function TextFields({ entry, onEdit, onLight, firstRef }: TextFieldsProps
     <>
       {FIELDS[entry.kind].map((field) => {
         const value = entry[field.name] ?? "";
-        if (!field.write) return <Said key={field.name} label={field.label} text={value} />;
+        if (!field.write) return <ReadOnlyText key={field.name} label={field.label} text={value} />;
         if (entry.kind === "chat" && entry.entry_type === "correction") {
           return <CorrectedAnswer key={field.name} entry={entry} onEdit={onEdit} firstRef={firstRef} />;
         }
@@ -119,7 +119,7 @@ function CorrectedAnswer({ entry, onEdit, firstRef }: Omit<TextFieldsProps, "onL
   const remark = remarkText(entry);
   return (
     <>
-      {remark && <Said label="What the user said against it" text={remark} />}
+      {remark && <ReadOnlyText label="What the user said against it" text={remark} />}
       <Textarea
         dir="auto"
         ref={firstRef}
@@ -143,7 +143,7 @@ function whereFrom(entry: Case): string {
     : "Sent as the right answer";
 }
 
-function Said({ label, text }: { label: string; text: string }) {
+function ReadOnlyText({ label, text }: { label: string; text: string }) {
   return (
     <section className={classes.said} aria-label={label}>
       <h3>{label}</h3>

@@ -14,11 +14,11 @@ import desk from "../desk.module.css";
 import { EvidencePanel } from "../Evidence";
 import { Questions, unanswered } from "../questions/Questions";
 import { CaseEvidence, TextFields } from "./CaseContent";
-import { type Case, type CaseFile, type Saying, useCaseEvidence, useRefresh } from "./data";
-import { type Conflict, lacking, type Said, useDraft } from "./drafts";
+import { type Case, type CaseFile, type Decision, useCaseEvidence, useRefresh } from "./data";
+import { type Conflict, type Decided, lacking, useDraft } from "./drafts";
 import classes from "./queue.module.css";
 
-type CaseDeskProps = { file: CaseFile; me: string; onDecided: (said: Said) => void };
+type CaseDeskProps = { file: CaseFile; me: string; onDecided: (decided: Decided) => void };
 
 export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   const [lit, setLit] = useState<number | null>(null);
@@ -43,31 +43,31 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   const deciders = file.decided_by.filter((name) => name !== me);
   const locked = deciders.length > 0 && !moderates;
 
-  async function say(saying: Saying) {
-    const after = await draft.decide({ comment, ...saying });
+  async function decide(decision: Decision) {
+    const after = await draft.decide({ comment, ...decision });
     await refresh();
-    if (after !== null) onDecided({ before: file, after, saying });
+    if (after !== null) onDecided({ before: file, after, decision });
   }
-  const sayLater = (saying: Saying) => () => void say(saying);
+  const decideLater = (decision: Decision) => () => void decide(decision);
 
   /** Who answers and approves in one breath is not turned away: the answer is stored first. */
   async function approve() {
     await answering.current;
     const now = queries.getQueryData<CaseFile>(["review", "case", dataset, id]) ?? file;
-    if (lacking(entry).length + unanswered(now, me).length === 0) await say({ verdict: "approve" });
+    if (lacking(entry).length + unanswered(now, me).length === 0) await decide({ verdict: "approve" });
   }
 
   useShortcuts("This case", [
     { keys: "a", does: "Approve", run: () => void approve() },
-    { keys: "d", does: "Dismiss", run: sayLater({ verdict: "dismiss" }) },
-    { keys: "o", does: "Ask for a second opinion", run: sayLater({ verdict: "second_opinion" }) },
-    { keys: "s", does: "Skip", run: sayLater({ verdict: "skip" }) },
-    ...(mayCorrect(entry) && !locked ? [{ keys: "C", does: "Save as correction", run: sayLater(CORRECTION) }] : []),
-    ...(decided && !locked ? [{ keys: "r", does: "Reopen", run: sayLater({ verdict: "reopen" }) }] : []),
+    { keys: "d", does: "Dismiss", run: decideLater({ verdict: "dismiss" }) },
+    { keys: "o", does: "Ask for a second opinion", run: decideLater({ verdict: "second_opinion" }) },
+    { keys: "s", does: "Skip", run: decideLater({ verdict: "skip" }) },
+    ...(mayCorrect(entry) && !locked ? [{ keys: "C", does: "Save as correction", run: decideLater(CORRECTION) }] : []),
+    ...(decided && !locked ? [{ keys: "r", does: "Reopen", run: decideLater({ verdict: "reopen" }) }] : []),
     ...(file.standing === "disputed" && moderates
       ? [
-          { keys: "A", does: "Rule: approve", run: sayLater({ verdict: "approve", adjudicate: true }) },
-          { keys: "D", does: "Rule: dismiss", run: sayLater({ verdict: "dismiss", adjudicate: true }) },
+          { keys: "A", does: "Rule: approve", run: decideLater({ verdict: "approve", adjudicate: true }) },
+          { keys: "D", does: "Rule: dismiss", run: decideLater({ verdict: "dismiss", adjudicate: true }) },
         ]
       : []),
     { keys: "e", does: "Edit the expected answer or query", run: () => first.current?.focus() },
@@ -97,7 +97,7 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
             decided={decided}
             locked={locked}
             missing={missing}
-            onSay={(saying) => void say(saying)}
+            onDecide={(decision) => void decide(decision)}
           />
         }
       >
@@ -108,7 +108,7 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
             {draft.problem}
           </p>
         )}
-        <Opinions file={file} me={me} onSay={(saying) => void say(saying)} />
+        <Opinions file={file} me={me} onDecide={(decision) => void decide(decision)} />
         {locked && (
           <p className="eg-dim">
             {deciders.join(", ")} decided this case. To change it, ask for a second opinion, or let an editor reopen it.
@@ -154,20 +154,20 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
         <OverrideDialog
           problems={draft.disproved}
           onCancel={draft.dismiss}
-          onOverride={(why) => void say({ verdict: "approve", overrideBase: true, comment: why })}
+          onOverride={(why) => void decide({ verdict: "approve", overrideBase: true, comment: why })}
         />
       )}
     </>
   );
 }
 
-type OpinionsProps = { file: CaseFile; me: string; onSay: (saying: Saying) => void };
+type OpinionsProps = { file: CaseFile; me: string; onDecide: (decision: Decision) => void };
 
 /**
  * What colleagues said. Hidden until this reviewer has spoken, where several must agree: an opinion read before one's own is
  * not independent. Shown at once when they differ, because then somebody must rule.
  */
-function Opinions({ file, me, onSay }: OpinionsProps) {
+function Opinions({ file, me, onDecide }: OpinionsProps) {
   const [open, setOpen] = useState(false);
   const moderates = useMay("editor");
   const spoken = file.opinions.filter((opinion) => opinion.verdict !== "skip");
@@ -197,10 +197,18 @@ function Opinions({ file, me, onSay }: OpinionsProps) {
       )}
       {disputed && moderates && (
         <Group gap="xs" mt={6}>
-          <Button size="compact-sm" variant="default" onClick={() => onSay({ verdict: "approve", adjudicate: true })}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => onDecide({ verdict: "approve", adjudicate: true })}
+          >
             Rule: approve
           </Button>
-          <Button size="compact-sm" variant="default" onClick={() => onSay({ verdict: "dismiss", adjudicate: true })}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => onDecide({ verdict: "dismiss", adjudicate: true })}
+          >
             Rule: dismiss
           </Button>
         </Group>
@@ -281,10 +289,10 @@ type VerdictsProps = {
   /** Decided by others, and the reader does not moderate. */
   locked: boolean;
   missing: string[];
-  onSay: (saying: Saying) => void;
+  onDecide: (decision: Decision) => void;
 };
 
-const CORRECTION: Saying = { verdict: "approve", changes: { entry_type: "correction" } };
+const CORRECTION: Decision = { verdict: "approve", changes: { entry_type: "correction" } };
 
 /** Whether the case can be saved as a correction: a chat with an expected answer that is not one already. */
 function mayCorrect(entry: Case): boolean {
@@ -292,31 +300,31 @@ function mayCorrect(entry: Case): boolean {
 }
 
 /** The verdicts on a case as buttons, and what still stands in the way of approving it. */
-function Verdicts({ entry, decided, locked, missing, onSay }: VerdictsProps) {
+function Verdicts({ entry, decided, locked, missing, onDecide }: VerdictsProps) {
   return (
     <>
-      <Button disabled={missing.length > 0} aria-describedby="lacking" onClick={() => onSay({ verdict: "approve" })}>
+      <Button disabled={missing.length > 0} aria-describedby="lacking" onClick={() => onDecide({ verdict: "approve" })}>
         {entry.kind === "chat" && entry.entry_type === "golden" ? "Confirm" : "Approve"}
       </Button>
       {entry.kind === "chat" && entry.entry_type !== "correction" && (
-        <Button variant="default" disabled={locked || !mayCorrect(entry)} onClick={() => onSay(CORRECTION)}>
+        <Button variant="default" disabled={locked || !mayCorrect(entry)} onClick={() => onDecide(CORRECTION)}>
           Save as correction
         </Button>
       )}
-      <Button variant="default" onClick={() => onSay({ verdict: "dismiss" })}>
+      <Button variant="default" onClick={() => onDecide({ verdict: "dismiss" })}>
         Dismiss
       </Button>
-      <Button variant="default" onClick={() => onSay({ verdict: "second_opinion" })}>
+      <Button variant="default" onClick={() => onDecide({ verdict: "second_opinion" })}>
         Second opinion
       </Button>
       {decided ? (
         !locked && (
-          <Button variant="default" onClick={() => onSay({ verdict: "reopen" })}>
+          <Button variant="default" onClick={() => onDecide({ verdict: "reopen" })}>
             Reopen
           </Button>
         )
       ) : (
-        <Button variant="subtle" onClick={() => onSay({ verdict: "skip" })}>
+        <Button variant="subtle" onClick={() => onDecide({ verdict: "skip" })}>
           Skip
         </Button>
       )}

@@ -11,7 +11,7 @@ import { Empty, Failed, Loading } from "@/ui/states";
 import { Desk, type DeskTab, useEscapeFromFields } from "../desk";
 import desk from "../desk.module.css";
 import { claimNext, type Key, type QueueItem, useCaseFile, useProgress, useQueue, useRefresh } from "./data";
-import { type Said, useUndo } from "./drafts";
+import { type Decided, useUndo } from "./drafts";
 import { ProgressView } from "./ProgressView";
 import { ASSIGN_FIELD, BulkBar, nameOf, QueueFilters, QueueList } from "./QueueSidebar";
 import classes from "./queue.module.css";
@@ -69,8 +69,8 @@ export function ReviewPage() {
     select(next);
   }
 
-  function decided(said: Said) {
-    undo.add(said);
+  function onDecided(decision: Decided) {
+    undo.add(decision);
     nextWaiting();
   }
 
@@ -173,7 +173,7 @@ export function ReviewPage() {
             <Failed error={file.error} retry={() => void file.refetch()} />
           ) : (
             <Suspense fallback={<Loading what="the case" />}>
-              <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={decided} />
+              <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={onDecided} />
             </Suspense>
           )}
         </Desk>

@@ -73,7 +73,7 @@ export const saveChanges = (key: Key, version: number, changes: Changes) =>
     }),
   );
 
-export type Saying = {
+export type Decision = {
   verdict: Verdict;
   comment?: string;
   changes?: Changes;
@@ -81,17 +81,17 @@ export type Saying = {
   overrideBase?: boolean;
 };
 
-export const sayVerdict = (key: Key, version: number, saying: Saying) =>
+export const sendVerdict = (key: Key, version: number, decision: Decision) =>
   unwrap(
     api.POST("/api/v1/decisions", {
       params: { query: key },
       body: {
         version,
-        verdict: saying.verdict,
-        comment: saying.comment ?? "",
-        changes: saying.changes ?? {},
-        adjudicate: saying.adjudicate ?? false,
-        override_base: saying.overrideBase ?? false,
+        verdict: decision.verdict,
+        comment: decision.comment ?? "",
+        changes: decision.changes ?? {},
+        adjudicate: decision.adjudicate ?? false,
+        override_base: decision.overrideBase ?? false,
       },
     }),
   );

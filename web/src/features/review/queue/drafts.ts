@@ -13,16 +13,16 @@ import {
   type Case,
   type CaseFile,
   type Changes,
+  type Decision,
   type Key,
-  type Saying,
   saveChanges,
-  sayVerdict,
+  sendVerdict,
   useRefresh,
 } from "./data";
 
 const SAVE_AFTER_MS = 700;
 /** Verdicts that stand until they are withdrawn. */
-const OPINIONS: ReadonlySet<Saying["verdict"]> = new Set(["approve", "dismiss"] as const);
+const OPINIONS: ReadonlySet<Decision["verdict"]> = new Set(["approve", "dismiss"] as const);
 
 /** Changes that the server does not have yet, and the version they were made on. */
 type Unsent = { version: number; changes: Changes };
@@ -38,7 +38,7 @@ type Draft = {
   dismiss: () => void;
   conflict: Conflict | null;
   edit: (changes: Changes) => void;
-  decide: (saying: Saying) => Promise<Case | null>;
+  decide: (decision: Decision) => Promise<Case | null>;
   /** Put my changes on top of the version that is there now, or let them go. */
   resolve: (choice: "mine" | "theirs") => void;
 };
@@ -138,17 +138,17 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
   );
 
   const decide = useCallback(
-    async (saying: Saying): Promise<Case | null> => {
+    async (decision: Decision): Promise<Case | null> => {
       await running.current;
-      const sent = { ...pending.current, ...saying.changes };
+      const sent = { ...pending.current, ...decision.changes };
       try {
-        const entry = await sayVerdict({ dataset, id }, version.current, { ...saying, changes: sent });
+        const entry = await sendVerdict({ dataset, id }, version.current, { ...decision, changes: sent });
         accepted(entry, sent);
         setDisproved(null);
         return entry;
       } catch (fault) {
         failed(fault, sent);
-        if (saying.verdict === "approve" && kind === "context") setDisproved(reasonsOf(fault));
+        if (decision.verdict === "approve" && kind === "context") setDisproved(reasonsOf(fault));
         return null;
       }
     },
@@ -220,9 +220,9 @@ export function lacking(entry: Case): string[] {
 }
 
 /** The verdicts given in this sitting, and how each is taken back. */
-export type Said = { before: CaseFile; after: Case; saying: Saying };
+export type Decided = { before: CaseFile; after: Case; decision: Decision };
 
-const WORDS: Record<Saying["verdict"], string> = {
+const WORDS: Record<Decision["verdict"], string> = {
   approve: "Approved",
   dismiss: "Dismissed",
   second_opinion: "A second opinion is asked for on",
@@ -232,20 +232,20 @@ const WORDS: Record<Saying["verdict"], string> = {
 };
 
 export function useUndo(me: string, onUndone: (key: Key) => void) {
-  const [said, setSaid] = useState<readonly Said[]>([]);
+  const [decided, setDecided] = useState<readonly Decided[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
   const refresh = useRefresh();
   const queries = useQueryClient();
-  const last = said.at(-1);
+  const last = decided.at(-1);
 
   async function undo() {
     if (last === undefined) return;
     const key = { dataset: last.after.dataset, id: last.after.id };
     try {
-      await sayVerdict(key, last.after.version, takingBack(last, me));
+      await sendVerdict(key, last.after.version, undoOf(last, me));
       // The desk opens on what the undo left: a verdict on the version before it would be refused as a conflict.
       await queries.refetchQueries({ queryKey: ["review", "case", key.dataset, key.id] });
-      setSaid(said.slice(0, -1));
+      setDecided(decided.slice(0, -1));
       setProblem(null);
       onUndone(key);
     } catch (error) {
@@ -255,22 +255,22 @@ export function useUndo(me: string, onUndone: (key: Key) => void) {
   }
 
   return {
-    add: (one: Said) => {
-      setSaid([...said, one]);
+    add: (one: Decided) => {
+      setDecided([...decided, one]);
       setProblem(null);
     },
     undo,
     problem,
-    message: last === undefined ? null : `${WORDS[last.saying.verdict]} ${last.after.id}.`,
+    message: last === undefined ? null : `${WORDS[last.decision.verdict]} ${last.after.id}.`,
   };
 }
 
 /** What undoes a verdict: my word before it where there was one, else its withdrawal; edits that came with it go back. */
-export function takingBack({ before, saying }: Said, me: string): Saying {
-  const fields = Object.keys(saying.changes ?? {}) as (keyof Case)[];
+export function undoOf({ before, decision }: Decided, me: string): Decision {
+  const fields = Object.keys(decision.changes ?? {}) as (keyof Case)[];
   const changes: Changes = Object.fromEntries(fields.map((field) => [field, before.case[field] ?? null]));
   const mine = before.opinions.filter(({ reviewer, verdict }) => reviewer === me && verdict !== "skip").at(-1);
-  if (saying.verdict === "reopen" || mine === undefined || !OPINIONS.has(mine.verdict))
+  if (decision.verdict === "reopen" || mine === undefined || !OPINIONS.has(mine.verdict))
     return { verdict: "withdraw", changes, adjudicate: false };
   return { verdict: mine.verdict, changes, adjudicate: mine.adjudicate };
 }
