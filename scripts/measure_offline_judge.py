@@ -157,7 +157,8 @@ def _figures(answers: Sequence[Answered]) -> dict[str, Interval]:
         if not rows:
             continue
         label = np.array([one.label for one in rows])
-        value = np.array([one.value for one in rows])
+        # Faithfulness is the share of supported claims; correlations are of the mean of their probabilities.
+        value = np.array([np.mean(one.p) if one.p else one.value for one in rows])
         lowest = np.array([min(one.p, default=0.0) for one in rows])
         if name in ("wice", "summedits"):
             title = {"wice": "WiCE test", "summedits": "SummEdits, unseen domains"}[name]

@@ -24,11 +24,12 @@ _WORST = 5
 
 @dataclass(frozen=True)
 class EvergoldRun:
-    """A finished run: the run, its means and its attempts."""
+    """A finished run: the run, its means and its attempts; `problems` says why a metric measured nothing."""
 
     run: "Run"
     means: "Sequence[Mean]"
     attempts: "Sequence[Attempt]"
+    problems: Sequence[str] = ()
 
     def mean(self, metric: str) -> float | None:
         return next((mean.value for mean in self.means if mean.metric == metric), None)
@@ -74,7 +75,9 @@ def _evergold_gate(request: pytest.FixtureRequest) -> None:
 
     gate = decide_minimum(done.means, minima)
     if gate.code:
-        pytest.fail("\n".join([*gate.reasons, *_worst(done, gate.below or list(minima))]), pytrace=False)
+        pytest.fail(
+            "\n".join([*gate.reasons, *done.problems, *_worst(done, gate.below or list(minima))]), pytrace=False
+        )
 
 
 def _options(given: Mapping[str, Any], config: pytest.Config) -> dict[str, Any]:
@@ -105,7 +108,9 @@ def _finish(options: dict[str, Any]) -> EvergoldRun:
             run = workspace.bench.work_on(workspace.bench.run_here(RunSpec(**options)).id)
             if run.status is not RunStatus.COMPLETED:
                 pytest.fail(f"run {run.id} {run.status}: {run.error}", pytrace=False)
-            return EvergoldRun(run, workspace.bench.results.means(run), list(workspace.bench.attempts(run.id)))
+            means = workspace.bench.results.means(run)
+            problems = workspace.bench.results.problems_of(run, means)
+            return EvergoldRun(run, means, list(workspace.bench.attempts(run.id)), problems)
     except EvergoldError as problem:
         pytest.fail(problem.message, pytrace=False)
 

@@ -292,6 +292,28 @@ def test_the_judge_has_an_address_and_a_key_of_its_own(serve: Serve) -> None:
         assert (run["scored"], run["provenance"]["judge"]) == (8, f"openai/strict at {judge.url}")
 
 
+def test_a_run_without_a_judgement_says_why_and_is_not_ranked(serve: Serve) -> None:
+    def prose(body: Body) -> Reply:
+        return Reply("Rather good.") if body["model"] == "j" else ANSWER
+
+    with serve(prose) as client:
+        spec = {**DOCUMENTED, "judge": "openai/j"}
+        run = ended(client, client.post("/api/v1/benchmarks/runs", json=spec).json()["id"])
+        results = client.get(f"/api/v1/benchmarks/runs/{run['id']}/results").json()
+        boards = client.get("/api/v1/benchmarks/leaderboard").json()
+    assert results["means"][0]["value"] is None and results["means"][0]["coverage"] == 0
+    assert "not one JSON object" in results["problems"][0] and "(8 of 8)" in results["problems"][0]
+    assert all(not board["entries"] for board in boards)
+
+
+def test_replies_of_the_judge_are_reused_between_runs(serve: Serve) -> None:
+    with serve(a_judge_beside_the_model) as client:
+        spec = {**DOCUMENTED, "judge": "openai/j", "metrics": ["correctness"]}
+        ids = [ended(client, client.post("/api/v1/benchmarks/runs", json=spec).json()["id"])["id"] for _ in range(2)]
+        counts = [client.get(f"/api/v1/benchmarks/runs/{name}/results").json()["judge_cached"] for name in ids]
+    assert counts == [0, 8]
+
+
 def test_each_question_counts_once_where_a_run_or_a_request_asks_for_it(serve: Serve, tmp_path: Path) -> None:
     asked = ["Six times seven?", "six times seven", "Six times seven", "Two plus two?"]
     tasks = [{"id": f"t{n}", "name": "T", "input": text, "expected_output": "42"} for n, text in enumerate(asked)]

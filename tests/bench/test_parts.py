@@ -18,7 +18,6 @@ from evergold.bench.metrics.questions import (
     object_schema,
     problem_with,
     read_verdicts,
-    support,
     verdict_question,
 )
 from evergold.bench.metrics.text import f_score, words
@@ -141,14 +140,6 @@ def test_an_answer_that_does_not_fit_its_question_says_why(data: Any, problem: s
     assert (read_verdicts(QUESTION, Answer(data=data if isinstance(data, dict) else None)) is None) is (
         problem is not None
     )
-
-
-def test_verdicts_are_weighted_only_where_all_have_a_probability() -> None:
-    both: Any = {1: {"verdict": "yes", "p": 0.9}, 2: {"verdict": "no", "p": 0.2}}
-    total, weighted = support(both, frozenset({"yes"}))
-    assert total == pytest.approx(1.1) and weighted
-    del both[2]["p"]
-    assert support(both, frozenset({"yes"})) == (1.0, False)
 
 
 def test_a_judge_that_broke_is_an_error_and_one_without_an_answer_is_not() -> None:

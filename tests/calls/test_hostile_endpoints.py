@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from evergold.bench.metrics.judged import Correctness
-from evergold.bench.metrics.questions import support
 from evergold.bench.model_judges import JudgeLimits, OpenAIJudge, read_reply
 from evergold.calls import endpoints as openai_client
 from evergold.calls.caller import CallFailure
@@ -169,12 +168,6 @@ def judge_says(reply: Reply, state: MeasurementState) -> None:
     with serving(reply) as server:
         measurement = asyncio.run(measured(server.url))
     assert (measurement.state, measurement.value) == (state, None)
-
-
-@each_row("p", [float("nan"), float("inf"), "NaN", "0.5", 1e300, -1, True, None, [1]])
-def test_a_probability_that_a_model_makes_up_weighs_nothing(p: Any) -> None:
-    verdicts = {1: {"verdict": "yes", "p": p}, 2: {"verdict": "no", "p": 0.5}}
-    assert support(verdicts, frozenset({"yes"})) == (1.0, False)
 
 
 @each_row("logprob", [float("nan"), float("inf"), 10**400, 700, "x", None])

@@ -60,6 +60,7 @@ def test_a_run_its_means_and_its_place_in_the_list(folder: Path, capsys: pytest.
         "errors": 0,
         "failed": 0,
         "truncated": 0,
+        "uncited": 0,
         "excluded": False,
         "coverage": 1.0,
         "not_applicable": 0,

@@ -25,14 +25,14 @@ from evergold.cli.run import (
     _split_metrics,
     summary_line,
 )
-from evergold.cli.runs import _choose_format, _is_failure, _score_texts
+from evergold.cli.runs import _choose_format, _score_texts
 from evergold.cli.traces import _order_spans, _span_line
 from evergold.errors import BadInput
 from evergold.model.case import EntryType, ReviewState
 from evergold.model.checking import Checked, CheckResult
 from evergold.model.generation import GenerationReport, Skipped
 from evergold.model.operations import DatabaseStatus
-from evergold.model.run import Measurement, Replay, Run, RunSpec, RunStatus, Usage
+from evergold.model.run import Measurement, MetricSpec, Replay, Run, RunSpec, RunStatus, Scale, Usage
 from evergold.model.trace import Span, Trace, TraceStatus
 from evergold.store.verdict.curation import Changes
 from tests.builders import a_case, an_attempt
@@ -138,9 +138,10 @@ def test_a_run_in_one_line() -> None:
     assert summary_line(a_run()) == "run_1 completed: 4 of 4 attempts, 0 failed, 0 tokens"
     usage, judge = Usage(input_tokens=1000, output_tokens=5, cost=0.5), Usage(input_tokens=7, cost=0.001)
     provenance = {"judge": "openai/j", "self_judged": True}
-    line = summary_line(a_run(usage=usage, judge_usage=judge, provenance=provenance), cached=2)
+    line = summary_line(a_run(usage=usage, judge_usage=judge, provenance=provenance), (2, 3))
     assert line.endswith(
-        "1,005 tokens ($0.5000), 2 from the cache, 7 tokens of the judge ($0.0010); judged by openai/j (the model under test)"
+        "1,005 tokens ($0.5000), 2 from the cache, 7 tokens of the judge ($0.0010), 3 judge replies from the cache; "
+        "judged by openai/j (the model under test)"
     )
 
 
@@ -157,8 +158,15 @@ def test_prices_and_figures_that_are_not_known_say_so() -> None:
 def test_which_attempts_are_failures(measurements: dict[str, float | None], error: str | None, failing: bool) -> None:
     made = {n: Measurement.of(v) if v is not None else Measurement.unscored("why") for n, v in measurements.items()}
     attempt = an_attempt(measurements=made, error=error)
-    assert _is_failure(attempt) is failing
+    assert a_run(metrics=(MetricSpec(name="m", version="1"),)).is_failure(attempt) is failing
     assert len(_score_texts(attempt)) == len(made)
+
+
+def test_a_value_fails_by_the_scale_of_its_metric() -> None:
+    rate = MetricSpec(name="rate", version="1", scale=Scale(lower_is_better=True))
+    steps = MetricSpec(name="steps", version="1", scale=None)
+    assert [rate.is_failing(value) for value in (0.0, 0.5, 0.6)] == [False, False, True]
+    assert not steps.is_failing(0.0)
 
 
 @pytest.mark.parametrize(

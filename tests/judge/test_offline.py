@@ -57,7 +57,7 @@ def test_what_the_contexts_say_is_more_faithful_than_what_they_do_not(judge: Off
     good = value("faithfulness", "The Eiffel Tower was completed in March 1889.", judge)
     number = value("faithfulness", "The Eiffel Tower was opened to visitors in May 1921.", judge)
     nonsense = value("faithfulness", "Quantum computers factor large integers with ease.", judge)
-    assert good > 0.5 > number > nonsense
+    assert (good, number, nonsense) == (1.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("judge", JUDGES, ids=["model", "lexical"])

@@ -156,5 +156,5 @@ def test_provenance_shows_versions_hashes_and_times() -> None:
 )
 def test_spending_tells_no_call_from_an_unknown_price(usage: Usage, cost: str) -> None:
     target, judge = spending_rows(summarise(a_run(usage=usage), [], []))
-    assert target == ("target", "0", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}", cost, "–", "–")
-    assert judge[0] == "judge" and judge[4] == "–"
+    assert target == ("target", "0", "0", f"{usage.input_tokens:,}", f"{usage.output_tokens:,}", cost, "–", "–")
+    assert judge[0] == "judge" and judge[5] == "–"

@@ -86,7 +86,7 @@ def test_attempts_are_written_once_and_counted(store: Store) -> None:
     asyncio.run(write())
     assert attempts.finished_keys("r1") == {("c1", 0), ("c2", 0), ("c3", 0)} and attempts.cached_count("r1") == 1
     assert [case.id for case in attempts.cases("r1")] == ["c1", "c2", "c3"] and attempts.case("r1", "c9") is None
-    assert attempts.cached_replies(["key", "other"])["key"].output == "Lima."
+    assert '"output":"Lima."' in attempts.cached_replies(["key", "other"])["key"]
     run = runs.get("r1")
     assert (run.done, run.failed, run.scored, run.usage.cost) == (3, 1, 2, 1.0), "what came from the cache cost nothing"
     assert run.judge_usage.cost == 1.0

@@ -58,11 +58,17 @@ class RunQuery(BaseModel):
 
 
 class Results(BaseModel):
-    """A run with the mean of every metric and a page of its attempts, and what their cases asked."""
+    """A run with the mean of every metric and a page of its attempts, and what their cases asked.
+
+    `problems` says why metrics that apply have no value at all, once the run has ended. `cached` and `judge_cached` count
+    replies of the model and of the judge that came from the cache.
+    """
 
     run: Run
     means: list[Mean]
+    problems: list[str]
     cached: int
+    judge_cached: int
     total: int
     attempts: list[Attempt]
     asked: dict[str, Asked]
@@ -82,8 +88,11 @@ class AttemptDetail(BaseModel):
 
 
 class Rescore(BaseModel, extra="forbid"):
+    """Which metrics are measured again, by whom; without `cache` the judge is asked again what it was asked before."""
+
     metrics: tuple[str, ...] = ()
     judge: str | None = None
+    cache: bool = True
 
 
 class CalibrateRun(BaseModel, extra="forbid"):
@@ -228,8 +237,17 @@ def run_results(
     results = workspace.bench.results
     page = results.page(run_id, order=order, limit=limit, offset=offset)
     asked = results.read_questions(run_id, (attempt.case_id for attempt in page))
-    means, cached = results.means(run, weighted=weighted), results.count_cached(run_id)
-    return Results(run=run, means=means, cached=cached, total=run.done, attempts=page, asked=asked)
+    means, (cached, judged) = results.means(run, weighted=weighted), results.count_cached(run_id)
+    return Results(
+        run=run,
+        means=means,
+        problems=results.problems_of(run, means),
+        cached=cached,
+        judge_cached=judged,
+        total=run.done,
+        attempts=page,
+        asked=asked,
+    )
 
 
 @router.get("/benchmarks/runs/{run_id}/cases/{case_id:path}")
@@ -254,7 +272,7 @@ def resume_run(workspace: Opened, run_id: str, wanted: Resume) -> Run:
 @router.post("/benchmarks/runs/{run_id}/rescore")
 def rescore_run(workspace: Opened, run_id: str, wanted: Rescore) -> Run:
     """Measure stored answers again; the model is not called."""
-    return workspace.bench.rescore(run_id, wanted.metrics, wanted.judge)
+    return workspace.bench.rescore(run_id, wanted.metrics, wanted.judge, cache=wanted.cache)
 
 
 @router.post("/benchmarks/runs/{run_id}/to-review", status_code=201)

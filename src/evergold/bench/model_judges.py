@@ -269,6 +269,10 @@ def _reason(problem: CallFailure) -> str:
     return f"the judge could not be reached: {problem}"
 
 
+def _limits(settings: Settings, max_tokens: int | None = None) -> JudgeLimits:
+    return JudgeLimits(settings.benchmark_timeout, settings.benchmark_tries - 1, max_tokens)
+
+
 def make_openai_judge(address: str, settings: Settings) -> OpenAIJudge:
     """`openai/MODEL`; the judge's own URL and key where they are set, else those of the model under test."""
     own = replace(
@@ -276,13 +280,11 @@ def make_openai_judge(address: str, settings: Settings) -> OpenAIJudge:
         model_base_url=settings.judge_base_url or settings.model_base_url,
         model_api_key=settings.judge_api_key or settings.model_api_key,
     )
-    return OpenAIJudge(openai_endpoint(address, own), JudgeLimits(timeout=settings.benchmark_timeout))
+    return OpenAIJudge(openai_endpoint(address, own), _limits(settings))
 
 
 def make_local_judge(address: str, settings: Settings) -> OpenAIJudge:
-    return OpenAIJudge(
-        local_endpoint(address), JudgeLimits(timeout=settings.benchmark_timeout, max_tokens=LOCAL_MAX_TOKENS)
-    )
+    return OpenAIJudge(local_endpoint(address), _limits(settings, LOCAL_MAX_TOKENS))
 
 
 class NativeJudge(_ModelJudge):
@@ -327,7 +329,7 @@ class NativeJudge(_ModelJudge):
 
 
 def _make_native_judge(provider: str, address: str, settings: Settings) -> NativeJudge:
-    return NativeJudge(native_model(provider, address), JudgeLimits(timeout=settings.benchmark_timeout))
+    return NativeJudge(native_model(provider, address), _limits(settings))
 
 
 make_anthropic_judge = partial(_make_native_judge, "anthropic")

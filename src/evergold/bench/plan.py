@@ -95,8 +95,8 @@ def _members(judge: str) -> list[tuple[str, str]]:
     return [(plugin, rest) for plugin, _, rest in names if plugin]
 
 
-# These two ask for a list first and judge it in a second call.
-_JUDGE_CALLS = {"faithfulness": 2, "answer_relevancy": 2}
+# These ask for a list first and judge it in a second call.
+_JUDGE_CALLS = {"faithfulness": 2, "answer_relevancy": 2, "contextual_recall": 2}
 # Tokens of an answer where no reference says how long one is.
 _UNKNOWN_OUTPUT = 300
 

@@ -13,7 +13,7 @@ nobody has to wait, because the holder's name says which process it is.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from time import monotonic
 
@@ -24,6 +24,7 @@ from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, close_all, together
 from evergold.errors import EvergoldError
 from evergold.model.case import Case
+from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
 from evergold.model.values import content_hash
 from evergold.redact.default import DefaultRedactor
@@ -83,7 +84,7 @@ async def _attempt(run: Run, case: Case, trial: int, target: Target, store: Atte
         if known is not None:
             # A hit took no call and no time; its tokens stay, because they say what the answer is made of.
             hit = {"case_id": case.id, "trial": trial, "cached": True, "sends": 0, "latency_ms": None}
-            return known.model_copy(update=hit), None
+            return Attempt.model_validate_json(known).model_copy(update=hit), None
     # A replay makes several calls in one attempt, and manages gate, budget and retries for each of them.
     by_steps = getattr(target, "attempt_by_steps", None)
     attempt = await (by_steps(caller, case, trial, seed) if by_steps else caller.call(target, case, trial, seed))
@@ -103,6 +104,39 @@ def _cache_key(run: Run, case: Case, trial: int, seed: int | None, target: Targe
     if not run.spec.cache or request is None:
         return None
     return content_hash({"target": target.identity, "request": request(case, seed), "trial": trial})
+
+
+@dataclass
+class RememberedJudge:
+    """A judge that is asked nothing twice: what it once answered, to the same words about the same answer, is reused.
+
+    Only answers that could be used are remembered. `take_fresh` hands over those that are not stored yet.
+    """
+
+    judge: Judge
+    store: AttemptStore
+    _fresh: dict[str, Answer] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        return self.judge.identity
+
+    async def ask(self, question: Question) -> Answer:
+        key = content_hash({"judge": self.identity, "question": question.model_dump(mode="json")})
+        known = self.store.cached_replies([key]).get(key)
+        if known is not None:
+            answer = Answer.model_validate_json(known)
+            # Paid by the run that asked, and no time was spent on it now.
+            details = {name: value for name, value in answer.details.items() if name != "latency_ms"}
+            return answer.model_copy(update={"usage": Usage(), "details": details | {"cached": True}})
+        answer = await self.judge.ask(question)
+        if answer.data is not None:
+            self._fresh[key] = answer
+        return answer
+
+    def take_fresh(self) -> dict[str, str]:
+        taken, self._fresh = self._fresh, {}
+        return {key: answer.model_dump_json(exclude_defaults=True) for key, answer in taken.items()}
 
 
 CALLS_OF_A_JUDGE = 4
@@ -128,10 +162,14 @@ class Parts:
 async def score(run: Run, store: AttemptStore, parts: Parts, budget: Budget) -> None:
     """Measure what is not measured yet."""
     waiting = store.unmeasured_attempts(run.id, [metric.name for metric in parts.metrics])
+    asked = RememberedJudge(parts.judge, store) if parts.judge is not None and run.spec.cache else None
+    if asked is not None:
+        parts = replace(parts, judge=asked)
 
     # An entry of the batch is one attempt: progress counts attempts whose metrics are all there.
     async def write(batch: Sequence[list[Scored]]) -> None:
-        await store.record_scores(run.id, [scored for item in batch for scored in item], len(batch))
+        fresh = asked.take_fresh() if asked else {}
+        await store.record_scores(run.id, [scored for item in batch for scored in item], len(batch), fresh)
 
     if parts.judge is None:
         await _score_in_turn(waiting, parts, budget, write)
@@ -173,6 +211,8 @@ async def _measure_attempt(case: Case, attempt: Attempt, parts: Parts, budget: B
 
 
 async def _measure(named: NamedMetric, case: Case, attempt: Attempt, parts: Parts, budget: Budget) -> Measurement:
+    if not named.applies_to(case):
+        return Measurement.not_applicable(f"the case names its own metrics: {', '.join(case.metrics)}")
     if not named.needs_judge or parts.judge is None or attempt.error is not None:
         # Plain code, which the limit interrupts; an attempt without an answer is measured without asking anybody.
         try:

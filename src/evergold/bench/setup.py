@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from evergold import plugins
-from evergold.bench.metrics import NamedMetric, make_metrics
+from evergold.bench.metrics import NamedMetric, make_metrics, metrics_of
 from evergold.bench.overrun import MetricLimit, Slot
 from evergold.bench.replay import Helpers, ReplayTarget
 from evergold.bench.replay.play import StepLog
@@ -150,15 +150,18 @@ class RunSetup:
     def _check(
         self, spec: RunSpec, *, local: bool, dataset_type: str | None = None
     ) -> tuple[Frozen, list[NamedMetric]]:
-        metrics = make_metrics(spec.metrics)
+        metrics = make_metrics(spec.metrics) if spec.metrics else []
         parse_name(spec.model)
         check_replay(spec, local=local)
         # Parameters are tested here so that a queued run cannot fail on them minutes later.
         self._deadline(spec)
+        frozen = self._freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type).only(spec.cases)
+        named = metrics_of(frozen.cases)
+        # A run that names no metrics takes those that its cases name.
+        metrics = metrics or make_metrics(named)
         if spec.judge or any(metric.needs_judge for metric in metrics):
             check_judge(judge_named(spec.judge, self._settings))
-        frozen = self._freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type)
-        return frozen.only(spec.cases), metrics
+        return frozen, metrics
 
     def judge(self, spec: RunSpec, metrics: Sequence[NamedMetric]) -> Judge | None:
         """Make the judge of a run; None where no metric asks one."""

@@ -302,8 +302,8 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
         echo(summary_line(run, workspace.bench.results.count_cached(run.id)))
         for reason in gate.reasons:
             echo(reason, err=True)
-        for name, why in workspace.bench.results.why_unscored(run, [mean.metric for mean in means if mean.is_empty]):
-            echo(f"{name}: {why}", err=True)
+        for problem in workspace.bench.results.problems_of(run, means):
+            echo(problem, err=True)
     # A threshold that could not be decided neither opens nor closes an alert.
     if thresholds and gate.code in (0, 1):
         known = {mean.metric: mean.value for mean in means}
@@ -322,14 +322,17 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
     return gate.code
 
 
-def summary_line(run: Run, cached: int = 0) -> str:
-    """`run_… completed: 40 of 40 attempts, 2 failed, 1,234 tokens, 12 from the cache`."""
+def summary_line(run: Run, from_cache: tuple[int, int] = (0, 0)) -> str:
+    """`run_… completed: 40 of 40 attempts, 2 failed, 1,234 tokens, 12 from the cache`; `from_cache`: answers, and judge's."""
+    cached, judgements = from_cache
     tokens = run.usage.input_tokens + run.usage.output_tokens
     judged = run.judge_usage.input_tokens + run.judge_usage.output_tokens
     money = "" if run.usage.cost is None else f" (${run.usage.cost:.4f})"
     hits = f", {cached} from the cache" if cached else ""
     bill = "" if run.judge_usage.cost is None else f" (${run.judge_usage.cost:.4f})"
     judge = f", {judged:,} tokens of the judge{bill}" if judged else ""
+    if judgements:
+        judge += f", {judgements:,} judge {'reply' if judgements == 1 else 'replies'} from the cache"
     summary = (
         f"{run.id} {run.status}: {run.done} of {run.total} attempts, {run.failed} failed, {tokens:,} tokens{money}"
     )

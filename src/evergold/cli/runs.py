@@ -13,6 +13,7 @@ from evergold.cli.run import coverage_option, errors_option, summary_line
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
+    from evergold.model.case import Case
     from evergold.model.report import RunComparison
     from evergold.model.run import Attempt
     from evergold.report.summary import RunReport
@@ -64,15 +65,18 @@ def show_run(workspace: Workspace, run_id: str, case_id: str | None, failures: b
     run = workspace.bench.get(run_id)
     means, cached = workspace.bench.results.means(run), workspace.bench.results.count_cached(run_id)
     case = workspace.bench.case(run_id, case_id) if case_id else None
-    wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or _is_failure(a))
+    wanted = (a for a in workspace.bench.attempts(run_id, case_id) if not failures or run.is_failure(a))
     # zip ends the iterator after the limit, so the attempts behind it are never read.
     attempts = [attempt for attempt, _ in zip(wanted, range(limit), strict=False)]
     if as_json:
         emit_json({"run": run, "means": means, "case": case, "attempts": attempts})
         return
     if case is not None:
-        for name, value in case.model_dump(mode="json", exclude_defaults=True).items():
-            echo(f"{name}: {value}")
+        _print_case(case)
+        for attempt in attempts:
+            _print_attempt(workspace, case, attempt)
+        echo(summary_line(run, cached))
+        return
     rows = [(a.case_id, a.trial, a.error or a.output, "; ".join(_score_texts(a))) for a in attempts]
     table(f"{run.spec.model} on {run.spec.dataset}", ("case", "trial", "answer", "measurements"), rows)
     for mean in means:
@@ -118,10 +122,13 @@ def retry_run(workspace: Workspace, run_id: str, as_json: bool) -> int:
 @click.argument("run_id")
 @click.option("--metric", "metrics", multiple=True, metavar="NAME", help="Default: the run's own, measured again.")
 @click.option("--judge", metavar="NAME", help="Another judge than the run's.")
+@click.option("--no-cache", is_flag=True, help="Ask the judge again also what it was asked before.")
 @report_verb
-def rescore_run(workspace: Workspace, run_id: str, metrics: tuple[str, ...], judge: str | None, as_json: bool) -> None:
+def rescore_run(
+    workspace: Workspace, run_id: str, metrics: tuple[str, ...], judge: str | None, no_cache: bool, as_json: bool
+) -> None:
     """Measure stored answers again, or with more metrics. The model is not called."""
-    workspace.bench.rescore(run_id, metrics, judge)
+    workspace.bench.rescore(run_id, metrics, judge, cache=not no_cache)
     run = workspace.bench.work_on(run_id)
     means = workspace.bench.results.means(run)
     rows = [(mean.metric, mean) for mean in means]
@@ -168,9 +175,56 @@ def send_to_review(workspace: Workspace, run_id: str, case_id: str, trial: int, 
     echo(f"{case.dataset}/{case.id} waits for review")
 
 
-def _is_failure(attempt: Attempt) -> bool:
-    values = [m.value for m in attempt.measurements.values()]
-    return attempt.error is not None or any(value is not None and value < 0.5 for value in values)
+LONGEST_CONTEXT = 400
+
+
+def _print_case(case: Case) -> None:
+    reference = case.reference()
+    _print_block(f"case {case.id}", case.name or "")
+    _print_block("question", case.input)
+    if reference is not None:
+        _print_block(f"reference ({reference.origin})", reference.text)
+    for number, context in enumerate(case.contexts, start=1):
+        text = context.text or "(its text was lost)"
+        more = len(text) - LONGEST_CONTEXT
+        shown = f"{text[:LONGEST_CONTEXT]}… ({more:,} characters more)" if more > 0 else text
+        _print_block(f"context {number}" + (f" ({context.source})" if context.source else ""), shown)
+
+
+def _print_attempt(workspace: Workspace, case: Case, attempt: Attempt) -> None:
+    """Print an attempt one can understand: answer, calls beside the expected ones, error, and each measurement's reason."""
+    took = "" if attempt.latency_ms is None else f", {attempt.latency_ms:,.0f} ms"
+    cut = ", truncated" if attempt.is_truncated else ""
+    echo(f"── trial {attempt.trial}: {attempt.outcome}{cut}{took} ──")
+    _print_block("answer", attempt.output)
+    _print_block(f"error ({attempt.error_class or attempt.outcome})" if attempt.error else "", attempt.error)
+    rows = workspace.bench.results.align_calls(case, attempt)
+    if rows:
+        _print_block("calls (expected, then made)", "\n".join(line for row in rows for line in _call_lines(*row)))
+    for name, made in attempt.measurements.items():
+        value = made.state.value.replace("_", " ") if made.value is None else f"{made.value:.3f}"
+        _print_block(f"{name} {value}", made.reason or "", always=True)
+
+
+def _call_lines(expected: Any, made: Any, wrong: tuple[str, ...]) -> list[str]:
+    mark = "=" if not wrong else "-" if made is None else "+" if expected is None else "~"
+    note = f"    <- {'; '.join(wrong)}" if wrong else ""
+    first, second = (None if call is None else _call_text(call) for call in (expected, made))
+    if second is None or first == second:
+        return [f"{mark} {first}{note}"]
+    return [f"{mark} {second}{note}"] if first is None else [f"{mark} {first}", f"  {second}{note}"]
+
+
+def _call_text(call: Any) -> str:
+    return f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.args.items())})"
+
+
+def _print_block(title: str, text: str | None, *, always: bool = False) -> None:
+    """Print a title and below it a text with its own lines and indentation."""
+    if text or always or title.startswith("case "):
+        echo(title)
+    for line in (text or "").rstrip().splitlines():
+        echo(f"  {line}".rstrip())
 
 
 def _score_texts(attempt: Attempt) -> list[str]:
@@ -258,7 +312,7 @@ def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -
         parts = [part for part in report.slices if part.by == by]
         columns = (by, "cases", *(mean.metric for mean in parts[0].means))
         table(f"by {by}", columns, [(part.name, part.cases, *part.means) for part in parts])
-    table("cost and time", ("side", "calls", "tokens in", "tokens out", "cost", "median", "p95"), tables["spending"])
+    table("cost and time", tables["spending"][0], tables["spending"][1:])
     table("provenance", ("what", "value"), tables["provenance"])
     for warning in report.warnings:
         echo(f"note: {one_line(warning)}", err=True)

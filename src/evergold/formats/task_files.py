@@ -60,6 +60,11 @@ class Task(_Strict):
         strict=False,
         description="Tests that the answer's code must pass, for tests_passed: Python texts, stdin with stdout, or a command.",
     )
+    metrics: tuple[Text, ...] = Field(
+        (),
+        strict=False,
+        description="Metrics that measure this task; others do not apply to it. Any where none is named.",
+    )
     context: tuple[str, ...] = Field((), strict=False, description="Retrieval passages, for faithfulness and the like.")
     tags: tuple[str, ...] = Field((), strict=False, description="Labels to slice reports by.")
     tools: tuple[dict[str, Any], ...] = Field(
@@ -80,6 +85,7 @@ class Task(_Strict):
             expected_tools=self.expected_tools,
             ordered=self.ordered,
             tests=self.tests,
+            metrics=self.metrics,
             tags=self.tags,
             tools=self.tools,
             metadata=self.metadata,
@@ -223,7 +229,19 @@ def _repeated_ids(file: TaskFile, document: YamlDocument) -> Iterable[Problem]:
         first.setdefault(task.id, line)
 
 
-HELD = {"id", "name", "input", "expected", "difficulty", "expected_tools", "ordered", "tests", "tags", "tools"}
+HELD = {
+    "id",
+    "name",
+    "input",
+    "expected",
+    "difficulty",
+    "expected_tools",
+    "ordered",
+    "tests",
+    "metrics",
+    "tags",
+    "tools",
+}
 
 
 class TaskFiles:
@@ -271,6 +289,7 @@ class TaskFiles:
                 "expected_tools": task.expected_tools,
                 "ordered": task.ordered,
                 "tests": task.tests,
+                "metrics": task.metrics,
             }
             case = rebuild_case(held, task.metadata, dataset=path.stem)
             edited = with_edits(case, _shown_fields(task), _shown_fields(task_of(case)))
@@ -296,6 +315,7 @@ def task_of(case: Case) -> Task:
         expected_tools=case.expected_calls(),
         ordered=case.ordered,
         tests=case.tests,
+        metrics=case.metrics,
         context=tuple(context.text for context in case.contexts if context.text is not None),
         tags=case.tags,
         tools=case.tools,

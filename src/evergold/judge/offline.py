@@ -106,9 +106,11 @@ class OfflineJudge:
         work = self._tasks.get(question.task)
         if work is None:
             return Answer(reason=f"the offline judge does not know the task {question.task!r}")
-        details = {"scoring": "offline"}
         data = work(question.inputs)
-        return Answer(data=data, details=details | ({"judge_problem": self.problem} if self.problem else {}))
+        details: Data = {"scoring": "offline"} | ({"judge_problem": self.problem} if self.problem else {})
+        # How likely each verdict is stands beside the answer: its keys are those that were asked for.
+        likely = [one.pop("p") for one in data.get("verdicts", ()) if "p" in one]
+        return Answer(data=data, details=details | ({"likely": likely} if likely else {}))
 
     def supports(self, claims: Sequence[str], evidence: EvidenceSearch) -> list[Support]:
         """The verdicts of many claims on one body of evidence; the model answers them in batches."""

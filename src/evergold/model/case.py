@@ -252,7 +252,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     `expected` is the reference of the source (for a correction the words that corrected), `approved` what a person wrote
     or approved, `revised` the corrected answer of a correction: `reference()` chooses. `expected_tools` is None where
     nothing is known, empty where no call is expected; they are expected in this order unless `ordered` is false.
-    `tests` is what the code of an answer must pass.
+    `tests` is what the code of an answer must pass. `metrics` are the ones it is measured by; any where it names none.
     `metadata` belongs to users and sources, `extra` keeps unknown keys of an imported row so that they survive a
     round trip, and everything else means the same for every kind that uses it.
     """
@@ -275,6 +275,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     expected_tools: tuple[ExpectedTool, ...] | None = None
     ordered: bool = True
     tests: CodeTests | None = None
+    metrics: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     approved: Answer | None = None
     revised: Answer | None = None
     paths: tuple[RankedPath, ...] = ()
@@ -392,7 +393,14 @@ class Case(BaseModel, frozen=True, extra="forbid"):
 
 
 # Fields with their defaults that were added after revs had been stored; `_as_before` leaves them out at these values.
-LATER: dict[str, Any] = {"turn": [], "ordered": True, "tests": None, "approved": None, "revised": None}
+LATER: dict[str, Any] = {
+    "turn": [],
+    "ordered": True,
+    "tests": None,
+    "metrics": [],
+    "approved": None,
+    "revised": None,
+}
 LATER_OF_CALL: dict[str, Any] = {"id": None, "result": None, "failed": False}
 LATER_OF_TESTS: dict[str, Any] = {"programs": [], "command": [], "files": {}, "answer_file": "", "timeout": None}
 

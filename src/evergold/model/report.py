@@ -52,8 +52,8 @@ class Mean(BaseModel, frozen=True):
     `excluded` says that errors were left out on request. `coverage` is the share of the attempts the metric applies to
     that have a value. `interval` names the method. An interval that is not the same width on both sides is said by its
     ends: `0.125 [0.022, 0.471]`. `of` counts the cases that the metric applies to; `not_applicable` the others.
-    `self_compared` counts recorded answers that are their own reference; where a metric has other cases too, they are
-    outside the mean.
+    `uncited` counts answers that cite nothing, where that alone gives a full score. `self_compared` counts recorded
+    answers that are their own reference; where a metric has other cases too, they are outside the mean.
     """
 
     metric: str
@@ -68,6 +68,7 @@ class Mean(BaseModel, frozen=True):
     errors: int = 0
     failed: int = 0
     truncated: int = 0
+    uncited: int = 0
     excluded: bool = False
     coverage: float | None = None
 
@@ -77,6 +78,7 @@ class Mean(BaseModel, frozen=True):
             "errors left out" if self.excluded else "errors" if self.errors != 1 else "error": self.errors,
             "failed": self.failed,
             "truncated": self.truncated,
+            "cite nothing" if self.uncited != 1 else "cites nothing": self.uncited,
             "not applicable": self.not_applicable,
             "compared with itself": self.self_compared,
         }

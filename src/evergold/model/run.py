@@ -207,6 +207,10 @@ class MetricSpec(BaseModel, frozen=True, extra="forbid"):
     prompt_hash: str | None = None
     scale: Scale | None = Scale()
 
+    def is_failing(self, value: float, passing: float = 0.5) -> bool:
+        """Whether a value is below the mark, as a share of the scale; what has no scale cannot fail."""
+        return self.scale is not None and self.scale.share_of(value) < passing
+
     def measure_failure(self, attempt: "Attempt") -> Measurement:
         """What an attempt without an answer counts as: the worst value, so that a crash never raises a mean."""
         return measure_failure(attempt, self.scale)
@@ -314,6 +318,13 @@ class Run(Result):
     judge_usage: Usage = Usage()
     metrics: tuple[MetricSpec, ...] = ()
     provenance: dict[str, Any] = Field(default_factory=dict)
+
+    def is_failure(self, attempt: Attempt) -> bool:
+        """Whether an attempt has no answer, or one that some metric calls a failure."""
+        values = ((spec, attempt.measurements.get(spec.name)) for spec in self.metrics)
+        return attempt.error is not None or any(
+            made is not None and made.value is not None and spec.is_failing(made.value) for spec, made in values
+        )
 
     def _repr_html_(self) -> str:
         took = self.ended_at - self.started_at if self.started_at and self.ended_at else None

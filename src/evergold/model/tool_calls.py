@@ -188,6 +188,24 @@ def call_likeness(want: ExpectedTool, got: ToolCall) -> float:
     return _object_likeness(want, want.args, got.args, "") if want.name == got.name else 0.0
 
 
+def differing_arguments(want: ExpectedTool, got: ToolCall) -> list[str]:
+    """The arguments by which a call of the same tool differs from the expected one."""
+    keys = want.args.keys() | got.args.keys() | {path for path in want.match if "." not in path}
+
+    def only(values: Mapping[str, Any], key: str) -> dict[str, Any]:
+        return {key: values[key]} if key in values else {}
+
+    rules = {key: {path: rule for path, rule in want.match.items() if path.split(".")[0] == key} for key in keys}
+    return [
+        key
+        for key in sorted(keys)
+        if _object_likeness(
+            want.model_copy(update={"match": rules[key]}), only(want.args, key), only(got.args, key), ""
+        )
+        < 1
+    ]
+
+
 def _object_likeness(want: ExpectedTool, wanted: Mapping[str, Any], given: Mapping[str, Any], at: str) -> float:
     shares = []
     # Arguments that only `match` names, with `any`, must be there, whatever their value. Paths with a dot lie inside an

@@ -9,7 +9,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from evergold.model.report import ComparedFigure, RunComparison
-from evergold.model.run import Attempt, Measurement, Run
+from evergold.model.run import Attempt, Measurement, MetricSpec, Run
 from evergold.report.summary import PASSING, Failure, RunReport, shorten
 from evergold.text.words import xml_text
 
@@ -41,8 +41,11 @@ def provenance_rows(report: RunReport) -> list[tuple[str, str]]:
     return rows
 
 
+SPENDING_COLUMNS = ("side", "calls", "from the cache", "tokens in", "tokens out", "cost", "median", "p95")
+
+
 def spending_rows(report: RunReport) -> list[tuple[str, ...]]:
-    """(side, calls, tokens in, tokens out, cost, median, p95) for target and judge, apart."""
+    """(side, calls, from the cache, tokens in, tokens out, cost, median, p95) for target and judge, apart."""
     rows: list[tuple[str, ...]] = []
     for side, spent in (("target", report.target), ("judge", report.judge)):
         cost = "unknown" if spent.usage.cost is None else f"${spent.usage.cost:.4f}"
@@ -50,9 +53,8 @@ def spending_rows(report: RunReport) -> list[tuple[str, ...]]:
         if spent.usage.cost is None and not spent.usage.input_tokens:
             cost = "–"
         times = ("–" if value is None else f"{value:,.0f} ms" for value in (spent.median_ms, spent.p95_ms))
-        rows.append(
-            (side, f"{spent.calls:,}", f"{spent.usage.input_tokens:,}", f"{spent.usage.output_tokens:,}", cost, *times)
-        )
+        counts = (spent.calls, spent.cached, spent.usage.input_tokens, spent.usage.output_tokens)
+        rows.append((side, *(f"{number:,}" for number in counts), cost, *times))
     return rows
 
 
@@ -62,8 +64,7 @@ def tables_of(report: RunReport) -> Iterator[Table]:
         parts = list(group)
         columns = (by, "cases", *(mean.metric for mean in parts[0].means))
         yield f"By {by}", columns, [(part.name, part.cases, *part.means) for part in parts]
-    sides = ("side", "calls", "tokens in", "tokens out", "cost", "median", "p95")
-    yield "Cost and time", sides, spending_rows(report)
+    yield "Cost and time", SPENDING_COLUMNS, spending_rows(report)
     yield "Provenance", ("what", "value"), provenance_rows(report)
 
 
@@ -173,6 +174,7 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
     """Below `passing` is a failure, a failed call or broken metric an error, an unscored one skipped."""
     suite = ElementTree.Element("testsuite", name=xml_text(f"{run.spec.dataset} · {run.spec.model}"), id=run.id)
     tally = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    specs = {spec.name: spec for spec in run.metrics}
     for attempt in attempts:
         for metric in run.spec.metrics:
             tally["tests"] += 1
@@ -183,7 +185,8 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
                 name=xml_text(f"{attempt.case_id}" + (f" #{attempt.trial}" if run.spec.trials > 1 else "")),
                 time=f"{(attempt.latency_ms or 0) / 1000:.3f}",
             )
-            outcome = _outcome(attempt, attempt.measurements.get(metric), passing)
+            spec = specs.get(metric) or MetricSpec(name=metric, version="")
+            outcome = _outcome(attempt, attempt.measurements.get(metric), spec, passing)
             if outcome is not None:
                 kind, message = outcome
                 # The counts are attributes of the suite with names of their own in the plural, except `skipped`.
@@ -198,14 +201,14 @@ def to_junit(run: Run, attempts: Iterable[Attempt], passing: float = PASSING) ->
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _outcome(attempt: Attempt, made: Measurement | None, passing: float) -> tuple[str, str] | None:
+def _outcome(attempt: Attempt, made: Measurement | None, spec: MetricSpec, passing: float) -> tuple[str, str] | None:
     if attempt.error is not None and (made is None or made.state != "not_applicable"):
         return ("error" if attempt.outcome == "error" else "failure"), attempt.error
     if made is None:
         return "skipped", "not measured"
     if made.value is None:
         return ("error" if made.state == "error" else "skipped"), made.reason or "no reason given"
-    if made.value < passing:
+    if spec.is_failing(made.value, passing):
         return "failure", f"{made.value:.3f} is below {passing:g}" + (f": {made.reason}" if made.reason else "")
     return None
 

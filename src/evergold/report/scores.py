@@ -54,6 +54,7 @@ class AttemptCounts:
     errors: Counter[str] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     truncated: Counter[str] = field(default_factory=Counter)
+    uncited: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: Value) -> None:
         if not row.applies:
@@ -65,6 +66,7 @@ class AttemptCounts:
             (self.errors, row.outcome is AttemptOutcome.ERROR),
             (self.failed, row.outcome is AttemptOutcome.FAILED),
             (self.truncated, row.truncated),
+            (self.uncited, row.uncited),
         ):
             if counts:
                 counter[row.case_id] += 1
@@ -157,6 +159,7 @@ def means_of(
             errors=counted.errors.total(),
             failed=counted.failed.total(),
             truncated=counted.truncated.total(),
+            uncited=counted.uncited.total(),
             excluded=exclude_errors,
             coverage=min(1.0, scored / applicable) if applicable > 0 else None,
         )

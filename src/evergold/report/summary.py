@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from evergold.errors import BadInput
 from evergold.model.case import Case
 from evergold.model.report import MIN_COVERAGE, Mean
-from evergold.model.run import Attempt, MeasurementState, MetricSpec, Run, RunStatus, Usage
+from evergold.model.run import Attempt, Measurement, MeasurementState, MetricSpec, Run, RunStatus, Usage
 from evergold.report.scores import (
     AttemptCounts,
     Groups,
@@ -114,10 +114,11 @@ class Failure(BaseModel, frozen=True):
 
 
 class Spending(BaseModel, frozen=True):
-    """Tokens, money and time of one side: the target, or the judge."""
+    """Tokens, money and time of one side: the target, or the judge. `cached` counts replies that an earlier call paid for."""
 
     usage: Usage
     calls: int
+    cached: int
     median_ms: float | None
     p95_ms: float | None
 
@@ -156,13 +157,14 @@ class _Tally:
     """What one pass over the attempts leaves behind."""
 
     def __init__(self, most_failures: int, passing: float, specs: Sequence[MetricSpec]) -> None:
-        self._specs = specs
+        self._specs = {spec.name: spec for spec in specs}
         self.rows: list[Value] = []
         self.unscored: dict[str, Counter[str]] = {}
         self.unisolated: Counter[str] = Counter()
         self.bins: dict[str, list[int]] = {}
         self.latencies: list[float] = []
         self.judge_latencies: list[float] = []
+        self.cached = self.judge_cached = 0
         self.failing = 0
         self.attempts = 0
         self.worst: list[tuple[float, int, Failure]] = []
@@ -172,18 +174,20 @@ class _Tally:
 
     def add(self, case: Case | None, attempt: Attempt) -> None:
         self.attempts += 1
+        self.cached += attempt.cached
         if attempt.latency_ms is not None:
             self.latencies.append(attempt.latency_ms)
         measured = attempt.measurements
         if attempt.error is not None:
             # Listed once, as a failure of the attempt; runs from before failures counted have no measurement of it.
             self._fail(case, attempt, None, None, attempt.error)
-            measured = measured or {spec.name: spec.measure_failure(attempt) for spec in self._specs}
-        worst: tuple[float, str, str | None] | None = None
+            measured = measured or {name: spec.measure_failure(attempt) for name, spec in self._specs.items()}
+        worst: tuple[float, str, Measurement] | None = None
         for name, made in measured.items():
             if "judge_ms" in made.details:
                 # Judging time is counted for unscored and not applicable results as well: the judge was asked.
                 self.judge_latencies.append(made.details["judge_ms"])
+            self.judge_cached += made.details.get("judge_cached", 0)
             self.rows.append(Value.of(attempt.case_id, attempt.trial, name, made))
             self.unisolated[name] += "unisolated" in made.details
             if made.state is MeasurementState.NOT_APPLICABLE:
@@ -195,10 +199,12 @@ class _Tally:
             # A value of 1.0 belongs to the last bin, and a metric of a plug-in may leave the scale.
             bins[min(BINS - 1, max(0, int(made.value * BINS)))] += 1
             # An attempt is one failure, listed under the metric it did worst on.
-            if attempt.error is None and made.value < self._passing and (worst is None or made.value < worst[0]):
-                worst = (made.value, name, made.reason)
+            spec = self._specs.get(name) or MetricSpec(name=name, version="")
+            if attempt.error is None and spec.scale is not None and spec.is_failing(made.value, self._passing):
+                share = spec.scale.share_of(made.value)
+                worst = (share, name, made) if worst is None or share < worst[0] else worst
         if worst is not None:
-            self._fail(case, attempt, worst[1], worst[0], worst[2])
+            self._fail(case, attempt, worst[1], worst[2].value, worst[2].reason)
 
     def _fail(
         self, case: Case | None, attempt: Attempt, metric: str | None, value: float | None, why: str | None
@@ -267,8 +273,8 @@ def summarise(
         slices=tuple(_slices(_parts(known, origins), parts_of)),
         failures=tuple(failure for _, _, failure in sorted(tally.worst, key=lambda entry: entry[:2], reverse=True)),
         failing=tally.failing,
-        target=_spend(run.usage, tally.attempts, tally.latencies),
-        judge=_spend(run.judge_usage, len(tally.judge_latencies), tally.judge_latencies),
+        target=_spend(run.usage, tally.attempts, tally.latencies, tally.cached),
+        judge=_spend(run.judge_usage, len(tally.judge_latencies), tally.judge_latencies, tally.judge_cached),
         warnings=(),
     )
     result = warnings_of(run, [summary.mean for summary in summaries], tally.attempts, calibrations or {})
@@ -346,8 +352,8 @@ def _reference_of(case: Case | None) -> str | None:
     return shorten(reference.text) if reference and reference.text else None
 
 
-def _spend(usage: Usage, calls: int, latencies: list[float]) -> Spending:
+def _spend(usage: Usage, calls: int, latencies: list[float], cached: int) -> Spending:
     ordered = sorted(latencies)
     # The upper median and the nearest-rank percentile: both are latencies that occurred.
     middle, high = (ordered[len(ordered) // 2], ordered[int(len(ordered) * 0.95)]) if ordered else (None, None)
-    return Spending(usage=usage, calls=calls, median_ms=middle, p95_ms=high)
+    return Spending(usage=usage, calls=calls, cached=cached, median_ms=middle, p95_ms=high)

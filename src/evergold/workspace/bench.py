@@ -128,12 +128,16 @@ class Bench:
             return WORSE, f"{len(still)} of {len(lost)} cases fail again in {RETRIES} retries: {', '.join(still[:5])}"
         return FINE, f"{len(lost)} cases failed once and passed in a retry ({again.id})"
 
-    def rescore(self, run_id: str, metrics: Sequence[str] = (), judge: str | None = None) -> Run:
+    def rescore(self, run_id: str, metrics: Sequence[str] = (), judge: str | None = None, *, cache: bool = True) -> Run:
         """Measure stored answers again, or with further metrics or another judge. The target is not called."""
         run = self.get(run_id)
         names = list(dict.fromkeys(metrics)) or list(run.spec.metrics)
         spec = run.spec.model_copy(
-            update={"metrics": tuple(dict.fromkeys([*run.spec.metrics, *names])), "judge": judge or run.spec.judge}
+            update={
+                "metrics": tuple(dict.fromkeys([*run.spec.metrics, *names])),
+                "judge": judge or run.spec.judge,
+                "cache": cache and run.spec.cache,
+            }
         )
         # Metrics are made before anything is deleted: an unknown name must not cost the old scores.
         made = make_metrics(spec.metrics)

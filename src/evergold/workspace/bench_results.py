@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 from sqlalchemy import Connection
 
+from evergold.bench.metrics.tools import AlignedCalls, align_calls
 from evergold.build.groups import clusters_of
 from evergold.errors import BadInput, NotFound
 from evergold.machine import open_file
@@ -43,13 +44,23 @@ class BenchResults:
         rows = self._attempts.values(run.id)
         return run_means(run, rows, run.spec.metrics, groups, exclude_errors=exclude_errors)
 
-    def why_unscored(self, run: Run, metrics: Sequence[str]) -> list[tuple[str, str]]:
-        """Metric → the commonest reason why it has no value, with how often."""
-        return [(name, why) for name in metrics for why in self._attempts.reasons(run.id, name)]
+    def problems_of(self, run: Run, means: Sequence[Mean]) -> list[str]:
+        """Say for each metric that applies and measured nothing why not: the commonest reasons, with how often."""
+        if not run.status.ended:
+            return []
+        empty = [mean.metric for mean in means if mean.is_empty]
+        return [f"{name}: {why}" for name in empty for why in self._attempts.reasons(run.id, name)]
 
-    def count_cached(self, run_id: str) -> int:
-        """How many answers of a run came from the response cache."""
-        return self._attempts.cached_count(run_id)
+    def count_cached(self, run_id: str) -> tuple[int, int]:
+        """How many answers of the model and how many replies of the judge came from the response cache."""
+        return self._attempts.cached_count(run_id), self._attempts.cached_judgements(run_id)
+
+    def align_calls(self, case: Case, attempt: Attempt) -> list[AlignedCalls]:
+        """Lay the calls of an attempt beside those that its case expects; none where nothing is known of them."""
+        expected = case.expected_calls()
+        if expected is None:
+            return [AlignedCalls(None, call) for call in attempt.tool_calls]
+        return align_calls(expected, attempt.tool_calls, ordered=case.ordered)
 
     def page(self, run_id: str, *, order: AttemptOrder = "case", limit: int = 100, offset: int = 0) -> list[Attempt]:
         """Some of a run's attempts: by case and trial, or the worst of all first."""

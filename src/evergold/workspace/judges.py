@@ -51,10 +51,10 @@ class Judging:
         )
 
     def tables(self, report: "RunReport") -> dict[str, list[tuple[str, ...]]]:
-        """List what a report says of cost and of provenance as rows of two tables."""
-        from evergold.report.documents import provenance_rows, spending_rows
+        """List what a report says of cost (its columns first) and of provenance as rows of two tables."""
+        from evergold.report.documents import SPENDING_COLUMNS, provenance_rows, spending_rows
 
-        return {"spending": spending_rows(report), "provenance": [*provenance_rows(report)]}
+        return {"spending": [SPENDING_COLUMNS, *spending_rows(report)], "provenance": [*provenance_rows(report)]}
 
     def render(self, run_id: str, form: str, options: Options | None = None, *, weighted: bool | None = None) -> str:
         """Render the report as markdown, html, json or junit."""

@@ -2765,7 +2765,7 @@ export interface components {
          *     `expected` is the reference of the source (for a correction the words that corrected), `approved` what a person wrote
          *     or approved, `revised` the corrected answer of a correction: `reference()` chooses. `expected_tools` is None where
          *     nothing is known, empty where no call is expected; they are expected in this order unless `ordered` is false.
-         *     `tests` is what the code of an answer must pass.
+         *     `tests` is what the code of an answer must pass. `metrics` are the ones it is measured by; any where it names none.
          *     `metadata` belongs to users and sources, `extra` keeps unknown keys of an imported row so that they survive a
          *     round trip, and everything else means the same for every kind that uses it.
          */
@@ -2831,6 +2831,11 @@ export interface components {
              */
             ordered: boolean;
             tests?: components["schemas"]["CodeTests"] | null;
+            /**
+             * Metrics
+             * @default []
+             */
+            metrics: string[];
             approved?: components["schemas"]["Answer"] | null;
             revised?: components["schemas"]["Answer"] | null;
             /**
@@ -2997,6 +3002,11 @@ export interface components {
              */
             ordered: boolean;
             tests?: components["schemas"]["CodeTests"] | null;
+            /**
+             * Metrics
+             * @default []
+             */
+            metrics: string[];
             approved?: components["schemas"]["Answer"] | null;
             revised?: components["schemas"]["Answer"] | null;
             /**
@@ -4364,8 +4374,8 @@ export interface components {
          *     `excluded` says that errors were left out on request. `coverage` is the share of the attempts the metric applies to
          *     that have a value. `interval` names the method. An interval that is not the same width on both sides is said by its
          *     ends: `0.125 [0.022, 0.471]`. `of` counts the cases that the metric applies to; `not_applicable` the others.
-         *     `self_compared` counts recorded answers that are their own reference; where a metric has other cases too, they are
-         *     outside the mean.
+         *     `uncited` counts answers that cite nothing, where that alone gives a full score. `self_compared` counts recorded
+         *     answers that are their own reference; where a metric has other cases too, they are outside the mean.
          */
         Mean: {
             /** Metric */
@@ -4407,6 +4417,11 @@ export interface components {
              * @default 0
              */
             truncated: number;
+            /**
+             * Uncited
+             * @default 0
+             */
+            uncited: number;
             /**
              * Excluded
              * @default false
@@ -5411,7 +5426,10 @@ export interface components {
             /** Tool Model */
             tool_model?: string | null;
         };
-        /** Rescore */
+        /**
+         * Rescore
+         * @description Which metrics are measured again, by whom; without `cache` the judge is asked again what it was asked before.
+         */
         Rescore: {
             /**
              * Metrics
@@ -5420,6 +5438,11 @@ export interface components {
             metrics: string[];
             /** Judge */
             judge?: string | null;
+            /**
+             * Cache
+             * @default true
+             */
+            cache: boolean;
         };
         /**
          * ResultOrigin
@@ -5430,13 +5453,20 @@ export interface components {
         /**
          * Results
          * @description A run with the mean of every metric and a page of its attempts, and what their cases asked.
+         *
+         *     `problems` says why metrics that apply have no value at all, once the run has ended. `cached` and `judge_cached` count
+         *     replies of the model and of the judge that came from the cache.
          */
         Results: {
             run: components["schemas"]["Run"];
             /** Means */
             means: components["schemas"]["Mean"][];
+            /** Problems */
+            problems: string[];
             /** Cached */
             cached: number;
+            /** Judge Cached */
+            judge_cached: number;
             /** Total */
             total: number;
             /** Attempts */

@@ -5,7 +5,7 @@ comma in it. Names come from the entry-point group `evergold.metrics`.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, cast, get_type_hints
 
@@ -172,12 +172,30 @@ class NamedMetric:
     def needs_judge(self) -> bool:
         return needs_judge(self.metric)
 
+    def applies_to(self, case: Case) -> bool:
+        """Whether a case that names its metrics names this one, by its whole name or without parameters."""
+        return not case.metrics or self.name in case.metrics or parse_metric(self.name)[0] in case.metrics
+
     def spec(self, judge: Judge | None) -> MetricSpec:
         """How a run records a metric: enough to know whether two numbers mean the same."""
         metric: Any = self.metric
         params = {field.name: getattr(metric, field.name) for field in fields(metric)} if is_dataclass(metric) else {}
         asked = {"judge": judge.identity, "prompt_hash": metric.prompt_hash()} if judge and self.needs_judge else {}
         return MetricSpec(name=self.name, version=metric.version, params=params, scale=scale_of(metric), **asked)
+
+
+def metrics_of(cases: Iterable[Case]) -> list[str]:
+    """The metrics that cases name, each once. Raises `BadInput` naming the case where one is unknown."""
+    first: dict[str, str] = {}
+    for case in cases:
+        for name in case.metrics:
+            first.setdefault(name, case.id)
+    for name, case_id in first.items():
+        try:
+            make_metrics([name])
+        except EvergoldError as problem:
+            raise BadInput(f"case {case_id!r} names its metrics: {problem.message}") from problem
+    return list(first)
 
 
 def make_metrics(names: Sequence[str]) -> list[NamedMetric]:

@@ -34,7 +34,7 @@ class CitationPrecision:
         result = markers(attempt.output)
         if not result:
             # Nothing cited is nothing cited wrongly; recall shows that something is missing.
-            return Measurement.of(1.0, "no markers", markers=0)
+            return Measurement.of(1.0, "no markers", markers=0, uncited=True)
         wrong = sorted({n for n in result if not 1 <= n <= len(case.contexts)})
         good = sum(1 <= n <= len(case.contexts) for n in result)
         reason = f"out of range: {', '.join(map(str, wrong))}" if wrong else None

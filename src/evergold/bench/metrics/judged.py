@@ -1,4 +1,4 @@
-"""Metrics that ask a judge: faithfulness, answer relevancy, contextual precision and correctness.
+"""Metrics that ask a judge: faithfulness, answer relevancy, contextual precision and recall, and correctness.
 
 The steps of correctness (G-Eval) are part of its version. They are not invented per case, because a rubric that changes
 from case to case measures the rubric.
@@ -22,7 +22,7 @@ from evergold.bench.metrics.questions import (
     object_schema,
     prompt_hash,
     read_verdicts,
-    support,
+    share_of,
     verdict_question,
 )
 from evergold.bench.metrics.text import NO_REFERENCE, reference_text
@@ -57,7 +57,7 @@ not_found: the contexts say neither.
 class Faithfulness:
     """Supported claims over all claims; `mode: non_contradiction` lets a claim pass that the contexts do not mention."""
 
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
     mode: str = "entailment"
 
     def __post_init__(self) -> None:
@@ -74,37 +74,60 @@ class Faithfulness:
         # Silence makes no claims; a value of 1 would reward it and 0 would call it unfaithful.
         if not attempt.output.strip():
             return Measurement.unscored("the answer is empty: it makes no claims")
-        listing = list_question(
-            "claims", {"output": attempt.output}, fence(CLAIMS_PROMPT, text=attempt.output), "claims", {}
-        )
-        listed = await judge.ask(listing)
-        claims = listed_texts(listing, listed, "claims")
-        if claims is None:
-            return no_answer(listing, listed)
-        if not claims:
-            return add_usage(Measurement.unscored("the answer makes no claims"), listed)
-        prompt = fence(CLAIM_VERDICTS_PROMPT, contexts=number_items(contexts), claims=number_items(claims))
-        inputs = {"claims": claims, "contexts": contexts, "mode": self.mode}
-        possible = ("supported", "contradicted", "not_found")
-        question = verdict_question("claim_verdicts", inputs, prompt, len(claims), possible)
-        answer = await judge.ask(question)
-        verdicts = read_verdicts(question, answer)
-        if verdicts is None:
-            return no_answer(question, listed, answer)
-        return add_usage(self._measure_claims(claims, verdicts), listed, answer)
+        return await _measure_claims(attempt.output, contexts, judge, self.mode, "the answer makes no claims")
 
-    def _measure_claims(self, claims: list[str], verdicts: dict[int, dict[str, Any]]) -> Measurement:
-        good, weighted = support(verdicts, MODES[self.mode])
-        # The first three claims that fail are enough of a reason; all verdicts are in the details.
-        against = [
-            f"{verdict['verdict']}: {claims[number - 1]} ({verdict['reason']})"
-            for number, verdict in sorted(verdicts.items())
-            if verdict["verdict"] not in MODES[self.mode]
-        ]
-        shown = [{"claim": claims[number - 1], **verdict} for number, verdict in sorted(verdicts.items())]
-        reason = "; ".join(against[:3]) or "every claim is supported"
-        scoring = "weighted" if weighted else "raw"
-        return Measurement.of(good / len(claims), reason, claims=len(claims), verdicts=shown, scoring=scoring)
+
+async def _measure_claims(text: str, contexts: list[str], judge: Judge, mode: str, none: str) -> Measurement:
+    """The share of the claims of a text that the contexts support; unscored, because of `none`, where it makes none."""
+    listing = list_question("claims", {"output": text}, fence(CLAIMS_PROMPT, text=text), "claims", {})
+    listed = await judge.ask(listing)
+    claims = listed_texts(listing, listed, "claims")
+    if claims is None:
+        return no_answer(listing, listed)
+    if not claims:
+        return add_usage(Measurement.unscored(none), listed)
+    prompt = fence(CLAIM_VERDICTS_PROMPT, contexts=number_items(contexts), claims=number_items(claims))
+    inputs = {"claims": claims, "contexts": contexts, "mode": mode}
+    possible = ("supported", "contradicted", "not_found")
+    question = verdict_question("claim_verdicts", inputs, prompt, len(claims), possible)
+    answer = await judge.ask(question)
+    verdicts = read_verdicts(question, answer)
+    if verdicts is None:
+        return no_answer(question, listed, answer)
+    # The first three claims that fail are enough of a reason; all verdicts are in the details.
+    against = [
+        f"{verdict['verdict']}: {claims[number - 1]} ({verdict['reason']})"
+        for number, verdict in sorted(verdicts.items())
+        if verdict["verdict"] not in MODES[mode]
+    ]
+    # A program may know how likely each claim is supported; that is shown and changes no value.
+    likely = answer.details.get("likely")
+    shown = [
+        {"claim": claims[number - 1], **verdict, **({"p": likely[number - 1]} if likely else {})}
+        for number, verdict in sorted(verdicts.items())
+    ]
+    reason = "; ".join(against[:3]) or "every claim is supported"
+    measured = Measurement.of(share_of(verdicts, MODES[mode]), reason, claims=len(claims), verdicts=shown)
+    return add_usage(measured, listed, answer)
+
+
+@dataclass(frozen=True)
+class ContextualRecall:
+    """The share of the reference's statements that the contexts support: whether what was retrieved is enough."""
+
+    version: ClassVar[str] = "1"
+
+    def prompt_hash(self) -> str:
+        return prompt_hash(CLAIMS_PROMPT, CLAIM_VERDICTS_PROMPT)
+
+    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
+        contexts = [context.text for context in case.contexts if context.text]
+        if not contexts:
+            return Measurement.not_applicable("the case has no contexts")
+        reference = reference_text(case)
+        if reference is None:
+            return Measurement.not_applicable(NO_REFERENCE)
+        return await _measure_claims(reference, contexts, judge, "entailment", "the reference makes no statements")
 
 
 STATEMENTS_PROMPT = f"""Split the answer below into its statements, one per sentence or list item, keeping its words. Say \
@@ -168,18 +191,16 @@ class AnswerRelevancy:
 
 
 def _measure_statements(statements: list[str], verdicts: dict[int, dict[str, Any]], refused: bool) -> Measurement:
-    good, weighted = support(verdicts, frozenset({"relevant"}))
     aside = [statements[number - 1] for number, verdict in sorted(verdicts.items()) if verdict["verdict"] != "relevant"]
     reason = f"irrelevant: {'; '.join(aside[:3])}" if aside else "every statement is relevant"
     shown = [{"statement": statements[number - 1], **verdict} for number, verdict in sorted(verdicts.items())]
     return Measurement.of(
-        good / len(statements),
+        share_of(verdicts, frozenset({"relevant"})),
         # A refusal is named in the reason, because its statements may well be on the subject.
         f"refusal; {reason}" if refused else reason,
         statements=len(statements),
         refusal=refused,
         verdicts=shown,
-        scoring="weighted" if weighted else "raw",
     )
 
 
@@ -348,7 +369,7 @@ class Correctness:
         )
         answer = await judge.ask(question)
         # A panel or a program may grade between whole numbers, so any finite number is accepted.
-        if answer.data is None or not _is_number(answer.data.get("score")):
+        if answer.data is None or not _is_number(answer.data.get("score")) or set(answer.data) - {"reason", "score"}:
             return no_answer(question, answer)
         return add_usage(_read_grade(answer.data, answer), answer)
 

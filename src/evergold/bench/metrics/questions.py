@@ -88,7 +88,9 @@ def add_usage(measurement: Measurement, *answers: Answer) -> Measurement:
     for answer in answers:
         usage = usage.plus(answer.usage)
     spent = [answer.details["latency_ms"] for answer in answers if "latency_ms" in answer.details]
-    timed = {"judge_ms": round(sum(spent), 3)} if spent else {}
+    timed: dict[str, Any] = {"judge_ms": round(sum(spent), 3)} if spent else {}
+    if cached := sum(bool(answer.details.get("cached")) for answer in answers):
+        timed["judge_cached"] = cached
     return measurement.model_copy(update={"usage": usage, "details": measurement.details | timed})
 
 
@@ -101,18 +103,9 @@ def no_answer(question: Question, *answers: Answer) -> Measurement:
     return add_usage(Measurement.unscored(f"{question.task}: {reason}"), *answers)
 
 
-def support(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> tuple[float, bool]:
-    """The sum of verdicts that count, and whether it is weighted.
-
-    A judge that knows how sure it is gives `p`, the probability that the verdict counts; then the sum is of those.
-    """
-    # Mixed answers are counted, not weighted: a sum of probabilities and whole votes means nothing.
-    # Any model may write a `p` of its own making: only a probability is one.
-    sure = [verdict.get("p") for verdict in verdicts.values()]
-    known = [float(p) for p in sure if isinstance(p, int | float) and not isinstance(p, bool) and 0 <= p <= 1]
-    if len(known) == len(sure):
-        return sum(known), True
-    return float(sum(verdict["verdict"] in counts_as for verdict in verdicts.values())), False
+def share_of(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> float:
+    """The share of verdicts that count. The verdict alone decides: a value says nothing that its reasons deny."""
+    return sum(verdict["verdict"] in counts_as for verdict in verdicts.values()) / len(verdicts)
 
 
 def _schema_problem(schema: dict[str, Any], value: Any, where: str) -> str | None:
@@ -131,9 +124,11 @@ def _schema_problem(schema: dict[str, Any], value: Any, where: str) -> str | Non
         problems = (_schema_problem(schema["items"], item, f"{where}[{i}]") for i, item in enumerate(value))
         return next((problem for problem in problems if problem), None)
     if kind == "object":
-        for name in schema["required"]:
-            if name not in value:
-                return f"{where} lacks {name!r}"
+        if lacking := [name for name in schema["required"] if name not in value]:
+            return f"{where} lacks {lacking[0]!r}"
+        # A key of the judge's own making could mean anything; one that was read once turned a "no" into 0.95.
+        if unasked := [name for name in value if name not in schema["properties"]]:
+            return f"{where} has {unasked[0]!r:.60}, which was not asked for; allowed: {_join(schema['required'])}"
         problems = (_schema_problem(part, value[name], name) for name, part in schema["properties"].items())
         return next((problem for problem in problems if problem), None)
     return None

@@ -6,7 +6,7 @@ model makes counts, so calls nobody asked for cost precision, and a tool expecte
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from evergold.bench.metrics.questions import (
     MATERIAL,
@@ -20,7 +20,7 @@ from evergold.bench.metrics.questions import (
 from evergold.bench.metrics.text import f_score
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
-from evergold.model.tool_calls import ExpectedTool, ToolCall, call_likeness
+from evergold.model.tool_calls import ExpectedTool, ToolCall, call_likeness, differing_arguments
 from evergold.model.values import canonical_json
 from evergold.seams import Judge
 
@@ -113,12 +113,60 @@ class ToolCorrectness:
         order = f_score(_common_subsequence(weights), len(actual), len(expected))
         return Measurement.of(
             order if self.ordered and case.ordered else f1,
-            _what_differs(expected, actual, pairs, weights),
+            _what_differs(expected, actual, pairs, weights, self.ordered and case.ordered),
             precision=matched / len(actual) if actual else None,
             recall=matched / len(expected) if expected else None,
             f1=f1,
             order=order,
         )
+
+
+class AlignedCalls(NamedTuple):
+    """An expected call beside the one that was made, and what is wrong with it; nothing is where they agree."""
+
+    expected: ExpectedTool | None
+    made: ToolCall | None
+    wrong: tuple[str, ...] = ()
+
+
+def align_calls(
+    expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], *, ordered: bool = True
+) -> list[AlignedCalls]:
+    """Lay the made calls beside the expected ones, in the expected order, as the metric pairs them.
+
+    Wrong is what is missing, extra, out of order (the fewest calls that would have to move) or has other arguments.
+    """
+    weights = call_weights(expected, actual)
+    pairs = _same_tool_pairs(expected, actual, weights)
+    kept = _longest_rise([j for _, j in pairs]) if ordered else {j for _, j in pairs}
+    made_of, used = dict(pairs), {j for _, j in pairs}
+    rows: list[AlignedCalls] = []
+    shown = -1
+    for i, want in enumerate(expected):
+        if i not in made_of:
+            rows.append(AlignedCalls(want, None, ("missing",)))
+            continue
+        j = made_of[i]
+        if j in kept:
+            # Calls that nobody expected stand where they were made.
+            rows += [AlignedCalls(None, actual[k], ("extra",)) for k in range(shown + 1, j) if k not in used]
+            shown = max(shown, j)
+        other = f"arguments: {', '.join(differing_arguments(want, actual[j]))}" if weights[i][j] < 1 else ""
+        moved = f"order: made as call {j + 1}" if j not in kept else ""
+        rows.append(AlignedCalls(want, actual[j], tuple(what for what in (other, moved) if what)))
+    rows += [AlignedCalls(None, actual[k], ("extra",)) for k in range(shown + 1, len(actual)) if k not in used]
+    return rows
+
+
+def _longest_rise(numbers: Sequence[int]) -> set[int]:
+    """The most of these numbers that rise from the first to the last."""
+    best: list[list[int]] = [[]]
+    longest: list[int] = []
+    for number in numbers:
+        before: list[int] = max((some for some in best if not some or some[-1] < number), key=len)
+        best.append([*before, number])
+        longest = max(longest, best[-1], key=len)
+    return set(longest)
 
 
 ARGUMENTS_PROMPT = f"""A model called tools. For each numbered pair of calls of the same tool, decide whether the actual \
@@ -179,13 +227,20 @@ def tool_correctness(ordered: bool = True, semantic: bool = False) -> ToolCorrec
 
 
 def _doubtful(expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], weights: Weights) -> list[tuple[int, int]]:
-    """The matched pairs of one tool whose arguments differ; a pair of one tool is preferred to none, however unlike."""
+    """The matched pairs of one tool whose arguments differ."""
+    return [(i, j) for i, j in _same_tool_pairs(expected, actual, weights) if weights[i][j] < 1]
+
+
+def _same_tool_pairs(
+    expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], weights: Weights
+) -> list[tuple[int, int]]:
+    """The matched pairs of one tool; a pair of one tool is preferred to none, however unlike."""
     nudged = [
         # A tiny bonus for the same tool: without it a pair that shares no argument ties with no pair at all.
         [weights[i][j] + 1e-6 * (want.name == got.name) for j, got in enumerate(actual)]
         for i, want in enumerate(expected)
     ]
-    return [(i, j) for i, j in best_pairs(nudged) if expected[i].name == actual[j].name and weights[i][j] < 1]
+    return [(i, j) for i, j in best_pairs(nudged) if expected[i].name == actual[j].name]
 
 
 def _common_subsequence(weights: Weights) -> float:
@@ -201,7 +256,11 @@ def _common_subsequence(weights: Weights) -> float:
 
 
 def _what_differs(
-    expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], pairs: list[tuple[int, int]], weights: Weights
+    expected: Sequence[ExpectedTool],
+    actual: Sequence[ToolCall],
+    pairs: list[tuple[int, int]],
+    weights: Weights,
+    ordered: bool,
 ) -> str | None:
     matched, used = {i for i, _ in pairs}, {j for _, j in pairs}
     notes = {
@@ -209,6 +268,8 @@ def _what_differs(
         "extra": [call.name for j, call in enumerate(actual) if j not in used],
         "other arguments": [expected[i].name for i, j in pairs if weights[i][j] < 1],
     }
+    if ordered and len(_longest_rise([j for _, j in pairs])) < len(pairs):
+        notes["wrong order"] = [actual[j].name for _, j in sorted(pairs, key=lambda pair: pair[1])]
     return "; ".join(f"{what}: {', '.join(names)}" for what, names in notes.items() if names) or None
 
 

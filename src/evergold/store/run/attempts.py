@@ -88,7 +88,7 @@ def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
 
 
 # What a measurement's details say of its attempt, as JSON without blanks.
-_MARKS = ('"self":true', '"attempt":"', '"truncated":true')
+_MARKS = ('"self":true', '"attempt":"', '"truncated":true', '"uncited":true')
 
 
 def _specs_of(connection: Connection, run_id: str) -> list[MetricSpec]:
@@ -200,14 +200,14 @@ class Value(NamedTuple):
     own: bool = False
     outcome: AttemptOutcome = AttemptOutcome.ANSWERED
     truncated: bool = False
+    uncited: bool = False
 
     @classmethod
     def of(cls, case_id: str, trial: int, metric: str, made: Measurement) -> Self:
         marks, applies = made.details, made.state is not MeasurementState.NOT_APPLICABLE
         outcome = AttemptOutcome(marks.get("attempt", AttemptOutcome.ANSWERED))
-        return cls(
-            case_id, trial, metric, made.value, applies, bool(marks.get("self")), outcome, bool(marks.get("truncated"))
-        )
+        own, truncated, uncited = (bool(marks.get(name)) for name in ("self", "truncated", "uncited"))
+        return cls(case_id, trial, metric, made.value, applies, own, outcome, truncated, uncited)
 
 
 class AttemptCost(NamedTuple):
@@ -278,8 +278,13 @@ class AttemptStore:
 
         await self._db.write_async(work)
 
-    async def record_scores(self, run_id: str, batch: Sequence[Scored], attempts_done: int) -> None:
-        """Write measurements, count the attempts that are now wholly measured, and add what the judge cost."""
+    async def record_scores(
+        self, run_id: str, batch: Sequence[Scored], attempts_done: int, replies: Mapping[str, str] | None = None
+    ) -> None:
+        """Write measurements, count the attempts that are now wholly measured, and add what the judge cost.
+
+        `replies` are the judge's, to remember under their cache keys.
+        """
         rows = [
             {
                 "run_id": run_id,
@@ -296,15 +301,18 @@ class AttemptStore:
 
         def work(connection: Connection) -> None:
             insert_new(connection, measurements, rows)
+            insert_new(
+                connection, response_cache, [{"key": key, "body": body} for key, body in (replies or {}).items()]
+            )
             _add_totals(connection, run_id, {"more_scored": attempts_done}, "judge_usage", spent)
 
         await self._db.write_async(work)
 
-    def cached_replies(self, keys: Sequence[str]) -> dict[str, Attempt]:
-        """The replies remembered under these keys."""
+    def cached_replies(self, keys: Sequence[str]) -> dict[str, str]:
+        """The replies of models and judges remembered under these keys, as JSON."""
         wanted = select(response_cache.c.key, response_cache.c.body).where(response_cache.c.key.in_(keys))
         with self._db.read() as connection:
-            return {row.key: Attempt.model_validate_json(row.body) for row in connection.execute(wanted)}
+            return {row.key: row.body for row in connection.execute(wanted)}
 
     def attempts(self, run_id: str, *, case_id: str | None = None) -> Iterator[Attempt]:
         """Attempts with their measurements, by case and trial, some hundreds in memory at a time."""
@@ -343,6 +351,13 @@ class AttemptStore:
         hits = and_(attempts.c.run_id == run_id, attempts.c.body.contains('"cached":true'))
         with self._db.read() as connection:
             return int(connection.execute(select(func.count()).select_from(attempts).where(hits)).scalar_one())
+
+    def cached_judgements(self, run_id: str) -> int:
+        """How many replies of the judge came from the response cache."""
+        hits = and_(measurements.c.run_id == run_id, measurements.c.body.contains('"judge_cached":'))
+        with self._db.read() as connection:
+            bodies = connection.execute(select(measurements.c.body).where(hits)).scalars()
+            return sum(orjson.loads(body)["details"].get("judge_cached", 0) for body in bodies)
 
     def values(self, run_id: str) -> list[Value]:
         """Every measurement of a run without its details: what comparing thousands of cases needs."""

@@ -46,7 +46,7 @@ export function RunPage() {
       </Page>
     );
   }
-  const { run, means, attempts, total, asked } = results.data;
+  const { run, means, problems, attempts, total, asked } = results.data;
   const tasks = [...new Set(attempts.map((attempt) => attempt.case_id))];
   return (
     <Page
@@ -64,6 +64,11 @@ export function RunPage() {
       <Uncalibrated runId={runId} />
       <Panel title="Measurements">
         <Means means={means} />
+        {problems.map((problem) => (
+          <p key={problem} role="alert" className={classes.runNote}>
+            {problem}
+          </p>
+        ))}
       </Panel>
       <Panel title="Tasks" aside={plural(total, "attempt")} flush>
         <AttemptTable attempts={attempts} asked={asked} metrics={run.spec.metrics} open={open} />

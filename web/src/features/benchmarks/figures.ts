@@ -15,6 +15,7 @@ export function basis(mean: Mean): string {
     mean.errors ? `, ${mean.errors} ${mean.excluded ? "errors left out" : mean.errors === 1 ? "error" : "errors"}` : "",
     mean.failed ? `, ${mean.failed} failed` : "",
     mean.truncated ? `, ${mean.truncated} truncated` : "",
+    mean.uncited ? `, ${mean.uncited} ${mean.uncited === 1 ? "cites" : "cite"} nothing` : "",
     mean.not_applicable ? `, ${mean.not_applicable} not applicable` : "",
     mean.self_compared ? `, ${mean.self_compared} compared with itself` : "",
   ].join("");
