@@ -4,13 +4,15 @@
 
 Every flow has one to three reviewed rounds on files of one shape (CRLF, Latin-1 text, a path in Latin-1, binary, renamed,
 added, deleted, plain), merged by squash, merge, rebase or fast-forward, with the branch kept, archived or deleted, while
-the target moves on. Diffs are stored as the app stores them: bytes that are no UTF-8 are lost.
+the target moves on and other flows are under way. Diffs are stored as the app stores them: bytes that are no UTF-8 are lost.
 """
 
 import argparse
 import random
 import sys
 import tempfile
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from tests.sidekick_db import SidekickDb
 
 SHAPES = ("plain", "crlf", "latin text", "latin path", "binary", "rename", "add", "delete")
 MERGES = ("squash", "merge", "rebase", "fast-forward")
+DONE = object()
 
 
 @dataclass
@@ -52,12 +55,18 @@ def make_world(folder: Path, seed: int, flows: int) -> World:
     world = World(repo, SidekickDb(folder / "sidekick.db", str(repo.path)))
     repo.commit({"README.md": "start\n"} | {f"lib/{n}.py": _text(n, 0) for n in range(8)}, "Start")
     draw = random.Random(seed)
+    running: list[Iterator[None]] = []
     for number in range(flows):
-        _add_flow(world, number, draw)
+        running.append(_add_flow(world, number, draw))
+        # Two agents at once: their rounds alternate, and each finds the target moved on by the other.
+        while running and (len(running) > 1 or draw.random() < 0.6):
+            running = [one for one in running if next(one, DONE) is not DONE]
+    for one in running:
+        deque(one, maxlen=0)
     return world
 
 
-def _add_flow(world: World, number: int, draw: random.Random) -> None:
+def _add_flow(world: World, number: int, draw: random.Random) -> Iterator[None]:
     repo, name = world.repo, f"flow{number:04}"
     shape, merge, kept = draw.choice(SHAPES), draw.choice(MERGES), draw.choice(("kept", "archived", "deleted"))
     paths = _first_files(shape, number)
@@ -86,6 +95,7 @@ def _add_flow(world: World, number: int, draw: random.Random) -> None:
         if draw.random() < 0.5 and merge != "fast-forward":
             repo.commit({f"lib/{draw.randrange(8)}.py": _text(number, at + 1)}, "Go on elsewhere")
         _merge(repo, branch, merge, began)
+        yield
     if kept == "archived":
         repo.git("tag", f"archive/{branch}", branch)
     if kept != "kept":
@@ -96,7 +106,9 @@ def _merge(repo: GitRepo, branch: str, how: str, began: str) -> None:
     if how == "merge":
         repo.merge(branch, "--no-ff")
     elif how == "fast-forward":
-        repo.git("merge", "-q", "--ff-only", branch)
+        # Another agent may have moved the target on; then it is a merge.
+        repo.minutes += 1
+        repo.git("merge", "-q", "-m", f"Merge {branch}", branch)
     elif how == "rebase":
         repo.minutes += 1
         repo.git("cherry-pick", f"{began}..{branch}")

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 
 _IDENTITY = {
@@ -25,7 +26,7 @@ class GitRepo:
         return self.git_bytes(*args, input=input).decode()
 
     def git_bytes(self, *args: str, input: bytes | None = None) -> bytes:
-        date = f"2026-01-02T03:{self.minutes // 60 % 60:02}:{self.minutes % 60:02}Z"
+        date = f"{datetime(2026, 1, 2, 3) + timedelta(seconds=self.minutes):%Y-%m-%dT%H:%M:%SZ}"
         env = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.path),

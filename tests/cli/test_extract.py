@@ -1,6 +1,7 @@
 """`evergold extract`: the verbs, their summaries and exit codes, and the way into the store."""
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,64 @@ def test_what_could_not_be_read_is_told_and_changes_the_exit_code(
     assert "action_params is not JSON" in capsys.readouterr().err
     assert run(["extract", "sidekick", "--workspace-id", "no", "--sidekick-db", str(db.path)]) == 2
     assert "it has: ws" in capsys.readouterr().err
+
+
+def test_the_old_name_of_an_option_still_works_and_says_so(
+    made: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made.switch("side/feat")
+    made.git("revert", "--no-edit", "HEAD")
+    args = ["extract", "git", "--repo", str(made.path), "--out-dir", str(tmp_path / "out"), "--keep-reverts", "--json"]
+    assert run(args) == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["new"] == 2
+    assert "--keep-reverts is an old name; write --kinds feature,fix,refactor,revert" in shown.err
+
+
+@pytest.mark.parametrize(
+    "verb",
+    ["check FILE --repo REPO", "score-retrieval FILE FILE", "import FILE", "check FILE", "score-retrieval REPO REPO"],
+)
+def test_a_file_that_cannot_be_opened_is_one_line(
+    verb: str, made: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [word.replace("FILE", str(tmp_path / "no.jsonl")).replace("REPO", str(made.path)) for word in verb.split()]
+    assert run(["--home", str(tmp_path / "home"), *words]) == 2
+    shown = capsys.readouterr().err
+    assert len(shown.splitlines()) == 1 and (str(tmp_path / "no.jsonl") in shown or str(made.path) in shown)
+
+
+def test_a_shallow_clone_and_another_repository_are_named(
+    made: GitRepo, db: SidekickDb, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, clone = tmp_path / "out", tmp_path / "clone"
+    assert run(["extract", "git", "--repo", str(made.path), "--revision", "work", "--out-dir", str(out)]) == 0
+    made.switch("side/feat")
+    made.git("clone", "-q", "--depth", "1", f"file://{made.path}", str(clone))
+    other = GitRepo(tmp_path / "other")
+    other.commit({"x.py": "x\n"}, "Something else")
+    rows = str(out / "dataset_b_line_ranges.unvalidated.jsonl")
+    for place, hint in ((clone, "git fetch --unshallow"), (other.path, "is not in the repository")):
+        assert run(["check", rows, "--repo", str(place)]) == 1
+        assert hint in capsys.readouterr().out
+    assert run([*from_database(db, tmp_path / "shallow"), "--repo-dir", str(clone)]) == 0
+    assert "git fetch --unshallow" in capsys.readouterr().out
+    home = ["--home", str(tmp_path / "home")]
+    assert run([*home, "import", rows]) == 0
+    assert run([*home, "run", "context", "--model", "retriever:grep", "--repo", str(other.path)]) == 2
+    assert run([*home, "runs", "list"]) == 0
+
+
+def test_a_database_of_another_version_is_named(
+    db: SidekickDb, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = from_database(db, tmp_path / "out")
+    with sqlite3.connect(db.path) as connection:
+        connection.execute("ALTER TABLE flow_actions RENAME COLUMN action_params TO arguments")
+    assert run(args) == 2
+    assert "lacks action_params: the database is of an unknown version" in capsys.readouterr().err
+    with sqlite3.connect(db.path) as connection:
+        connection.execute("DROP TABLE worktrees")
+        connection.execute("ALTER TABLE flow_actions RENAME COLUMN arguments TO action_params")
+    assert run(args) == 2
+    assert "has no table 'worktrees'" in capsys.readouterr().err

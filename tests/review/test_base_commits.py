@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from evergold.cli import invoke as run
 from evergold.errors import BadInput
 from evergold.extract.proof import prove_rows
 from evergold.formats.dataset_ab import row_a, row_b
@@ -168,4 +169,44 @@ def test_a_case_from_git_history_shows_its_diff(workspace: Workspace, repo: GitR
     workspace.cases.put([case])
     shown = workspace.review.evidence.of_case(CaseKey(dataset="context", id=case.id))
     assert shown.diff is not None and "+four" in shown.diff
-    assert workspace.review.evidence.of_commit("f" * 40, commit(repo, "base")).missing
+    assert workspace.review.evidence.of_commit("f" * 40).missing
+
+
+@pytest.mark.parametrize("source", ["git", "claude-code"])
+def test_page_check_and_import_agree_on_a_row_whose_commit_was_made_elsewhere(
+    source: str, workspace: Workspace, repo: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The lines stand at both bases; only the change that the commit made tells them apart."""
+    repo.commit({"b.py": numbered(3)}, "Beside it")
+    work = repo.commit({"b.py": numbered(3, l2="two"), "c.py": "x = 1\n"}, "Two is a word")
+    repo.commit({"b.py": numbered(4)}, "Write it anew")
+    verdicts = []
+    for base in (commit(repo, f"{work}~1"), commit(repo, "HEAD")):
+        paths = (RankedPath(path="b.py", sources=("review_merge_diff",)),)
+        ranges = (LineRange(path="b.py", start=2, end=2, sources=("golden_diff",)),)
+        origin = Provenance(source=source, flow_id="s-1" if source != "git" else None)
+        update = {"id": work, "paths": paths, "ranges": ranges, "provenance": origin, "metadata": {"commit": work}}
+        case = context_case(base, "").model_copy(update=update | {"extra": {}, "review": ReviewState.VALIDATED})
+        change = workspace.review.evidence.change_of(case)
+        question = CodeChange.model_validate(change.model_dump(include=set(CodeChange.model_fields)))
+        check = workspace.review.bases.check(base, question, row_a(case), row_b(case))
+        path = tmp_path / "dataset_b_line_ranges.validated.jsonl"
+        path.write_text(json.dumps(row_b(case)) + "\n")
+        _, problems = workspace.cases.import_file(path, dataset="other")
+        stored = workspace.review.case(CaseKey(dataset="other", id=work)).case.review is ReviewState.VALIDATED
+        stale = run(["check", str(path), "--repo", str(repo.path)])
+        verdicts.append((check.applies, stored, not problems, not stale))
+    assert verdicts == [(True,) * 4, (False,) * 4]
+    assert "does not apply" in capsys.readouterr().out
+
+
+def test_a_reason_for_another_base_is_none(workspace: Workspace, repo: GitRepo) -> None:
+    workspace.cases.put([context_case(commit(repo, "HEAD"), repo.diff("base", "work").decode())])
+    approve(workspace, override_base=True, comment="the branch was rewritten")
+    rows = workspace.review.give_rows("context")
+    diff = {"evidence": {"diff": repo.diff("base", "work").decode()}, "caseId": "c2"}
+    kept = workspace.review.take_rows([row | diff for row in (rows["a"][0], rows["b"][0])], "ana", "other")
+    assert not kept.problems
+    moved = diff | {"baseCommit": commit(repo, "work"), "caseId": "c3"}
+    taken = workspace.review.take_rows([row | moved for row in (rows["a"][0], rows["b"][0])], "ana", "other")
+    assert any("cannot approve" in problem for problem in taken.problems)

@@ -239,9 +239,12 @@ def evidence(workspace: Opened, key: Key) -> Evidence:
 def flow_evidence(
     workspace: Opened, case_id: str, flow_id: str = "", workspace_id: str = "", base_commit: str = ""
 ) -> Evidence:
-    """The approved diff and the tool calls of one case of a flow, for rows that are not in the store."""
-    if not flow_id:
-        return workspace.review.evidence.of_commit(case_id, base_commit)
+    """The approved diff and the tool calls of one case of a flow, for rows that are not in the store.
+
+    A case of git history or of a session log is named after its commit, which says all; `base_commit` is not used.
+    """
+    if not flow_id or not workspace_id:
+        return workspace.review.evidence.of_commit(case_id)
     return workspace.review.evidence.of_flow(workspace_id, flow_id, case_id)
 
 

@@ -1,15 +1,15 @@
 """Baseline retrievers: what a query finds with no model at all. A retriever worth its price must beat them.
 
 `paths` matches words of the query with words of paths, `grep` counts the lines `git grep` finds, `bm25` ranks whole files
-by BM25. All read the repository at the case's base commit, never the work tree; their line ranges are the places that hold
-words of the query.
+by BM25, `embedding` passages by static word vectors. All read the repository at the case's base commit, never the work
+tree; their line ranges are the places that hold words of the query, or the passage most like it.
 """
 
 import asyncio
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -18,18 +18,20 @@ from typing import Any
 from evergold import plugins
 from evergold.bench.retrieval import gold_of_case
 from evergold.calls.caller import failed_attempt
-from evergold.errors import BadInput, EvergoldError
+from evergold.errors import BadInput, EvergoldError, Unavailable
 from evergold.model.case import Case, LineRange
 from evergold.model.run import Attempt
 from evergold.repo.git import Repo
 from evergold.repo.history import TreeFile, files_at, grep
 from evergold.seams import Retriever
 from evergold.settings import Settings
+from evergold.text.embed import Vectors, embedder
 from evergold.text.likeness import bm25, count_words
 
 FILES = 10
 AROUND = 5
 HITS_PER_FILE = 50
+PASSAGE = 40  # lines that are compared with the query as one
 # Bytes; larger files are data or generated, and would dominate the ranking by their length.
 LARGEST = 200_000
 
@@ -102,10 +104,45 @@ class Bm25Retriever:
 
     def _count(self, opened: Repo, files: list[TreeFile]) -> None:
         """Words per blob; what is large or binary has none."""
-        new = [blob for blob in dict.fromkeys(file.blob for file in files) if blob not in self._counts]
-        for blob, content in zip(new, opened.objects.read_many(new), strict=True):
-            text = "" if len(content) > LARGEST or b"\0" in content[:8000] else content.decode("utf-8", "replace")
-            self._counts[blob] = Counter(words_of(text))
+        self._counts |= {blob: Counter(words_of(text)) for blob, text in _new_texts(opened, files, self._counts)}
+
+
+class EmbeddingRetriever:
+    """Passages of files by the likeness of static word vectors to the query; a file is as like as its best passage."""
+
+    def __init__(self) -> None:
+        found = embedder()
+        if found is None:
+            raise Unavailable("retriever:embedding needs wordllama: pip install 'evergold[embeddings]'")
+        self._embedder = found
+        self._passages: dict[str, tuple[Vectors, int]] = {}
+
+    def retrieve(self, query: str, repo: Path, commit: str) -> Attempt:
+        wanted = self._embedder.vectors([" ".join(words_of(query))])[0]
+        with Repo.open(repo) as opened:
+            files = files_at(opened, commit)
+            for blob, text in _new_texts(opened, files, self._passages):
+                lines = text.split("\n")
+                passages = [
+                    " ".join(words_of("\n".join(lines[at : at + PASSAGE]))) for at in range(0, len(lines), PASSAGE)
+                ]
+                self._passages[blob] = self._embedder.vectors(passages), len(lines) - (not lines[-1])
+        likeness = {file.path: self._passages[file.blob][0] @ wanted for file in files}
+        lengths = {file.path: self._passages[file.blob][1] for file in files}
+        best = _best({path: float(each.max()) for path, each in likeness.items() if lengths[path]})
+        starts = {path: int(likeness[path].argmax()) * PASSAGE for path in best}
+        ranges = (
+            LineRange(path=path, start=at + 1, end=max(at + 1, min(at + PASSAGE, lengths[path])))
+            for path, at in starts.items()
+        )
+        return Attempt(case_id="", paths=tuple(best), ranges=tuple(ranges))
+
+
+def _new_texts(opened: Repo, files: list[TreeFile], known: Container[str]) -> Iterator[tuple[str, str]]:
+    """The text of each blob that is not known; what is large or binary has none."""
+    new = [blob for blob in dict.fromkeys(file.blob for file in files) if blob not in known]
+    for blob, content in zip(new, opened.objects.read_many(new), strict=True):
+        yield blob, "" if len(content) > LARGEST or b"\0" in content[:8000] else content.decode("utf-8", "replace")
 
 
 def _lines_with(opened: Repo, commit: str, words: tuple[str, ...], path: str) -> set[int]:

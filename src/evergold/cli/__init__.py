@@ -130,8 +130,11 @@ def invoke(args: list[str] | None = None) -> int:
 def _explain(problem: Exception, debug: bool) -> int:
     from evergold.cli.output import echo
     from evergold.credentials import seal
-    from evergold.errors import EvergoldError
+    from evergold.errors import EvergoldError, NotFound
 
+    # A file that was named and cannot be opened is no bug, whichever verb wanted it.
+    if isinstance(problem, OSError) and isinstance(problem.filename, str) and problem.strerror and not debug:
+        problem = NotFound(f"{problem.filename!r} cannot be opened: {problem.strerror}; give one that can")
     if debug or not isinstance(problem, EvergoldError):
         # A bug keeps its traceback; only expected errors are one line.
         seal(problem)

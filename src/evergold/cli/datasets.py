@@ -199,10 +199,9 @@ def tag_case(
 @click.option("--format", "format_name", help="Format of the file (default: recognised).")
 @click.option("--dataset", help="Put the cases into this dataset (default: what the file says).")
 @click.option("--who", default="cli", show_default=True, help="Recorded as the author.")
+@click.option("--repo", "repo_dir", type=A_PATH, help="Prove base commits here (default: review.repo_dir).")
 @report_verb
-def import_command(
-    workspace: Workspace, file: Path, format_name: str | None, dataset: str | None, who: str, as_json: bool
-) -> int:
+def import_command(workspace: Workspace, file: Path, as_json: bool, **given: Any) -> int:
     """Read cases from FILE into the store. The same file twice changes nothing; a changed case becomes a revision.
 
     FILE may be a URL (s3://…) and a glob in quotes; each file that matches is stored in a transaction of its own.
@@ -212,7 +211,7 @@ def import_command(
     counts: Counter[str] = Counter()
     rejected: list[Rejected] = []
     for one in find_matching(file):
-        result, bad = workspace.cases.import_file(one, format_name=format_name, dataset=dataset, who=who)
+        result, bad = workspace.cases.import_file(one, **given)
         counts.update(vars(result))
         rejected += bad
     for item in rejected:

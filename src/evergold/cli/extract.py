@@ -107,6 +107,7 @@ def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
     metavar="KIND,…",
     help="Kinds of commits: feature, fix, refactor, docs, tests, dependency, ci, release, revert, merge, or all.",
 )
+@click.option("--keep-reverts", is_flag=True, hidden=True, help="Old name of --kinds …,revert.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many cases.")
 @cluster_option
 @destination_options
@@ -120,11 +121,15 @@ def extract_git(workspace: Workspace, as_json: bool, **given: Any) -> int:
     from evergold.extract.history import HistoryQuery, HistoryRules
     from evergold.extract.messages import CommitKind
 
+    kinds = CommitKind.read_list(given["kinds"])
+    if given["keep_reverts"]:
+        kinds = tuple(dict.fromkeys((*kinds, CommitKind.REVERT)))
+        echo(f"note: --keep-reverts is an old name; write --kinds {','.join(kinds)}", err=True)
     defaults = () if given["no_default_excludes"] else HistoryRules().exclude
     rules = HistoryRules(
         max_files=given["max_files"],
         exclude=(*defaults, *given["exclude"]),
-        kinds=CommitKind.read_list(given["kinds"]),
+        kinds=kinds,
     )
     query = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
     return _print_summary(
@@ -154,15 +159,23 @@ def extract_codex(workspace: Workspace, sessions: Path | None, **given: Any) -> 
     return _extract_sessions(workspace, "codex", (sessions,) if sessions else (), given)
 
 
-@extract_command.command("atif")
-@click.argument("files", nargs=-1, required=True, type=A_PATH)
-@session_options
-@with_workspace
-def extract_atif(workspace: Workspace, files: tuple[Path, ...], **given: Any) -> int:
-    """Trajectories in ATIF (Harbor) that led to commits: FILES, or folders that hold some."""
-    from evergold.storage import find_matching
+def _add_agent(agent: str, what: str) -> None:
+    """Add the verb of an agent whose logs are named on the command line."""
 
-    return _extract_sessions(workspace, "atif", tuple(one for name in files for one in find_matching(name)), given)
+    @extract_command.command(agent, help=f"{what} that led to commits: FILES, or folders that hold some.")
+    @click.argument("files", nargs=-1, required=True, type=A_PATH)
+    @session_options
+    @with_workspace
+    def extract_files(workspace: Workspace, files: tuple[Path, ...], **given: Any) -> int:
+        from evergold.storage import find_matching
+
+        return _extract_sessions(workspace, agent, tuple(one for name in files for one in find_matching(name)), given)
+
+
+_add_agent("atif", "Trajectories in ATIF (Harbor)")
+_add_agent("openhands", "Conversations and evaluation output of OpenHands")
+_add_agent("swe-agent", "Trajectories of SWE-agent and mini-swe-agent")
+_add_agent("aider", "Chat histories of aider (.aider.chat.history.md)")
 
 
 def _extract_sessions(workspace: Workspace, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:

@@ -87,7 +87,8 @@ replay_options = combine_options(
     "--target",
     "model",
     metavar="NAME",
-    help="openai/gpt-4o, local/smollm2, recorded, http:URL, command:…, python:M:F, retriever:bm25.",
+    help="openai/gpt-4o, local/smollm2, recorded, http:URL, command:…, python:M:F, retriever:bm25; "
+    "'retriever:bm25|grep|embedding' runs all three and compares them.",
 )
 @click.option(
     "--metric",
@@ -128,6 +129,12 @@ def run_command(workspace: Workspace, **options: Any) -> int:
     _find_cases(workspace, options)
     if options["plan"]:
         return _print_plan(workspace, options)
+    if (options["model"] or "").startswith(RETRIEVER) and "|" in options["model"]:
+        return _run_baselines(workspace, options)
+    return _print_run(workspace, _run(workspace, options), options)
+
+
+def _run(workspace: Workspace, options: dict[str, Any]) -> Run:
     with workspace.bench.workers(options["cluster"]) as workers:
         run = _begin_run(workspace, options)
         # The bar is drawn by a thread that reads the store; the run itself knows nothing of a terminal.
@@ -135,7 +142,28 @@ def run_command(workspace: Workspace, **options: Any) -> int:
             ended = workspace.bench.work_on(run.id, workers)
     if options["log"]:
         workspace.bench.results.append_log(ended.id, options["log"])
-    return _print_run(workspace, ended, options)
+    return ended
+
+
+def _run_baselines(workspace: Workspace, options: dict[str, Any]) -> int:
+    """Run several retrievers on the same cases, and compare each with the first."""
+    from evergold.cli.runs import print_comparison
+
+    if options["fail_under"] or options["resume"]:
+        raise BadInput("--fail-under and --resume go with one model; name a single retriever")
+    names = list(dict.fromkeys(name for name in options["model"].removeprefix(RETRIEVER).split("|") if name))
+    runs = [_run(workspace, options | {"model": f"{RETRIEVER}{name}"}) for name in names]
+    means = [workspace.bench.results.means(run) for run in runs]
+    compared = [workspace.bench.results.compare(runs[0].id, run.id) for run in runs[1:]]
+    if options["as_json"]:
+        sides = [{"run": run, "means": figures} for run, figures in zip(runs, means, strict=True)]
+        emit_json({"runs": sides, "comparisons": compared})
+    else:
+        rows = [(same[0].metric, *same) for same in zip(*means, strict=True)]
+        table(f"retrievers on {options['dataset']}", ("metric", *names), rows)
+        for result in compared:
+            print_comparison(result)
+    return int(any(run.status != "completed" for run in runs))
 
 
 def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:

@@ -400,7 +400,7 @@ def compare_command(
         if not as_json and options["form"] == "markdown":
             echo(workspace.judging.comparison_markdown(result))
         elif not as_json:
-            _print_comparison(result)
+            print_comparison(result)
         if not as_json:
             for warning in [*result.warnings, *doubts]:
                 echo(f"note: {warning}", err=True)
@@ -418,7 +418,7 @@ def _decide(workspace: Workspace, result: RunComparison, options: dict[str, Any]
     return workspace.bench.decide_cases(result, options["min_coverage"])
 
 
-def _print_comparison(result: RunComparison) -> None:
+def print_comparison(result: RunComparison) -> None:
     echo(result.sentence)
     columns = (
         "metric",

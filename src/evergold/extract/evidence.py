@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from evergold.errors import BadInput
 from evergold.extract.flow_cases import evidence_of
 from evergold.extract.golden import split
-from evergold.extract.proof import Settled, find_bases, overridden, override_of, settle
+from evergold.extract.proof import SHALLOW, Settled, commit_of, find_bases, overridden, override_of, settle
 from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
 from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
@@ -96,19 +96,31 @@ class BaseCommits:
         self, cases: Sequence[Case], changes: Callable[[Case], CodeChange] = lambda case: CodeChange()
     ) -> tuple[list[Case], list[str]]:
         """Complete validated rows; one whose base is disproved without a written reason stays open and is named."""
+        # Rows that nobody validated may still be wrong about their base, unless they bring the change to prove it with.
+        claimed = [
+            case.kind is CaseKind.CONTEXT
+            and bool(case.base_commit)
+            and (case.review is ReviewState.VALIDATED or _brings_proof(case))
+            for case in cases
+        ]
+        if self._folder is None or not any(claimed):
+            return list(cases), []
         done: list[Case] = []
         problems: list[str] = []
-        for case in cases:
-            # Rows that nobody validated may still be wrong about their base; they are drafts.
-            validated = case.kind is CaseKind.CONTEXT and case.review is ReviewState.VALIDATED
-            settled = self._settle(case, changes(case)) if validated and self._folder else None
-            if settled is None:
-                done.append(case)
-            elif settled.problems and not str((override_of(case) or {}).get("why") or "").strip():
-                problems.append(f"case {case.id!r}: cannot approve: {'; '.join(settled.problems)}")
-                done.append(case.model_copy(update={"review": ReviewState.UNVALIDATED}))
-            else:
-                done.append(settled.case)
+        # The repository is opened once: its history is read for the first case and kept for the others.
+        with Repo.open(self._folder) as repo:
+            for case, wanted in zip(cases, claimed, strict=True):
+                settled = settle(case, repo, changes(case)) if wanted else Settled(case)
+                if case.review is not ReviewState.VALIDATED:
+                    done.append(case if settled.problems else settled.case)
+                    # A base that is not here says nothing: the file may hold cases of many repositories.
+                    if settled.problems and repo.objects.commit(case.base_commit or ""):
+                        problems.append(f"case {case.id!r}: its base is disproved: {'; '.join(settled.problems)}")
+                elif settled.problems and not _reason_of(case):
+                    problems.append(f"case {case.id!r}: cannot approve: {'; '.join(settled.problems)}")
+                    done.append(case.model_copy(update={"review": ReviewState.UNVALIDATED}))
+                else:
+                    done.append(settled.case)
         return done, problems
 
     def _settle(self, case: Case, change: CodeChange) -> Settled | None:
@@ -116,6 +128,18 @@ class BaseCommits:
             return None
         with Repo.open(self._folder) as repo:
             return settle(case, repo, change)
+
+
+def _brings_proof(case: Case) -> bool:
+    """Whether a case of another tool brings the change that its base can be proved with."""
+    kept = of_row(case.extra)
+    return kept is not None and bool(kept.diff) and "baseVerified" not in case.metadata
+
+
+def _reason_of(case: Case) -> str:
+    """What a person wrote on approving this base against the repository; a reason for another base is none."""
+    note = override_of(case) or {}
+    return str(note.get("why") or "").strip() if note.get("base", case.base_commit) == case.base_commit else ""
 
 
 def _describe(repo: Repo, commit: str, evidence: tuple[str, ...]) -> BaseCandidate:
@@ -155,10 +179,10 @@ class EvidenceRoom:
         kept = of_row(case.extra)
         if kept is not None:
             return kept
+        if case.kind is CaseKind.CONTEXT and (commit := commit_of(case)):
+            return self.of_commit(commit)
         if origin.flow_id:
             return self.of_flow(origin.workspace_id or "", origin.flow_id, case.id)
-        if case.kind is CaseKind.CONTEXT and case.base_commit:
-            return self.of_commit(str(case.metadata.get("commit") or case.id), case.base_commit)
         return Evidence(missing="this case names no trace, no flow and no commit it came from")
 
     def of_flow(self, workspace_id: str, flow_id: str, case_id: str) -> Evidence:
@@ -175,14 +199,17 @@ class EvidenceRoom:
                         return Evidence.model_validate(evidence_of(flow, segment))
         return Evidence(missing=f"flow {flow_id!r} with approval {case_id!r} is not in the flow database")
 
-    def of_commit(self, case_id: str, base_commit: str) -> Evidence:
-        """The change of a case that was made from git history: from its base commit to the commit it is named after."""
+    def of_commit(self, name: str) -> Evidence:
+        """The change of a case of git history or of a session: what its commit did to its first parent."""
         if self._settings.review_repo_dir is None:
             return Evidence(missing=NO_REPO)
         with Repo.open(self._settings.review_repo_dir) as repo:
-            commit, base = repo.objects.commit(case_id), repo.objects.commit(base_commit)
+            commit = repo.objects.commit(name)
+            base = repo.objects.commit(f"{commit}^1") if commit else None
             if commit is None or base is None:
-                return Evidence(missing=f"commit {case_id!r} or its base is not in the repository of review.repo_dir")
+                what = f"commit {name!r}" if commit is None else f"the parent of commit {name!r}"
+                hint = f" ({SHALLOW})" if repo.shallow_commits else ""
+                return Evidence(missing=f"{what} is not in the repository of review.repo_dir{hint}")
             diff = repo.run(
                 "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index", "-M", base, commit, "--"
             )

@@ -16,6 +16,7 @@ each golden range are kept. What disproves the base is named; only a person's wr
 and the reason stays with the case.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ from evergold.model.case import Case, RankedPath
 from evergold.model.flow import CodeChange
 from evergold.repo import history
 from evergold.repo.git import ChangeIndex, Repo, path_bytes, split_lines
+from evergold.store.database.rows import batches
 
 # A bound on the proofs for a branch that was never merged.
 ANCESTORS_TRIED = 1000
@@ -35,7 +37,9 @@ MOST_CANDIDATES = 200
 MANUAL = "manual"
 GOLDEN = frozenset({str(RangeSource.GOLDEN_DIFF), MANUAL})
 OVERRIDE = "baseOverride"
+SHALLOW = "the clone is shallow: git fetch --unshallow"
 _MAY_BE_NEW = (None, "added")  # a row made elsewhere does not say how a path changed
+_COMMIT_ID = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _UNREADABLE = "\ufffd"  # stands for a byte of a path that was no UTF-8 when the diff was stored
 
 
@@ -79,7 +83,7 @@ class Candidate:
 def prove(change: CodeChange, repo: Repo, base: str | None = None) -> BaseProof:
     """Prove that a change was made on a base or, with none given, find the base at which it proves."""
     if base is not None and (commit := repo.objects.commit(base)) is None:
-        shallow = " (the clone is shallow: git fetch --unshallow)" if repo.shallow_commits else ""
+        shallow = f" ({SHALLOW})" if repo.shallow_commits else ""
         return BaseProof(None, (f"commit {base} is not in the repository{shallow}",))
     if base is not None and not change.diff:
         return BaseProof(commit)
@@ -297,6 +301,8 @@ def _from_refs(repo: Repo, change: CodeChange) -> Iterator[str]:
 
 
 def _why_not(repo: Repo, change: CodeChange, tried: int) -> str:
+    if repo.shallow_commits:
+        return f"none of {tried} candidate commits proves, and {SHALLOW}"
     if tried:
         return f"none of {tried} candidate commits has the files the diff was made against"
     if not change.source_branch:
@@ -334,10 +340,11 @@ def settle(case: Case, repo: Repo, change: CodeChange) -> Settled:
     if proof.commit is None:
         return Settled(case, proof.problems)
     commit, ranges = proof.commit, case.ranges
+    # A person may have moved the ends of a range since its text was hashed; the file must be the same all the same.
+    unhashed = [item.model_copy(update={"text_hash": None}) for item in ranges]
+    wrong, _ = _compare(case.model_copy(update={"ranges": tuple(unhashed)}), repo, commit)
     for source in GOLDEN:
         ranges = with_proof(ranges, repo, commit, source)
-    golden = (item for item in ranges if GOLDEN & set(item.sources))
-    wrong = [problem for item in golden if (problem := why_range_is_wrong(item, repo, commit))]
     problems = tuple(dict.fromkeys([*proof.problems, *wrong]))
     # An earlier verdict is dropped: it was made about another state of the case.
     metadata = {key: value for key, value in case.metadata.items() if key != "baseVerified"}
@@ -347,6 +354,27 @@ def settle(case: Case, repo: Repo, change: CodeChange) -> Settled:
     paths = tuple(_with_blob(item, repo, commit) for item in case.paths)
     update = {"base_commit": commit, "ranges": ranges, "paths": paths, "metadata": metadata}
     return Settled(case.model_copy(update=update), problems, proof.evidence)
+
+
+def _compare(case: Case, repo: Repo, commit: str) -> tuple[list[str], int]:
+    """What a commit lacks of the golden paths and ranges of a case, and how many others it lacks."""
+    wrong: list[str] = []
+    elsewhere = 0
+    for path in case.paths:
+        # `atBase: false` marks a file that the change adds: base is not expected to have it.
+        if not path.extra.get("atBase", True) or repo.objects.at(commit, path.path) is not None:
+            continue
+        if PathSource.REVIEW_MERGE_DIFF in path.sources and path.extra.get("changeType") not in _MAY_BE_NEW:
+            wrong.append(f"{path.path} is not in commit {commit[:12]}")
+        else:
+            elsewhere += 1
+    for item in case.ranges:
+        if problem := why_range_is_wrong(item, repo, commit):
+            if GOLDEN & set(item.sources):
+                wrong.append(problem)
+            else:
+                elsewhere += 1
+    return wrong, elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,43 +391,34 @@ class RowProof:
 
 
 def prove_rows(cases: Iterable[Case], repo: Repo) -> Iterator[RowProof]:
-    for case in cases:
-        if not case.base_commit:
-            yield RowProof(case.id, open="it has no base commit")
-            continue
-        proof = prove(CodeChange(), repo, case.base_commit)
-        if proof.commit is None:
-            yield RowProof(case.id, stale=proof.problems)
-        else:
-            yield _prove_row(case, repo, proof.commit)
+    """Prove each row: its base by the commit it names or the evidence it carries, its golden lines by their hashes."""
+    for batch in batches(cases):
+        names = {case.id: repo.objects.commit(commit_of(case)) for case in batch}
+        made = dict(history.diffs(repo, ((name, "") for name in dict.fromkeys(names.values()) if name)))
+        for case in batch:
+            diff = made.get(names[case.id] or "", b"").decode("utf-8", "replace")
+            yield _prove_row(case, repo, CodeChange(diff=diff or None))
 
 
-def _prove_row(case: Case, repo: Repo, commit: str) -> RowProof:
-    stale: list[str] = []
-    unproved = elsewhere = 0
-    for path in case.paths:
-        # `atBase: false` marks a file that the change adds: base is not expected to have it.
-        if not path.extra.get("atBase", True) or repo.objects.at(commit, path.path) is not None:
-            continue
-        if PathSource.REVIEW_MERGE_DIFF in path.sources and path.extra.get("changeType") not in _MAY_BE_NEW:
-            stale.append(f"{path.path} is not in commit {commit[:12]}")
-        else:
-            elsewhere += 1
-    for item in case.ranges:
-        golden = bool(GOLDEN & set(item.sources))
-        problem = why_range_is_wrong(item, repo, commit)
-        if problem and golden:
-            stale.append(problem)
-        elif problem:
-            elsewhere += 1
-        elif golden and item.text_hash is None:
-            unproved += 1
+def commit_of(case: Case) -> str:
+    """The commit that a case of git history or of an agent's session is about."""
+    return str(case.metadata.get("commit") or (case.id if _COMMIT_ID.fullmatch(case.id) else ""))
+
+
+def _prove_row(case: Case, repo: Repo, change: CodeChange) -> RowProof:
+    if not case.base_commit:
+        return RowProof(case.id, open="it has no base commit")
+    proof = prove(change, repo, case.base_commit)
+    if proof.commit is None:
+        return RowProof(case.id, stale=proof.problems)
+    wrong, elsewhere = _compare(case, repo, proof.commit)
+    golden = [item for item in case.ranges if GOLDEN & set(item.sources)]
+    unproved = sum(item.text_hash is None and not why_range_is_wrong(item, repo, proof.commit) for item in golden)
     # A person approved the row in spite of the problems named there; it counts apart from proved and stale rows.
     note = override_of(case)
     overridden = "; ".join(map(str, note.get("problems", ()))) or "approved by hand" if note is not None else ""
-    return RowProof(
-        case.id, tuple(dict.fromkeys(stale)), overridden=overridden, unproved_ranges=unproved, not_at_base=elsewhere
-    )
+    stale = tuple(dict.fromkeys([*proof.problems, *wrong]))
+    return RowProof(case.id, stale, overridden=overridden, unproved_ranges=unproved, not_at_base=elsewhere)
 
 
 def override_of(case: Case) -> Mapping[str, Any] | None:
@@ -410,7 +429,7 @@ def override_of(case: Case) -> Mapping[str, Any] | None:
 
 def overridden(case: Case, by: str, why: str, problems: tuple[str, ...]) -> Case:
     """Keep with the case that a person approved it against what the repository says."""
-    note: dict[str, Any] = {"by": by, "why": why, "problems": list(problems)}
+    note: dict[str, Any] = {"by": by, "why": why, "problems": list(problems), "base": case.base_commit}
     metadata = {key: value for key, value in case.metadata.items() if key != "baseVerified"}
     return case.model_copy(update={"metadata": metadata | {OVERRIDE: note}})
 

@@ -59,7 +59,7 @@ class SidekickQuery:
 
 @dataclass(frozen=True)
 class SessionQuery:
-    """Which session logs of which agent (`claude-code`, `codex`, `atif`); no paths: where the agent keeps them."""
+    """Which session logs of which agent (a flow source); Claude Code and Codex without paths: where they keep them."""
 
     agent: str
     paths: tuple[Path, ...] = ()
@@ -165,8 +165,8 @@ def _put_cases(connection: Connection, cases: Sequence[Case]) -> None:
 
 
 def _source(agent: str, paths: Sequence[Path]) -> FlowSource:
-    """Open the logs of an agent; only ATIF has more than one path."""
+    """Open the logs of an agent: two keep them in a folder of their own, for the others files are named."""
     from evergold import plugins
 
     factory: Callable[..., FlowSource] = plugins.factory("flow_sources", agent)
-    return factory(tuple(paths)) if agent == "atif" else factory(paths[0] if paths else None)
+    return factory(paths[0] if paths else None) if agent in ("claude-code", "codex") else factory(tuple(paths))

@@ -18,7 +18,7 @@ from evergold.repo.git import Repo, path_text, split_fields
 _LOG = ("log", "-z", "--format=%H%x00%P%x00%at%x00%ct%x00%an%x00%B")
 _DIFF = (
     # --always names commits without a change as well, so that every id of the input is in the output.
-    *("--stdin", "--always", "-r", "-p", "-M", "-U0", "--full-index"),
+    *("--stdin", "--always", "-r", "-p", "-M", "-U0", "--full-index", "--diff-merges=first-parent"),
     # A diff driver or text converter of the user's settings would put other lines into the diff than the file has.
     *("--no-ext-diff", "--no-textconv", "--no-color"),
 )
@@ -70,7 +70,7 @@ def commit_time(seconds: str) -> datetime:
 
 
 def diffs(repo: Repo, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, bytes]]:
-    """For each (commit, parent): the commit and its diff against that parent, in the order given.
+    """For each (commit, parent): the commit and its diff against that parent ("": its first), in the order given.
 
     Commits are named by their full ids. The pairs are spooled to a file first: git reads it at its own pace, and nobody
     waits for anybody's full pipe.
@@ -78,7 +78,7 @@ def diffs(repo: Repo, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, b
     ids: list[str] = []
     with tempfile.TemporaryFile(prefix="evergold-") as wanted:
         for commit, parent in pairs:
-            wanted.write(f"{commit} {parent}\n".encode())
+            wanted.write(f"{commit} {parent}".strip().encode() + b"\n")
             ids.append(commit)
         wanted.seek(0)
         yield from parse_diffs(repo.stream("diff-tree", *_DIFF, stdin=wanted.fileno()), ids)
@@ -187,7 +187,7 @@ class TreeFile(NamedTuple):
 def files_at(repo: Repo, commit: str) -> list[TreeFile]:
     """Every file of a commit; submodules and symbolic links are none."""
     results: list[TreeFile] = []
-    for entry in repo.run("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+    for entry in repo.run("ls-tree", "-r", "-z", "--full-tree", repo.objects.require_commit(commit)).split(b"\0")[:-1]:
         header, _, path = entry.partition(b"\t")
         mode, _, blob = header.split(b" ")
         # Modes 100644 and 100755 are files; 120000 is a symbolic link, 160000 a submodule.
@@ -200,6 +200,7 @@ def grep(repo: Repo, commit: str, words: list[str], limit: int) -> list[tuple[st
     """(path, line) of lines that hold one of the words, whatever their case; at most `limit` per file."""
     patterns = [part for word in words for part in ("-e", word)]
     options = ("grep", "-n", "-I", "-i", "-F", "-z", "--full-name", f"--max-count={limit}")
+    commit = repo.objects.require_commit(commit)
     # Exit code 1 means that nothing matches, so `ask` is used and not `run`.
     answer = repo.ask(*options, *patterns, commit, "--")
     results: list[tuple[str, int]] = []

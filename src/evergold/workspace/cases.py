@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -13,6 +14,7 @@ from evergold.errors import BadInput, unknown
 from evergold.formats.parts import CasesPart, WrittenPart, count_unheld, require_joinable, write_joined
 from evergold.model.case import Case, CaseKind
 from evergold.model.faults import Rejected
+from evergold.model.flow import CodeChange
 from evergold.review.questions import with_answers, without_answers
 from evergold.seams import Format
 from evergold.settings import Settings
@@ -122,6 +124,8 @@ class Cases:
                 return write_joined(spread or spread_here, format_name, parts, path, total)
         if numbered:
             options["numbers"] = self._numbers
+        if getattr(chosen, "needs_changes", False):
+            options["change_of"] = self._change_of
         return chosen.write(count_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
 
     def export_to_file(self, wanted: CaseFilter, format_name: str) -> Path:
@@ -158,9 +162,18 @@ class Cases:
         return suffix
 
     def import_file(
-        self, path: Path, *, format_name: str | None = None, dataset: str | None = None, who: str = "system"
+        self,
+        path: Path,
+        *,
+        format_name: str | None = None,
+        dataset: str | None = None,
+        who: str = "system",
+        repo_dir: Path | None = None,
     ) -> tuple[PutResult, list[Rejected]]:
-        """Read cases of any known format into the store; what could not be read is returned, not lost."""
+        """Read cases of any known format into the store; what could not be read is returned, not lost.
+
+        Base commits of context cases are proved against `repo_dir`, or the repository of the settings.
+        """
         if not path.exists():
             raise BadInput(f"no file {str(path)!r} to import")
         name = format_name or _recognise(path)
@@ -173,22 +186,25 @@ class Cases:
         total, portion = PutResult(), Portion(AT_ONCE)
         for batch in portion.of(cases):
             named = [case if dataset is None else case.model_copy(update={"dataset": dataset}) for case in batch]
-            named, disproved = self._settle(named)
+            named, disproved = self._settle(named, repo_dir)
             rejected += [Rejected(where=path.name, reason=f"{problem}; stored unvalidated") for problem in disproved]
             total.add(self._store.db.write(portion.time_work(partial(put_cases, cases=named, author=author))))
         return total, rejected
 
-    def _settle(self, cases: list[Case]) -> tuple[list[Case], list[str]]:
-        """Prove the bases of rows that come validated, as review does."""
+    def _change_of(self, case: Case) -> CodeChange:
+        """The change of a context case, from the repository and the flows of the settings."""
+        from evergold.extract.evidence import EvidenceRoom
+
+        return EvidenceRoom(self._store, self._settings).change_of(case) if self._settings else CodeChange()
+
+    def _settle(self, cases: list[Case], repo_dir: Path | None) -> tuple[list[Case], list[str]]:
+        """Prove the bases of rows that come validated or with their change, as review does."""
         settings = self._settings
-        if (
-            settings is None
-            or settings.review_repo_dir is None
-            or all(one.kind is not CaseKind.CONTEXT for one in cases)
-        ):
+        if settings is None or all(one.kind is not CaseKind.CONTEXT for one in cases):
             return cases, []
         from evergold.extract.evidence import BaseCommits, EvidenceRoom
 
+        settings = replace(settings, review_repo_dir=repo_dir) if repo_dir else settings
         return BaseCommits(settings).settle_rows(cases, EvidenceRoom(self._store, settings).change_of)
 
 

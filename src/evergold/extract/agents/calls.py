@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from evergold.errors import BadInput
 from evergold.extract.agents.events import (
     MOST_DIGITS,
     WHOLE,
@@ -28,6 +29,7 @@ from evergold.extract.agents.events import (
     text_lines,
 )
 from evergold.extract.agents.shell import shell_events
+from evergold.extract.diff import parse_diff
 from evergold.extract.flow_cases import TOOL_CALL
 from evergold.model.flow import Action
 
@@ -203,6 +205,22 @@ def _apply_patch(action: Action) -> Iterator[Event]:
     texts = [action.params[key] for key in ("input", "patch") if isinstance(action.params.get(key), str)]
     if texts and (envelope := envelope_in(texts[0])):
         yield from read_envelope(envelope, action.cwd)
+    elif texts and texts[0].startswith("diff --git "):
+        yield from _patched_files(texts[0], action.cwd)
+
+
+def _patched_files(diff: str, folder: str | None) -> Iterator[Event]:
+    """The files of a unified diff, whose paths begin at the root of the repository."""
+    try:
+        files = parse_diff(diff)
+    except BadInput:
+        return
+    for file in files:
+        lines = [
+            (hunk.old_start, [line.decode("utf-8", "replace") for line in hunk.body]) for hunk in reversed(file.hunks)
+        ]
+        patches = [patch for start, body in lines for patch in reversed(list(_runs(body, max(start, 1))))]
+        yield Changed(FileRef(file.new_path or file.path, folder), patches=tuple(patches))
 
 
 def _numbered_in(text: str) -> dict[int, str]:
@@ -243,7 +261,7 @@ TOOLS: dict[str, Callable[[Action], Iterator[Event]]] = {
     **dict.fromkeys(("glob", "ls", "list_dir", "list_directory", "list_files", "find_files"), _search),
     **dict.fromkeys(("edit", "multiedit", "replace", "edit_file", "notebookedit"), _edit),
     **dict.fromkeys(("write", "write_file", "create_file"), _write),
-    **dict.fromkeys(("str_replace_editor", "str_replace_based_edit_tool"), _editor),
+    **dict.fromkeys(("str_replace_editor", "str_replace_based_edit_tool", "file_editor"), _editor),
     **dict.fromkeys(
         (
             "bash",
@@ -257,6 +275,7 @@ TOOLS: dict[str, Callable[[Action], Iterator[Event]]] = {
             "bash_command",
             "container.exec",
             "terminal",
+            "run",
         ),
         _shell,
     ),

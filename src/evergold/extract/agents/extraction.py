@@ -9,12 +9,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from evergold.errors import NotFound
+from evergold.extract.agents.edits import OwnLine
 from evergold.extract.agents.lines import BaseTree, DraftPart, PartReader
-from evergold.extract.agents.session import TRAILERS, Boundary, History, Session, find_boundaries
+from evergold.extract.agents.session import TRAILER, TRAILERS, Boundary, History, Session, find_boundaries
 from evergold.extract.diff import FileDiff
 from evergold.extract.flow_cases import call_of
 from evergold.extract.golden import DATASET, Extracted, SkippedItem, Wanted
@@ -72,15 +75,46 @@ class SessionRead:
     commits: list[CommitRead] = field(default_factory=list)
 
 
+class _Share(NamedTuple):
+    """What one session says about a commit; `flow` is the session's head, `at` the number of the commit in it."""
+
+    flow: Flow
+    at: int
+    boundary: Boundary
+    part: DraftPart
+
+
 @dataclass
 class _Draft:
-    """What is kept of a commit until its sessions are all read; `first` is the first of them, without its steps."""
+    """What is kept of a commit until its sessions are all read."""
 
-    boundary: Boundary
+    commit: Commit
     files: list[FileDiff]
-    first: Flow
-    index_in_session: int
-    parts: list[DraftPart] = field(default_factory=list)
+    shares: list[_Share] = field(default_factory=list)
+
+    @cached_property
+    def own(self) -> list[_Share]:
+        """The shares of the sessions whose own edits are in the commit, in the order of time."""
+        shares = sorted(self.shares, key=lambda share: share.part.began)
+        if any(share.boundary.own for share in shares):
+            return [share for share in shares if self._is_own(share.boundary)]
+        # Which of several sessions a commit belongs to that none of them names cannot be seen: the nearest is taken.
+        return [share for share in shares if share.boundary.was_stated] or shares[-1:]
+
+    @property
+    def parts(self) -> list[DraftPart]:
+        return [share.part for share in self.own]
+
+    def _is_own(self, boundary: Boundary) -> bool:
+        """Whether a session has its share in a commit that holds lines of sessions."""
+        if boundary.own:
+            return any(self._last_written(line) in (None, found.time) for line, found in boundary.own.items())
+        return boundary.how == TRAILER or (boundary.was_stated and boundary.unseen)
+
+    def _last_written(self, line: OwnLine) -> datetime | None:
+        """When a line was last written anew: whoever wrote it before that saw it undone."""
+        written = (share.boundary.own.get(line) for share in self.shares)
+        return max((found.time for found in written if found and found.new), default=None)
 
 
 class AgentExtraction:
@@ -130,15 +164,15 @@ class AgentExtraction:
             elif commit.part is None:
                 reasons[commit.reason] += 1
             else:
-                draft = self._drafts.setdefault(moment.id, _Draft(commit.boundary, commit.files, read.flow, at))
-                draft.parts.append(commit.part)
+                draft = self._drafts.setdefault(moment.id, _Draft(moment, commit.files))
+                draft.shares.append(_Share(read.flow, at, commit.boundary, commit.part))
         for reason, count in reasons.items():
             yield from [SkippedItem(reason)] * count
 
     def cases(self) -> Iterator[Extracted | str]:
         """The cases in the order of their commits; a case that was not wanted gives its id alone."""
         yield from self._known
-        for draft in sorted(self._drafts.values(), key=lambda draft: draft.boundary.commit.authored):
+        for draft in sorted(self._drafts.values(), key=lambda draft: draft.commit.authored):
             yield self._case(draft)
 
     def _read_commit(self, session: Session, boundary: Boundary, before: int) -> CommitRead:
@@ -191,10 +225,10 @@ class AgentExtraction:
         return self._tracked[commit]
 
     def _case(self, draft: _Draft) -> Extracted:
-        moment = draft.boundary.commit
+        moment = draft.commit
         base = moment.parents[0]
-        draft.parts.sort(key=lambda part: part.began)
         # Sessions that were continued repeat the request they began with.
+        first = draft.own[0]
         requests = list(dict.fromkeys(text for part in draft.parts for text in part.requests))
         paths, ranges = self._rank_looks(draft, base)
         counts = sum((part.counts for part in draft.parts), Counter[str]())
@@ -208,10 +242,10 @@ class AgentExtraction:
             base_commit=base,
             metadata=_metadata(draft, counts),
             provenance=Provenance(
-                source=draft.first.agent or "",
+                source=first.flow.agent or "",
                 repository=self._rules.repository or None,
-                flow_id=draft.first.id,
-                case_index=draft.index_in_session,
+                flow_id=first.flow.id,
+                case_index=first.at,
             ),
         )
         evidence = self._evidence(draft, requests) if self._rules.evidence else None
@@ -237,21 +271,21 @@ class AgentExtraction:
         return paths, ranges
 
     def _evidence(self, draft: _Draft, requests: list[str]) -> dict[str, Any]:
-        moment = draft.boundary.commit
+        moment = draft.commit
         diff = self._repo.run("diff", "-M", moment.parents[0], moment.id, "--").decode("utf-8", "replace")
         calls = [call for part in draft.parts for call in part.calls]
         return {"diff": diff, "tool_calls": calls, "suggested_queries": requests}
 
 
 def _metadata(draft: _Draft, counts: Counter[str]) -> dict[str, Any]:
-    moment: Commit = draft.boundary.commit
+    moment: Commit = draft.commit
     edited = {path for part in draft.parts for path in part.edited}
     return {
         "baseVerified": True,
         "commit": moment.id,
         "authored": moment.authored.isoformat(),
-        "boundary": draft.boundary.how,
-        "branch": draft.first.branch,
+        "boundary": draft.own[0].boundary.how,
+        "branch": draft.own[0].flow.branch,
         "sessions": list(dict.fromkeys(part.session_id for part in draft.parts)),
         "editedInSession": [file.path for file in draft.files if not edited.isdisjoint(paths_of(file))],
         "reads": {name: count for name, count in sorted(counts.items()) if count},

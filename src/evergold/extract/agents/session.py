@@ -6,21 +6,23 @@ of the session that ends in a file of the repository votes for the folder before
 by where the session worked, or by several files, are checkouts.
 
 A commit the session printed is looked up by its id; one that was rewritten since (rebased, amended) by its author
-time and subject, which survive that. A trailer names a session or checkpoint. Failing both, a commit written during
-the session, on its branch, counts when at least half of its files were edited there.
+time and subject, which survive that. A trailer names a session or checkpoint. Failing both, the commits that hold the
+lines the session wrote are its own, whenever they were made and under whatever subject. A commit written during the session
+whose files it changed in a way the log does not show (`sed -i`) counts where that is at least half of its files.
 """
 
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from operator import attrgetter
 
 from evergold.errors import BadInput
 from evergold.extract.agents.calls import TOOLS, events_of, tool_of
+from evergold.extract.agents.edits import Edits, FileLines, OwnLine, Written, lines_of_commit
 from evergold.extract.agents.events import Changed, Committed, Event, Looked, Moved
 from evergold.extract.agents.shell import join_path
 from evergold.extract.diff import FileDiff, parse_diff
@@ -173,6 +175,18 @@ class Session:
         }
         return {located[1] for ref in refs if (located := checkouts.locate(*ref)) is not None}
 
+    def edits(self, checkouts: Checkouts) -> Edits:
+        """The lines that the session wrote into files of the repository."""
+        edits = Edits()
+        for at, step in enumerate(self.steps):
+            for event in step.events:
+                if not isinstance(event, Changed | Moved):
+                    continue
+                located = checkouts.locate(*(event.new if isinstance(event, Moved) else event.ref))
+                if located is not None:
+                    edits.add(located[1], event, at, step.action.created)
+        return edits
+
     def checkouts(self, tracked: Collection[str]) -> Checkouts:
         refs = [event.ref for step in self.steps for event in step.events if isinstance(event, Looked | Changed)]
         folders = [step.action.cwd for step in self.steps if step.action.cwd]
@@ -194,34 +208,67 @@ class Session:
     def _request(self, at: int) -> str | None:
         action = self.steps[at].action
         text = action.params.get("text") if action.human else None
-        return text if isinstance(text, str) and text.strip() else None
+        return text if isinstance(text, str) and not is_nod(text) else None
 
 
-# Fewer words than this are an answer or a nod and no request.
+# Fewer words than this are an answer and no request.
 ENOUGH_WORDS = 4
+# Words of which a text that only agrees, thanks or says "go on" is made.
+_NOD_WORDS = """
+a again ahead agree agreed all alright and awesome can carry changes commit committed continue cool correct could create do done
+everything exactly excellent fine for go going good great i is it just k keep kk let lets lgtm looks me merge merged my
+n next nice no nope now ok okay on open perfect please pls pr proceed pull push request resume retry right same so sounds
+start sure thank thanks that the them then this thx to try ty ve very well y yea yeah yep yes you your yup
+ja nein gut weiter mach mache machen bitte danke genau passt super los jetzt das es alles klar in ordnung
+oui non merci vas c est bon bien parfait d accord continuer continuez va si sí vale gracias sigue adelante continúa perfecto
+hazlo de acuerdo sim não obrigado obrigada pode continuar prossiga sì avanti grazie да нет ок спасибо продолжай дальше хорошо
+好 好的 继续 可以 是 是的 对 谢谢 はい お願いします 続けて 네 계속
+"""
+_NODS = frozenset(_NOD_WORDS.split())
+_WORDS = re.compile(r"[^\W\d_]+")
+MOST_NOD_WORDS = 8
+
+
+def is_nod(text: str) -> bool:
+    """Whether a message says nothing about the work: "ok", "go on", "looks good, please commit"."""
+    words = _WORDS.findall(text.lower())
+    return len(words) <= MOST_NOD_WORDS and _NODS.issuperset(words)
+
 
 TRAILERS = ("Entire-Checkpoint", "Entire-Session", "Claude-Session", "Codex-Session", "Agent-Session")
 # The clock of a log and the one of git differ by the time a hook or a slow commit takes.
 SAME_MOMENT = timedelta(seconds=90)
 # Subjects repeat over the months (`Fix lint`); within a day of the step they name one commit.
 SAME_DAY = timedelta(days=1)
-# Work is often committed by hand just after the agent has ended.
-AFTERWARDS = timedelta(minutes=15)
+# Commits whose diffs are read in search of a session's lines; those that touch most of its files come first.
+MOST_SEARCHED = 60
 LOST = "a commit the session made is not in the repository (rewritten, or never pushed)"
 MERGE_OF_CASES = "a merge whose commits are cases themselves"
 UNTOUCHED = "a commit that names a session which edited and looked at none of its files"
 OLDER = "a commit that is older than the session its trailer names"
 SYNC = "a merge of work from elsewhere"
+HISTORY, TRAILER = "history", "trailer"
 _authored = attrgetter("authored")
 
 
 @dataclass(frozen=True)
 class Boundary:
-    """A commit, and the last step of the session that belongs to it."""
+    """A commit, and the last step of the session that belongs to it.
+
+    `own` are the lines of the commit that the session wrote. `unseen`: it changed files of the commit in a way its log
+    does not show.
+    """
 
     index: int
     commit: Commit
     how: str
+    own: Mapping[OwnLine, Written] = field(default_factory=dict)
+    unseen: bool = False
+
+    @property
+    def was_stated(self) -> bool:
+        """Whether log or commit name each other; otherwise the commit was found by looking for one."""
+        return self.how != HISTORY
 
 
 class History:
@@ -231,6 +278,7 @@ class History:
         self.repo = repo
         self._trailer = re.compile(rf"^(?:{'|'.join(map(re.escape, trailers))}):[ \t]*(\S+)[ \t]*$", re.M | re.I)
         self._files: dict[str, list[FileDiff]] = {}
+        self._lines: dict[str, dict[str, FileLines]] = {}
         self.unreadable: dict[str, str] = {}
 
     @cached_property
@@ -306,6 +354,23 @@ class History:
         )
         return self._files
 
+    def lines(self, moment: Commit) -> dict[str, FileLines]:
+        """The lines a commit adds, by path."""
+        if moment.id not in self._lines:
+            self._lines[moment.id] = lines_of_commit(self.files([moment]).get(moment.id, ()))
+        return self._lines[moment.id]
+
+    def search(self, paths: Iterable[str], began: datetime) -> list[Commit]:
+        """Commits that changed some of these paths after a time: merged ones first, the oldest of them first."""
+        index = self.repo.changes("--all")
+        touched = Counter(change.commit for path in paths for change in index.of_path(path))
+        moments = [self.by_id[commit] for commit in touched if commit in self.by_id]
+        later = [moment for moment in moments if len(moment.parents) == 1 and moment.committed >= began - SAME_MOMENT]
+        later.sort(key=lambda moment: (-touched[moment.id], moment.committed))
+        result = sorted(later[:MOST_SEARCHED], key=lambda moment: (moment.id not in self.main_line, moment.committed))
+        self.files(result)
+        return result
+
     def _read_files(self, pairs: list[tuple[str, str]]) -> None:
         """A commit whose objects a partial clone lacks has no files; the others have theirs."""
         try:
@@ -345,12 +410,14 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
     """The boundaries of a session in order, a commit once; why others were left out is counted."""
     results: dict[str, Boundary] = {}
     merges: list[Boundary] = []
+    edits = session.edits(checkouts)
+    lost = 0
     for index, made in session.commits():
         moment = history.resolve(made, session.steps[index].action.created)
-        if moment is None:
-            reasons[LOST] += 1
-        elif len(moment.parents) > 1 or made.merge:
+        if moment is not None and (len(moment.parents) > 1 or made.merge):
             merges.append(Boundary(index, moment, "pull request" if made.pull_request else "merge"))
+        elif moment is None or not (_is_named(made, moment) or _may_be_of(moment, edits, history)):
+            lost += 1
         else:
             results[moment.id] = Boundary(index, moment, "commit")
     # The order matters: what the session printed is sure, a trailer is a statement, the search in history a conclusion.
@@ -366,15 +433,36 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
                 results[boundary.commit.id] = boundary
             else:
                 reasons[UNTOUCHED] += 1
+    stated = len(results)
     for boundary in _in_history(session, history, checkouts, results):
         results[boundary.commit.id] = boundary
+    # A commit that is gone and whose work is in another one (squashed, say) is not lost.
+    if lost and len(results) == stated:
+        reasons[LOST] += lost
     # Merges are weighed last, when it is known which of the commits they bring are cases already.
     for merge in merges:
         if reason := _merge_unfit(merge, session, history, checkouts, results):
             reasons[reason] += 1
         else:
             results[merge.commit.id] = merge
-    return sorted(results.values(), key=lambda boundary: (boundary.index, boundary.commit.authored))
+    evident = (_with_evidence(boundary, edits, history) for boundary in results.values())
+    return sorted(evident, key=lambda boundary: (boundary.index, boundary.commit.authored))
+
+
+def _with_evidence(boundary: Boundary, edits: Edits, history: History) -> Boundary:
+    lines = history.lines(boundary.commit)
+    return replace(boundary, own=edits.find_own(lines), unseen=not edits.unseen.keys().isdisjoint(lines))
+
+
+def _is_named(made: Committed, moment: Commit) -> bool:
+    return bool(made.commit) and moment.id.startswith(made.commit or "")
+
+
+def _may_be_of(moment: Commit, edits: Edits, history: History) -> bool:
+    """Whether a commit that was recognised by its time or subject alone can be the session's."""
+    lines = history.lines(moment)
+    known = edits.paths & lines.keys()
+    return bool(edits.find_own(lines)) or not known or not edits.unseen.keys().isdisjoint(lines)
 
 
 def _by_trailer(session: Session, history: History) -> Iterator[Boundary]:
@@ -383,16 +471,35 @@ def _by_trailer(session: Session, history: History) -> Iterator[Boundary]:
     for name, noted in session.flow.metadata.get("names", {}).items():
         for moment in history.find_named(name):
             index = session.index_at(max(moment.authored, noted or moment.authored))
-            yield Boundary(index if index >= 0 else session.index_at(moment.committed), moment, "trailer")
+            yield Boundary(index if index >= 0 else session.index_at(moment.committed), moment, TRAILER)
 
 
 def _in_history(
     session: Session, history: History, checkouts: Checkouts, results: dict[str, Boundary]
 ) -> Iterator[Boundary]:
+    """Commits that hold lines of the session which no commit known so far holds; then those of its unseen changes."""
+    edits = session.edits(checkouts)
+    for boundary in results.values():
+        edits.drop(list(edits.find_own(history.lines(boundary.commit))))
     written = {(boundary.commit.authored, boundary.commit.subject) for boundary in results.values()}
+    for moment in history.search(edits.paths, session.began_at) if edits.paths else ():
+        own = edits.find_own(history.lines(moment))
+        if own and (moment.authored, moment.subject) not in written:
+            edits.drop(list(own))
+            written.add((moment.authored, moment.subject))
+            last = max(line.step for line in own.values())
+            during = moment.authored <= session.ended_at
+            yield Boundary(max(last, session.index_at(moment.authored)) if during else last, moment, HISTORY)
+    if edits.unseen:
+        yield from _of_unseen(session, history, checkouts, written)
+
+
+def _of_unseen(
+    session: Session, history: History, checkouts: Checkouts, written: set[tuple[datetime, str]]
+) -> Iterator[Boundary]:
     near = [
         moment
-        for moment in history.between(session.began_at, session.ended_at + AFTERWARDS)
+        for moment in history.between(session.began_at, session.ended_at)
         if len(moment.parents) == 1 and (moment.authored, moment.subject) not in written
     ]
     # Branches are resolved only if a commit is near: asking git for them is the dear part.
@@ -402,7 +509,7 @@ def _in_history(
     for moment in near:
         index = session.index_at(moment.authored)
         if _is_of(moment, index, session, history, checkouts):
-            yield Boundary(index, moment, "history")
+            yield Boundary(index, moment, HISTORY)
 
 
 def _merge_unfit(
@@ -414,6 +521,8 @@ def _merge_unfit(
         brought = reachable(history.repo, *moment.parents[1:], f"^{moment.parents[0]}")
         if brought & results.keys():
             return MERGE_OF_CASES
+    if session.edits(checkouts).find_own(history.lines(moment)):
+        return None
     return None if _is_of(moment, merge.index, session, history, checkouts) else SYNC
 
 

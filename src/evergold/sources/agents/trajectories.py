@@ -236,6 +236,8 @@ def _openhands_event(event: dict[str, Any]) -> list[Message]:
         return messages_of_pieces("assistant", [*pieces, call])
     if event.get("kind") in ("ObservationEvent", "AgentErrorEvent"):
         content = event.get("observation", event.get("error"))
+        if isinstance(content, dict) and isinstance(content.get("content"), list):
+            content = content["content"]
         failed = event["kind"] == "AgentErrorEvent"
         return [result_piece(content, event.get("tool_call_id"), event.get("tool_name"), failed=failed).value]
     action = event.get("action")
