@@ -111,10 +111,10 @@ class EmbeddingRetriever:
     """Passages of files by the likeness of static word vectors to the query; a file is as like as its best passage."""
 
     def __init__(self) -> None:
-        found = embedder()
-        if found is None:
+        made = embedder()
+        if made is None:
             raise Unavailable("retriever:embedding needs wordllama: pip install 'evergold[embeddings]'")
-        self._embedder = found
+        self._embedder = made
         self._passages: dict[str, tuple[Vectors, int]] = {}
 
     def retrieve(self, query: str, repo: Path, commit: str) -> Attempt:

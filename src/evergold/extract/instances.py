@@ -220,10 +220,10 @@ class Harbor:
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """The cases of task folders that this format wrote."""
-        found = sorted(path.glob(f"*/{CASE_FILE}"))
-        if not found:
+        files = sorted(path.glob(f"*/{CASE_FILE}"))
+        if not files:
             raise BadInput(f"{path}: no task folder of ours: none holds {CASE_FILE}")
-        for file in found:
+        for file in files:
             yield written_case(orjson.loads(file.read_bytes()))
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:

@@ -108,13 +108,13 @@ class _Draft:
     def _is_own(self, boundary: Boundary) -> bool:
         """Whether a session has its share in a commit that holds lines of sessions."""
         if boundary.own:
-            return any(self._last_written(line) in (None, found.time) for line, found in boundary.own.items())
+            return any(self._last_written(line) in (None, wrote.time) for line, wrote in boundary.own.items())
         return boundary.how == TRAILER or (boundary.was_stated and boundary.unseen)
 
     def _last_written(self, line: OwnLine) -> datetime | None:
         """When a line was last written anew: whoever wrote it before that saw it undone."""
         written = (share.boundary.own.get(line) for share in self.shares)
-        return max((found.time for found in written if found and found.new), default=None)
+        return max((one.time for one in written if one and one.new), default=None)
 
 
 class AgentExtraction:
