@@ -32,7 +32,7 @@ from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.build.rag_builders import freeze
 from tests.formats.openai_rules import problems_of
 
-LOSSLESS = sorted({*plugins.names("formats")} - {"dataset-a", "dataset-b", "shout"})
+LOSSLESS = sorted({*plugins.names("formats")} - {"dataset-a", "dataset-b", "harbor", "swe-bench", "shout"})
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(
     [
         *(

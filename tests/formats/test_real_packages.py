@@ -145,6 +145,19 @@ def test_datasets_loads_the_folder_split_by_split(peers: Path, tmp_path: Path) -
         assert json.loads(row["evergold"]).get("metadata", {}) == case.metadata
 
 
+def test_datasets_loads_instances_and_its_parquet_comes_back(peers: Path, tmp_path: Path) -> None:
+    patch = "diff --git a/f.py b/f.py\n--- a/f.py\n+++ b/f.py\n@@ -3 +3 @@\n-x\n+y\n"
+    given = {"repo": "a/b", "base_commit": "1" * 40, "problem_statement": "y, not x", "patch": patch, "test_patch": ""}
+    listed = [{"instance_id": "one", "FAIL_TO_PASS": '["t"]'}, {"instance_id": "two", "hints_text": "none"}]
+    source = tmp_path / "instances.jsonl"
+    source.write_text("".join(json.dumps(given | more) + "\n" for more in listed))
+    chosen = plugins.load("formats", "swe-bench")
+    cases = list(chosen.read(source))
+    rows = seen_by(peers, "swe", exported("swe-bench", tmp_path, cases))
+    assert [(row["instance_id"], json.loads(row["FAIL_TO_PASS"])) for row in rows] == [("one", ["t"]), ("two", [])]
+    assert list(chosen.read(tmp_path / "home" / "instances.parquet")) == cases
+
+
 def test_inspect_gets_ids_conversations_and_targets(peers: Path, tmp_path: Path) -> None:
     samples = {sample["id"]: sample for sample in seen_by(peers, "inspect", exported("inspect", tmp_path))}
     assert samples.keys() == {case.id for case in REFERRED}
