@@ -1152,6 +1152,8 @@ export interface paths {
         /**
          * Flow Evidence
          * @description The approved diff and the tool calls of one case of a flow, for rows that are not in the store.
+         *
+         *     A case of git history or of a session log is named after its commit, which says all; `base_commit` is not used.
          */
         get: operations["flow_evidence_api_v1_review_evidence_flow_get"];
         put?: never;
