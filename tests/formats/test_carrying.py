@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.formats.lines import json_lines
 from evergold.formats.parts import unheld_fields
 from evergold.formats.records import (
     KEY,
@@ -21,6 +20,7 @@ from evergold.formats.records import (
     with_edits,
     with_reference,
 )
+from evergold.formats.tables import json_lines
 from evergold.formats.yaml_documents import MAX_DEPTH, Problem, Unreadable, read
 from evergold.model.case import Answer, Context
 from evergold.model.faults import Rejected

@@ -15,7 +15,8 @@ import msgspec
 from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from evergold.errors import BadInput, NotFound
-from evergold.formats.lines import PARQUET, open_rows
+from evergold.formats.lines import open_rows
+from evergold.formats.tables import PARQUET
 from evergold.machine import open_file
 from evergold.storage import RemotePath, location
 from evergold.storage.compression import GZIP, ZSTD

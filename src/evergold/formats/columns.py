@@ -19,9 +19,10 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, arrow, json_lines, one_case, read_lines
+from evergold.formats.lines import Record, one_case, read_lines
 from evergold.formats.parts import JoinedFile, Joining, Opener
 from evergold.formats.records import KEY, carry_fields, rebuild_case, shown_reference, unread_of, with_edits
+from evergold.formats.tables import arrow, json_lines
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.report import html_of_rows

@@ -1,113 +1,23 @@
 """JSON lines in and out: one record each, streamed, the file whole or not at all.
 
-Whatever reads lines reads packed lines and Parquet tables too: `open_rows` gives the rows of a table as lines of JSON, with a
-few hundred of them in memory at a time.
+Whatever reads lines reads packed lines and Parquet tables too: `open_rows` gives the rows of a table as lines of JSON.
 """
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, EvergoldError
 from evergold.formats.atomic import FileSet
+from evergold.formats.tables import PARQUET, json_lines
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.storage import open_read
-from evergold.storage.compression import MOST_DENSE
-
-BATCH = 100  # rows that are unpacked at once; a file of a kilobyte may hold a gigabyte that repeats itself
-AT_ONCE = 16 << 20  # bytes of them that become objects of Python at once
-LARGE = 64 << 20  # bytes of a column in a group of rows beyond which it must not be dense
-
-
-def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
-    """Each row as an object; a cell that is empty is left out."""
-    pyarrow, parquet = arrow()
-    if not handle.seekable():
-        raise BadInput(f"{name}: a Parquet file cannot be read from a pipe; give its name")
-    number = 0
-    try:
-        table = parquet.ParquetFile(handle, pre_buffer=False)
-        _require_plain(table.metadata, name)
-        # As a dictionary, a long text that repeats itself is unpacked once and not for each of its rows.
-        texts = [field.name for field in table.schema_arrow if pyarrow.types.is_string(field.type)]
-        handle.seek(0)
-        table = parquet.ParquetFile(handle, pre_buffer=False, read_dictionary=texts)
-        plain = pyarrow.schema([field.with_type(_in_microseconds(field.type, pyarrow)) for field in table.schema_arrow])
-        for batch in table.iter_batches(BATCH, use_threads=False):
-            # `safe=False` cuts nanoseconds to microseconds; a safe cast would refuse the file for them.
-            for part in _parts(pyarrow.Table.from_batches([batch])):
-                for row in part.cast(plain, safe=False).to_pylist():
-                    number += 1
-                    yield (
-                        orjson.dumps({key: cell for key, cell in row.items() if cell is not None}, default=_text)
-                        + b"\n"
-                    )
-    except pyarrow.ArrowException as problem:
-        reason = str(problem).splitlines()[0]
-        raise BadInput(f"{name}: no Parquet file that can be read, behind row {number}: {reason}") from problem
-
-
-def _require_plain(metadata: Any, name: str) -> None:
-    """Refuse a table that holds more than anybody's data would: a cell is unpacked whole, whatever its size."""
-    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
-    columns = (group.column(number) for group in groups for number in range(group.num_columns))
-    for column in columns:
-        size = column.total_uncompressed_size
-        if size > LARGE and size > MOST_DENSE * column.total_compressed_size:
-            raise BadInput(
-                f"{name}: column {column.path_in_schema!r} unpacks to {size:,} bytes, more than {MOST_DENSE} times its packed "
-                "size; write it in smaller row groups"
-            )
-
-
-def _parts(table: Any) -> Iterator[Any]:
-    """The rows of a table, fewer at once where they are large."""
-    rows = max(1, min(table.num_rows * AT_ONCE // max(1, table.nbytes), AT_ONCE // max(1, _longest(table))))
-    return (table.slice(start, rows) for start in range(0, table.num_rows, rows))
-
-
-def _longest(table: Any) -> int:
-    """The length of the longest text of a table that is kept once for all rows that hold it."""
-    from pyarrow import compute
-
-    kept = [chunk.dictionary for column in table.columns for chunk in column.chunks if hasattr(chunk, "dictionary")]
-    return max((compute.max(compute.binary_length(texts)).as_py() or 0 for texts in kept if len(texts)), default=0)
-
-
-def _in_microseconds(kind: Any, pyarrow: Any) -> Any:
-    """The type with its times in microseconds, which is what times in Python have."""
-    if pyarrow.types.is_dictionary(kind):
-        return kind.value_type
-    if pyarrow.types.is_timestamp(kind):
-        return pyarrow.timestamp("us", kind.tz)
-    if pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind):
-        return pyarrow.list_(_in_microseconds(kind.value_type, pyarrow))
-    if pyarrow.types.is_struct(kind):
-        return pyarrow.struct([part.with_type(_in_microseconds(part.type, pyarrow)) for part in kind])
-    return kind
-
-
-def _text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def arrow() -> tuple[Any, Any]:
-    """pyarrow and its Parquet part, or which extra brings them."""
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ModuleNotFoundError as problem:
-        raise BadInput("Parquet needs pyarrow: pip install 'evergold[export]'") from problem
-    return pyarrow, parquet
-
-
-PARQUET = b"PAR1"
 
 
 @contextmanager

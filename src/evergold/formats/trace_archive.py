@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import arrow
+from evergold.formats.tables import arrow, read_rows
 
 FORMAT = 3
 READABLE = (
@@ -122,13 +122,11 @@ def require_whole(folder: Path, part: PartManifest) -> None:
 
 def read_part(path: Path, columns: Sequence[str] | None = None) -> Iterator[list[Record]]:
     """Read the records of a part, some at a time; all columns, or these."""
-    pyarrow, parquet = arrow()
     try:
         with path.open("rb") as handle:
-            for batch in parquet.ParquetFile(handle, pre_buffer=False).iter_batches(BATCH, columns=columns):
-                yield batch.to_pylist()
-    except pyarrow.ArrowException as problem:
-        raise BadInput(f"{path} is damaged: {str(problem).splitlines()[0]}; use another copy of it") from problem
+            yield from read_rows(handle, path.name, columns)
+    except BadInput as problem:
+        raise BadInput(f"{path} is damaged: {problem.message}; use another copy of it") from problem
 
 
 def remove_part(folder: Path, part: PartManifest) -> None:

@@ -83,7 +83,7 @@ class Lines:
         self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
     ) -> Iterator[Incoming | Rejected]:
         """A table's rows, as the lines of JSON that they would be in such a file."""
-        from evergold.formats.lines import json_lines
+        from evergold.formats.tables import json_lines
 
         rows = json_lines(self._text, self.name)
         first = next(rows, b"")

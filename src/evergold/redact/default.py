@@ -248,6 +248,8 @@ def _join(patterns: Iterable[Any]) -> Any:
 GROUPS = (  # in order of priority: of two spans that overlap the earlier one is kept
     Group(_join(secrets.SHAPES), (secrets.private_keys_in, secrets.tokens_in)),
     Group(_join(secrets.NAMES_AND_SIGNS), (secrets.headers_in, secrets.cookies_in, secrets.assigned_in)),
+    Group(secrets.PROGRAMS, (secrets.on_command_lines,)),
+    Group(_join(secrets.CARD_CODES), (secrets.card_codes_in,)),
     Group(
         _join((secrets.URL_LOGIN, emails.PLAIN, *emails.DISGUISES)),
         (secrets.logins_in, emails.addresses_in, emails.disguised_in),

@@ -197,7 +197,7 @@ def _shape(name: str, pattern: bytes, holds: Callable[[str], bool]) -> Shape:
 def _is_named(name: str, words: bytes, pattern: bytes, holds: Callable[[str], bool]) -> Shape:
     """A number that counts only behind its name, with at most a few short words between."""
     blank = rb"[^0-9A-Za-z\n]"
-    word = rb"(?:(?:no|nr|num|number|n\xfamero|is|es|\xe9|ist|:|=)" + blank + rb"{1,3})"
+    word = rb"(?:(?:no|nr|n|n[\xba\xb0]|num|number|n\xfamero|is|es|\xe9|est|ist|:|=)" + blank + rb"{1,3})"
     between = blank + rb"{0,4}" + word + rb"{0,3}" + blank + rb"{0,3}"
     return Shape(name, rb"(?i:\b(?:" + words + rb")" + between + rb"\b(" + pattern + rb")\b)", holds)
 
@@ -205,9 +205,9 @@ def _is_named(name: str, words: bytes, pattern: bytes, holds: Callable[[str], bo
 SHAPES = (
     _is_named(
         "passport",
-        rb"passport|pasaporte|passaporte|passeport|reisepass(?:nummer)?",
-        rb"[a-z]{0,3}[0-9]{6,9}[a-z]?",
-        lambda written: len(set(digits_of(written))) > 1,
+        rb"passport|pasaporte|passaport[eo]|passeport|reisepass(?:nummer)?",
+        rb"[a-z0-9]{7,9}|[a-z]{0,3}[0-9]{6,9}",
+        lambda written: len(digits_of(written)) >= 4 and len(set(digits_of(written))) > 1,
     ),
     _is_named(
         "us-ssn", rb"ssn|social security(?: card)?|social|soc sec", rb"[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}", us_ssn

@@ -171,21 +171,33 @@ FLAG = byte_pattern(
     rf"[ \t]{{1,2}}(?:{QUOTED}|{BARE})"
 )
 # `curl -u name:password` and `sshpass -p password`: one letter says little, so the program before it is asked too.
-LOGIN_FLAG = byte_pattern(rb"\s(?:-[uU]|--(?:proxy-)?user)[ =]?[\"']?[^\s:=\"'\\/$]{1,64}:([^\s\"'\\]{4,128})")
+LOGIN_FLAG = byte_pattern(
+    rb"\s(?:-[uUa]|--(?:proxy-)?(?:user|auth))[ =]?[\"']?[^\s:=%\"'\\/$]{1,64}[:%]([^\s\"'\\]{4,128})"
+)
 LETTER_FLAG = byte_pattern(rb"\s-([pPaw])( ?)(?:[\"']([^\"'\\\r\n]{4,128})[\"']|([^\s\"'\\:/=-][^\s\"'\\:/]{3,128}))")
 PROGRAMS = byte_pattern(
     rb"\b(?:(sshpass|mongo(?:sh|dump|restore|import|export)?|(?:docker|podman) login|az login)|(mysql\w*|mariadb(?:-\w+)?|7za?)"
-    rb"|(redis-cli)|(ldap\w+)|(unzip|zip)|(curl|wget|https?|xh))[ \t]"
+    rb"|(redis-cli)|(ldap\w+)|(unzip|zip|sqlcmd|bcp)|(curl|wget|https?|xh|smbclient|rpcclient))[ \t]"
 )
-LETTERS = (b"p", b"p", b"a", b"w", b"P", b"")  # of each group of programs; the second takes its value without a blank
+LETTERS = (b"p", b"p", b"a", b"w", b"P", b"")  # of each group of programs; the last takes a login
+GLUED = 1  # takes its value without a blank
 LONGEST_COMMAND = 300
-CARD_CODE = byte_pattern(
-    rb"(?i)\b(?:(?:cvv2?|cvc2?)(?:[ -]?(?:code|number|n\xfamero|c\xf3digo))?|(?:card )?(?:security|verification) (?:code|value)"
-    rb"|c\xf3d(?:igo|\.)?(?: de)? (?:seguridad|verificaci\xf3n)|codigo de (?:seguridad|verificacion))"
-    rb"(?:[ \t]{0,2}[\"']?[ \t]{0,2}[:=#][ \t]{0,2}[\"']?|\s(?:is|es|was|era)\s(?:the |el )?)([0-9]{3,4})\b"
+OF_CARD = rb"(?: (?:of|on|for|de|der|meiner|della) (?:(?:my|the|this|la|mi|ma) )?(?:card|tarjeta|karte|carte|carta))?"
+CARD_CODE_NAME = (
+    rb"(?:cvv2?|cvc2?)(?:[ -]?(?:code|number|n\xfamero|c\xf3digo))?|card code|(?:card )?(?:security|verification) (?:code|value)"
+    rb"|c(?:\xf3|o)d(?:igo|\.)?(?: de)? (?:seguridad|verificaci(?:\xf3|o)n|seguran(?:\xe7|c)a)|cryptogramme(?: visuel)?"
+    rb"|code de s(?:\xe9|e)curit(?:\xe9|e)|codice di sicurezza|kartenpr(?:\xfc|ue)f(?:nummer|ziffer)"
+    rb"|pr(?:\xfc|ue)fziffer der karte"
 )
-CARD_CODE_WORDS = (b"CV", b"cv", b"Cv", b"ecurity", b"erification", b"segur", b"verific", b"SECUR", b"SEGUR")
-BARE_CARD_CODE = byte_pattern(rb"(?i)\bcv[vc]2? ([0-9]{3,4})(?:\s{0,2}(?:[;!?)]|[.,](?:\s|$)|$)|\s(?:and|or|y|o)\b)")
+CARD_CODE = byte_pattern(
+    rb"(?i)\b(?:" + CARD_CODE_NAME + rb")" + OF_CARD + rb"(?:[ \t]{0,2}[\"']?[ \t]{0,2}[:=#][ \t]{0,2}[\"']?"
+    rb"|\s(?:is|es|was|era|est|ist|lautet|\xe9|\xe8)\s(?:the |el )?)([0-9]{3,4})\b"
+)
+BARE_CARD_CODE = byte_pattern(
+    rb"(?i)\b(?:cv[vc]2?|card code|security code) ([0-9]{3,4})"
+    rb"(?:\s{0,2}(?:[;!?)]|[.,](?:\s|$)|$)|\s(?:and|or|y|o)\b|\s(?:on|at|en) (?:the|el|its) (?:back|reverse|reverso)\b)"
+)
+CARD_CODES = (CARD_CODE, BARE_CARD_CODE)
 PIN = byte_pattern(
     rb"\b(?:PIN|pin|Pin)(?:[ -]?(?:code|number|no))?(?:\s{0,2}[:=]\s{0,2}|\s(?:is|es|ist|est|was)\s)([0-9]{4,8})\b"
 )
@@ -236,10 +248,6 @@ NAMES_AND_SIGNS = (
     BASIC,
     PASSWORD,
     FLAG,
-    LOGIN_FLAG,
-    LETTER_FLAG,
-    CARD_CODE,
-    BARE_CARD_CODE,
     ELEMENT,
     PIN,
     BARE_PIN,
@@ -270,13 +278,6 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
         # `--token --verbose`: the next option or a path follows, no value.
         if not _is_no_value(data, start, end) and data[start : start + 1] not in (b"-", b"/"):
             yield PrivateSpan(SECRET, start, end)
-    # Searches for bytes are far cheaper than patterns.
-    if b" -" in data:
-        yield from _on_command_lines(data)
-    if any(word in data for word in CARD_CODE_WORDS):
-        for pattern in (CARD_CODE, BARE_CARD_CODE):
-            for _, (start, end) in matches(pattern, data):
-                yield PrivateSpan(SECRET, start, end)
     for _, (start, end) in matches(ELEMENT, data):
         if not is_placeholder(data[start:end]):
             yield PrivateSpan(SECRET, start, end)
@@ -288,25 +289,36 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
         yield from _non_latin(folded)
 
 
-def _on_command_lines(data: bytes) -> Iterator[PrivateSpan]:
+def card_codes_in(folded: Folded) -> Iterator[PrivateSpan]:
+    """Find the codes of cards behind their names."""
+    for pattern in CARD_CODES:
+        for _, (start, end) in matches(pattern, folded.data):
+            yield PrivateSpan(SECRET, start, end)
+
+
+def on_command_lines(folded: Folded) -> Iterator[PrivateSpan]:
     """Find passwords behind the short options of programs that take them there."""
-    for (first, _), (start, end) in matches(LOGIN_FLAG, data):
-        if _programs(data, first) == b"" and not _is_no_value(data, start, end):
-            yield PrivateSpan(SECRET, start, end)
-    for (first, _), letter, (blank, upto), quoted, bare in matches(LETTER_FLAG, data):
-        start, end = quoted if quoted[0] >= 0 else bare
-        known = _programs(data, first, glued=blank == upto)
-        if known == data[slice(*letter)] and not _is_no_value(data, start, end):
-            yield PrivateSpan(SECRET, start, end)
+    data = folded.data
+    programs = list(matches(PROGRAMS, data))
+    for number, ((_, at), *groups) in enumerate(programs):
+        # The options of a program stand on its line, before the next program.
+        until = programs[number + 1][0][0] if number + 1 < len(programs) else len(data)
+        end_of_line = data.find(b"\n", at)
+        line = data[at - 1 : min(until, at + LONGEST_COMMAND, end_of_line if end_of_line >= 0 else until)]
+        kind = next(group for group, span in enumerate(groups) if span[0] >= 0)
+        for start, end in _passwords_in(line, kind):
+            if not _is_no_value(data, at - 1 + start, at - 1 + end):
+                yield PrivateSpan(SECRET, at - 1 + start, at - 1 + end)
 
 
-def _programs(data: bytes, at: int, *, glued: bool = True) -> bytes | None:
-    """The letter behind which the last program of the line before `at` takes a password; empty: a login."""
-    line = data[max(data.rfind(b"\n", 0, at) + 1, at - LONGEST_COMMAND) : at + 1]
-    last = None
-    for _, *groups in matches(PROGRAMS, line):
-        last = next(number for number, span in enumerate(groups) if span[0] >= 0)
-    return None if last is None or (last == 1 and not glued) else LETTERS[last]
+def _passwords_in(line: bytes, kind: int) -> Iterator[tuple[int, int]]:
+    """Where the options of a program of this kind hold its password."""
+    if not LETTERS[kind]:
+        yield from (span for _, span in matches(LOGIN_FLAG, line))
+        return
+    for _, letter, (blank, upto), quoted, bare in matches(LETTER_FLAG, line):
+        if line[slice(*letter)] == LETTERS[kind] and not (kind == GLUED and blank < upto):
+            yield quoted if quoted[0] >= 0 else bare
 
 
 def cookies_in(folded: Folded) -> Iterator[PrivateSpan]:

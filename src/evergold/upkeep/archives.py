@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats import trace_archive as files
-from evergold.formats.lines import arrow
+from evergold.formats.tables import arrow
 from evergold.model.trace import Reaction
 from evergold.storage import location
 from evergold.store import Store
