@@ -32,12 +32,13 @@ LONG = 12  # characters from which it is removed inside of words too, and may be
 DEEPEST = 8  # levels of the values of an exception that are looked at
 NONE = frozenset(("", "none", "null", "true", "false"))
 KEYED = re.compile(  # names of variables, headers and parameters whose values are secret
-    r"(?i)(?:^|[^a-z])(?:x-)?(?:\w*api[_-]?key|key|\w*tokens?|\w*secrets?|\w*passw(?:or)?d|pass|pwd|pw|sig|signature|credentials?"
-    r"|authorization|auth|cookie|set-cookie|code|dsn|connection[_-]string)(?:$|[^a-z])"
+    r"(?i)(?:^|[^a-z])(?:x-)?(?:\w*key|\w*tokens?|\w*secrets?|\w*passw(?:or)?d|pass|pwd|pw|sig|signature|credentials?"
+    r"|authorization|auth|cookie|set-cookie|dsn|connection[_-]string)(?:$|[^a-z])"
 )
+PASSWORD = re.compile(r"(?i)pass|pwd|pw$|secret")  # one of digits alone is a password too, a number of tokens is none
 LOGIN = re.compile(r"(?:https?://([^\s/?#]*)|[a-z][a-z0-9+.-]*://([^\s?#]*))@", re.IGNORECASE)
 WEB = re.compile(r"https?://\S+", re.IGNORECASE)
-ASSIGNED = re.compile(r"(\w+)=([^;]+)")  # in a connection string
+ASSIGNED = re.compile(r"([\w-]+)=([^;,]+?)(?=[;,]|\s+[\w-]+=|$)")  # in a connection string, or a list of headers
 NAMED = (
     "bearer ",
     "basic ",
@@ -52,7 +53,7 @@ VALUE = "|".join(
 )
 LOGS = re.compile(
     r"(?:evergold|httpx2?|httpcore2?|uvicorn|asyncio|concurrent|sqlalchemy|alembic|psycopg|anthropic|google_genai|mistralai"
-    r"|pydantic_ai|botocore|aiobotocore|boto3|s3fs|gcsfs|adlfs|azure|google|fsspec|aiohttp|urllib3)(?:\.|$)"
+    r"|pydantic_ai|botocore|aiobotocore|boto3|s3fs|gcsfs|adlfs|azure|msal|google|huggingface_hub|fsspec|aiohttp|urllib3)(?:\.|$)"
 )
 """Loggers that speak of calls made for us; other records are the app's own."""
 
@@ -117,6 +118,7 @@ def _forms_of(secret: str) -> set[str]:
     quoted |= {re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), one) for one in quoted}
     escaped = {dumps(secret)[1:-1], dumps(secret, ensure_ascii=False)[1:-1], repr(secret)[1:-1]}
     escaped |= {one.replace("/", "\\/") for one in escaped} | {dumps(one)[1:-1] for one in escaped}
+    escaped |= {re.sub("[&<>'+]", lambda sign: f"\\u{ord(sign[0]):04x}", one) for one in escaped}  # JSON for web pages
     return {secret, *quoted, *escaped, escape(secret), escape(secret, quote=False)}
 
 
@@ -158,7 +160,7 @@ def learn_url(url: str, *, whole: bool = False) -> None:
     except ValueError:
         return
     for name, value in parse_qsl(parts.query):
-        if KEYED.search(name):
+        if KEYED.search(name) or name == "code":
             learn(value)
     if whole and is_web:
         for part in (parts.path.strip("/"), *parts.path.split("/")):
@@ -183,13 +185,20 @@ def learn_environment(environ: Mapping[str, str] | None = None) -> None:
     for name, value in (os.environ if environ is None else environ).items():
         if "://" in value:
             learn_url(value)
-        elif (
-            KEYED.search(name.replace("_", "-")) and not value.startswith(("/", "~", "env:")) and not value.isdecimal()
-        ):
+        elif KEYED.search(name.replace("_", "-")) and not _is_other(name, value):
             learn(value)
-            for key, part in ASSIGNED.findall(value) if ";" in value else ():
+        if "=" in value:
+            for key, part in ASSIGNED.findall(value):
                 if KEYED.search(re.sub("(?<=[a-z])(?=[A-Z])", "-", key)):
-                    learn(part)
+                    learn(unquote(part))
+                    learn_headers({"authorization": unquote(part)})
+
+
+def _is_other(name: str, value: str) -> bool:
+    """Whether a variable whose name is that of a key holds something else: a reference, a count, or the place of a file."""
+    if value.startswith("env:") or (value.isdecimal() and not PASSWORD.search(name)):
+        return True
+    return value.startswith(("/", "~", ".")) and os.path.exists(os.path.expanduser(value))
 
 
 def hide(text: str) -> str:
@@ -265,14 +274,22 @@ def seal(problem: BaseException | None) -> None:
             held["filename"] = one.filename
         for name, value in held.items():
             if (hidden := hide_value(value)) is not value:
-                setattr(one, name, hidden)
+                with suppress(Exception):  # some exceptions do not let themselves be changed
+                    setattr(one, name, hidden)
         waiting += [value for value in held.values() if isinstance(value, BaseException)]
         waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
     for one in seen.values():
         for link in ("__cause__", "__context__"):
-            # Some exceptions cannot be changed: their text stands in for them.
-            if (origin := getattr(one, link)) is not None and hide(text := str(origin)) != text:
+            # What could not be changed is replaced by its text.
+            if (origin := getattr(one, link)) is not None and hide(text := _text_of(origin)) != text:
                 setattr(one, link, RuntimeError(f"{type(origin).__name__}: {hide(text)}"))
+
+
+def _text_of(problem: BaseException) -> str:
+    try:
+        return str(problem)
+    except Exception:
+        return ""
 
 
 def _guard_dumps() -> None:
@@ -291,7 +308,7 @@ def _guard_dumps() -> None:
         return record
 
     logging.setLogRecordFactory(seal_record)
-    shown, shown_of_thread = sys.excepthook, threading.excepthook
+    shown, shown_of_thread, shown_of_finaliser = sys.excepthook, threading.excepthook, sys.unraisablehook
 
     def seal_last(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
         if _is_ours(problem.__traceback__):
@@ -303,7 +320,12 @@ def _guard_dumps() -> None:
             seal(args.exc_value)
         shown_of_thread(args)
 
-    sys.excepthook, threading.excepthook = seal_last, seal_of_thread
+    def seal_of_finaliser(args: Any) -> None:
+        if args.exc_value is not None and _is_ours(args.exc_value.__traceback__):
+            seal(args.exc_value)
+        shown_of_finaliser(args)
+
+    sys.excepthook, threading.excepthook, sys.unraisablehook = seal_last, seal_of_thread, seal_of_finaliser
 
 
 def _is_ours(trace: TracebackType | None) -> bool:

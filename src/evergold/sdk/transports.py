@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from evergold.credentials import Secret, hide
+from evergold.credentials import Secret, hide, hide_bytes
 from evergold.errors import EvergoldError
 from evergold.sdk.steps import safe_repr
 
@@ -102,7 +102,7 @@ class HttpTransport:
             connection = self._open()
             connection.request("POST", self._url.path.rstrip("/") + path, body, self._headers)
             response = connection.getresponse()
-            raw = response.read()
+            raw = hide_bytes(response.read())
         except (OSError, HTTPException) as problem:
             self.close()
             raise Away(f"{self._name}: {problem or type(problem).__name__}") from problem

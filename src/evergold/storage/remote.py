@@ -14,6 +14,8 @@ import posixpath
 import re
 import stat
 from collections.abc import Generator, Iterator, Sequence
+from configparser import ConfigParser
+from configparser import Error as ConfigError
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from fnmatch import fnmatchcase
@@ -31,6 +33,8 @@ def store_of(url: str) -> tuple[Any, str]:
     """The client of the store and the name of the object there."""
     learn_environment()
     scheme = url.split("://", 1)[0]
+    if EXTRAS.get(scheme) == "s3":
+        _learn_profiles()
     install = f"pip install 'evergold[{EXTRAS.get(scheme, 'cluster')}]'"
     try:
         from fsspec.core import url_to_fs
@@ -46,6 +50,16 @@ def store_of(url: str) -> tuple[Any, str]:
     except ValueError as problem:
         raise BadInput(f"{url}: {problem}; known are {', '.join(sorted(EXTRAS))} and what else fsspec lists") from None
     return file_system, path
+
+
+def _learn_profiles() -> None:
+    """Have the keys in the profile files of AWS known, which its clients read by themselves."""
+    for variable, usual in (("SHARED_CREDENTIALS", "credentials"), ("CONFIG", "config")):
+        profiles = ConfigParser(interpolation=None, strict=False)
+        with suppress(OSError, ConfigError, UnicodeError):
+            profiles.read(os.path.expanduser(os.environ.get(f"AWS_{variable}_FILE") or f"~/.aws/{usual}"))
+        for profile in profiles.values():
+            learn_environment(profile)
 
 
 @contextmanager
