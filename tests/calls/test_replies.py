@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.calls.budget import cost
 from evergold.calls.embeddings import BATCH, EmbeddingTarget, batches, case_of, vectors_of
 from evergold.calls.endpoints import (
     PUBLIC_URL,
@@ -19,6 +18,7 @@ from evergold.calls.endpoints import (
     parse_object,
 )
 from evergold.errors import BadInput, Unavailable
+from evergold.prices import cost
 from evergold.settings import Settings
 from tests.rows import each_row
 

@@ -6,6 +6,7 @@ from evergold.model.case import Provenance
 from evergold.model.overview import Bucket, Coverage, Facet, IntakeBucket, Overview, Tiers
 from evergold.store import Store
 from evergold.store.case.writes import Author, put_cases
+from evergold.store.database.rows import stamp
 from evergold.store.trace.overview import facets_of, overview_of
 from evergold.store.trace.traces import put_traces
 from evergold.upkeep.traffic import TrafficWatch
@@ -17,9 +18,9 @@ LONG_AGO = datetime(2025, 1, 1, tzinfo=UTC)
 
 
 def look(store: Store, since: str = "2026-01-01T00:00:00.000Z", bucket: Bucket = Bucket.DAY) -> Overview:
-    TrafficWatch(store).refresh()
+    as_of = stamp(TrafficWatch(store).refresh())
     with store.db.read() as connection:
-        return overview_of(connection, since=since, bucket=bucket)
+        return overview_of(connection, since=since, bucket=bucket, as_of=as_of)
 
 
 def fill(store: Store) -> None:

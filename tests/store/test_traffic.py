@@ -6,10 +6,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
+from evergold.errors import Unavailable
 from evergold.model.overview import Bucket, Grouping, Period, Traffic
 from evergold.model.trace import Score, Trace, TraceStatus
 from evergold.settings import Settings
@@ -19,6 +21,7 @@ from evergold.store.trace.pages import count_traces
 from evergold.store.trace.traces import put_traces
 from evergold.store.trace.traffic import count_hours, keep_hours
 from evergold.store.traffic_marks import take_hours
+from evergold.upkeep import traffic
 from evergold.upkeep.traffic import TrafficWatch, percentiles_of
 from evergold.workspace import Workspace
 
@@ -113,7 +116,7 @@ def test_a_day_is_divided_into_hours(store: Store) -> None:
 def test_figures_follow_every_change(store: Store) -> None:
     watch = TrafficWatch(store)
 
-    def seen() -> tuple[int, int, float, int, int]:
+    def seen() -> tuple[int, int, float | None, int, int]:
         figures = watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures
         return figures.traces, figures.failed, figures.cost, figures.scored, figures.failing
 
@@ -128,7 +131,8 @@ def test_figures_follow_every_change(store: Store) -> None:
         ("DELETE FROM trace_scores WHERE name = 'polite'", (2, 1, 3.0, 2, 0)),
         ("INSERT INTO trace_scores (trace_id, name, value) VALUES ('late', 'calm', 0)", (2, 1, 3.0, 3, 1)),
         ("UPDATE traces SET started_at = '2020-01-01T00:00:00.000Z' WHERE id = 'a'", (1, 1, 2.5, 2, 1)),
-        ("DELETE FROM traces WHERE id = 'late'", (0, 0, 0.0, 0, 0)),
+        ("UPDATE traces SET cost = NULL WHERE id = 'late'", (1, 1, None, 2, 1)),
+        ("DELETE FROM traces WHERE id = 'late'", (0, 0, None, 0, 0)),
     ):
         store.db.write(partial(_run, statement=statement))
         assert seen() == expected, statement
@@ -148,6 +152,29 @@ def test_a_change_that_comes_while_an_hour_is_counted_is_counted_next(store: Sto
     assert other.total.figures.traces == 2
     assert not store.db.write(lambda connection: keep_hours(connection, counted, taken))
     assert look(store).total.figures.traces == 2
+
+
+def test_figures_that_could_not_be_counted_say_of_when_they_are(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(traffic, "HELD_REST", 0.0)
+    with Workspace.open(settings) as workspace:
+        put(workspace.store, a_call("a"))
+        first = workspace.overviews.traffic(Period.DAY, Grouping.MODEL)
+        put(workspace.store, a_call("b"))
+        with monkeypatch.context() as held:
+            held.setattr(traffic, "take_hours", refuse)
+            second = workspace.overviews.traffic(Period.DAY, Grouping.MODEL)
+            overview = workspace.overviews.over(Period.DAY)
+            assert TrafficWatch(workspace.store).refresh() is None, "nobody knows when the figures were counted"
+        third = workspace.overviews.traffic(Period.DAY, Grouping.MODEL)
+    assert second.total.figures.traces == 1 and second.as_of == first.as_of == overview.as_of
+    assert second.age is not None and first.age is not None and second.age > first.age >= 0
+    assert third.total.figures.traces == 2 and str(third.as_of) > str(first.as_of)
+
+
+def refuse(*_: Any) -> Any:
+    raise Unavailable("another program holds the database")
 
 
 def test_every_period_can_be_asked_for(settings: Settings) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from evergold.calls.budget import cost
 from evergold.calls.caller import CallFailure
 from evergold.calls.endpoints import SealedClient
 from evergold.conversation import text_of
@@ -17,6 +16,7 @@ from evergold.credentials import Secret, hide
 from evergold.errors import BadInput, Unavailable
 from evergold.model.run import Usage
 from evergold.model.tool_calls import calls_in
+from evergold.prices import cost
 
 VARIABLES = {
     "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),

@@ -15,7 +15,6 @@ from evergold.bench.metrics import NamedMetric, parse_metric
 from evergold.bench.model_judges import SHAPE, SYSTEM
 from evergold.bench.replay.play import requests_of, size_of, size_of_tools
 from evergold.bench.targets.messages import messages
-from evergold.calls.budget import cost
 from evergold.calls.targets import parse_name
 from evergold.judge.names import DEFAULT_JUDGE
 from evergold.model.build import Frozen
@@ -23,6 +22,7 @@ from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt, Plan, RunSpec, Usage
 from evergold.model.tool_schemas import with_derived_tools
+from evergold.prices import cost
 from evergold.seams import Judge
 from evergold.stats.scores import planned_effect
 

@@ -2,41 +2,13 @@
 
 A call is only started when what is spent, what the calls under way may still spend and what this one may spend fit.
 What a call may spend is the dearest call seen so far; the first ones, of which nothing is known, go one by one.
-A price that nobody knows is null, which is not the same as free.
 """
 
 import asyncio
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any
 
 from evergold.errors import EvergoldError
 from evergold.model.run import Usage
-
-
-def cost(provider: str, model: str, input_tokens: int, output_tokens: int) -> float | None:
-    """Money in US dollars, from the price list that ships with genai-prices."""
-    if provider == "local":
-        return 0.0
-    if not provider or not _has_price(provider, model):
-        return None
-    from genai_prices import Usage, calc_price
-
-    usage = Usage(input_tokens=input_tokens, output_tokens=output_tokens)
-    return float(calc_price(usage, model_ref=model, provider_id=provider).total_price)
-
-
-@cache
-def _has_price(provider: str, model: str) -> bool:
-    from genai_prices import Usage, calc_price
-
-    usage: Any = Usage(input_tokens=1, output_tokens=1)
-    # genai-prices raises LookupError for a model it does not list.
-    try:
-        calc_price(usage, model_ref=model, provider_id=provider)
-    except LookupError:
-        return False
-    return True
 
 
 class BudgetReached(EvergoldError):

@@ -27,13 +27,13 @@ from typing import Any
 
 import httpx2
 
-from evergold.calls.budget import cost
 from evergold.calls.caller import CallFailure, TargetUnusable, classify
 from evergold.credentials import Secret, hide, hide_bytes, learn_headers, learn_url, seal
 from evergold.errors import BadInput, Unavailable, unknown
 from evergold.model.case import Case
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Attempt, Usage
+from evergold.prices import cost
 from evergold.settings import Settings
 
 PUBLIC_URL = "https://api.openai.com/v1"

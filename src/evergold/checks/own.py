@@ -292,10 +292,7 @@ class CostCheck(OwnCheck, frozen=True):
     max_cost: Annotated[float, Field(gt=0)]
 
     def apply(self, turn: Turn) -> CheckResult | None:
-        cost = turn.metadata.get("cost")
-        if not isinstance(cost, int | float) or isinstance(cost, bool):
-            return None
-        return self.result(cost <= self.max_cost, f"the turn cost {cost:.4g}")
+        return None if turn.cost is None else self.result(turn.cost <= self.max_cost, f"the turn cost {turn.cost:.4g}")
 
 
 class PythonCheck(OwnCheck, frozen=True):

@@ -96,6 +96,7 @@ def show_trace(workspace: Workspace, trace_id: str, as_json: bool) -> None:
         ("session", trace.session_id),
         ("user", trace.user_id),
         ("tags", ", ".join(trace.tags)),
+        ("cost", "unknown" if trace.cost is None else f"${trace.cost:.6f} ({trace.cost_source})"),
         ("input", trace.input),
         ("output", trace.output),
     ):

@@ -325,6 +325,8 @@ TRACE_COLUMNS = {
     "status": "text",
     "started_at": "time",
     "ended_at": "time",
+    "cost": "number",
+    "cost_source": "text",
     "tags": "texts",
     "scores": "text",
     "metadata": "text",

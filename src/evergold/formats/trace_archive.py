@@ -26,7 +26,7 @@ READABLE = (
     2,
     FORMAT,
 )  # in the first, spans were JSON text; in the second, texts were shared between trace and spans
-NUMBERS = {"duration_ms": "int64", "tokens": "int64", "cost": "float64"}
+NUMBERS = {"duration_ms": "int64", "tokens": "int64", "cost": "float64", "priced": "int64"}
 FILTERED = ["id", "session_id", "user_id", "name", "status", "model", "started_at"]  # what people ask for
 SPAN = (
     *("id", "parent_id", "name", "kind", "input_text", "output_text", "status", "started_at", "ended_at"),

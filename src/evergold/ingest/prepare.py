@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evergold import plugins
+from evergold.prices import MODEL_KINDS, UNKNOWN_COST, Cost, add_costs
 from evergold.redact.fields import BoundedRedactor, FieldRedactor, Keys
 from evergold.settings import Settings
 from evergold.sources.conventions.read_span import content_of, stamp_of
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from evergold.model.trace import SpanLine
     from evergold.seams import Redactor
 
-MODEL_KINDS = ("llm", "embedding")
-AMOUNTS = ("input_tokens", "output_tokens", "total_tokens", "cost")
+TOKENS = ("input_tokens", "output_tokens", "total_tokens")
+AMOUNTS = (*TOKENS, "cost")
 NAMED = (("model", "models"), ("tool", "tools"), ("service", "services"))
 SHAPES: dict[str, Any] = {
     **dict.fromkeys(AMOUNTS, (int, float)),
@@ -85,6 +86,7 @@ class TraceSummary:
     output: str | None = None
     tags: list[str] = field(default_factory=list)
     metadata: dict[str, Any] = field(default_factory=dict)
+    cost: Cost = UNKNOWN_COST
 
 
 def usable_facts(facts: dict[str, Any]) -> dict[str, Any]:
@@ -105,10 +107,15 @@ def summarise_one(span: SpanFacts) -> TraceSummary:
     is_root, is_call = span.parent_id is None, span.kind == "llm"
     speaks = is_root or is_call or span.kind == "event"
     metadata: dict[str, Any] = dict(stated["metadata"]) if "metadata" in stated else {}
-    for key in AMOUNTS:
+    for key in TOKENS:
         if key in stated:
             # `True` becomes 1, as a sum would make it: both ways to summarise must give the same row.
             metadata[key] = 0 + stated[key]
+    cost = (
+        _add_costs(metadata, (span,), span)
+        if not stated.keys().isdisjoint(AMOUNTS) or "cost" in metadata
+        else UNKNOWN_COST
+    )
     for key, name in NAMED:
         if key in stated:
             metadata[name] = [stated[key]]
@@ -130,6 +137,7 @@ def summarise_one(span: SpanFacts) -> TraceSummary:
         stated.get("trace_output"),
         _each((span,), "tags") if "tags" in stated else [],
         metadata,
+        cost,
     )
 
 
@@ -148,6 +156,7 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
     for span in reversed(speaking):
         stated.update(span.stated)  # what the first says stands
     outputs = (span.stated["trace_output"] for span in reversed(speaking) if "trace_output" in span.stated)
+    metadata, cost = _metadata(ordered, root, stated)
     return TraceSummary(
         name=stated.get("trace_name") or (root or ordered[0]).name,
         status="started" if decisive is None else "failed" if decisive.failed else "completed",
@@ -161,7 +170,8 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
         input=stated.get("trace_input"),
         output=next(outputs) if "trace_output" in stated else None,
         tags=_each(ordered, "tags") if "tags" in stated else [],
-        metadata=_metadata(ordered, root, stated),
+        metadata=metadata,
+        cost=cost,
     )
 
 
@@ -169,19 +179,22 @@ def _each(ordered: Sequence[SpanFacts], key: str) -> list[Any]:
     return list(dict.fromkeys(str(item) for span in ordered for item in span.stated.get(key, ())))
 
 
-def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None, stated: dict[str, Any]) -> dict[str, Any]:
-    """Sum up what model calls used, and list what was named; `stated` are the facts that any span states."""
+def _metadata(
+    ordered: Sequence[SpanFacts], root: SpanFacts | None, stated: dict[str, Any]
+) -> tuple[dict[str, Any], Cost]:
+    """Sum up what model calls used and cost, and list what was named; `stated` are the facts that any span states."""
     metadata: dict[str, Any] = {}
     if "metadata" in stated:
         for span in ordered:
             metadata.update(span.stated.get("metadata", ()))
     # Agents and chains repeat the tokens of the calls below them, so only model calls are summed up.
     counted = [span for span in ordered if span.kind in MODEL_KINDS] or [root or ordered[0]]
-    for key in AMOUNTS:
+    for key in TOKENS:
         if key in stated:
             amounts = [span.stated[key] for span in counted if key in span.stated]
             if amounts:
                 metadata[key] = sum(amounts)
+    cost = _add_costs(metadata, counted, root or ordered[0])
     for key, name in NAMED:
         if key in stated:
             metadata[name] = list(dict.fromkeys(span.stated[key] for span in ordered if key in span.stated))
@@ -191,7 +204,20 @@ def _metadata(ordered: Sequence[SpanFacts], root: SpanFacts | None, stated: dict
     if failed:
         metadata["failed_spans"] = [span.name for span in failed[:20]]
         _add_error(metadata, [root, *failed] if root is not None and root.failed else failed)
-    return metadata
+    return metadata, cost
+
+
+def _add_costs(metadata: dict[str, Any], counted: Sequence[SpanFacts], root: SpanFacts) -> Cost:
+    """Add up what calls cost, and put it into the metadata where they report all of it themselves.
+
+    Where none of them reports a cost, that which the app or the root span states counts.
+    """
+    reports = any("cost" in span.stated for span in counted)
+    own = {} if reports else {"cost": metadata.get("cost", root.stated.get("cost"))}
+    cost = add_costs(own, [(span.kind, span.stated) for span in counted], root.started)
+    if cost.amount is not None and not cost.priced:
+        metadata["cost"] = cost.amount
+    return cost
 
 
 def _add_error(metadata: dict[str, Any], failed: Sequence[SpanFacts]) -> None:
@@ -282,7 +308,7 @@ def trace_row(trace_id: str, summary: TraceSummary, texts: tuple[str | None, str
         dumps(summary.tags) if summary.tags else "[]",
         dumps(summary.metadata),
         moment,
-        *figures_of(summary.started, summary.ended, summary.metadata),
+        *figures_of(summary.started, summary.ended, summary.metadata, summary.cost),
     )
 
 

@@ -28,8 +28,7 @@ class Turn:
     """A trace as checks see it: the question, the answer, how it ended, and what the user asked afterwards.
 
     `next_input` is the user's next message in the session, `next_seconds` how long after this turn it came, `next_output`
-    the answer it got. `system` is the
-    text of the instructions where the trace has any.
+    the answer it got. `cost` is reported or priced, None where it is not known.
     """
 
     id: str
@@ -48,6 +47,7 @@ class Turn:
     next_input: str | None = None
     next_seconds: float | None = None
     next_output: str | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,12 +15,17 @@ class Grouping(StrEnum):
 
 
 class TrafficFigures(BaseModel):
-    """Sums over some traces. Percentiles of latency are in milliseconds, at most 5 % too low; None where none is known."""
+    """Sums over some traces. Percentiles of latency are in milliseconds, at most 5 % too low; None where none is known.
+
+    `cost` is what is known of it, in US dollars, and None where nothing is; `cost_known` is the share of the traces whose cost
+    is known, None where there are no traces.
+    """
 
     traces: int = 0
     failed: int = 0
     tokens: int = 0
-    cost: float = 0.0
+    cost: float | None = None
+    cost_known: float | None = None
     p50: int | None = None
     p95: int | None = None
     p99: int | None = None
@@ -105,9 +110,11 @@ class Coverage(BaseModel):
 
 
 class Overview(BaseModel):
-    """Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`."""
+    """Everything the first page shows, as it was at `as_of`, `age` seconds ago. `traces` is the whole store, `in_period` what
+    began since `since`."""
 
-    as_of: str
+    as_of: str | None
+    age: float | None = None
     since: str
     bucket: Bucket
     traces: int
@@ -166,8 +173,14 @@ class DatasetStats(BaseModel, frozen=True):
 
 
 class Traffic(BaseModel):
-    """Figures of whole hours or days up to now: of all traces, of each model or name, and of the checks that fail most."""
+    """Figures of whole hours or days: of all traces, of each model or name, and of the checks that fail most.
 
+    They are those of `as_of`: some seconds ago at most, longer ago only while another program holds the database, and null
+    where it has held it since the start. `age` is how many seconds that was ago.
+    """
+
+    as_of: str | None
+    age: float | None = None
     since: str
     bucket: Bucket
     by: Grouping

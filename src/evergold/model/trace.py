@@ -141,6 +141,8 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
 
     `messages` (the whole exchange in OpenAI's chat shape, or any other that is known), `tools` (function schemas) and
     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
+    `cost` is in US dollars: `reported` by the trace or its spans, else `priced` from their models and tokens, else null, which
+    is not free. One that is sent counts as reported, unless it says that it is priced: then it is computed anew.
     """
 
     _conversation = model_validator(mode="before")(with_conversation)
@@ -159,6 +161,8 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     metadata: Values = Field(default_factory=dict)
     spans: tuple[Span, ...] = ()
     scores: tuple[Score, ...] = ()
+    cost: Annotated[float, Field(ge=0, lt=2**53, allow_inf_nan=False)] | None = None
+    cost_source: Literal["reported", "priced"] | None = None
 
     @field_validator("spans", "scores", mode="before")
     @classmethod

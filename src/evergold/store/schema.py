@@ -143,6 +143,7 @@ traces = Table(
     Column("duration_ms", BigInteger),
     Column("tokens", BigInteger),
     Column("cost", Float),
+    count_of("priced"),
     Index("traces_by_time", "started_at", "seq").ddl_if(dialect="postgresql"),
     Index("traces_listed", *LISTED).ddl_if(dialect="sqlite"),
     index_known("traces_by_session", "session_id", "started_at"),

@@ -41,9 +41,9 @@ from evergold.store.trace.traffic import (
 from evergold.store.traffic_marks import anything_new, take_hours
 
 HOURS_AT_ONCE = 24  # hours that are kept in one transaction
-MANY, LONGEST_REST = 20_000, 30.0  # traces that are counted without a rest; the longest rest in seconds
+MANY, LONGEST_REST = 20_000, 20.0  # traces that are counted without a rest; the longest rest in seconds
 REST_OF_TRACE = 2e-4  # seconds: twenty times what counting it takes
-HELD_REST = 30.0  # seconds before a database that another program holds is asked to write again
+HELD_REST = 20.0  # seconds before a database that another program holds is asked to write again
 SHOWN_CHECKS = 12
 PERCENTS = (50, 95, 99)
 NONE = bins_of("[]")
@@ -56,34 +56,37 @@ class TrafficWatch:
         self._store = store
         self._lock = threading.Lock()
         self._good_until = self._leisure_from = 0.0
+        self._counted_at: datetime | None = None
 
     def over(self, length: timedelta, by: Grouping, bucket: Bucket) -> Traffic:
         """Give the traffic since the beginning of the hour or day that lies so long ago."""
-        self.refresh()
+        as_of = self.refresh()
         since = str(stamp(start_of(datetime.now(UTC) - length, bucket)))
         with self._store.db.read() as connection:
             values = frequent_values(connection, by)
             traffic = traffic_cells(connection, since, by, bucket, values)
             checks = check_cells(connection, since, by, bucket, values)
-        return add_up(since, bucket, by, traffic, checks)
+        return add_up(as_of, since, bucket, by, traffic, checks)
 
-    def refresh(self) -> None:
-        """Count every hour again that changed since it was counted."""
+    def refresh(self) -> datetime | None:
+        """Count every hour again that changed since it was counted; returns of when the figures are, None if nobody knows."""
         # The lock lets others wait for the result instead of counting the same hours.
         with self._lock:
             if time.monotonic() < self._good_until:
-                return
-            traces, more = 0, True
+                return self._counted_at
+            began, traces, more = datetime.now(UTC), 0, True
             while more:
                 try:
                     number, more = self._refresh_some()
                 except Unavailable:
                     # Another program holds the database: the figures are those of the last count, and reading goes on.
                     self._good_until = time.monotonic() + HELD_REST
-                    return
+                    return self._counted_at
                 traces += number
             if traces > MANY:
                 self._good_until = time.monotonic() + min(REST_OF_TRACE * traces, LONGEST_REST)
+            self._counted_at = began
+            return began
 
     def at_leisure(self) -> bool:
         """Count some hours so that nobody has to wait for them; whether there are more. Then it rests for a while."""
@@ -114,6 +117,7 @@ class TrafficSums:
     failed: int = 0
     tokens: int = 0
     cost: float = 0.0
+    costed: int = 0
     scored: int = 0
     failing: int = 0
     bins: list[Bins] = field(default_factory=list)
@@ -123,24 +127,34 @@ class TrafficSums:
         self.failed += other.failed
         self.tokens += other.tokens
         self.cost += other.cost
+        self.costed += other.costed
         self.scored += other.scored
         self.failing += other.failing
         self.bins += other.bins
 
     def figures(self) -> dict[str, Any]:
         percentiles = dict(zip(("p50", "p95", "p99"), percentiles_of(self.bins), strict=True))
-        sums = {name: value for name, value in vars(self).items() if name != "bins"}
-        return sums | percentiles
+        sums = {name: value for name, value in vars(self).items() if name not in ("bins", "cost", "costed")}
+        known = {
+            "cost": self.cost if self.costed else None,
+            "cost_known": self.costed / self.traces if self.traces else None,
+        }
+        return sums | known | percentiles
 
 
 def add_up(
-    since: str, bucket: Bucket, by: Grouping, traffic: Sequence[TrafficCell], checks: Sequence[CheckCell]
+    as_of: datetime | None,
+    since: str,
+    bucket: Bucket,
+    by: Grouping,
+    traffic: Sequence[TrafficCell],
+    checks: Sequence[CheckCell],
 ) -> Traffic:
     """Add the cells of hours or days up, as a whole and by group; the groups with most traces come first, all others last."""
     by_group: dict[str | None, dict[str, TrafficSums]] = {}
     for cell in traffic:
         sums = by_group.setdefault(cell.group, {}).setdefault(cell.start, TrafficSums())
-        sums.add(TrafficSums(*cell[2:6], bins=[cell.latencies]))
+        sums.add(TrafficSums(*cell[2:7], bins=[cell.latencies]))
     for check in checks:
         sums = by_group.setdefault(check.group, {}).setdefault(check.start, TrafficSums())
         sums.add(TrafficSums(scored=check.scored, failing=check.failing))
@@ -151,7 +165,13 @@ def add_up(
         for start, sums in starts.items():
             every.setdefault(start, TrafficSums()).add(sums)
     return Traffic(
-        since=since, bucket=bucket, by=by, total=_group(None, every), groups=groups, checks=_over_time(checks)
+        as_of=stamp(as_of),
+        since=since,
+        bucket=bucket,
+        by=by,
+        total=_group(None, every),
+        groups=groups,
+        checks=_over_time(checks),
     )
 
 

@@ -1,7 +1,7 @@
 """The overview for the first page, remembered for a while: ten open browsers cost one look at the tables.
 
-How long depends on what the look cost, so that over a huge store the page grows older rather than the server slower,
-but never older than half a minute.
+How long depends on what the look cost, so that over a huge store the page grows older rather than the server slower. A look
+and the count of the traffic behind it are each kept for 20 seconds at most: no figure is older than a minute.
 """
 
 import threading
@@ -19,6 +19,7 @@ from evergold.upkeep.traffic import LONGEST_REST, TrafficWatch, start_of
 from evergold.workspace.live import Live
 
 T = TypeVar("T")
+Aged = TypeVar("Aged", Overview, Traffic)
 
 FRESH_SECONDS = 4.0
 REST_FOR_WORK = 20
@@ -53,6 +54,12 @@ class _Remembered(Generic[T]):
             return held
 
 
+def _with_age(held: Aged) -> Aged:
+    if held.as_of is None:
+        return held
+    return held.model_copy(update={"age": (datetime.now(UTC) - datetime.fromisoformat(held.as_of)).total_seconds()})
+
+
 def _bucket(period: Period) -> Bucket:
     return Bucket.HOUR if period is Period.DAY else Bucket.DAY
 
@@ -67,7 +74,7 @@ class Overviews:
 
     def over(self, period: Period) -> Overview:
         """What began within the period that ends now, from the beginning of its first hour or day."""
-        return self._overviews.get(period, self._look)
+        return _with_age(self._overviews.get(period, self._look))
 
     def kept_out(self, period: Period) -> KeptOut:
         """What keeps the traces of the period out of the golden set."""
@@ -77,13 +84,12 @@ class Overviews:
 
     def traffic(self, period: Period, by: Grouping) -> Traffic:
         """Cost, tokens, latency, failures and checks over the period, by model or by name."""
-        return self._traffic.over(LENGTH[period], by, _bucket(period))
+        return _with_age(self._traffic.over(LENGTH[period], by, _bucket(period)))
 
     def facets(self) -> Facets:
         return self._store.read(facets_of)
 
     def _look(self, period: Period) -> Overview:
-        self._traffic.refresh()
-        bucket = _bucket(period)
+        as_of, bucket = stamp(self._traffic.refresh()), _bucket(period)
         since = str(stamp(start_of(datetime.now(UTC) - LENGTH[period], bucket)))
-        return self._store.read(overview_of, since=since, bucket=bucket)
+        return self._store.read(overview_of, since=since, bucket=bucket, as_of=as_of)

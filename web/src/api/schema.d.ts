@@ -4737,11 +4737,14 @@ export interface components {
         Origin: "person" | "source" | "revised" | "confirmed" | "candidate";
         /**
          * Overview
-         * @description Everything the first page shows. `traces` is the whole store, `in_period` what began since `since`.
+         * @description Everything the first page shows, as it was at `as_of`, `age` seconds ago. `traces` is the whole store, `in_period` what
+         *     began since `since`.
          */
         Overview: {
             /** As Of */
-            as_of: string;
+            as_of: string | null;
+            /** Age */
+            age?: number | null;
             /** Since */
             since: string;
             bucket: components["schemas"]["Bucket"];
@@ -6426,6 +6429,8 @@ export interface components {
          *
          *     `messages` (the whole exchange in OpenAI's chat shape, or any other that is known), `tools` (function schemas) and
          *     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
+         *     `cost` is in US dollars: `reported` by the trace or its spans, else `priced` from their models and tokens, else null, which
+         *     is not free. One that is sent counts as reported, unless it says that it is priced: then it is computed anew.
          */
         Trace: {
             /**
@@ -6477,6 +6482,10 @@ export interface components {
              * @default []
              */
             scores: components["schemas"]["Score"][];
+            /** Cost */
+            cost?: number | null;
+            /** Cost Source */
+            cost_source?: ("reported" | "priced") | null;
         };
         /**
          * TraceComment
@@ -6540,9 +6549,16 @@ export interface components {
         TraceStatus: "started" | "completed" | "failed";
         /**
          * Traffic
-         * @description Figures of whole hours or days up to now: of all traces, of each model or name, and of the checks that fail most.
+         * @description Figures of whole hours or days: of all traces, of each model or name, and of the checks that fail most.
+         *
+         *     They are those of `as_of`: some seconds ago at most, longer ago only while another program holds the database, and null
+         *     where it has held it since the start. `age` is how many seconds that was ago.
          */
         Traffic: {
+            /** As Of */
+            as_of: string | null;
+            /** Age */
+            age?: number | null;
             /** Since */
             since: string;
             bucket: components["schemas"]["Bucket"];
@@ -6573,11 +6589,10 @@ export interface components {
              * @default 0
              */
             tokens: number;
-            /**
-             * Cost
-             * @default 0
-             */
-            cost: number;
+            /** Cost */
+            cost?: number | null;
+            /** Cost Known */
+            cost_known?: number | null;
             /** P50 */
             p50?: number | null;
             /** P95 */
@@ -6600,6 +6615,9 @@ export interface components {
         /**
          * TrafficFigures
          * @description Sums over some traces. Percentiles of latency are in milliseconds, at most 5 % too low; None where none is known.
+         *
+         *     `cost` is what is known of it, in US dollars, and None where nothing is; `cost_known` is the share of the traces whose cost
+         *     is known, None where there are no traces.
          */
         TrafficFigures: {
             /**
@@ -6617,11 +6635,10 @@ export interface components {
              * @default 0
              */
             tokens: number;
-            /**
-             * Cost
-             * @default 0
-             */
-            cost: number;
+            /** Cost */
+            cost?: number | null;
+            /** Cost Known */
+            cost_known?: number | null;
             /** P50 */
             p50?: number | null;
             /** P95 */

@@ -12,7 +12,6 @@ import orjson
 
 from evergold.bench.native_models import NativeModel, native_model, tool_definition
 from evergold.bench.targets.messages import OWN_PARAMS, bound_output, messages
-from evergold.calls.budget import cost
 from evergold.calls.caller import CallFailure
 from evergold.calls.endpoints import (
     Endpoint,
@@ -26,6 +25,7 @@ from evergold.conversation import text_of
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
 from evergold.model.tool_calls import ToolCall
+from evergold.prices import cost
 from evergold.settings import Settings
 
 # A small model on this machine answers for minutes without a bound.

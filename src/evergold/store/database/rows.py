@@ -18,6 +18,8 @@ from sqlalchemy.dialects.postgresql import insert as postgres_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.exc import DBAPIError
 
+from evergold.prices import Cost
+
 T = TypeVar("T")
 NUL = "\\u0000"
 # An even number of backslashes before it: `\\\\u0000` is a backslash and the text "u0000", not a NUL.
@@ -131,24 +133,26 @@ class TraceRow(NamedTuple):
     duration_ms: int | None = None
     tokens: int | None = None
     cost: float | None = None
+    priced: int = 0
 
 
 class TraceFigures(NamedTuple):
-    """Milliseconds, tokens and cost of one trace; None where nothing was recorded."""
+    """Milliseconds, tokens and cost of one trace, None where they are not known; whether the price list gave the cost."""
 
     duration_ms: int | None = None
     tokens: int | None = None
     cost: float | None = None
+    priced: int = 0
 
 
-def figures_of(started: str | None, ended: str | None, metadata: Mapping[str, Any]) -> TraceFigures:
-    """Read the figures from a trace's times and metadata."""
-    return TraceFigures(_duration(started, ended), _tokens(metadata), _amount(metadata.get("cost")))
+def figures_of(started: str | None, ended: str | None, metadata: Mapping[str, Any], cost: Cost) -> TraceFigures:
+    """Make the figures of a trace from its times, its metadata and what it cost."""
+    return TraceFigures(_duration(started, ended), _tokens(metadata), _amount(cost.amount), int(cost.priced))
 
 
 def sum_figures(metadata: Mapping[str, Any], of_steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Complete a trace's metadata with the sums of its model calls, where it gives no figures of its own."""
-    names = ("input_tokens", "output_tokens", "total_tokens", "cost")
+    """Complete a trace's metadata with the tokens of its model calls, where it gives no figures of its own."""
+    names = ("input_tokens", "output_tokens", "total_tokens")
     # Figures of the app itself win: its total may include calls that it did not trace.
     if any(name in metadata for name in names):
         return dict(metadata)

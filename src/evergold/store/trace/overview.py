@@ -25,7 +25,7 @@ from evergold.model.overview import (
 )
 from evergold.store.case.cases import dataset_names
 from evergold.store.case.content import tier_of
-from evergold.store.database.rows import now, read_value, run_sql
+from evergold.store.database.rows import read_value, run_sql
 from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
 from evergold.store.traffic_marks import traffic_figures, traffic_scores
 
@@ -33,8 +33,8 @@ SHOWN_CHECKS = 12
 SHOWN_TAGS = 200
 
 
-def overview_of(connection: Connection, *, since: str, bucket: Bucket) -> Overview:
-    """Look at the workspace; `since` is the beginning of a bucket, and the traffic has been counted."""
+def overview_of(connection: Connection, *, since: str, bucket: Bucket, as_of: str | None) -> Overview:
+    """Look at the workspace; `since` is the beginning of a bucket, and the traffic was counted at `as_of`."""
     oldest, newest = (connection.execute(select(of(traces.c.started_at))).scalar() for of in (func.min, func.max))
     # Read once and passed on: joining entries with traces is the dearest query of the page.
     entries = _entries_of(connection, since, bucket)
@@ -42,7 +42,7 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket) -> Overvi
     counted = select(func.sum(traffic_figures.c.traces))
     tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
     return Overview(
-        as_of=now(),
+        as_of=as_of,
         since=since,
         bucket=bucket,
         # From the days that were counted.

@@ -14,6 +14,7 @@ from evergold.errors import NotFound
 from evergold.model.access import Holder
 from evergold.model.trace import Correction, Retagged, Score, Span, Trace, TraceComment, TraceStatus
 from evergold.model.values import content_hash
+from evergold.prices import MODEL_KINDS, add_costs
 from evergold.store.database.rows import (
     SpanRow,
     TraceRow,
@@ -36,6 +37,8 @@ from evergold.store.trace.compact import COLUMNS, span_row, unfold, unshare, who
 from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
 from evergold.store.trace.spans import insert_spans, insert_traces
 
+NO_CONTENT = {"scores", "cost", "cost_source"}
+
 
 @dataclass
 class PutTraces:
@@ -50,8 +53,8 @@ class PutTraces:
 def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
     result = PutTraces()
     for batch in batches(incoming):
-        # Scores come later and again; they do not make another trace.
-        contents = [content_hash(trace.model_dump(mode="json", exclude={"scores"})) for trace in batch]
+        # Scores come later and again, and the cost is computed here: neither makes another trace.
+        contents = [content_hash(trace.model_dump(mode="json", exclude=NO_CONTENT)) for trace in batch]
         # Reversed, so that of two traces with one id the hash of the first stays.
         hashes = dict(zip((trace.id for trace in reversed(batch)), reversed(contents), strict=True))
         known = dict(tuples_among(connection, "SELECT id, content_hash FROM traces WHERE id", hashes))
@@ -120,7 +123,11 @@ def stored_size(connection: Connection, trace_id: str) -> int:
 
 def _trace_row(trace: Trace, moment: str) -> TraceRow:
     started, ended = stamp(trace.started_at), stamp(trace.ended_at)
-    counted = sum_figures(trace.metadata, (span.metadata for span in trace.spans))
+    # Agents and chains repeat what the calls below them took.
+    calls = [span for span in trace.spans if span.kind in MODEL_KINDS] or trace.spans
+    counted = sum_figures(trace.metadata, (span.metadata for span in calls))
+    stated = trace.metadata if trace.cost is None or trace.cost_source == "priced" else {"cost": trace.cost}
+    cost = add_costs(stated, [(span.kind, span.metadata) for span in calls], started or moment)
     return TraceRow(
         trace.id,
         storable(trace.session_id),
@@ -137,7 +144,7 @@ def _trace_row(trace: Trace, moment: str) -> TraceRow:
         dumps(trace.tags),
         dumps(trace.metadata),
         moment,
-        *figures_of(started, ended, counted),
+        *figures_of(started, ended, counted, cost),
     )
 
 
@@ -170,6 +177,8 @@ def trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...
         metadata=loads(row["metadata"]),
         spans=its_spans,
         scores=its_scores,
+        cost=row["cost"],
+        cost_source=None if row["cost"] is None else "priced" if row["priced"] else "reported",
     )
 
 

@@ -41,13 +41,15 @@ class HourFigures:
     failed: int = 0
     tokens: int = 0
     cost: float = 0.0
+    costed: int = 0
     latencies: Counter[int] = field(default_factory=Counter)
 
-    def add(self, traces: int, failed: int, tokens: int, cost: float) -> None:
+    def add(self, traces: int, failed: int, tokens: int, cost: float, costed: int) -> None:
         self.traces += traces
         self.failed += failed
         self.tokens += tokens
         self.cost += cost
+        self.costed += costed
 
 
 class CountedTraffic(NamedTuple):
@@ -74,12 +76,16 @@ def _count_traces(connection: Connection, hour: str, result: CountedTraffic) -> 
     values = func.coalesce(traces.c.model, ""), traces.c.name, _bin()
     failed = func.sum(case((traces.c.status == "failed", 1), else_=0))
     tokens, cost = func.coalesce(func.sum(traces.c.tokens), 0), func.coalesce(func.sum(traces.c.cost), 0.0)
-    query = select(*values, func.count(), failed, tokens, cost).where(*_within(hour)).group_by(*values)
+    query = (
+        select(*values, func.count(), failed, tokens, cost, func.count(traces.c.cost))
+        .where(*_within(hour))
+        .group_by(*values)
+    )
     for model, name, least, *sums in connection.execute(query):
         number, *rest = sums
         for key in (TrafficKey(Grouping.MODEL, hour, model), TrafficKey(Grouping.NAME, hour, name)):
             figures = result.figures.setdefault(key, HourFigures())
-            figures.add(int(number), int(rest[0]), int(rest[1]), float(rest[2]))
+            figures.add(int(number), int(rest[0]), int(rest[1]), float(rest[2]), int(rest[3]))
             if least is not None:
                 figures.latencies[int(least)] += int(number)
 
@@ -144,7 +150,7 @@ def _replace(connection: Connection, bucket: Bucket, starts: Sequence[str], coun
         traffic_figures,
         [
             {"bucket": bucket, **key._asdict()}
-            | {"traces": one.traces, "failed": one.failed, "tokens": one.tokens, "cost": one.cost}
+            | {name: getattr(one, name) for name in ("traces", "failed", "tokens", "cost", "costed")}
             | {"latencies": dumps(sorted(one.latencies.items()))}
             for key, one in counted.figures.items()
             if key.start in wanted
@@ -166,7 +172,7 @@ def _of_day(connection: Connection, day: str) -> CountedTraffic:
     result = CountedTraffic({}, {})
     for row in connection.execute(_hours_of(traffic_figures, day)):
         figures = result.figures.setdefault(TrafficKey(row.kind, day, row.value), HourFigures())
-        figures.add(row.traces, row.failed, row.tokens, row.cost)
+        figures.add(row.traces, row.failed, row.tokens, row.cost, row.costed)
         for least, number in loads(row.latencies):
             figures.latencies[least] += number
     for row in connection.execute(_hours_of(traffic_scores, day)):
@@ -201,6 +207,7 @@ class TrafficCell(NamedTuple):
     failed: int
     tokens: int
     cost: float
+    costed: int
     latencies: Bins
 
 
@@ -235,7 +242,7 @@ def traffic_cells(
     """Read the figures since the bucket in which that moment lies."""
     table, known = traffic_figures.c, set(values)
     query = select(
-        table.start, table.value, table.traces, table.failed, table.tokens, table.cost, table.latencies
+        table.start, table.value, table.traces, table.failed, table.tokens, table.cost, table.costed, table.latencies
     ).where(table.bucket == bucket, table.kind == by, table.start >= since[: bucket.letters])
     return [
         TrafficCell(
@@ -245,9 +252,10 @@ def traffic_cells(
             int(failed),
             int(tokens),
             float(cost),
+            int(costed),
             bins_of(bins),
         )
-        for start, value, number, failed, tokens, cost, bins in connection.execute(query)
+        for start, value, number, failed, tokens, cost, costed, bins in connection.execute(query)
     ]
 
 

@@ -50,7 +50,7 @@ def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
     """Read traces as checks see them, each with its tool calls, how its last model call ended, and the next message."""
     turns: list[Turn] = []
     query = f"""SELECT t.id, t.input_text, t.output_text, t.status, t.name, t.started_at, t.ended_at, t.tags, t.metadata, t.seq,
-        n.input_text, n.started_at, n.output_text
+        n.input_text, n.started_at, n.output_text, t.cost
         FROM traces t LEFT JOIN traces n ON n.id = CASE WHEN t.session_id IS NULL THEN NULL ELSE {NEXT} END
         WHERE t.id"""
     for batch in batches(trace_ids):
@@ -81,6 +81,7 @@ def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: di
         next_input=row[10],
         next_seconds=seconds_between(row[5], row[11]),
         next_output=row[12],
+        cost=row[13],
     )
 
 

@@ -1,6 +1,7 @@
 /** The first page: is data coming in, what does it become, what fails, and how much of the traffic is covered. */
 import { SegmentedControl } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
+import { useAge } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
 import { Beginning, Snippets } from "@/ui/Beginning";
 import { Tier } from "@/ui/cases";
@@ -24,7 +25,7 @@ export function OverviewPage() {
   return (
     <Page
       title="Overview"
-      lead={<Live asOf={seen.data?.as_of} failed={seen.isError} />}
+      lead={<Live seen={seen.data} at={seen.dataUpdatedAt} failed={seen.isError} />}
       actions={
         !empty && (
           <SegmentedControl
@@ -145,12 +146,15 @@ function TierStrip({ seen }: { seen: Overview }) {
   );
 }
 
-/** Says that the page renews itself, and since when it could not. */
-function Live({ asOf, failed }: { asOf: string | undefined; failed: boolean }) {
-  const time = asOf ? new Date(asOf).toLocaleTimeString("en-GB") : null;
+/** Says that the page renews itself, or how old its figures are because it could not. */
+function Live({ seen, at, failed }: { seen: Overview | undefined; at: number; failed: boolean }) {
+  const old = useAge(seen?.age, at);
+  const time = seen?.as_of ? new Date(seen.as_of).toLocaleTimeString("en-GB") : "";
+  const late = failed || old !== null || (seen !== undefined && !seen.as_of);
+  const since = time ? `; these numbers are from ${time}${old ? `, ${old} ago` : ""}` : "";
   return (
-    <span className={classes.live} data-failed={failed || undefined}>
-      {failed ? `Not renewed${time ? `; these numbers are from ${time}` : ""}` : `Live${time ? `, as of ${time}` : ""}`}
+    <span className={classes.live} data-failed={late || undefined}>
+      {late ? `Not renewed${since || "; nobody knows how old these numbers are"}` : `Live${time && `, as of ${time}`}`}
     </span>
   );
 }

@@ -2,6 +2,7 @@
 import { SegmentedControl, Select } from "@mantine/core";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { type CSSProperties, useCallback, useMemo } from "react";
+import { Age } from "@/ui/Age";
 import { Chart, frame, type Palette } from "@/ui/Chart";
 import { count, dollars, duration, plural } from "@/ui/format";
 import { Panel } from "@/ui/Page";
@@ -73,6 +74,7 @@ export function TrafficPanel({ period }: { period: Period }) {
         <>
           <TrafficChart seen={seen.data} by={by} measure={measure} />
           <TrafficTable rows={rowsOf(seen.data, by, timeLabel)} by={by} />
+          <Age age={seen.data.age} at={seen.dataUpdatedAt} />
         </>
       )}
     </Panel>
@@ -115,7 +117,7 @@ function TrafficTable({ rows, by }: { rows: Row[]; by: Grouping }) {
 function Figure({ row, measure }: { row: Row; measure: Measure }) {
   const words = worded(row.figures, measure);
   const link = linkOf(row, measure);
-  if (link === null || words === "0" || words === "$0" || words === "–") return <span className="eg-dim">{words}</span>;
+  if (link === null || ["0", "$0", "–", "unknown"].includes(words)) return <span className="eg-dim">{words}</span>;
   return (
     <Link to="/traces" search={link} aria-label={`${row.label}, ${LABEL[measure]}: ${words}`}>
       {words}

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { ageInWords } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
 import { linkOfAlert, type Overview, olderTraces, type Traffic } from "./data";
 import { everyBucket, type Figures, lineOf, linkOf, rowsOf, within, worded } from "./traffic";
@@ -96,6 +97,7 @@ const figures = (part: Partial<Figures> = {}): Figures => ({
   failed: 1,
   tokens: 500,
   cost: 0.25,
+  cost_known: 1,
   p50: 900,
   p95: 2000,
   p99: 4000,
@@ -104,6 +106,7 @@ const figures = (part: Partial<Figures> = {}): Figures => ({
   ...part,
 });
 const counted: Traffic = {
+  as_of: "2026-01-03T08:00:00.000Z",
   since: "2026-01-01T00:00:00.000Z",
   bucket: "day",
   by: "model",
@@ -154,6 +157,8 @@ describe("linkOf", () => {
 describe("worded", () => {
   it("says amounts, shares and times as people do", () => {
     expect(worded(figures(), "cost")).toBe("$0.25");
+    expect(worded(figures({ cost_known: 0.5 }), "cost")).toBe("$0.25 · 50 % known");
+    expect(worded(figures({ cost: null, cost_known: 0 }), "cost")).toBe("unknown");
     expect(worded(figures(), "failed")).toBe("1 · 10 %");
     expect(worded(figures({ p95: null }), "p95")).toBe("–");
     expect(worded(figures({ failing: 0 }), "failing")).toBe("0");
@@ -165,5 +170,19 @@ describe("lineOf", () => {
     const starts = ["2026-01-01", "2026-01-02"];
     expect(lineOf(counted.total.buckets, starts, "p95")).toEqual([null, 2000]);
     expect(lineOf(counted.total.buckets, starts, "traces")).toEqual([0, 10]);
+  });
+
+  it("has no cost where none is known", () => {
+    const buckets = [{ start: "2026-01-02", ...figures({ cost: null, cost_known: 0 }) }];
+    expect(lineOf(buckets, ["2026-01-01", "2026-01-02"], "cost")).toEqual([0, null]);
+  });
+});
+
+describe("ageInWords", () => {
+  it("is said of what is older than a minute, by the server's clock and by ours", () => {
+    expect(ageInWords(10, 1_000, 31_000)).toBeNull();
+    expect(ageInWords(40, 1_000, 31_000)).toBe("1 min 10 s");
+    expect(ageInWords(undefined, 0, 3_600_000)).toBe("1 h 0 min");
+    expect(ageInWords(0, 90_000, 0)).toBeNull();
   });
 });

@@ -2,6 +2,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useMay } from "@/api/access";
+import { Age } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
 import { count, moment, plural, share } from "@/ui/format";
 import { Failed, Loading } from "@/ui/states";
@@ -62,6 +63,7 @@ export function KeptOutPanel({ period }: { period: Period }) {
         {traces >= most ? `the newest ${count(most)} traces` : "all traces of the period"}.{" "}
         <Link to="/traces">Look at traces</Link>
       </p>
+      <Age at={seen.dataUpdatedAt} />
     </>
   );
 }
@@ -197,6 +199,7 @@ export function AgreementPanel() {
       <p className={classes.calm}>
         People disagreed with {count(disagreed)} of {count(reviewed)} decisions.
       </p>
+      <Age at={seen.dataUpdatedAt} />
       <ul className={classes.bars}>
         {rows.map((each) => (
           <li key={`${each.kind} ${each.name} ${each.verdict}`} className={classes.bar}>
@@ -245,6 +248,7 @@ export function AlertsPanel() {
         ))}
       </ul>
       {rules.length > 0 && <p className={classes.calm}>{where}</p>}
+      <Age at={seen.dataUpdatedAt} />
     </>
   );
 }

@@ -88,21 +88,29 @@ export function linkOf(row: Row, measure: Measure): TraceLink | null {
 }
 
 export function worded(figures: Figures, measure: Measure): string {
-  if (measure === "cost") return dollars(figures.cost);
+  if (measure === "cost") return costInWords(figures);
   if (measure === "failed") return rated(figures.failed, figures.traces);
   if (measure === "failing") return rated(figures.failing, figures.scored);
   if (measure === "traces" || measure === "tokens") return count(figures[measure]);
   return duration(figures[measure]);
 }
 
+/** A sum of costs, with the share of the traces whose cost is known where that is not all of them. */
+function costInWords({ cost, cost_known, traces }: Figures): string {
+  if (cost === null || cost === undefined) return traces > 0 ? "unknown" : "–";
+  return cost_known === 1 ? dollars(cost) : `${dollars(cost)} · ${share(cost_known ?? 0, 1)} known`;
+}
+
 function rated(part: number, all: number): string {
   return part === 0 ? "0" : `${count(part)} · ${share(part, all)}`;
 }
 
-/** A measure of every bucket of the axis; an hour without traces has no latency, and no more than zero of everything else. */
+/** A measure of every bucket of the axis; an hour without traces has no latency, and no more than zero of everything else. A cost
+ * that is not known is none. */
 export function lineOf(buckets: readonly Bucket[], starts: readonly string[], measure: Measure): (number | null)[] {
   const held = new Map(buckets.map((bucket) => [bucket.start, bucket]));
-  return starts.map((start) => held.get(start)?.[measure] ?? (TIMES.includes(measure) ? null : 0));
+  const none = (start: string) => (TIMES.includes(measure) || (measure === "cost" && held.has(start)) ? null : 0);
+  return starts.map((start) => held.get(start)?.[measure] ?? none(start));
 }
 
 type IntakeBucket = Overview["intake"][number];

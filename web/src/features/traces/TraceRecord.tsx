@@ -11,7 +11,7 @@ import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import { visible } from "@/ui/text";
 import { Comments } from "./Comments";
-import { modelOf, Status } from "./columns";
+import { costOf, modelOf, Status } from "./columns";
 import { type Trace, useConversation, useSession, useTrace } from "./data";
 import { Scores } from "./Scores";
 import { TraceActions } from "./TraceActions";
@@ -88,6 +88,7 @@ export function TraceRecord() {
               ["User", trace.user_id],
               ["Session", trace.session_id],
               ["Tags", trace.tags.join(", ")],
+              ["Cost", costInWords(trace)],
               ...factsOf(trace.metadata),
             ]}
           />
@@ -163,6 +164,12 @@ function OtherTurn({ turn }: { turn: Trace }) {
       <span className={classes.when}>{age(turn.started_at)}</span>
     </Link>
   );
+}
+
+function costInWords(trace: Trace): string {
+  const said = costOf(trace);
+  if (said === null) return "unknown: no cost was reported, and no price is known for its models and tokens";
+  return trace.cost_source === "priced" ? `${said}, by the price list` : `${said}, as reported`;
 }
 
 /** The error text of a failed trace: its own, or that of the last span that failed. */

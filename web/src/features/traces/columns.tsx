@@ -45,7 +45,7 @@ function specsOf(search: string | undefined): ColumnSpec<Trace>[] {
       cell: ({ scores }) => dimmed(scores.map(({ name, value }) => `${name} ${unit(value)}`).join(", ")),
     },
     { id: "tokens", label: "Tokens", width: "72px", cell: (trace) => dimmed(counted(tokensOf(trace))) },
-    { id: "cost", label: "Cost", width: "76px", cell: (trace) => dimmed(costOf(trace) ?? "–") },
+    { id: "cost", label: "Cost", width: "84px", cell: (trace) => dimmed(costOf(trace) ?? "–") },
     {
       id: "took",
       label: "Took",
@@ -71,9 +71,10 @@ function tokensOf({ metadata }: Trace): number | null {
   return figureOf(metadata?.total_tokens) ?? (known.length > 0 ? known.reduce((sum, part) => sum + part, 0) : null);
 }
 
-function costOf({ metadata }: Trace): string | null {
-  const cost = figureOf(metadata?.cost);
-  return cost === null ? null : dollars(cost);
+/** What a trace cost; `≈` where the price list says it and not the trace, nothing where it is not known. */
+export function costOf({ cost, cost_source }: Pick<Trace, "cost" | "cost_source">): string | null {
+  if (cost === null || cost === undefined) return null;
+  return cost_source === "priced" ? `≈${dollars(cost)}` : dollars(cost);
 }
 
 const WORD: Record<string, string> = { completed: "Completed", failed: "Failed", started: "Running" };
