@@ -41,7 +41,7 @@ def make_sessions(folder: Path, seed: int, sessions: int) -> SessionWorld:
     repo = GitRepo(folder / "repo")
     world = SessionWorld(repo, folder / "logs")
     files = {f"app/m{n}.py": "".join(f"value_{n}_{line} = {line}\n" for line in range(60)) for n in range(12)}
-    repo.commit(files | {f"doc/n{n}.md": f"# Note {n}\n" * 9 for n in range(sessions)}, "Start of the app")
+    repo.commit(files | {f"doc/n{n}.md": f"# Note {n}\n" * 9 for n in range(sessions + 1)}, "Start of the app")
     draw = random.Random(seed)
     number = 0
     while number < sessions:

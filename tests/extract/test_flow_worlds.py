@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.flow_worlds import find_faults, make_world
 
 
@@ -9,3 +11,11 @@ def test_extractor_and_validator_agree_on_a_world_of_flows(tmp_path: Path) -> No
     world = make_world(tmp_path, seed=5, flows=9)
     faults, opened = find_faults(world, tmp_path)
     assert not faults and not opened and len(world.truth) > 9
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("seed", [1, 2])
+def test_large_worlds_of_flows_have_no_wrong_base(tmp_path: Path, seed: int) -> None:
+    world = make_world(tmp_path, seed, flows=110)
+    faults, opened = find_faults(world, tmp_path)
+    assert not faults and not opened and len(world.truth) > 200

@@ -12,7 +12,7 @@ the repository: the commit, the paths, the lines, the text. Golden entries must 
 looked up too, but may name files of its own making: such an entry is counted and makes no row stale.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -65,6 +65,13 @@ def spans_of(
 def merge(spans: Iterable[Span]) -> list[Span]:
     """Sorted, with overlapping and adjacent spans made one."""
     return [(start, end) for start, end, _ in _merge((start, end, 0) for start, end in spans)]
+
+
+def merge_lines(numbers: Sequence[int]) -> list[Span]:
+    """The spans of some lines; most often they are one."""
+    if numbers and max(numbers) - min(numbers) + 1 == len(set(numbers)):
+        return [(min(numbers), max(numbers))]
+    return merge((number, number) for number in numbers)
 
 
 def base_texts(file: FileDiff) -> dict[int, bytes]:

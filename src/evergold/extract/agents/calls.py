@@ -34,11 +34,15 @@ from evergold.extract.flow_cases import TOOL_CALL
 from evergold.model.flow import Action
 
 # `cat -n` and the read tools of agents write the number before an arrow, a tab or a bar.
-_NUMBERED = re.compile(r"\s*(\d{1,9})(?:→|\t|\| ?)(.*)", re.DOTALL)
+_NUMBERED = re.compile(r"^[^\S\n]*(\d{1,9})(?:→|\t|\| ?)([^\n]*)", re.MULTILINE)
 # The look-behind lets a run of line ends match from its first one only; else the search would be quadratic.
 _REMINDER = re.compile(r"(?<!\n)\n*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
 _REMINDER_END = "</system-reminder>"
 _PATH_KEYS = ("file_path", "path", "absolute_path", "filePath", "notebook_path", "filename", "target_file")
+_SHELL_TOOLS = """
+bash shell shell_command local_shell exec_command execute_bash run_shell_command run_terminal_cmd bash_command
+container.exec terminal run
+"""
 _COMMAND_KEYS = ("command", "cmd", "keystrokes", "script", "code")
 
 
@@ -225,10 +229,7 @@ def _patched_files(diff: str, folder: str | None) -> Iterator[Event]:
 
 def _numbered_in(text: str) -> dict[int, str]:
     """Lines a tool printed with their numbers, which are the truth about what was read."""
-    results: dict[int, str] = {}
-    for line in _without_reminders(text).split("\n"):
-        if match := _NUMBERED.fullmatch(line):
-            results[int(match[1])] = match[2]
+    results = {int(number): line for number, line in _NUMBERED.findall(_without_reminders(text))}
     # Line 0 does not exist; tools that print it mean a heading.
     results.pop(0, None)
     return results
@@ -262,23 +263,7 @@ TOOLS: dict[str, Callable[[Action], Iterator[Event]]] = {
     **dict.fromkeys(("edit", "multiedit", "replace", "edit_file", "notebookedit"), _edit),
     **dict.fromkeys(("write", "write_file", "create_file"), _write),
     **dict.fromkeys(("str_replace_editor", "str_replace_based_edit_tool", "file_editor"), _editor),
-    **dict.fromkeys(
-        (
-            "bash",
-            "shell",
-            "shell_command",
-            "local_shell",
-            "exec_command",
-            "execute_bash",
-            "run_shell_command",
-            "run_terminal_cmd",
-            "bash_command",
-            "container.exec",
-            "terminal",
-            "run",
-        ),
-        _shell,
-    ),
+    **dict.fromkeys(_SHELL_TOOLS.split(), _shell),
     "apply_patch": _apply_patch,
 }
 

@@ -7,7 +7,7 @@ there is added: work of several sessions may be one commit, and that of one sess
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import NamedTuple
 
@@ -64,9 +64,10 @@ class Edits:
         self.removed: dict[str, dict[str, Written]] = {}
         self.unseen: dict[str, int] = {}
 
-    @property
-    def paths(self) -> set[str]:
-        return self.written.keys() | self.removed.keys()
+    def paths(self, held: Container[OwnLine] = ()) -> set[str]:
+        """The paths of lines that are not `held` by a commit which is known."""
+        sides = (self.written, self.removed)
+        return {path for side in sides for path in side if any((path, line) not in held for line in side[path])}
 
     def add(self, path: str, event: Changed | Moved, step: int, time: datetime) -> None:
         for old, new, known in _sides(event):
@@ -81,24 +82,16 @@ class Edits:
         if isinstance(event, Moved) or not (event.replacements or event.patches or event.after is not None):
             self.unseen[path] = step
 
-    def find_own(self, commit: Mapping[str, FileLines]) -> dict[OwnLine, Written]:
+    def find_own(self, commit: Mapping[str, FileLines], held: Container[OwnLine] = ()) -> dict[OwnLine, Written]:
         """The lines of a commit that this session wrote or took out; none where too few are to be more than chance."""
         own: dict[OwnLine, Written] = {}
         for path, theirs in commit.items():
             for mine, wanted in ((self.written, theirs.added), (self.removed, theirs.removed)):
-                lines = mine.get(path, {})
+                lines = {line: at for line, at in mine.get(path, {}).items() if (path, line) not in held}
                 both = lines.keys() & wanted
                 if both and 2 * len(both) >= min(len(lines), len(wanted)):
                     own |= {(path, line): lines[line] for line in both}
         return own
-
-    def drop(self, own: Iterable[OwnLine]) -> None:
-        """Leave lines out: the commit that holds them is known."""
-        for path, line in own:
-            for lines in (self.written, self.removed):
-                lines.get(path, {}).pop(line, None)
-                if not lines.get(path, True):
-                    del lines[path]
 
 
 def _sides(event: Changed | Moved) -> Iterator[tuple[frozenset[str], frozenset[str], bool]]:

@@ -27,7 +27,7 @@ from evergold.extract.ranges import (
     PathSource,
     RangeRanking,
     RangeSource,
-    merge,
+    merge_lines,
     paths_of,
     spans_of,
     with_proof,
@@ -266,7 +266,7 @@ class AgentExtraction:
             if shown.result:
                 paths.add(shown.path, PathSource.TOOL_CALL_RESULT)
             source = RangeSource.TOOL_CALL_ARGS if shown.written else RangeSource.TOOL_CALL_RESULT
-            for start, end in merge((number, number) for number in shown.lines):
+            for start, end in merge_lines(shown.lines):
                 ranges.add(shown.path, start, end, source)
         return paths, ranges
 

@@ -263,6 +263,15 @@ def seen_of(look: Looked, file: WorkFile) -> Seen:
 
 def _match_numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
     """Numbers are believed where most of the text stands there; otherwise the text decides."""
+    first = min(numbered)
+    if (
+        max(numbered) - first + 1 == len(numbered)
+        and list(numbered.values()) == file.lines[first - 1 : first - 1 + len(numbered)]
+    ):
+        # Lines in order, exactly as they stand in the file: nothing is left to decide.
+        origins = file.origin[first - 1 : first - 1 + len(numbered)]
+        if 0 not in origins:
+            return Seen(sorted(set(origins)))
     _learn(numbered, file)
     # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
     telling = [number for number in numbered if numbered[number].strip()] or list(numbered)

@@ -87,32 +87,12 @@ def _inside(path: str, root: str) -> bool:
 
 
 # Tools that are known to show no lines of files; they are not reported as unknown.
-_SHOWS_NO_FILE = frozenset(
-    [
-        "task",
-        "agent",
-        "todowrite",
-        "taskcreate",
-        "taskupdate",
-        "tasklist",
-        "taskget",
-        "taskoutput",
-        "taskstop",
-        "skill",
-        "exitplanmode",
-        "enterplanmode",
-        "webfetch",
-        "websearch",
-        "askuserquestion",
-        "bashoutput",
-        "killshell",
-        "update_plan",
-        "view_image",
-        "write_stdin",
-        "web_search",
-        "toolsearch",
-    ]
-)
+_QUIET_TOOLS = """
+task agent todowrite taskcreate taskupdate tasklist taskget taskoutput taskstop skill exitplanmode enterplanmode
+webfetch websearch askuserquestion bashoutput killshell update_plan view_image write_stdin web_search toolsearch think
+finish submit
+"""
+_SHOWS_NO_FILE = frozenset(_QUIET_TOOLS.split())
 
 
 @dataclass(frozen=True)
@@ -434,14 +414,17 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
             else:
                 reasons[UNTOUCHED] += 1
     stated = len(results)
-    for boundary in _in_history(session, history, checkouts, results):
-        results[boundary.commit.id] = boundary
+    copies = {(boundary.commit.authored, boundary.commit.subject) for boundary in results.values()}
+    for boundary in [*_in_history(session, history, edits, results), *_of_unseen(session, history, checkouts, edits)]:
+        if (boundary.commit.authored, boundary.commit.subject) not in copies:
+            copies.add((boundary.commit.authored, boundary.commit.subject))
+            results[boundary.commit.id] = boundary
     # A commit that is gone and whose work is in another one (squashed, say) is not lost.
     if lost and len(results) == stated:
         reasons[LOST] += lost
     # Merges are weighed last, when it is known which of the commits they bring are cases already.
     for merge in merges:
-        if reason := _merge_unfit(merge, session, history, checkouts, results):
+        if reason := _merge_unfit(merge, history, results, edits):
             reasons[reason] += 1
         else:
             results[merge.commit.id] = merge
@@ -461,7 +444,7 @@ def _is_named(made: Committed, moment: Commit) -> bool:
 def _may_be_of(moment: Commit, edits: Edits, history: History) -> bool:
     """Whether a commit that was recognised by its time or subject alone can be the session's."""
     lines = history.lines(moment)
-    known = edits.paths & lines.keys()
+    known = edits.paths() & lines.keys()
     return bool(edits.find_own(lines)) or not known or not edits.unseen.keys().isdisjoint(lines)
 
 
@@ -474,59 +457,47 @@ def _by_trailer(session: Session, history: History) -> Iterator[Boundary]:
             yield Boundary(index if index >= 0 else session.index_at(moment.committed), moment, TRAILER)
 
 
-def _in_history(
-    session: Session, history: History, checkouts: Checkouts, results: dict[str, Boundary]
-) -> Iterator[Boundary]:
-    """Commits that hold lines of the session which no commit known so far holds; then those of its unseen changes."""
-    edits = session.edits(checkouts)
-    for boundary in results.values():
-        edits.drop(list(edits.find_own(history.lines(boundary.commit))))
-    written = {(boundary.commit.authored, boundary.commit.subject) for boundary in results.values()}
-    for moment in history.search(edits.paths, session.began_at) if edits.paths else ():
-        own = edits.find_own(history.lines(moment))
-        if own and (moment.authored, moment.subject) not in written:
-            edits.drop(list(own))
-            written.add((moment.authored, moment.subject))
+def _in_history(session: Session, history: History, edits: Edits, results: dict[str, Boundary]) -> Iterator[Boundary]:
+    """Commits that hold lines of the session which no commit known so far holds."""
+    held = {line for boundary in results.values() for line in edits.find_own(history.lines(boundary.commit))}
+    paths = edits.paths(held)
+    for moment in history.search(paths, session.began_at) if paths else ():
+        own = edits.find_own(history.lines(moment), held)
+        if own:
+            held.update(own)
             last = max(line.step for line in own.values())
             during = moment.authored <= session.ended_at
             yield Boundary(max(last, session.index_at(moment.authored)) if during else last, moment, HISTORY)
-    if edits.unseen:
-        yield from _of_unseen(session, history, checkouts, written)
 
 
-def _of_unseen(
-    session: Session, history: History, checkouts: Checkouts, written: set[tuple[datetime, str]]
-) -> Iterator[Boundary]:
-    near = [
-        moment
-        for moment in history.between(session.began_at, session.ended_at)
-        if len(moment.parents) == 1 and (moment.authored, moment.subject) not in written
-    ]
+def _of_unseen(session: Session, history: History, checkouts: Checkouts, edits: Edits) -> Iterator[Boundary]:
+    """Commits written during the session, on its branch, of whose files it changed at least half, some of them unseen."""
+    near = history.between(session.began_at, session.ended_at) if edits.unseen else []
+    near = [moment for moment in near if len(moment.parents) == 1]
     # Branches are resolved only if a commit is near: asking git for them is the dear part.
     allowed = history.of_branches(session.branches) if near and session.branches else None
     near = [moment for moment in near if allowed is None or moment.id in allowed]
     history.files(near)
     for moment in near:
         index = session.index_at(moment.authored)
-        if _is_of(moment, index, session, history, checkouts):
+        if not edits.unseen.keys().isdisjoint(history.lines(moment)) and _is_of(
+            moment, session.edited_paths(checkouts, index), history
+        ):
             yield Boundary(index, moment, HISTORY)
 
 
-def _merge_unfit(
-    merge: Boundary, session: Session, history: History, checkouts: Checkouts, results: dict[str, Boundary]
-) -> str | None:
+def _merge_unfit(merge: Boundary, history: History, results: dict[str, Boundary], edits: Edits) -> str | None:
     """A merge is a case when it brings in work of this session that is no case already."""
     moment = merge.commit
     if len(moment.parents) > 1:
         brought = reachable(history.repo, *moment.parents[1:], f"^{moment.parents[0]}")
         if brought & results.keys():
             return MERGE_OF_CASES
-    if session.edits(checkouts).find_own(history.lines(moment)):
-        return None
-    return None if _is_of(moment, merge.index, session, history, checkouts) else SYNC
+    own = edits.find_own(history.lines(moment)) or _is_of(moment, edits.paths() | edits.unseen.keys(), history)
+    return None if own else SYNC
 
 
-def _is_of(moment: Commit, index: int, session: Session, history: History, checkouts: Checkouts) -> bool:
-    """Whether at least half of a commit's files were edited in the session by then."""
+def _is_of(moment: Commit, edited: Collection[str], history: History) -> bool:
+    """Whether at least half of a commit's files are among those that were edited."""
     paths = {file.new_path or file.path for file in history.files([moment]).get(moment.id, ())}
-    return bool(paths) and len(paths & session.edited_paths(checkouts, index)) * 2 >= len(paths)
+    return bool(paths) and len(paths.intersection(edited)) * 2 >= len(paths)

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import orjson
 
@@ -22,7 +22,7 @@ from evergold.conversation import text_of
 from evergold.conversation.message import decode_object
 from evergold.errors import NotFound
 from evergold.model.flow import Action, Flow
-from evergold.sources.agents.log_lines import EPOCH, FlowFiles, moment, objects_in, request_in
+from evergold.sources.agents.log_lines import EPOCH, FlowFiles, moment, objects_in, request_in, text_in
 from evergold.sources.agents.trajectories import AgentRun, chat_run, openhands_run
 from evergold.storage import open_read
 
@@ -30,6 +30,7 @@ _STEP = timedelta(seconds=1)
 _SCRIPT = re.compile(r"```(?:bash|sh|mswea_bash_command)\n(.*?)\n```", re.DOTALL)
 _EDITORS = ("str_replace_editor", "file_editor", "str_replace_based_edit_tool")
 STATE = "base_state.json"
+_FENCED = "script"
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class OpenHandsSource(RunFiles):
         folder = decode_object(state[0].get("workspace")).get("working_dir") if state else None
         name = paths[0].stem if len(paths) == 1 else paths[0].parent.parent.name
         for document in whole:
-            flow = _flow(openhands_run(document), "openhands", name, folder if isinstance(folder, str) else None)
+            flow = flow_of_run(openhands_run(document), "openhands", name, Place(text_in(folder)))
             yield _finish(flow, decode_object(document.get("test_result")).get("git_patch"), problems)
 
 
@@ -112,7 +113,7 @@ class SweAgentSource(RunFiles):
         document = documents[0] if documents else {}
         run = chat_run(document, "swe-agent")
         # Only the first message is the task; what else the "user" says are observations.
-        flow = _flow(run, "swe-agent", paths[0].name.partition(".")[0], None, requests=1)
+        flow = flow_of_run(run, "swe-agent", paths[0].name.partition(".")[0], Place(), requests=1)
         yield _finish(flow, decode_object(document.get("info")).get("submission"), problems)
 
 
@@ -136,40 +137,46 @@ def _documents(paths: list[Path]) -> tuple[list[dict[str, Any]], list[str]]:
     return documents, problems
 
 
-def _flow(run: AgentRun, agent: str, name: str, folder: str | None, requests: int = 1 << 30) -> Flow:
-    """The actions of a run: requests of the user, and calls with their results."""
+class Place(NamedTuple):
+    """Where a run worked, as far as its log says."""
+
+    folder: str | None = None
+    branch: str | None = None
+
+
+def flow_of_run(run: AgentRun, agent: str, name: str, place: Place, requests: int = 1 << 30) -> Flow:
+    """The flow of a run: so many requests of the user, and calls with their results; `name` is for a run without an id."""
     actions: dict[str, Action] = {}
-    time, waiting = EPOCH, ""
-    for message, stated in zip(run.messages, run.times, strict=True):
+    time, last = EPOCH, ""
+    for message, stated, folder in zip(run.messages, run.times, run.folders, strict=True):
         time = moment(stated, time + _STEP)
         text = text_of(message)
-        where: dict[str, Any] = {"created": time, "cwd": folder}
-        if message["role"] == "user" and waiting:
-            # A run without calls: the answer to a script stands in the next message.
-            actions[waiting] = actions[waiting].model_copy(update={"result": text})
-            waiting = ""
+        where: dict[str, Any] = {"created": time, "cwd": folder or place.folder, "branch": place.branch}
+        if message["role"] == "tool" or (message["role"] == "user" and last.startswith(_FENCED)):
+            # Without an id it answers the last call; of a run without calls, the next message answers a script.
+            call = actions.get(str(message.get("tool_call_id") or last))
+            if call is not None:
+                failed = message.get("extra", {}).get("failed") is True
+                actions[call.id] = call.model_copy(update={"result": text, "error": failed})
+            last = ""
         elif message["role"] == "user" and requests > 0 and (request := request_in(text)):
             requests -= 1
             id = f"request {len(actions)}"
             actions[id] = Action(id=id, type="user_request", human=True, params={"text": request}, **where)
-        elif message["role"] == "tool":
-            call = actions.get(str(message.get("tool_call_id")))
-            if call is not None:
-                failed = message.get("extra", {}).get("failed") is True
-                actions[call.id] = call.model_copy(update={"result": text, "error": failed})
         elif message["role"] == "assistant":
-            for call in message.get("tool_calls", ()):
-                id = call["id"] or f"call {len(actions)}"
-                tool, params = call["function"]["name"], decode_object(call["function"]["arguments"])
+            for made in message.get("tool_calls", ()):
+                last = str(made["id"] or f"call {len(actions)}")
+                tool, params = made["function"]["name"], decode_object(made["function"]["arguments"])
                 # OpenHands logs the view of an editor without its command.
                 tool = "read" if tool in _EDITORS and "command" not in params else tool
-                actions[id] = Action(id=id, type=f"tool_call.{tool}", params=params, **where)
+                actions[last] = Action(id=last, type=f"tool_call.{tool}", params=params, **where)
             if not message.get("tool_calls") and (script := _SCRIPT.search(text)):
-                waiting = f"call {len(actions)}"
-                actions[waiting] = Action(id=waiting, type="tool_call.bash", params={"command": script[1]}, **where)
+                last = f"{_FENCED} {len(actions)}"
+                actions[last] = Action(id=last, type="tool_call.bash", params={"command": script[1]}, **where)
     session = run.id or name
     metadata = {"problems": [], "names": {session: None}}
-    return Flow(id=session, agent=agent, repo_dir=folder, actions=tuple(actions.values()), metadata=metadata)
+    more = {"branch": place.branch, "repo_dir": place.folder, "metadata": metadata}
+    return Flow(id=session, agent=agent, actions=tuple(actions.values()), **more)
 
 
 def _finish(flow: Flow, patch: object, problems: list[str]) -> Flow:

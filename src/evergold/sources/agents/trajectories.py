@@ -78,7 +78,7 @@ NOT_LOGS = (b'"resourceSpans"', b'"resource_spans"', b'"type":"trace"', b'"type"
 
 @dataclass
 class AgentRun:
-    """One task of an agent: its messages in order, and the times at which those of the log came (None: not said).
+    """One task of an agent: its messages in order, and when and in which folder those of the log came (None: not said).
 
     `by_turn`: each turn is a trace, unless whole tasks are asked for. `session` and `user` are those of an app's chat.
     """
@@ -87,6 +87,7 @@ class AgentRun:
     agent: str
     messages: list[Message] = field(default_factory=list)
     times: list[str | None] = field(default_factory=list)
+    folders: list[str | None] = field(default_factory=list)
     tools: list[dict[str, Any]] = field(default_factory=list)
     reward: float | None = None
     model: str | None = None
@@ -95,10 +96,11 @@ class AgentRun:
     user: str | None = None
     by_turn: bool = False
 
-    def add(self, messages: Iterable[Message], time: Any = None) -> None:
+    def add(self, messages: Iterable[Message], time: Any = None, folder: Any = None) -> None:
         for message in messages:
             self.messages.append(message)
             self.times.append(time if isinstance(time, str) else None)
+            self.folders.append(folder if isinstance(folder, str) else None)
 
 
 def reward_in(document: Any, depth: int = 0) -> float | None:
@@ -122,7 +124,7 @@ def atif_run(document: dict[str, Any]) -> AgentRun:
     run.tools = tools_in(agent.get("tool_definitions"))
     for step in objects_in(document.get("steps")):
         run.model = run.model or _text(step.get("model_name"))
-        run.add(_atif_step(step), step.get("timestamp"))
+        run.add(_atif_step(step), step.get("timestamp"), decode_object(step.get("extra")).get("cwd"))
     return run
 
 
