@@ -66,7 +66,7 @@ def new_line(number: int) -> str:
 
 
 def write_log(path: Path, number: int, name: str, files: dict[str, list[str]], size: int) -> None:
-    events = []
+    events: list[str] = []
 
     def add(type: str, content: object) -> None:
         stamp = f"2025-10-09T08:{len(events) // 60 % 60:02}:{len(events) % 60:02}Z"

@@ -27,7 +27,6 @@ from evergold.extract.ranges import (
     PathSource,
     RangeRanking,
     RangeSource,
-    merge_lines,
     paths_of,
     spans_of,
     with_proof,
@@ -266,7 +265,7 @@ class AgentExtraction:
             if shown.result:
                 paths.add(shown.path, PathSource.TOOL_CALL_RESULT)
             source = RangeSource.TOOL_CALL_ARGS if shown.written else RangeSource.TOOL_CALL_RESULT
-            for start, end in merge_lines(shown.lines):
+            for start, end in shown.spans:
                 ranges.add(shown.path, start, end, source)
         return paths, ranges
 

@@ -39,6 +39,7 @@ from evergold.extract.agents.events import (
     text_lines,
 )
 from evergold.extract.agents.session import Checkouts, Session
+from evergold.extract.ranges import Span, merge_lines
 from evergold.repo.git import Repo
 
 # Matching a gap is quadratic. Longer gaps are rewritten files, where equal lines are more often chance than origin.
@@ -353,11 +354,11 @@ NEW_LINES, UNPROVED, LOOSE = "lines written in the session", "lines found nowher
 
 @dataclass
 class Shown:
-    """One path, with the base lines that were shown of it; none: only the path was seen. `written`: the agent wrote them
-    itself, before the commit that is base."""
+    """One path, with the spans of base lines that were shown of it; none: only the path was seen. `written`: the agent
+    wrote them itself, before the commit that is base."""
 
     path: str
-    lines: list[int]
+    spans: list[Span]
     asked: bool
     result: bool
     written: bool = False
@@ -419,7 +420,7 @@ class PartReader:
             # A reader of its own: what the agent knew before must not move the line numbers of this part.
             earlier = PartReader(self._checkouts, self._tree)
             known = earlier._walk(session, range(first), Counter(), remembered)
-            part.shown += [shown for shown in known if shown.lines]
+            part.shown += [shown for shown in known if shown.spans]
         part.shown += self._walk(session, range(first, last + 1), part.counts)
         part.edited = session.edited_paths(self._checkouts, last)
         return part
@@ -469,7 +470,7 @@ class PartReader:
         # A lookup by text that matched nothing may have matched another file; it proves no path.
         lookup = look.shown is not None and look.span is None and not look.asked
         if result or not lookup:
-            yield Shown(name, seen.at_base, look.asked, result=result or not look.asked)
+            yield Shown(name, merge_lines(seen.at_base), look.asked, result=result or not look.asked)
 
     def _move(self, move: Moved) -> None:
         old, new = self._checkouts.locate(*move.old), self._checkouts.locate(*move.new)

@@ -15,7 +15,7 @@ from evergold.conversation.message import decode_object
 from evergold.errors import BadInput
 from evergold.model.flow import Action, Flow
 from evergold.sources.agents.log_lines import objects_in, text_in
-from evergold.sources.agents.run_files import Place, RunFiles, flow_of_run
+from evergold.sources.agents.run_files import Checkout, RunFiles, flow_of_run
 from evergold.sources.agents.trajectories import atif_run
 
 AGENT = "atif"
@@ -40,22 +40,22 @@ def read_trajectory(path: Path) -> Flow:
     agent = decode_object(document.get("agent"))
     # Converters put the folder into either of the two.
     extra = {**decode_object(document.get("extra")), **decode_object(agent.get("extra"))}
-    place = Place(_first(extra, "cwd", "cwds"), _first(extra, "git_branch", "git_branches", "branch"))
-    flow = flow_of_run(atif_run(document), AGENT, path.stem, place)
-    actions = [*flow.actions, *_helper_actions(document, flow.id, place)]
+    checkout = Checkout(_first(extra, "cwd", "cwds"), _first(extra, "git_branch", "git_branches", "branch"))
+    flow = flow_of_run(atif_run(document), AGENT, path.stem, checkout)
+    actions = [*flow.actions, *_helper_actions(document, flow.id, checkout)]
     # Stable: steps of the same moment keep the order of the document.
     actions.sort(key=lambda action: action.created)
     return flow.model_copy(update={"title": text_in(agent.get("name")), "actions": tuple(actions)})
 
 
-def _helper_actions(document: dict[str, Any], session: str, place: Place) -> Iterator[Action]:
+def _helper_actions(document: dict[str, Any], session: str, checkout: Checkout) -> Iterator[Action]:
     """The steps of sub-agents, whose "user" is the agent that started them and no person."""
     for at, inner in enumerate(objects_in(document.get("subagent_trajectories"))):
         if isinstance(inner.get("steps"), list):
             name = f"{session}/agent {at}"
-            for action in flow_of_run(atif_run(inner), AGENT, name, place, requests=0).actions:
+            for action in flow_of_run(atif_run(inner), AGENT, name, checkout, requests=0).actions:
                 yield action.model_copy(update={"id": f"{name}/{action.id}", "sidechain": True})
-            yield from _helper_actions(inner, name, place)
+            yield from _helper_actions(inner, name, checkout)
 
 
 def _document(path: Path) -> dict[str, Any]:

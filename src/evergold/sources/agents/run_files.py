@@ -98,7 +98,7 @@ class OpenHandsSource(RunFiles):
         folder = decode_object(state[0].get("workspace")).get("working_dir") if state else None
         name = paths[0].stem if len(paths) == 1 else paths[0].parent.parent.name
         for document in whole:
-            flow = flow_of_run(openhands_run(document), "openhands", name, Place(text_in(folder)))
+            flow = flow_of_run(openhands_run(document), "openhands", name, Checkout(text_in(folder)))
             yield _finish(flow, decode_object(document.get("test_result")).get("git_patch"), problems)
 
 
@@ -113,7 +113,7 @@ class SweAgentSource(RunFiles):
         document = documents[0] if documents else {}
         run = chat_run(document, "swe-agent")
         # Only the first message is the task; what else the "user" says are observations.
-        flow = flow_of_run(run, "swe-agent", paths[0].name.partition(".")[0], Place(), requests=1)
+        flow = flow_of_run(run, "swe-agent", paths[0].name.partition(".")[0], Checkout(), requests=1)
         yield _finish(flow, decode_object(document.get("info")).get("submission"), problems)
 
 
@@ -137,21 +137,21 @@ def _documents(paths: list[Path]) -> tuple[list[dict[str, Any]], list[str]]:
     return documents, problems
 
 
-class Place(NamedTuple):
+class Checkout(NamedTuple):
     """Where a run worked, as far as its log says."""
 
     folder: str | None = None
     branch: str | None = None
 
 
-def flow_of_run(run: AgentRun, agent: str, name: str, place: Place, requests: int = 1 << 30) -> Flow:
+def flow_of_run(run: AgentRun, agent: str, name: str, checkout: Checkout, requests: int = 1 << 30) -> Flow:
     """The flow of a run: so many requests of the user, and calls with their results; `name` is for a run without an id."""
     actions: dict[str, Action] = {}
     time, last = EPOCH, ""
     for message, stated, folder in zip(run.messages, run.times, run.folders, strict=True):
         time = moment(stated, time + _STEP)
         text = text_of(message)
-        where: dict[str, Any] = {"created": time, "cwd": folder or place.folder, "branch": place.branch}
+        where: dict[str, Any] = {"created": time, "cwd": folder or checkout.folder, "branch": checkout.branch}
         if message["role"] == "tool" or (message["role"] == "user" and last.startswith(_FENCED)):
             # Without an id it answers the last call; of a run without calls, the next message answers a script.
             call = actions.get(str(message.get("tool_call_id") or last))
@@ -175,7 +175,7 @@ def flow_of_run(run: AgentRun, agent: str, name: str, place: Place, requests: in
                 actions[last] = Action(id=last, type="tool_call.bash", params={"command": script[1]}, **where)
     session = run.id or name
     metadata = {"problems": [], "names": {session: None}}
-    more = {"branch": place.branch, "repo_dir": place.folder, "metadata": metadata}
+    more = {"branch": checkout.branch, "repo_dir": checkout.folder, "metadata": metadata}
     return Flow(id=session, agent=agent, actions=tuple(actions.values()), **more)
 
 
