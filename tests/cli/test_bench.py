@@ -240,8 +240,10 @@ def test_a_run_without_one_success_has_failed_with_the_commonest_reason(
 ) -> None:
     words = ["run", "reasoning", "--model", "python:bench_app:broken", "--metric", "exact_match"]
     done = answered(capsys, *words, exit_code=2)
-    assert done["run"]["status"] == "failed"
+    assert (done["run"]["status"], done["exit_code"]) == ("failed", 2)
     assert "no attempt succeeded" in done["run"]["error"] and "out of order" in done["run"]["error"]
+    assert f"evergold runs retry {done['run']['id']}" in done["run"]["error"]
+    assert answered(capsys, "runs", "leaderboard") == []
 
 
 def test_a_threshold_on_nothing_measured_is_not_called_below(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

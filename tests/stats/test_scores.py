@@ -106,6 +106,7 @@ def test_unscored_pairs_are_left_out_and_counted() -> None:
         ([None], [1], None, "no case has a score on both sides"),
         ([1, 7], [1, 1], None, "score 2 is 7"),
         ([1, float("nan")], [1, 1], None, "score 2 is nan"),
+        ([1, "good"], [1, 1], None, "score 2 is good; scores are numbers"),
         ([1, 1], [1, 1], ["a"], "2 scores but 1 groups"),
     ],
 )

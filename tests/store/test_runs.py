@@ -113,7 +113,8 @@ def test_a_run_in_which_nothing_succeeded_says_why(store: Store) -> None:
     assert attempts.why_nothing_succeeded("r1") is None
     failed = [an_attempt("", case_id=name, error=why) for name, why in (("a", "busy"), ("b", "gone"), ("c", "gone"))]
     asyncio.run(attempts.record("r1", failed, {}))
-    assert attempts.why_nothing_succeeded("r1") == "no attempt succeeded: gone (2 of 3)"
+    why = "no attempt succeeded: gone (2 of 3); mend that, then `evergold runs retry r1`"
+    assert attempts.why_nothing_succeeded("r1") == why
     shown = read_questions(store.db, "r1", ["a", "a", "z"])
     assert shown["a"].question == "What is the capital of Peru?" and set(shown) == {"a"}
 

@@ -323,8 +323,16 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
     left_out = options["errors"] == "exclude"
     means = workspace.bench.results.means(run, weighted=options["weighted"] or None, exclude_errors=left_out)
     gate = decide_minimum(means, thresholds, options["min_coverage"])
+    code, passes_nothing = gate.code, bool(thresholds) and left_out and gate.code == 0
+    # Every call failed: the target is wrong, not its answers.
+    if run.done and run.failed == run.done:
+        code = COULD_NOT_RUN
+    elif run.status != "completed":
+        code = 1
+    elif passes_nothing:
+        code = INCONCLUSIVE
     if options["as_json"]:
-        emit_json({"run": run, "means": means, "exit_code": gate.code, **gate.as_dict()})
+        emit_json({"run": run, "means": means, "exit_code": code, **gate.as_dict()})
     else:
         table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
         echo(summary_line(run, workspace.bench.results.count_cached(run.id)))
@@ -339,15 +347,9 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
         workspace.alerts.gate(run.spec.dataset, run.spec.model, passed=not gate.code, why=f"{why} in {run.id}")
     if run.error:
         echo(f"evergold: {run.error}", err=True)
-    # Every call failed: the target is wrong, not its answers.
-    if run.done and run.failed == run.done:
-        return COULD_NOT_RUN
-    if run.status != "completed":
-        return 1
-    if thresholds and left_out and gate.code == 0:
+    if passes_nothing:
         echo("errors are left out; a run without them passes no --fail-under", err=True)
-        return INCONCLUSIVE
-    return gate.code
+    return code
 
 
 def summary_line(run: Run, from_cache: tuple[int, int] = (0, 0)) -> str:

@@ -295,7 +295,10 @@ def _select_known(
 
 
 def _check_score(value: float, at: int) -> float:
-    number = float(value)
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
     if not 0 <= number <= 1:
         raise BadInput(
             f"score {at + 1} is {value}; scores are numbers from 0 to 1, None where there is none: "

@@ -451,7 +451,7 @@ class AttemptStore:
             number = func.count()
             query = select(attempts.c.error, number).where(of_run).group_by(attempts.c.error)
             reason, times = connection.execute(query.order_by(number.desc(), attempts.c.error).limit(1)).one()
-        return f"no attempt succeeded: {reason} ({times} of {made})"
+        return f"no attempt succeeded: {reason} ({times} of {made}); mend that, then `evergold runs retry {run_id}`"
 
     def forget_scores(self, run_id: str, metrics: Sequence[str]) -> None:
         """Make these metrics be measured again; the answers stay."""
