@@ -1,6 +1,7 @@
 """Evergold: living golden datasets, and benchmarks one can believe.
 
-Importing this package costs nothing; each name below is loaded when it is first used.
+`evergold.open()` gives a workspace to work with: take traces in, curate, review, build, run, compare, export.
+`evergold.connect()` gives an app its logger. Importing this package costs nothing; each name is loaded when it is first used.
 """
 
 from importlib import import_module
@@ -8,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from evergold import replay
+    from evergold.door import Door, open
+    from evergold.errors import EvergoldError
     from evergold.extract.run import extract_cases
     from evergold.formats.dataset_ab import read_dataset_a, read_dataset_b, write_dataset_a, write_dataset_b
     from evergold.model.case import Case
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Case": "evergold.model.case",
     "Correction": "evergold.model.trace",
+    "Door": "evergold.door",
+    "EvergoldError": "evergold.errors",
     "Score": "evergold.model.trace",
     "Settings": "evergold.settings",
     "Span": "evergold.model.trace",
@@ -31,6 +36,7 @@ _HOMES = {
     "connect": "evergold.sdk",
     "extract_cases": "evergold.extract.run",
     "mean_score": "evergold.stats.scores",
+    "open": "evergold.door",
     "read_dataset_a": "evergold.formats.dataset_ab",
     "read_dataset_b": "evergold.formats.dataset_ab",
     "write_dataset_a": "evergold.formats.dataset_ab",
@@ -40,6 +46,8 @@ _HOMES = {
 __all__ = [
     "Case",
     "Correction",
+    "Door",
+    "EvergoldError",
     "Score",
     "Settings",
     "Span",
@@ -50,6 +58,7 @@ __all__ = [
     "connect",
     "extract_cases",
     "mean_score",
+    "open",
     "read_dataset_a",
     "read_dataset_b",
     "replay",

@@ -1,17 +1,22 @@
 """Find plug-ins by name through entry points, and call those of other packages with a time limit.
 
 Built-in plug-ins are registered in the same way. A call that does not return is left behind in its thread, and that
-plug-in is not called again until the process is restarted.
+plug-in is not called again until the process is restarted. One that cannot be made is left out wherever nobody named it, and
+remembered with the reason (`faults`): a package that is broken must not stop what does not need it.
 """
 
+import inspect
+import logging
 import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, EvergoldError, NotFound, unknown
 
 SHOWN = 300  # characters of what a plug-in was given, in a message
 GROUPS = (
@@ -36,15 +41,51 @@ def _entry_points(group: str) -> dict[str, EntryPoint]:
         raise BadInput(unknown("plug-in group", group, GROUPS))
     results: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"evergold.{group}"):
-        other = results.get(point.name)
+        other = results.setdefault(point.name, point)
         # The same package may be visible twice (installed, and as a source tree); only different code is a conflict.
-        if other is not None and other.value != point.value:
-            raise BadInput(
-                f"two plug-ins of group {group!r} are called {point.name!r}: {other.value} and {point.value}; "
-                "uninstall one of the packages"
-            )
-        results[point.name] = point
+        if other.value != point.value:
+            used, unused = sorted((other, point), key=_is_of_others)
+            results[point.name] = used
+            note_fault(group, point.name, f"{unused.value} is not used: {used.value} has the same name; rename one")
     return results
+
+
+def _is_of_others(point: EntryPoint) -> bool:
+    """Whether an entry point belongs to another package."""
+    return point.value.partition(":")[0].partition(".")[0] != __name__.partition(".")[0]
+
+
+def foreign_names(group: str) -> tuple[str, ...]:
+    """List the names of a group that other packages bring."""
+    return tuple(sorted(name for name, point in _entry_points(group).items() if _is_of_others(point)))
+
+
+def package_of(group: str, name: str) -> str:
+    """Name the package that brings a plug-in."""
+    point = _entry_points(group).get(name)
+    return point.dist.name if point is not None and point.dist is not None else "unknown"
+
+
+_faults: dict[tuple[str, str], str] = {}
+_failed: Counter[tuple[str, str]] = Counter()
+_log = logging.getLogger("evergold.plugins")
+
+
+def note_fault(group: str, name: str, reason: str) -> None:
+    """Remember and count that a plug-in could not be made or used; the first time it is logged too."""
+    if _faults.get((group, name)) != reason:
+        _log.warning("%s %s is left out: %s", _singular(group), name, reason)
+    _faults[group, name] = reason
+    _failed[group, name] += 1
+
+
+def faults() -> dict[tuple[str, str], tuple[str, int]]:
+    """Say of plug-ins that could not be made or used in this process why (the last reason), and how often, by group and name."""
+    return {key: (reason, _failed[key]) for key, reason in _faults.items()}
+
+
+def _singular(group: str) -> str:
+    return group.replace("_", " ").removesuffix("s")
 
 
 def names(group: str) -> tuple[str, ...]:
@@ -56,24 +97,71 @@ def factory(group: str, name: str) -> Any:
     """Return the class or function that a name stands for."""
     points = _entry_points(group)
     if name not in points:
-        raise NotFound(unknown(group.replace("_", " ").removesuffix("s"), name, tuple(points)))
+        raise NotFound(unknown(_singular(group), name, tuple(points)))
     try:
         return points[name].load()
-    except ImportError as problem:
+    except Exception as problem:  # a module may raise anything while it is imported
+        what = f"{'' if isinstance(problem, ImportError) else f'{type(problem).__name__}: '}{problem}"
         raise BadInput(
-            f"plug-in {name!r} of group {group!r} cannot be loaded: {problem}; install what it needs"
+            f"plug-in {name!r} of group {group!r} cannot be loaded: {what}; install what it needs, or mend it"
         ) from problem
 
 
-def load(group: str, name: str, **params: Any) -> Any:
-    """Make the plug-in with `params`."""
+# What a plug-in cannot be used without; looked at when one of another package is made.
+MEMBERS = {
+    "sources": ("accepts", "read"),
+    "flow_sources": ("count", "flows"),
+    "redactors": ("redact",),
+    "taggers": ("tags",),
+    "metrics": ("version",),
+    "checks": ("name", "version", "check"),
+    "judges": ("identity", "ask"),
+    "targets": ("identity", "attempt"),
+    "retrievers": ("retrieve",),
+    "writers": ("identity", "label", "ideas", "write", "rewrite"),
+    "formats": ("suffix", "accepts", "write", "read"),
+}
+
+
+def load(group: str, name: str, *args: Any, **params: Any) -> Any:
+    """Make the plug-in. Whatever its factory raises, and what it lacks, is bad input: the plug-in's fault, not ours."""
     make = factory(group, name)
     try:
-        return make(**params)
-    # Whatever the factory makes of its parameters: a plug-in's own checks are bad input, not a defect of ours.
-    except (TypeError, ValueError, ArithmeticError, RecursionError, Warning) as problem:
-        given = f"{params!r}"[:SHOWN]
-        raise BadInput(f"{group.removesuffix('s')} {name!r} does not take {given}: {problem}") from problem
+        made = make(*args, **params)
+        missing = [member for member in MEMBERS.get(group, ()) if is_foreign(made) and not hasattr(made, member)]
+    except EvergoldError:
+        raise
+    except Exception as problem:
+        shown = {key: value for key, value in params.items() if key != "settings"}
+        why = f"does not take {shown!r}"[:SHOWN] if shown else "cannot be made"
+        what = f"{type(problem).__name__}: {problem}"
+        raise BadInput(f"{_singular(group)} {name!r} {why}: {what}") from problem
+    if missing:
+        raise BadInput(f"{_singular(group)} {name!r} cannot be used: it has no {', '.join(missing)}")
+    return made
+
+
+def load_with(group: str, name: str, settings: Any) -> Any:
+    """Make a plug-in whose factory takes the settings, or nothing."""
+    try:
+        parameters = inspect.signature(factory(group, name)).parameters
+    except (TypeError, ValueError):  # a class of C has no signature
+        parameters = {}  # type: ignore[assignment]
+    if "settings" in parameters:
+        return load(group, name, settings=settings)
+    needed = [one for one in parameters.values() if one.default is one.empty and one.kind is one.POSITIONAL_OR_KEYWORD]
+    return load(group, name, *([settings] if needed else []))
+
+
+def load_all(group: str, wanted: Iterable[str], make: Callable[[str], Any] | None = None) -> dict[str, Any]:
+    """Make plug-ins by name. One that cannot be made is left out, logged and remembered: nobody asked for it by its name."""
+    results = {}
+    for name in wanted:
+        try:
+            results[name] = load(group, name) if make is None else make(name)
+        except EvergoldError as problem:
+            note_fault(group, name, problem.message)
+    return results
 
 
 def is_foreign(plugin: object) -> bool:
@@ -135,3 +223,30 @@ def _serve(jobs: SimpleQueue[Job]) -> None:
             answers.put((call(), None))
         except BaseException as problem:
             answers.put((None, problem))
+
+
+def try_call(group: str, name: str, call: Callable[[], T], otherwise: T) -> T:
+    """Give what a plug-in returns; what one of another package raises is noted as its fault, and `otherwise` given."""
+    if name not in foreign_names(group):
+        return call()
+    try:
+        return call_within(PLUGIN_SECONDS, f"{_singular(group)} {name}", call)
+    except EvergoldError:
+        raise
+    except Exception as problem:
+        note_fault(group, name, f"{type(problem).__name__}: {problem}")
+        return otherwise
+
+
+@contextmanager
+def name_culprit(group: str, name: str) -> Iterator[None]:
+    """Turn what a plug-in of another package raises into an error that names it, and note its fault."""
+    try:
+        yield
+    except EvergoldError:
+        raise
+    except Exception as problem:
+        if name not in foreign_names(group):
+            raise
+        note_fault(group, name, f"{type(problem).__name__}: {problem}")
+        raise BadInput(f"the {_singular(group)} {name!r} failed: {type(problem).__name__}: {problem}") from problem

@@ -22,6 +22,7 @@ package's own metadata and are loaded the same way (`plugins.py`). How each fact
 |------------------------------------------|---------------------------------------------------------------------------|
 | sources, detectors, taggers, formats     | nothing                                                                   |
 | retrievers                               | nothing                                                                   |
+| checks                                   | nothing, or the settings where it has a parameter for them                |
 | flow_sources                             | a path or None; `atif`: a tuple of paths                                  |
 | redactors                                | nothing; `ip_addresses=True` where that setting is on                     |
 | metrics                                  | its parameters by name, as written in `name:parameter=value`              |

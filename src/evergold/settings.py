@@ -308,16 +308,30 @@ def load_settings(
     *,
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    problems: list[str] | None = None,
 ) -> Settings:
-    """Read the settings for a folder (the current one). `flags` are dotted names; a None among them is "not given"."""
+    """Read the settings for a folder (the current one). `flags` are dotted names; a None among them is "not given".
+
+    With a list for `problems`, a setting that is unknown or cannot be read is noted there and left out, and so is one of the
+    file that the environment overrides.
+    """
     environ = os.environ if environ is None else environ
     chosen: dict[str, Any] = {}
     origins: dict[str, str] = {}
 
     def take(name: str, raw: Any, origin: str) -> None:
-        if name not in NAMES:
-            raise BadInput(f"{origin}: {unknown('setting', name, tuple(NAMES))}")
-        chosen[NAMES[name]] = _parse(name, raw, origin)
+        try:
+            if name not in NAMES:
+                raise BadInput(f"{origin}: {unknown('setting', name, tuple(NAMES))}")
+            value = _parse(name, raw, origin)
+        except BadInput as problem:
+            if problems is None:
+                raise
+            problems.append(problem.message)
+            return
+        if problems is not None and origins.get(name, origin) != origin and chosen[NAMES[name]] != value:
+            problems.append(f"{name} is set in {origins[name]} and otherwise by {origin}, which counts")
+        chosen[NAMES[name]] = value
         origins[name] = origin
 
     path = Path(environ.get("EVERGOLD_CONFIG") or (folder or Path.cwd()) / FILE_NAME)
@@ -329,6 +343,12 @@ def load_settings(
     for name in NAMES:
         if env_name(name) in environ:
             take(name, environ[env_name(name)], env_name(name))
+    if problems is not None:
+        known = {env_name(name) for name in NAMES} | {"EVERGOLD_CONFIG", "EVERGOLD_REPLAY_URL"}
+        strange = sorted(name for name in environ if name.startswith("EVERGOLD_") and name not in known)
+        problems += [
+            f"{unknown('environment variable', name, sorted(known)).partition(' (valid')[0]}" for name in strange
+        ]
     for name, raw in (flags or {}).items():
         # The command line passes every option; None means that it was not given.
         if raw is not None:

@@ -16,13 +16,10 @@ from evergold.cli.judge import _cells
 from evergold.cli.options import parse_filters
 from evergold.cli.output import emit_json, one_line, progress, table
 from evergold.cli.run import (
-    _parse_budget,
     _parse_param,
     _parse_thresholds,
     _price,
-    _read_replay,
     _read_spec,
-    _split_metrics,
     summary_line,
 )
 from evergold.cli.runs import _choose_format, _score_texts
@@ -32,7 +29,19 @@ from evergold.model.case import EntryType, ReviewState
 from evergold.model.checking import Checked, CheckResult
 from evergold.model.generation import GenerationReport, Skipped
 from evergold.model.operations import DatabaseStatus
-from evergold.model.run import Measurement, MetricSpec, Replay, Run, RunSpec, RunStatus, Scale, Usage
+from evergold.model.run import (
+    Measurement,
+    MetricSpec,
+    Replay,
+    Run,
+    RunSpec,
+    RunStatus,
+    Scale,
+    Usage,
+    _read_replay,
+    _split_metrics,
+    parse_budget,
+)
 from evergold.model.trace import Span, Trace, TraceStatus
 from evergold.store.verdict.curation import Changes
 from tests.builders import a_case, an_attempt
@@ -52,13 +61,13 @@ BEGAN = datetime(2026, 1, 2, tzinfo=UTC)
     ],
 )
 def test_a_budget_is_tokens_or_dollars(text: str | None, expected: dict[str, Any]) -> None:
-    assert _parse_budget(text) == expected
+    assert parse_budget(text) == expected
 
 
 @each_row("text", ["", "$", "many", "0", "-5", "$-1", "nan", "inf", "$nan", "$inf", "1e999"])
 def test_a_budget_that_is_no_amount_is_one_clear_line(text: str) -> None:
     with pytest.raises(BadInput, match="neither a number of tokens"):
-        _parse_budget(text)
+        parse_budget(text)
 
 
 def test_thresholds_by_metric() -> None:

@@ -4,7 +4,7 @@ from pydantic import BaseModel
 
 from evergold.api.requests import Opened, Router, Sent, Who, list_records
 from evergold.api.traces import Accepted
-from evergold.model.operations import CuratorState
+from evergold.model.operations import Curated, CuratorState
 from evergold.model.policy import (
     CurationRules,
     Explanation,
@@ -21,14 +21,6 @@ router = Router(prefix="/api/v1", tags=["curation"])
 
 # A request must not run into the timeout of a proxy; what is left goes on waiting in the queue.
 CURATE_SECONDS = 8.0  # then a caller is answered
-
-
-class Curated(BaseModel):
-    """How many traces were looked at, the changes by kind, and how many traces wait now."""
-
-    traces: int
-    changes: dict[str, int]
-    waiting: int = 0
 
 
 class BackgroundState(BaseModel):
@@ -61,15 +53,14 @@ def explain_trace(workspace: Opened, trace_id: str) -> list[Explanation]:
 @router.post("/traces/{trace_id:path}/curate")
 def curate_trace(workspace: Opened, trace_id: str) -> Curated:
     """Curate one trace now."""
-    changes = workspace.live.curate(trace_id)
-    return Curated(traces=changes.traces, changes=changes.by_kind)
+    return workspace.live.curate(trace_id).as_curated()
 
 
 @router.post("/curation")
 def curate_waiting(workspace: Opened) -> Curated:
     """Curate everything in the queue now, for a few seconds at most; `waiting` is the number of traces left."""
     changes = workspace.live.curate(seconds=CURATE_SECONDS)
-    return Curated(traces=changes.traces, changes=changes.by_kind, waiting=workspace.live.count_waiting())
+    return changes.as_curated(workspace.live.count_waiting())
 
 
 @router.get("/curation")

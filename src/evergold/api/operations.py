@@ -14,7 +14,7 @@ from evergold.api.access import require_for
 from evergold.api.middleware import Instruments
 from evergold.api.requests import Opened, Router
 from evergold.model.access import INCLUDES, LOCAL, AccessToken, Holder, NewToken, Role, TokenName
-from evergold.model.operations import AlertsState, AlertTest
+from evergold.model.operations import AlertsState, AlertTest, PluginState
 from evergold.plugins import hanging_plugins
 from evergold.workspace import Workspace
 
@@ -72,6 +72,12 @@ def _read_gauges(workspace: Workspace) -> CollectorRegistry:
     for status, count in backlog.runs.items():
         runs.labels(status).set(count)
     return registry
+
+
+@router.get("/api/v1/plugins")
+def list_plugins(workspace: Opened) -> list[PluginState]:
+    """Plug-ins of other packages, and any that could not be made or used: what is wrong, and how often calls failed."""
+    return workspace.operations.plugins(workspace.settings)
 
 
 class WhoAmI(BaseModel):

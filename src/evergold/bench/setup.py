@@ -75,7 +75,7 @@ def make_replay_target(target: Target, run: Run, store: Store, settings: Setting
 
 def installed_metrics() -> list[MetricInfo]:
     """Return every metric installed here, with what it measures."""
-    made = [(name, plugins.factory("metrics", name)) for name in plugins.names("metrics")]
+    made = plugins.load_all("metrics", plugins.names("metrics"), partial(plugins.factory, "metrics")).items()
     return [
         MetricInfo(
             name=name,
@@ -101,7 +101,7 @@ class RunSetup:
     """Checks and makes the parts of runs; stores nothing."""
 
     def __init__(self, settings: Settings, store: Store, freeze: Callable[..., Frozen]) -> None:
-        """`freeze` gives the cases of a dataset by its name, with `limit`, `local` and `dataset_type`."""
+        """`freeze` gives the cases of a dataset by its name, with `limit`, `local`, `dataset_type` and `cases`."""
         self._settings = settings
         self._store = store
         self._freeze = freeze
@@ -118,12 +118,13 @@ class RunSetup:
         """Whose prices hold for the models of a plugin; empty: nobody's known."""
         return openai_provider(self._settings) if plugin == "openai" else plugin
 
-    def new_run(
-        self, spec: RunSpec, *, origin: str, local: bool, dataset_type: str | None = None
-    ) -> tuple[Run, Sequence[Case]]:
-        """Make a run that nothing refuses, with the cases as they are now; `origin` is whose it is, a server's or a command's."""
+    def new_run(self, spec: RunSpec, *, origin: str, local: bool, **where: Any) -> tuple[Run, Sequence[Case]]:
+        """Make a run that nothing refuses, with the cases as they are now; `origin` is whose it is, a server's or a command's.
+
+        `where` are options of `freeze`.
+        """
         spec = _without_secrets(spec)
-        frozen, metrics = self._check(spec, local=local, dataset_type=dataset_type)
+        frozen, metrics = self._check(spec, local=local, **where)
         judge = self.judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
         by_turn = spec.replay is not None and spec.replay.turns is Turns.EACH
@@ -147,15 +148,13 @@ class RunSetup:
         )
         return run, cases
 
-    def _check(
-        self, spec: RunSpec, *, local: bool, dataset_type: str | None = None
-    ) -> tuple[Frozen, list[NamedMetric]]:
+    def _check(self, spec: RunSpec, *, local: bool, **where: Any) -> tuple[Frozen, list[NamedMetric]]:
         metrics = make_metrics(spec.metrics) if spec.metrics else []
         parse_name(spec.model)
         check_replay(spec, local=local)
         # Parameters are tested here so that a queued run cannot fail on them minutes later.
         self._deadline(spec)
-        frozen = self._freeze(spec.dataset, limit=spec.limit, local=local, dataset_type=dataset_type).only(spec.cases)
+        frozen = self._freeze(spec.dataset, limit=spec.limit, local=local, **where).only(spec.cases)
         named = metrics_of(frozen.cases)
         # A run that names no metrics takes those that its cases name.
         metrics = metrics or make_metrics(named)

@@ -84,5 +84,5 @@ def make_target(model: str, params: Mapping[str, Any], settings: Settings) -> Ta
             "put the whole address into an environment variable of any name, and try again"
         )
     whole = {key: whole_address(value) if isinstance(value, str) else value for key, value in params.items()}
-    target: Target = plugins.factory("targets", name.plugin)(name.address, whole, settings)
+    target: Target = plugins.load("targets", name.plugin, name.address, whole, settings)
     return target

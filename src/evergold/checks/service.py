@@ -54,7 +54,8 @@ class Checks:
                 raise BadInput(f"checks.off: {unknown('check', name, known)}")
         off = {*self._settings.checks_off, *(self._rules.checks_off if self._rules is not None else ())}
         names = [name for name in known if on and name not in off]
-        return {name: plugins.factory("checks", name)(self._settings) for name in names}
+        made = plugins.load_all("checks", names, partial(plugins.load_with, "checks", settings=self._settings))
+        return {check.name: check for check in made.values()}
 
     def _judges(self, own: tuple[OwnCheck, ...]) -> CheckJudges:
         wanted = {check.judge for check in own if isinstance(check, JudgeCheck)}

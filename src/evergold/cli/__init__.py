@@ -22,6 +22,10 @@ VERBS = {
     "curate": ("curate", "Turn traces into dataset entries, by policy."),
     "datasets": ("datasets", "List datasets, show versions, compare two of them, check benchmark files."),
     "db": ("admin", "Size and growth of the database."),
+    "doctor": (
+        "admin",
+        "Say what is wrong here and what to do: installation, settings, database, plug-ins, models, exporters.",
+    ),
     "demo": ("demo", "The whole loop on sample data, then the dashboard."),
     "export": ("datasets", "Write a dataset in the format of another tool."),
     "extract": ("extract", "Cases for context retrieval, from merged agent work or git history."),

@@ -300,6 +300,25 @@ def settings_command(workspace: Workspace, as_json: bool) -> None:
 
 @click.command()
 @json_flag
+@click.pass_context
+def doctor_command(ctx: click.Context, as_json: bool) -> int:
+    """Look at installation, settings, database, disk, plug-ins, judge, model endpoints and exporters, and say what to do.
+
+    Exit code 0: nothing is to be done, 1: something is, 2: something must be mended before the rest can be looked at.
+    """
+    from evergold.workspace.doctor import diagnose
+
+    diagnosis = diagnose(ctx.find_root().obj)
+    lines = [
+        f"{one.level:8}{one.area}: {one.message}" + (f"\n{'':8}→ {one.todo}" if one.todo else "")
+        for one in diagnosis.findings
+    ]
+    print_result(diagnosis.model_dump(mode="json"), as_json, "\n".join([*lines, diagnosis.table()[0]]))
+    return 2 if any(one.level == "error" for one in diagnosis.findings) else int(not diagnosis.ok)
+
+
+@click.command()
+@json_flag
 def plugins_command(as_json: bool) -> None:
     """List the plug-ins of every seam, the built-in ones included."""
     from evergold import plugins

@@ -22,7 +22,6 @@ from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.extract.run import Summary
-    from evergold.extract.service import Destination
     from evergold.workspace.retrieval import RetrievalScores
 
 SHOWN = 10
@@ -80,14 +79,7 @@ def extract_command() -> None:
 @with_workspace
 def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
     """Completed tasks of the Sidekick app that worked in a git worktree."""
-    from evergold.extract.flow_cases import Rules
-    from evergold.extract.ranges import HunkContext, Side
-    from evergold.extract.service import SidekickQuery
-
-    query = SidekickQuery(given["workspace_id"], given["sidekick_db"], given["skip_archived"], given["repo_dir"])
-    sides = Side(given["range_side"]), HunkContext(given["hunk_context"])
-    rules = Rules(given["all_approvals"], *sides, evidence=given["into_store"])
-    return _print_summary(workspace.flows.sidekick(query, _read_destination(given), rules, progress), as_json)
+    return _print_summary(workspace.flows.extract("sidekick", given, progress), as_json)
 
 
 @extract_command.command("git")
@@ -118,23 +110,10 @@ def extract_git(workspace: Workspace, as_json: bool, **given: Any) -> int:
     Every commit has a kind, by its paths and its message. Features, fixes and refactorings whose message says what was wanted
     become cases; --kinds takes others.
     """
-    from evergold.extract.history import HistoryQuery, HistoryRules
-    from evergold.extract.messages import CommitKind
-
-    kinds = CommitKind.read_list(given["kinds"])
-    if given["keep_reverts"]:
-        kinds = tuple(dict.fromkeys((*kinds, CommitKind.REVERT)))
-        echo(f"note: --keep-reverts is an old name; write --kinds {','.join(kinds)}", err=True)
-    defaults = () if given["no_default_excludes"] else HistoryRules().exclude
-    rules = HistoryRules(
-        max_files=given["max_files"],
-        exclude=(*defaults, *given["exclude"]),
-        kinds=kinds,
-    )
-    query = HistoryQuery(given["repo"], given["revision"], given["since"], given["first_parent"], given["limit"])
-    return _print_summary(
-        workspace.flows.history(query, _read_destination(given), rules, progress, given["cluster"]), as_json
-    )
+    if given.pop("keep_reverts"):
+        given["kinds"] += "" if given["kinds"] == "all" else ",revert"
+        echo(f"note: --keep-reverts is an old name; write --kinds {given['kinds']}", err=True)
+    return _print_summary(workspace.flows.extract("git", given, progress), as_json)
 
 
 @extract_command.command("claude-code")
@@ -145,18 +124,18 @@ def extract_git(workspace: Workspace, as_json: bool, **given: Any) -> int:
 )
 @session_options
 @with_workspace
-def extract_claude_code(workspace: Workspace, project: Path | None, **given: Any) -> int:
+def extract_claude_code(workspace: Workspace, as_json: bool, **given: Any) -> int:
     """Sessions of Claude Code that led to commits."""
-    return _extract_sessions(workspace, "claude-code", (project,) if project else (), given)
+    return _print_summary(workspace.flows.extract("claude-code", given, progress), as_json, "times")
 
 
 @extract_command.command("codex")
 @click.option("--sessions", type=A_PATH, help="A folder of log files (default: where Codex keeps them).")
 @session_options
 @with_workspace
-def extract_codex(workspace: Workspace, sessions: Path | None, **given: Any) -> int:
+def extract_codex(workspace: Workspace, as_json: bool, **given: Any) -> int:
     """Sessions of the Codex CLI that led to commits."""
-    return _extract_sessions(workspace, "codex", (sessions,) if sessions else (), given)
+    return _print_summary(workspace.flows.extract("codex", given, progress), as_json, "times")
 
 
 def _add_agent(agent: str, what: str) -> None:
@@ -166,31 +145,14 @@ def _add_agent(agent: str, what: str) -> None:
     @click.argument("files", nargs=-1, required=True, type=A_PATH)
     @session_options
     @with_workspace
-    def extract_files(workspace: Workspace, files: tuple[Path, ...], **given: Any) -> int:
-        from evergold.storage import find_matching
-
-        return _extract_sessions(workspace, agent, tuple(one for name in files for one in find_matching(name)), given)
+    def extract_files(workspace: Workspace, as_json: bool, **given: Any) -> int:
+        return _print_summary(workspace.flows.extract(agent, given, progress), as_json, "times")
 
 
 _add_agent("atif", "Trajectories in ATIF (Harbor)")
 _add_agent("openhands", "Conversations and evaluation output of OpenHands")
 _add_agent("swe-agent", "Trajectories of SWE-agent and mini-swe-agent")
 _add_agent("aider", "Chat histories of aider (.aider.chat.history.md)")
-
-
-def _extract_sessions(workspace: Workspace, agent: str, paths: tuple[Path, ...], given: dict[str, Any]) -> int:
-    from evergold.extract.agents.session import TRAILERS
-    from evergold.extract.service import SessionQuery
-
-    query = SessionQuery(agent, paths, given["repo_dir"], given["trailers"] or TRAILERS)
-    summary = workspace.flows.sessions(query, _read_destination(given), progress, given["cluster"])
-    return _print_summary(summary, given["as_json"], "times")
-
-
-def _read_destination(given: dict[str, Any]) -> Destination:
-    from evergold.extract.service import Destination
-
-    return Destination(given["out_dir"], given["full"], given["into_store"])
 
 
 def _print_summary(summary: Summary, as_json: bool, left_out: str = "commits") -> int:

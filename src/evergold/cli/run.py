@@ -18,11 +18,10 @@ from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.model.run import Replay, Run, RunSpec
+    from evergold.model.run import Run, RunSpec
 
 CONTEXT = "context"
 RETRIEVER = "retriever:"
-RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recall", "file_mrr")
 CASES_OF_HISTORY = 100
 TURNS = ("last", "each", "all", "simulated")
 ON_UNRECORDED = ("stop", "error", "model")
@@ -182,49 +181,17 @@ def _find_cases(workspace: Workspace, options: dict[str, Any]) -> None:
 
 def _begin_run(workspace: Workspace, options: dict[str, Any]) -> Run:
     if options["resume"]:
-        return workspace.bench.resume(
-            options["resume"], retry_errors=options["retry_errors"], **_parse_budget(options["budget"])
-        )
+        from evergold.model.run import parse_budget
+
+        budgets: dict[str, Any] = parse_budget(options["budget"])
+        return workspace.bench.resume(options["resume"], retry_errors=options["retry_errors"], **budgets)
     return workspace.bench.run_here(_read_spec(options), dataset_type=options["dataset_type"])
 
 
 def _read_spec(options: dict[str, Any]) -> RunSpec:
-    for name, example in (("dataset", "basic-coding"), ("model", "--model openai/gpt-4o")):
-        if not options[name]:
-            raise BadInput(f"{name} is missing; for example: {example}")
-    kept = ("dataset", "model", "metrics", "judge", "trials", "concurrency", "limit", "seed", "weighted")
-    names = tuple(name for given in options["metrics"] for name in _split_metrics(given))
-    if not names and options["model"].startswith(RETRIEVER):
-        names = RETRIEVAL_METRICS
     from evergold.model.run import RunSpec
 
-    return RunSpec(
-        **{name: options[name] for name in kept} | {"metrics": names},
-        cache=not options["no_cache"],
-        replay=_read_replay(options),
-        params=dict(_parse_param(text) for text in options["params"])
-        | ({"repo": options["repo"]} if options["repo"] else {}),
-        **_parse_budget(options["budget"]),
-    )
-
-
-def _read_replay(options: dict[str, Any]) -> Replay | None:
-    """Read the replay that the options ask for; None without --replay."""
-    from evergold.model.run import Replay
-
-    given = {name: options[name] for name in Replay.model_fields if options[name] is not None}
-    if not options["replay"]:
-        if given:
-            name = next(iter(given)).replace("_", "-")
-            raise BadInput(f"--{name} says how to replay; add --replay")
-        return None
-    return Replay.model_validate(given)
-
-
-def _split_metrics(given: str) -> list[str]:
-    """`a,b` is two metrics; `a:x=1,y=2` is one with two parameters."""
-    # Parameters of a metric are separated by commas too.
-    return [given] if ":" in given else [name for name in given.split(",") if name]
+    return RunSpec.from_options({**options, "params": dict(_parse_param(text) for text in options["params"])})
 
 
 def _parse_param(text: str) -> tuple[str, Any]:
@@ -236,19 +203,6 @@ def _parse_param(text: str) -> tuple[str, Any]:
         return key, orjson.loads(value)
     except orjson.JSONDecodeError:
         return key, value
-
-
-def _parse_budget(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    number = text.removeprefix("$").replace("_", "")
-    try:
-        amount = float(number)
-    except ValueError:
-        amount = 0.0
-    if not 0 < amount < math.inf:
-        raise BadInput(f"--budget {text!r} is neither a number of tokens (50000) nor of dollars ($2.50)")
-    return {"budget_money": amount} if text.startswith("$") else {"budget_tokens": int(amount)}
 
 
 def _parse_thresholds(texts: tuple[str, ...]) -> dict[str, float]:

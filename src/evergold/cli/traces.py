@@ -44,10 +44,8 @@ def ingest_command(workspace: Workspace, files: tuple[str, ...], as_json: bool, 
         echo(problem, err=True)
     if report.rejected > len(report.problems):
         echo(f"… and {report.rejected - len(report.problems)} more rejected records", err=True)
-    counts = report.counts()
-    stored = ", ".join(f"{count} {name}" for name, count in counts.items() if count or name == "traces")
     nothing = "; nothing was stored (--strict)" if strict and report.rejected else ""
-    print_result(counts, as_json, f"ingested: {stored}{nothing}")
+    print_result(report.counts(), as_json, f"{report.table()[0]}{nothing}")
     return int(report.rejected > 0)
 
 

@@ -121,7 +121,7 @@ class DayChoices:
 def put_plugin_tags(connection: Connection, policy: Policy) -> None:
     """Give the entries that changed the tags of the plug-ins that the policy names."""
     names = [name for name in policy.tags if name not in TAG_KINDS]
-    taggers: dict[str, Tagger] = {name: plugins.load("taggers", name) for name in names}
+    taggers: dict[str, Tagger] = plugins.load_all("taggers", names)
     if not taggers:
         return
     for entry, trace_id in changed_entries(connection):

@@ -21,7 +21,7 @@ from evergold.curate.detectors import AskingLimit, JudgeDetector, asked_counter
 from evergold.curate.kept_out import kept_out_of
 from evergold.curate.live import Curation
 from evergold.curate.policy import DEFAULT, parse_policy, policies, read_policy
-from evergold.errors import BadInput, Refused, unknown
+from evergold.errors import BadInput, NotFound, Refused, unknown
 from evergold.judge.names import DEFAULT_JUDGE, check_judge, make_judge
 from evergold.model.policy import (
     CheckSwitch,
@@ -51,7 +51,10 @@ def detector_named(store: Store, settings: Settings) -> Detector | None:
     """Make the detector of `curation.detector`; None where that is empty."""
     name = settings.curation_detector.strip()
     if not name.startswith(JUDGE):
-        detector: Detector | None = plugins.load("detectors", name) if name else None
+        # An unknown name is a slip of the settings; one that is installed and broken costs remarks alone.
+        if name and name not in plugins.names("detectors"):
+            raise NotFound(unknown("detector", name, plugins.names("detectors")))
+        detector: Detector | None = plugins.load_all("detectors", [name] if name else ()).get(name)
         return detector
     judge = name.removeprefix(JUDGE)
     if judge == DEFAULT_JUDGE:
@@ -201,8 +204,8 @@ class RuleChanges:
         switches = []
         for name in plugins.names("checks"):
             held_off = self._origin("checks.off") if name in self._settings.checks_off else ""
-            check = plugins.factory("checks", name)(self._settings)
-            does = " ".join(cleandoc(type(check).__doc__ or "").split())
+            made = plugins.load_all("checks", [name], partial(plugins.load_with, "checks", settings=self._settings))
+            does = " ".join(cleandoc(type(made.get(name)).__doc__ or "").split()) if made else "It cannot be made."
             on = not held_off and name not in rules.checks_off
             switches.append(CheckSwitch(name=name, does=does, on=on, held_off_by=held_off))
         return tuple(switches)

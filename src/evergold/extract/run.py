@@ -25,6 +25,7 @@ from evergold.formats.dataset_pair import DatasetPair, RowOutcome, lock_pair
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.flow import Flow
+from evergold.model.report import Printable
 from evergold.repo.git import Repo
 from evergold.seams import FlowSource
 from evergold.sources.sidekick import SidekickSource
@@ -38,8 +39,8 @@ Produce = Callable[[Wanted], Iterator[Item]]
 Keep = Callable[[Case], None]
 
 
-@dataclass
-class Summary:
+@dataclass(repr=False)
+class Summary(Printable):
     """What an extraction did, case by case; `needs…` maps a case to the reason it is open.
 
     `kinds` counts the commits of a history that were read, taken or not, and `bots` those that programs wrote.
@@ -54,6 +55,15 @@ class Summary:
     rejected: list[Rejected] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     files: list[str] = field(default_factory=list)
+
+    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
+        counts = ", ".join(f"{self.counts[name]} {name}" for name in ("new", "known", "completed", "resolved"))
+        rows: list[tuple[object, ...]] = [(count, reason) for reason, count in self.skipped.most_common()]
+        rows += [(len(open_), f"need a {what}") for what, open_ in self._open() if open_]
+        return f"{counts}; {', '.join(self.files)}", ("left out", "why"), rows + [(1, item) for item in self.rejected]
+
+    def _open(self) -> list[tuple[str, dict[str, str]]]:
+        return [("query", self.needs_query), ("base commit", self.needs_base_commit)]
 
     def as_dict(self) -> dict[str, Any]:
         names = ("new", "known", "completed", "resolved", "unchanged")

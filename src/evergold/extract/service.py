@@ -1,19 +1,24 @@
 """The facade of extraction: context cases from merged agent work, session logs and git history."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from sqlalchemy import Connection
 
+from evergold import plugins
+from evergold.errors import BadInput, unknown
 from evergold.extract.agents.extraction import AgentRules
 from evergold.extract.agents.session import TRAILERS
 from evergold.extract.flow_cases import Rules
 from evergold.extract.golden import DATASET
 from evergold.extract.history import HistoryQuery, HistoryRules
+from evergold.extract.messages import CommitKind
+from evergold.extract.ranges import HunkContext, Side
 from evergold.extract.run import (
     EXTRACTED,
     Extraction,
@@ -28,11 +33,24 @@ from evergold.extract.run import (
 from evergold.model.case import Case
 from evergold.seams import FlowSource
 from evergold.spread import spread_over
+from evergold.storage import find_matching, location
 from evergold.store import Store
 from evergold.store.case.cases import case_ids, touched_cases
 from evergold.store.case.writes import Author, put_cases
 
 BATCH = 200
+INTO = {"out_dir": Path(), "full": False, "into_store": False}
+OF_SESSIONS = {"repo_dir": None, "trailers": (), "cluster": None, **INTO}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "git": {"repo": Path(), "revision": "HEAD", "since": "", "first_parent": False, "limit": None, "max_files": 20}
+    | {"exclude": (), "no_default_excludes": False, "kinds": "feature,fix,refactor", "cluster": None, **INTO},
+    "sidekick": {"workspace_id": None, "repo_dir": None, "sidekick_db": None, "skip_archived": False}
+    | {"all_approvals": False, "range_side": "base", "hunk_context": "trim", **INTO},
+    "claude-code": {"project": None, **OF_SESSIONS},
+    "codex": {"sessions": None, **OF_SESSIONS},
+    **{agent: {"files": (), **OF_SESSIONS} for agent in ("atif", "openhands", "swe-agent", "aider")},
+}
+"""The sources of an extraction, and the options of each as `evergold extract` names them, with what they are if not given."""
 
 Advance = Callable[[int], None]
 Progress = Callable[[str, int | None], AbstractContextManager[Advance]]  # what is counted, and how many there are
@@ -77,6 +95,42 @@ class Flows:
     def __init__(self, store: Callable[[], Store]) -> None:
         self._store = store
 
+    def extract(self, source: str, given: Mapping[str, Any], progress: Progress = _silent) -> Summary:
+        """Extract cases from one of `OPTIONS`, with the options given."""
+        others = {name: {"files": (), **OF_SESSIONS} for name in plugins.foreign_names("flow_sources")}
+        known = {**others, **OPTIONS}
+        if source not in known:
+            raise BadInput(unknown("source of cases", source, tuple(known)))
+        for name in given:
+            if name not in known[source]:
+                raise BadInput(unknown(f"option of extract {source}", name, tuple(known[source])))
+        options = {**known[source], **given}
+        into = Destination(location(options["out_dir"]), options["full"], options["into_store"])
+        repo_dir = options.get("repo_dir") and location(options["repo_dir"])
+        if source == "sidekick":
+            if not options["workspace_id"]:
+                raise BadInput("workspace_id is missing: which workspace of the Sidekick app to extract from")
+            database = options["sidekick_db"] and location(options["sidekick_db"])
+            asked = SidekickQuery(options["workspace_id"], database, options["skip_archived"], repo_dir)
+            sides = Side(options["range_side"]), HunkContext(options["hunk_context"])
+            return self.sidekick(
+                asked, into, Rules(options["all_approvals"], *sides, evidence=into.into_store), progress
+            )
+        if source == "git":
+            kept = () if options["no_default_excludes"] else HistoryRules().exclude
+            kinds = CommitKind.read_list(options["kinds"])
+            rules = HistoryRules(max_files=options["max_files"], exclude=(*kept, *options["exclude"]), kinds=kinds)
+            named = (options[name] for name in ("revision", "since", "first_parent", "limit"))
+            return self.history(
+                HistoryQuery(location(options["repo"]), *named), into, rules, progress, options["cluster"]
+            )
+        paths = options.get("files") or (options.get("project") or options.get("sessions"),)
+        files = tuple(location(path) for path in ([paths] if isinstance(paths, str | Path) else paths) if path)
+        if "files" in options:
+            files = tuple(one for path in files for one in find_matching(path))
+        query = SessionQuery(source, files, repo_dir, options["trailers"] or TRAILERS)
+        return self.sessions(query, into, progress, options["cluster"])
+
     def sidekick(
         self, query: SidekickQuery, into: Destination, rules: Rules | None = None, progress: Progress = _silent
     ) -> Summary:
@@ -107,6 +161,12 @@ class Flows:
     ) -> Summary:
         """Extract the sessions of a coding agent that led to commits; with a cluster, workers read the logs."""
         source = _source(query.agent, query.paths)
+        with plugins.name_culprit("flow_sources", query.agent):
+            return self._extract_sessions(source, query, into, progress, cluster)
+
+    def _extract_sessions(
+        self, source: FlowSource, query: SessionQuery, into: Destination, progress: Progress, cluster: str | None
+    ) -> Summary:
         rules = AgentRules(trailers=query.trailers, evidence=into.into_store)
         bar = progress("sessions", source.count())
         with self._open(into) as extraction, bar as advance, spread_over(cluster) as spread:
@@ -166,7 +226,6 @@ def _put_cases(connection: Connection, cases: Sequence[Case]) -> None:
 
 def _source(agent: str, paths: Sequence[Path]) -> FlowSource:
     """Open the logs of an agent: two keep them in a folder of their own, for the others files are named."""
-    from evergold import plugins
-
-    factory: Callable[..., FlowSource] = plugins.factory("flow_sources", agent)
-    return factory(paths[0] if paths else None) if agent in ("claude-code", "codex") else factory(tuple(paths))
+    files = tuple(paths) if agent not in ("claude-code", "codex") else paths[0] if paths else None
+    source: FlowSource = plugins.load("flow_sources", agent, files)
+    return source

@@ -140,7 +140,8 @@ class WrittenPart:
 
 def require_joinable(format_name: str) -> None:
     """Refuse a format whose parts do not make a file."""
-    able = [name for name in plugins.names("formats") if hasattr(plugins.factory("formats", name), "joining")]
+    made = plugins.load_all("formats", plugins.names("formats"), partial(plugins.factory, "formats"))
+    able = [name for name, one in made.items() if hasattr(one, "joining")]
     if format_name not in able:
         raise BadInput(
             f"{format_name} is written by one process, since a part of its file is no file; leave --cluster out, or take "

@@ -13,15 +13,16 @@ from collections import Counter, deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from math import ceil
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 from uuid import NAMESPACE_URL, uuid5
 
 import orjson
 
 from evergold.calls.caller import together
-from evergold.errors import Incomplete
+from evergold.errors import EvergoldError, Incomplete
 from evergold.formats.atomic import FileSet
 from evergold.generate.documents import Corpus
 from evergold.generate.extractive import templates_of
@@ -35,6 +36,17 @@ from evergold.text.likeness import NearIndex, plain, shingles_of
 from evergold.text.markers import cited_sentences, is_claim, marker_spans, markers, without_markers
 
 _SHOWN = 80
+T = TypeVar("T")
+
+
+async def _call_writer(call: Callable[[], Awaitable[T]], otherwise: Callable[[str], T]) -> T:
+    """Await a writer; what one of a plug-in raises is the problem of that idea or draft alone."""
+    try:
+        return await call()
+    except EvergoldError:
+        raise
+    except Exception as problem:
+        return otherwise(f"the writer raised {type(problem).__name__}: {problem}")
 
 
 def problems_with(text: str, contexts: int, require: str) -> list[str]:
@@ -189,7 +201,10 @@ class Maker:
             # the batch is no larger than what is still missing.
             batch = ceil((wanted - made) / each)
             now, anchors = anchors[:batch], anchors[batch:]
-            ideas = await together(self.writer.ideas(kind, anchor, each) for anchor in now)
+            ideas = await together(
+                _call_writer(partial(self.writer.ideas, kind, anchor, each), lambda why: [Idea(problem=why)])
+                for anchor in now
+            )
             pairs = [(anchor, idea) for anchor, some in zip(now, ideas, strict=True) for idea in some]
             good = [(anchor, idea) for anchor, idea in pairs if idea.problem is None][: wanted - made]
             outcomes += [
@@ -219,7 +234,7 @@ class Maker:
         require = self.spec.citations.require
         prompt = answer_prompt(template, idea.instruction, passages, require)
         assignment = Assignment(kind=kind, document=document, idea=idea, contexts=contexts, prompt=prompt)
-        drafts = [await self.writer.write(assignment)]
+        drafts = [await _call_writer(partial(self.writer.write, assignment), lambda why: Draft(problem=why))]
         while drafts[-1].problem is None:
             reason, problems = await self._problems(drafts[-1], passages)
             if not problems:
@@ -227,7 +242,8 @@ class Maker:
             # One draft more than the rewrites allowed has been judged.
             if len(drafts) > self.spec.citations.rewrites:
                 return _refuse(assignment, drafts, "; ".join(problems), reason)
-            drafts.append(await self.writer.rewrite(assignment, drafts[-1], problems))
+            rewrite = partial(self.writer.rewrite, assignment, drafts[-1], problems)
+            drafts.append(await _call_writer(rewrite, lambda why: Draft(problem=why)))
         if drafts[-1].problem is not None:
             return _refuse(assignment, drafts, drafts[-1].problem)
         record = record_of(assignment, drafts[-1], self.writer, self.run_id)

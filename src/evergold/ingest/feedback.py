@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
 from evergold.model.faults import Rejected
+from evergold.model.report import Printable
 from evergold.model.trace import REACTION_SCORE, Correction, Reaction, ScoreLine, ScoreSource, reaction_value
 from evergold.store.trace.scores import drop_score, keep_pending, put_scores, put_scores_of_many
 from evergold.store.trace.traces import known_traces, put_correction
@@ -18,8 +19,8 @@ from evergold.store.trace.traces import known_traces, put_correction
 KEPT_PROBLEMS = 100
 
 
-@dataclass
-class IngestReport:
+@dataclass(repr=False)
+class IngestReport(Printable):
     """Counts of a delivery, and one line for each of the first problems."""
 
     traces: int = 0
@@ -45,6 +46,10 @@ class IngestReport:
 
     def counts(self) -> dict[str, int]:
         return {name: value for name, value in vars(self).items() if isinstance(value, int)}
+
+    def table(self) -> tuple[str, Sequence[str], list[tuple[str]]]:
+        counted = ", ".join(f"{count} {name}" for name, count in self.counts().items() if count or name == "traces")
+        return f"ingested: {counted}", ("problems",), [(problem,) for problem in self.problems]
 
 
 Feedback = ScoreLine | Correction | Reaction

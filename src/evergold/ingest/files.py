@@ -45,6 +45,7 @@ class Lines:
 
     def __init__(self, handle: BinaryIO, name: str, unit: str | None = None) -> None:
         self.name = name
+        self.source = ""  # the name of the source that reads it, once that is known
         self.unit = unit  # what becomes a trace of a log that holds several turns: task or turn
         buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
         self._text = unpack_stream(buffered, name)
@@ -63,7 +64,7 @@ class Lines:
             self._ahead = self._text.read(WIDE)
             head = self._ahead.removeprefix(MARK)
         reader = self._source(head, source, sources)
-        yield from reader.read(self._count_lines(progress), self.name)
+        yield from self._read_guarded(reader, self._count_lines(progress))
 
     def _is_cut(self, head: bytes) -> bool:
         """Whether the first document of a file of JSON goes on behind its head."""
@@ -76,8 +77,15 @@ class Lines:
         return False
 
     def _is_claimed(self, head: bytes, sources: dict[str, Source]) -> bool:
-        others = (name for name in plugins.names("sources") if name != "native")
-        return any((sources.get(name) or plugins.load("sources", name)).accepts(head) for name in others)
+        return any(name != "native" for name, _ in self._list_claims(head, sources))
+
+    def _list_claims(self, head: bytes, sources: dict[str, Source]) -> Iterator[tuple[str, Source]]:
+        """The sources that know a file, native lines last: those accept any JSON object."""
+        for name in sorted(plugins.names("sources"), key=lambda one: one == "native"):
+            made = {name: sources[name]} if name in sources else plugins.load_all("sources", [name])
+            for reader in made.values():
+                if not head.strip() or plugins.try_call("sources", name, partial(reader.accepts, head), False):
+                    yield name, reader
 
     def _rows_by(
         self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
@@ -88,7 +96,7 @@ class Lines:
         rows = json_lines(self._text, self.name)
         first = next(rows, b"")
         reader = self._source(first, source, sources)
-        yield from reader.read(chain([first], rows), self.name)
+        yield from self._read_guarded(reader, chain([first], rows))
         progress(self._text.tell())
 
     def _count_lines(self, progress: Callable[[int], None]) -> Iterator[bytes]:
@@ -113,15 +121,25 @@ class Lines:
 
     def _source(self, head: bytes, named: str | None, sources: dict[str, Source]) -> Source:
         """The source that was named, or the first that knows this file; native lines are asked last."""
-        known = plugins.names("sources")
-        # Native lines accept any JSON object, so every other format is asked before them.
-        for name in [named] if named else sorted(known, key=lambda one: one == "native"):
-            reader: Source = sources.get(name) or plugins.load("sources", name)
-            if named or not head.strip() or reader.accepts(head):
-                if name not in sources and self.unit is not None and isinstance(reader, OfUnits):
-                    reader = reader.with_unit(self.unit)
-                return sources.setdefault(name, reader)
-        raise BadInput(f"{self.name}: none of the known formats ({', '.join(known)}); name one with --source")
+        if named:
+            chosen = [(named, sources.get(named) or plugins.load("sources", named))]
+        for name, reader in chosen if named else self._list_claims(head, sources):
+            self.source = name
+            if name not in sources and self.unit is not None and isinstance(reader, OfUnits):
+                reader = reader.with_unit(self.unit)
+            return sources.setdefault(name, reader)
+        known = ", ".join(plugins.names("sources"))
+        raise BadInput(f"{self.name}: none of the known formats ({known}); name one with --source")
+
+    def _read_guarded(self, reader: Source, lines: Iterable[bytes]) -> Iterator[Incoming | Rejected]:
+        """Read by a source; one of another package that raises ends its file there, with what it read before."""
+        try:
+            with plugins.name_culprit("sources", self.source):
+                yield from reader.read(lines, self.name)
+        except BadInput as problem:
+            if self.source not in plugins.foreign_names("sources"):
+                raise
+            yield Rejected(where=self.name, reason=f"{problem.message}; the rest of the file was not read")
 
 
 MOST_BYTES = 256 << 20

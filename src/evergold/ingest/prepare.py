@@ -23,6 +23,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evergold import plugins
+from evergold.errors import BadInput, Unavailable
 from evergold.prices import MODEL_KINDS, UNKNOWN_COST, Cost, add_costs
 from evergold.redact.fields import BoundedRedactor, FieldRedactor, Keys
 from evergold.settings import Settings
@@ -375,14 +376,18 @@ class PreparedSpans:
 
 
 class RequestReader:
-    """Reads requests by the settings. A redactor or a field that does not exist is reported when it is made."""
+    """Reads requests by the settings. A redactor or a field that does not exist is reported when it is made.
+
+    With a redactor that is installed and cannot be made nothing is read: what is stored may be looked at meanwhile.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._fields = settings.redact_fields
         self._longest = settings.server_max_text_kb * 1000
-        self._redactor = _redactor_of(settings)
+        self._redactor, self._missing = _redactor_of(settings)
         self._keys = Keys(self._redactor)
-        self.cleaner()
+        if not self._missing:
+            self.cleaner()
 
     @property
     def is_quick(self) -> bool:
@@ -391,6 +396,8 @@ class RequestReader:
 
     def cleaner(self) -> FieldRedactor:
         """Make a redactor that counts from zero what it replaces."""
+        if self._missing:
+            raise Unavailable(f"nothing is taken in, because it cannot be redacted: {self._missing}")
         return FieldRedactor(self._redactor, self._fields, self._keys)
 
     def read(self, request: Request) -> PreparedSpans:
@@ -405,13 +412,20 @@ class RequestReader:
         return prepare_request(received, self.cleaner(), self._longest, len(request.body))
 
 
-def _redactor_of(settings: Settings) -> "Redactor | None":
-    """Load the redactor, if any; one that does not know IP addresses refuses the setting about them."""
-    if not settings.redact_redactor:
-        return None
+def _redactor_of(settings: Settings) -> "tuple[Redactor | None, str]":
+    """Load the redactor, if any, or say why it cannot be made; one that does not know IP addresses refuses the setting."""
+    name = settings.redact_redactor
+    if not name:
+        return None, ""
     options = {"ip_addresses": True} if settings.redact_ip_addresses else {}
-    redactor: Redactor = plugins.load("redactors", settings.redact_redactor, **options)
-    return BoundedRedactor(redactor, settings.redact_redactor) if plugins.is_foreign(redactor) else redactor
+    try:
+        redactor: Redactor = plugins.load("redactors", name, **options)
+    except BadInput as problem:
+        if options or name not in plugins.foreign_names("redactors"):
+            raise
+        plugins.note_fault("redactors", name, problem.message)
+        return None, problem.message
+    return (BoundedRedactor(redactor, name) if plugins.is_foreign(redactor) else redactor), ""
 
 
 def _encoding(wire: Wire) -> ModuleType:

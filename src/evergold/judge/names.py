@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import Any
 
 from evergold import plugins
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, EvergoldError, unknown
 from evergold.model.judging import Answer, Question
 from evergold.model.run import Usage
 from evergold.seams import Judge
@@ -32,7 +32,7 @@ def check_judge(name: str) -> None:
 
 def make_judge(name: str, settings: Settings) -> Judge:
     word, _, address = name.replace(":", "/", 1).partition("/")
-    judge: Judge = plugins.factory("judges", word)(address, settings)
+    judge: Judge = plugins.load("judges", word, address, settings)
     return judge
 
 
@@ -58,7 +58,7 @@ class Panel:
     async def ask(self, question: Question) -> Answer:
         # Verdicts and grades can be counted; lists of claims cannot, since each judge words them differently.
         if set(question.answer_schema["properties"]) & {"verdicts", "score"}:
-            answers = await asyncio.gather(*(member.ask(question) for member in self._members))
+            answers = await asyncio.gather(*(_ask_member(member, question) for member in self._members))
             return self._decide(answers)
         return await self._first(question)
 
@@ -73,7 +73,7 @@ class Panel:
         reasons = []
         # One after the other: the second member is paid only if the first has no list.
         for member in self._members:
-            answer = await member.ask(question)
+            answer = await _ask_member(member, question)
             spent = spent.plus(answer.usage)
             if answer.data is not None:
                 return answer.model_copy(update={"usage": spent})
@@ -99,6 +99,16 @@ class Panel:
         return Answer(data=decided, usage=spent, details=details)
 
 
+async def _ask_member(member: Judge, question: Question) -> Answer:
+    """Ask a judge of a panel; one of a plug-in that raises is silent, and the others decide."""
+    try:
+        return await member.ask(question)
+    except EvergoldError:
+        raise
+    except Exception as problem:
+        return Answer(reason=f"it raised {type(problem).__name__}: {problem}")
+
+
 def make_panel(address: str, settings: Settings) -> Panel:
     """`panel:openai/gpt-4o,offline`: the members by their own names."""
     names = [name.strip() for name in address.split(",") if name.strip()]
@@ -107,7 +117,7 @@ def make_panel(address: str, settings: Settings) -> Panel:
     members = []
     for name in names:
         word, _, rest = name.partition("/")
-        members.append(plugins.factory("judges", word)(rest, settings))
+        members.append(plugins.load("judges", word, rest, settings))
     return Panel(members)
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from evergold.errors import BadInput
 from evergold.model.case import Case, Provenance
 from evergold.model.limits import UtcTime
+from evergold.model.report import Printable
 from evergold.model.values import content_hash
 
 
@@ -41,7 +42,7 @@ class Manifest(BaseModel, frozen=True, extra="allow"):
     builder: str | None = None
 
 
-class Build(BaseModel, frozen=True, extra="forbid"):
+class Build(Printable, BaseModel, frozen=True, extra="forbid"):
     """A build as the store remembers it."""
 
     dataset: str
@@ -56,6 +57,15 @@ class Build(BaseModel, frozen=True, extra="forbid"):
     def cases(self) -> int:
         """How many cases are in its splits."""
         return sum(split["count"] for split in self.manifest.get("splits", {}).values())
+
+    @property
+    def name(self) -> str:
+        """The dataset and its version, as a run names them."""
+        return f"{self.dataset}@{self.version}"
+
+    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
+        splits = [(name, split["count"]) for name, split in self.manifest.get("splits", {}).items()]
+        return f"{self.name}: {self.cases} cases, {self.content_hash[:19]}", ("split", "cases"), list(splits)
 
 
 def without_tags(manifest: Mapping[str, Any], tags: Collection[str]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from evergold.errors import Incomplete
 from evergold.model.limits import UtcTime, Values
-from evergold.model.report import html_of_pairs
+from evergold.model.report import html_of_pairs, text_of_rows
 from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
 from evergold.model.values import content_hash
 
@@ -349,21 +349,27 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         known = self.tool_calls or (self.turn and self.tools)
         return self.tool_calls if known and self.entry_type is EntryType.GOLDEN else None
 
+    def __str__(self) -> str:
+        return text_of_rows(*self._pairs())
+
     def _repr_html_(self) -> str:
+        title, _, pairs = self._pairs()
+        return html_of_pairs(title, pairs)
+
+    def _pairs(self) -> tuple[str, tuple[str, str], list[tuple[str, object]]]:
         reference = self.reference()
-        return html_of_pairs(
-            f"{self.dataset}/{self.id}: {self.entry_type.value} {self.kind.value}, {self.review.value}",
-            [
-                ("question", self.input),
-                ("recorded answer", self.output),
-                ("reference", reference and reference.text),
-                ("reference from", reference and reference.origin.value),
-                ("contexts", [context.text for context in self.contexts if context.text]),
-                ("tools called", [call.name for call in self.tool_calls]),
-                ("tags", self.tags),
-                ("trace", self.provenance.trace_id),
-            ],
-        )
+        pairs: list[tuple[str, object]] = [
+            ("question", self.input),
+            ("recorded answer", self.output),
+            ("reference", reference and reference.text),
+            ("reference from", reference and reference.origin.value),
+            ("contexts", [context.text for context in self.contexts if context.text]),
+            ("tools called", [call.name for call in self.tool_calls]),
+            ("tags", self.tags),
+            ("trace", self.provenance.trace_id),
+        ]
+        title = f"{self.dataset}/{self.id}: {self.entry_type.value} {self.kind.value}, {self.review.value}"
+        return title, ("", ""), [(name, value) for name, value in pairs if value]
 
     def content(self) -> dict[str, Any]:
         """What the case says, without who reviewed it and when it changed."""

@@ -1,9 +1,12 @@
 """Figures for operators: queues and the size of the database, traffic over time, alerts and their notifications."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, Field
+
+from evergold.model.report import Printable
 
 
 class Backlog(BaseModel):
@@ -181,12 +184,79 @@ class AlertTest(BaseModel, frozen=True):
     seconds: float
 
 
+class PluginState(BaseModel, frozen=True):
+    """A plug-in: what is wrong with it now, if anything, and how often its calls failed since the workspace began."""
+
+    group: str
+    name: str
+    package: str
+    problem: str | None = None
+    failed: int = 0
+
+
+class Level(StrEnum):
+    """How much a finding matters: fine, worth knowing, to be mended, or nothing can be looked at before it is mended."""
+
+    FINE = "fine"
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class Finding(BaseModel, frozen=True):
+    """One thing that `evergold doctor` looked at, and what to do where something is to be done."""
+
+    area: str
+    level: Level
+    message: str
+    todo: str | None = None
+
+
+class Diagnosis(Printable, BaseModel, frozen=True):
+    """What is wrong here and what to do; `ok` where nothing is to be done."""
+
+    ok: bool
+    findings: tuple[Finding, ...]
+
+    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
+        title = "nothing to do" if self.ok else "something is to be done"
+        rows: list[tuple[object, ...]] = [(one.level.value, one.area, one.message, one.todo) for one in self.findings]
+        return title, ("", "area", "what", "to do"), rows
+
+
+class DatabaseHealth(BaseModel, frozen=True):
+    """A database as it lies there, before anybody opens it to work: its schema, its size, and what a quick check says."""
+
+    engine: str
+    schema_number: str | None
+    current: str
+    refused: str | None = None
+    bytes: int = 0
+    free_bytes: int = 0
+    log_bytes: int = 0
+    damage: str | None = None
+    checked: bool = True
+
+
 class CurationFailure(BaseModel, frozen=True):
     """A trace that could not be curated, and why."""
 
     trace_id: str
     error: str
     at: str
+
+
+class Curated(Printable, BaseModel, frozen=True):
+    """How many traces were looked at, what became of them by tier, the changes by kind, and how many wait now."""
+
+    traces: int
+    tiers: dict[str, int] = {}
+    changes: dict[str, int] = {}
+    waiting: int = 0
+
+    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
+        waiting = f", {self.waiting} still wait" if self.waiting else ""
+        return f"curated {self.traces} traces{waiting}", ("became", "traces"), list(self.tiers.items())
 
 
 class CuratorState(BaseModel, frozen=True):

@@ -1,4 +1,7 @@
-"""Results of runs: means, comparisons of two runs, and HTML of single things for notebooks (escaped, long texts cut)."""
+"""Results of runs: means, comparisons of two runs; and results as text for a terminal and as HTML for a notebook.
+
+Texts of traces and models are escaped in both: a terminal would take control characters for commands. Long ones are cut.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -32,6 +35,43 @@ def _cell(value: object, most: int = SHOWN_LETTERS) -> str:
     return (
         f'<span dir="auto" class="tex2jax_ignore mathjax_ignore" style="white-space: pre-wrap">{escape(shown)}</span>'
     )
+
+
+IN_A_LINE = 60  # letters of a cell in a terminal
+# Control characters and their kin as signs; of ASCII, Unicode has a picture each.
+SIGNS = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), "�")
+
+
+def text_of_rows(title: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table with a head, as lines of text."""
+    body = [[_line(value) for value in row] for row in rows]
+    cells = [[*columns], *body] if any(columns) and body else body
+    widths = [max(len(row[at]) for row in cells) for at in range(len(columns))] if cells else []
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
+    return "\n".join([_line(title, SHOWN_LETTERS), *lines])
+
+
+def _line(value: object, most: int = IN_A_LINE) -> str:
+    text = "" if value is None else ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    text = " ".join(text.split()).translate(SIGNS)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+class Printable:
+    """A result that prints as a table in a terminal and shows as one in a notebook."""
+
+    def table(self) -> tuple[str, Sequence[str], Iterable[Iterable[object]]]:
+        """Its title, columns and rows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return text_of_rows(*self.table())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_of_rows(*self.table())
 
 
 class PairedVerdict(StrEnum):
@@ -224,15 +264,20 @@ class RunComparison(BaseModel, frozen=True):
     figures: tuple[ComparedFigure, ...] = ()
     warnings: tuple[str, ...]
 
-    def _repr_html_(self) -> str:
-        rows = [
+    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
+        """Its title, columns and rows, as it prints and shows in a notebook."""
+        rows: list[tuple[object, ...]] = [
             (one.metric, one.n, f"{one.first:.3f}", f"{one.second:.3f}", f"{one.difference:+.3f}", one.verdict.value)
             for one in self.metrics
         ]
         columns = ("metric", "cases", self.first, self.second, "difference", "verdict")
-        return html_of_rows(self.sentence or f"{self.second} against {self.first}", columns, rows) + "".join(
-            f"<p>{escape(warning)}</p>" for warning in self.warnings
-        )
+        return self.sentence or f"{self.second} against {self.first}", columns, rows
+
+    def __str__(self) -> str:
+        return "\n".join((text_of_rows(*self.table()), *(f"note: {warning}" for warning in self.warnings)))
+
+    def _repr_html_(self) -> str:
+        return html_of_rows(*self.table()) + "".join(f"<p>{escape(warning)}</p>" for warning in self.warnings)
 
     def decide_gate(self, tolerance: float = TOLERANCE, min_coverage: float = MIN_COVERAGE) -> tuple[int, str]:
         """The exit code of a gate about not getting worse, and why."""

@@ -1,5 +1,6 @@
 """A run: a dataset × a target × metrics → attempts → measurements; and replays of recorded conversations, step by step."""
 
+import math
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
@@ -277,6 +278,41 @@ class Asked(BaseModel, frozen=True):
     reference: str = ""
 
 
+RETRIEVER = "retriever:"
+RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recall", "file_mrr")
+
+
+def _split_metrics(text: str) -> list[str]:
+    """`a,b` is two metrics; `a:x=1,y=2` is one with two parameters."""
+    # Parameters of a metric are separated by commas too.
+    return [text] if ":" in text else [name for name in text.split(",") if name]
+
+
+def _read_replay(given: Mapping[str, Any]) -> "Replay | None":
+    """Read the replay that the options ask for; None without `replay`."""
+    chosen = {name: given[name] for name in Replay.model_fields if given.get(name) is not None}
+    if given.get("replay"):
+        return Replay.model_validate(chosen)
+    if chosen:
+        name = next(iter(chosen)).replace("_", "-")
+        raise BadInput(f"--{name} says how to replay; add --replay")
+    return None
+
+
+def parse_budget(text: str | float | None) -> dict[str, float | int]:
+    """Read `50000`, a number of tokens, or `$2.50`, of dollars."""
+    if text is None:
+        return {}
+    number = str(text).removeprefix("$").replace("_", "")
+    try:
+        amount = float(number)
+    except ValueError:
+        amount = 0.0
+    if not 0 < amount < math.inf:
+        raise BadInput(f"--budget {text!r} is neither a number of tokens (50000) nor of dollars ($2.50)")
+    return {"budget_money": amount} if str(text).startswith("$") else {"budget_tokens": int(amount)}
+
+
 class RunSpec(BaseModel, frozen=True, extra="forbid"):
     """What was asked for; enough to do it again. `cases`: only these of the dataset, by id; all where none is named.
 
@@ -298,6 +334,26 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
     replay: Replay | None = None
     weighted: bool = False
     params: Values = Field(default_factory=dict)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> "RunSpec":
+        """Make a spec of the options of `evergold run`, named as there; one that is None or missing was not given."""
+        given = {name: value for name, value in options.items() if value is not None}
+        for name, example in (("dataset", "basic-coding"), ("model", "--model openai/gpt-4o")):
+            if not given.get(name):
+                raise BadInput(f"{name} is missing; for example: {example}")
+        texts = given.get("metrics", ())
+        names = tuple(name for text in ([texts] if isinstance(texts, str) else texts) for name in _split_metrics(text))
+        if not names and given["model"].startswith(RETRIEVER):
+            names = RETRIEVAL_METRICS
+        kept = {name: given[name] for name in cls.model_fields if name in given and name != "replay"}
+        repo = {"repo": str(given["repo"])} if given.get("repo") else {}
+        return cls.model_validate(
+            kept
+            | {"metrics": names, "replay": _read_replay(given), "params": {**given.get("params", {}), **repo}}
+            | ({"cache": False} if given.get("no_cache") else {})
+            | parse_budget(given.get("budget"))
+        )
 
 
 class Run(Result):

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from evergold.errors import BadInput, Unavailable, unknown
-from evergold.plugins import PLUGIN_SECONDS, PluginTimeout, call_within
+from evergold.plugins import PLUGIN_SECONDS, PluginTimeout, call_within, note_fault
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -232,12 +232,21 @@ class BoundedRedactor:
             self.suspicious = lambda text: self._within(lambda: list(look(text)))
 
     def redact(self, text: str) -> tuple[str, dict[str, int]]:
-        return self._within(partial(self._redactor.redact, text))
+        return self._within(partial(self._redact, text))
+
+    def _redact(self, text: str) -> tuple[str, dict[str, int]]:
+        clean, counts = self._redactor.redact(text)
+        if not isinstance(clean, str):
+            raise TypeError(f"redact() gave {type(clean).__name__} instead of text")
+        return clean, dict(counts)
 
     def _within(self, call: Callable[[], T]) -> T:
         try:
             return call_within(PLUGIN_SECONDS, self._name, call)
         except PluginTimeout as problem:
             reason = f"nothing was stored, because it cannot be redacted: {problem}"
+        except Exception as problem:  # a plug-in may raise anything, and its words may hold the text
+            reason = f"nothing was stored, because it cannot be redacted: {self._name} raised {type(problem).__name__}"
+            note_fault("redactors", self._name.partition(" ")[2], f"it raised {type(problem).__name__}")
         # Raised apart from the timeout: its words are ours, and a caller is told them.
         raise Unavailable(reason)

@@ -5,10 +5,11 @@ Over the network a run is queued for the server's worker; on the command line it
 """
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evergold.bench.metrics import make_metrics
 from evergold.bench.overrun import Slot
@@ -69,9 +70,10 @@ class Bench:
         self._wake()
         return run
 
-    def run_here(self, spec: RunSpec, *, dataset_type: str | None = None) -> Run:
-        """Create a run that this process will work on: `work_on` does it."""
-        return self._runs.create(*self._setup.new_run(spec, origin="local", local=True, dataset_type=dataset_type))
+    def run_here(self, spec: RunSpec, *, dataset_type: str | None = None, cases: Sequence[Case] | None = None) -> Run:
+        """Create a run that this process will work on: `work_on` does it. `cases` are run in place of the dataset's."""
+        where = {"dataset_type": dataset_type, "cases": cases}
+        return self._runs.create(*self._setup.new_run(spec, origin="local", local=True, **where))
 
     def workers(self, cluster: str | None) -> "AbstractContextManager[Workers | None]":
         """Open the workers of a cluster for `work_on`, before a run is created; None without an address."""
@@ -88,7 +90,7 @@ class Bench:
         dead = holder if holder and is_dead(holder) else None
         if not self._runs.claim(run_id, owner, LEASE_SECONDS, taking_from=dead):
             raise Conflict(f"run {run_id!r} is {self.get(run_id).status} and cannot be taken; is it running elsewhere?")
-        asyncio.run(self.execute(self.get(run_id), owner, RunStatus.CANCELLED, workers=workers))
+        _run_to_end(self.execute(self.get(run_id), owner, RunStatus.CANCELLED, workers=workers))
         return self.get(run_id)
 
     def resume(
@@ -247,3 +249,14 @@ class Bench:
                 self._runs.abandon(run.id, holder, RunStatus.FAILED, ABANDONED.format(id=run.id))
             else:
                 self._runs.abandon(run.id, holder, RunStatus.QUEUED)
+
+
+def _run_to_end(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end; in a thread where this one has an event loop already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        asyncio.run(work)
+        return
+    with ThreadPoolExecutor(1, "evergold-run") as thread:
+        thread.submit(asyncio.run, work).result()

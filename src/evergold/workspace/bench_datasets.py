@@ -42,9 +42,20 @@ class BenchDatasets:
         return sorted([*files.values(), *stored, *frozen], key=lambda dataset: dataset.name)
 
     def freeze(
-        self, name: str, *, limit: int | None = None, local: bool = False, dataset_type: str | None = None
+        self,
+        name: str,
+        *,
+        limit: int | None = None,
+        local: bool = False,
+        dataset_type: str | None = None,
+        cases: Sequence[Case] | None = None,
     ) -> Frozen:
-        """The cases of a dataset as they are now, or as `NAME@VERSION` froze them. `local`: a path is a name too."""
+        """The cases of a dataset as they are now, or as `NAME@VERSION` froze them. `local`: a path is a name too.
+
+        `cases` are taken as they are, under that name.
+        """
+        if cases is not None:
+            return _freeze_cases(name, cases, limit)
         path = location(name)
         # Files are checked before names: a path given on the command line must not be hidden by a dataset.
         if local and dataset_type is not None:

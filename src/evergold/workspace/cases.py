@@ -126,7 +126,8 @@ class Cases:
             options["numbers"] = self._numbers
         if getattr(chosen, "needs_changes", False):
             options["change_of"] = self._change_of
-        return chosen.write(count_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
+        with plugins.name_culprit("formats", format_name):
+            return chosen.write(count_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
 
     def export_to_file(self, wanted: CaseFilter, format_name: str) -> Path:
         """Write the cases into a file of a new folder, which the caller deletes."""
@@ -140,7 +141,7 @@ class Cases:
 
     def file_formats(self) -> list[str]:
         """The formats that are one file of cases."""
-        return [name for name in plugins.names("formats") if self.suffix_of(name)]
+        return [name for name, made in plugins.load_all("formats", plugins.names("formats")).items() if made.suffix]
 
     def _with_answers(self, cases: Iterator[Case]) -> Iterator[Case]:
         """Give each case the answers of its reviewers, a batch of cases at a time."""
@@ -179,9 +180,9 @@ class Cases:
         name = format_name or _recognise(path)
         reader: Format = plugins.load("formats", name)
         # Read twice: a file that cannot be read to its end changes nothing, though it is stored in short transactions.
-        rejected = [item for item in _read(reader, path) if isinstance(item, Rejected)]
+        rejected = [item for item in _read(name, reader, path) if isinstance(item, Rejected)]
         # Answers of reviewers travel in exports for reading; they are not part of a case's content.
-        cases = (without_answers(item) for item in _read(reader, path) if not isinstance(item, Rejected))
+        cases = (without_answers(item) for item in _read(name, reader, path) if not isinstance(item, Rejected))
         author = Author(who=who, action="imported", why=f"{name} file {path.name}")
         total, portion = PutResult(), Portion(AT_ONCE)
         for batch in portion.of(cases):
@@ -197,6 +198,15 @@ class Cases:
 
         return EvidenceRoom(self._store, self._settings).change_of(case) if self._settings else CodeChange()
 
+    def read_file(self, path: Path) -> list[Case]:
+        """Read the cases of a file of any known format, without storing them; a record that cannot be read is an error."""
+        name = _recognise(path)
+        items = list(_read(name, plugins.load("formats", name), path))
+        for item in items:
+            if isinstance(item, Rejected):
+                raise BadInput(f"{path}: {item}")
+        return [item for item in items if isinstance(item, Case)]
+
     def _settle(self, cases: list[Case], repo_dir: Path | None) -> tuple[list[Case], list[str]]:
         """Prove the bases of rows that come validated or with their change, as review does."""
         settings = self._settings
@@ -208,9 +218,10 @@ class Cases:
         return BaseCommits(settings).settle_rows(cases, EvidenceRoom(self._store, settings).change_of)
 
 
-def _read(reader: Format, path: Path) -> Iterator[Case | Rejected]:
+def _read(name: str, reader: Format, path: Path) -> Iterator[Case | Rejected]:
     try:
-        yield from reader.read(path)
+        with plugins.name_culprit("formats", name):
+            yield from reader.read(path)
     except OSError as problem:
         raise BadInput(f"cannot read {path}: {problem.strerror or problem}") from problem
 
@@ -225,9 +236,8 @@ def _recognise(path: Path) -> str:
             # One line may be larger than what is looked at; formats of one JSON object need it whole.
             if b"\n" not in head:
                 head += handle.readline(LONGEST_LINE)
-    for name in plugins.names("formats"):
-        candidate: Format = plugins.load("formats", name)
+    for name, candidate in plugins.load_all("formats", plugins.names("formats")).items():
         # The first format that accepts wins; plugins are listed in a fixed order.
-        if candidate.accepts(head):
+        if plugins.try_call("formats", name, partial(candidate.accepts, head), False):
             return name
     raise BadInput(f"{path}: none of the known formats ({', '.join(plugins.names('formats'))}); name one with --format")

@@ -9,6 +9,7 @@ still needs one. Otherwise the holder of a revoked token would become the owner.
 
 import logging
 import secrets
+from collections import Counter
 from hashlib import sha256
 from threading import Lock
 from time import monotonic
@@ -16,15 +17,18 @@ from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
 
+from evergold import plugins
 from evergold.errors import BadInput, EvergoldError, NotFound
 from evergold.model.access import LOCAL, AccessToken, Holder, NewToken, Role, TokenName
 from evergold.model.case_actions import ListPage, ListView
 from evergold.model.faults import first_fault
-from evergold.model.operations import Backlog, DatabaseStatus
+from evergold.model.operations import Backlog, DatabaseStatus, PluginState
+from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.reviews import drop_view, keep_view, kept_views
 from evergold.store.database.engines import sqlite_file
 from evergold.store.database.operations import backlog_of, require_answer, status_of
+from evergold.store.facts import read_counters
 from evergold.store.tokens import TokenStore
 
 FRESH_SECONDS = 2.0
@@ -54,6 +58,10 @@ class Operations:
         """Size, growth and age of the database."""
         return self._store.read(status_of, sqlite_file(self._store.db.url))
 
+    def plugins(self, settings: Settings) -> list[PluginState]:
+        """List the plug-ins of other packages, and any that could not be made or used."""
+        return plugin_states(settings, self._store)
+
     def views(self, page: ListPage) -> list[ListView]:
         return self._store.read(kept_views, page)
 
@@ -63,6 +71,45 @@ class Operations:
 
     def delete_view(self, page: ListPage, name: str, by: Holder = LOCAL) -> None:
         self._store.write(drop_view, page, name, by)
+
+
+def plugin_states(settings: Settings, store: Store | None) -> list[PluginState]:
+    """List the plug-ins of other packages, and any that could not be made or used, with how often calls failed."""
+    for group in plugins.GROUPS:
+        for name in plugins.foreign_names(group):
+            _try_to_make(group, name, settings)
+    counted: Counter[tuple[str, str]] = Counter({key: number for key, (_, number) in plugins.faults().items()})
+    for what, number in ({} if store is None else store.read(read_counters)).items():
+        if what.startswith("checks.failed."):
+            counted["checks", what.removeprefix("checks.failed.")] += number
+        elif what.startswith("plugin_failed:"):
+            kind, _, name = what.removeprefix("plugin_failed:").partition(" ")
+            counted[f"{kind}s", name or settings.curation_detector.strip()] += number
+    problems = {key: reason for key, (reason, _) in plugins.faults().items()}
+    problems |= {
+        _key_of(what): "a call did not return; it is left out until the next start"
+        for what in plugins.hanging_plugins()
+    }
+    foreign = {(group, name) for group in plugins.GROUPS for name in plugins.foreign_names(group)}
+    return [
+        PluginState(
+            group=key[0], name=key[1], package=plugins.package_of(*key), problem=problems.get(key), failed=counted[key]
+        )
+        for key in sorted(foreign | {key for key in problems if key[0] in plugins.GROUPS})
+    ]
+
+
+def _key_of(what: str) -> tuple[str, str]:
+    kind, _, name = what.partition(" ")
+    return f"{kind}s", name
+
+
+def _try_to_make(group: str, name: str, settings: Settings) -> None:
+    """Make a plug-in as it is made for use; those that need an address are only imported."""
+    if group in ("judges", "targets", "writers", "flow_sources"):
+        plugins.load_all(group, [name], lambda one: plugins.factory(group, one))
+    else:
+        plugins.load_all(group, [name], lambda one: plugins.load_with(group, one, settings))
 
 
 class Access:

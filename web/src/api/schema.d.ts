@@ -44,6 +44,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/plugins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Plugins
+         * @description Plug-ins of other packages, and any that could not be made or used: what is wrong, and how often calls failed.
+         */
+        get: operations["list_plugins_api_v1_plugins_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/me": {
         parameters: {
             query?: never;
@@ -3533,12 +3553,22 @@ export interface components {
         };
         /**
          * Curated
-         * @description How many traces were looked at, the changes by kind, and how many traces wait now.
+         * @description How many traces were looked at, what became of them by tier, the changes by kind, and how many wait now.
          */
         Curated: {
             /** Traces */
             traces: number;
-            /** Changes */
+            /**
+             * Tiers
+             * @default {}
+             */
+            tiers: {
+                [key: string]: number;
+            };
+            /**
+             * Changes
+             * @default {}
+             */
             changes: {
                 [key: string]: number;
             };
@@ -4884,6 +4914,25 @@ export interface components {
             derived_tools: number;
             /** Assumes */
             assumes: string;
+        };
+        /**
+         * PluginState
+         * @description A plug-in: what is wrong with it now, if anything, and how often its calls failed since the workspace began.
+         */
+        PluginState: {
+            /** Group */
+            group: string;
+            /** Name */
+            name: string;
+            /** Package */
+            package: string;
+            /** Problem */
+            problem?: string | null;
+            /**
+             * Failed
+             * @default 0
+             */
+            failed: number;
         };
         /**
          * Policy
@@ -6885,6 +6934,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    list_plugins_api_v1_plugins_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PluginState"][];
                 };
             };
         };

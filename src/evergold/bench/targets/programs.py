@@ -175,7 +175,7 @@ class PythonTarget:
         self._function = function
         self._params = dict(params)
         self._wanted = [name for name in inspect.signature(function).parameters if name in GIVEN]
-        self._is_async = inspect.iscoroutinefunction(function)
+        self._is_async = any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None))))  # noqa: B004
         self._threads: ThreadPoolExecutor | None = None
 
     @property
@@ -217,7 +217,21 @@ class PythonTarget:
             self._threads = None
 
 
+# Functions that were given as objects, by the address their runs name: those of a notebook or a closure cannot be imported.
+_functions: dict[str, Callable[..., Any]] = {}
+
+
+def name_function(function: Callable[..., Any]) -> str:
+    """Give the name under which this process runs a function as a model; a later function of that name takes it over."""
+    shown = getattr(function, "__qualname__", None) or type(function).__qualname__
+    address = f"{getattr(function, '__module__', None) or '__main__'}:{shown}"
+    _functions[address] = function
+    return f"python:{address}"
+
+
 def make_python(address: str, params: Mapping[str, Any], _settings: Settings) -> PythonTarget:
+    if address in _functions:
+        return PythonTarget(address, _functions[address], params)
     module_name, _, function_name = address.partition(":")
     if not module_name or not function_name:
         raise BadInput(f"python:{address} is not python:MODULE:FUNCTION, for example python:my_app:answer")

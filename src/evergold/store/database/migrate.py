@@ -3,15 +3,25 @@
 Either is one transaction, which one process at a time is in: a process that is ended leaves the database as it was.
 """
 
+import time
 from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
-from sqlalchemy import Column, Connection, inspect, text
+from sqlalchemy import Column, Connection, create_engine, inspect, text
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.schema import CreateColumn
 
-from evergold.errors import Refused
+from evergold.errors import Refused, Unavailable
+from evergold.model.operations import DatabaseHealth
 from evergold.store.database.db import Database
-from evergold.store.database.engines import WRITE_LOCK_SECONDS
+from evergold.store.database.engines import (
+    CONNECT_SECONDS,
+    WRITE_LOCK_SECONDS,
+    DatabaseLimits,
+    open_engines,
+    sqlite_file,
+)
 from evergold.store.database.failures import show_url
 from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
 from evergold.store.schema import metadata
@@ -37,6 +47,47 @@ def explain_unknown(schema: str) -> str | None:
         f"has schema {schema}, older than this program migrates from ({BEFORE_BASELINE}); open or restore it once with "
         f"evergold of commit {LAST_BEFORE_BASELINE}, then back it up there or open it here"
     )
+
+
+def look_at_database(url: str, seconds: float) -> DatabaseHealth:
+    """Read a database's schema, size and health, changing nothing; the quick check of SQLite ends after so many seconds."""
+    file = sqlite_file(url)
+    read_only = f"sqlite:///file:{quote(str(file))}?mode=ro&uri=true"
+    engine = (
+        create_engine(read_only, connect_args={"timeout": CONNECT_SECONDS})
+        if file
+        else open_engines(url, DatabaseLimits())[1]
+    )
+    try:
+        with engine.connect() as connection:
+            number = _revision(connection)
+            refused = None if number is None else explain_unknown(number)
+            held = {"engine": connection.dialect.name, "schema_number": number, "current": HEAD, "refused": refused}
+            return DatabaseHealth.model_validate(held | (_look_at_file(connection, file, seconds) if file else {}))
+    except DBAPIError as problem:
+        raise Unavailable(f"database {show_url(url)} cannot be read: {problem.orig}") from None
+    finally:
+        engine.dispose()
+
+
+def _look_at_file(connection: Connection, file: Path, seconds: float) -> dict[str, object]:
+    size, pages, free = (
+        connection.scalar(text(f"PRAGMA {name}")) or 0 for name in ("page_size", "page_count", "freelist_count")
+    )
+    log = file.with_name(f"{file.name}-wal")
+    held: dict[str, object] = {"bytes": size * pages, "free_bytes": size * free}
+    held["log_bytes"] = log.stat().st_size if log.exists() else 0
+    until = time.monotonic() + seconds
+    driver = connection.connection.driver_connection
+    assert driver is not None
+    driver.set_progress_handler(lambda: time.monotonic() > until, 100_000)
+    try:
+        answer = connection.scalar(text("PRAGMA quick_check(1)"))
+    except OperationalError as problem:
+        if "interrupted" not in str(problem):
+            raise
+        return held | {"checked": False}
+    return held | {"damage": None if answer == "ok" else str(answer)}
 
 
 def require_own_schema(connection: Connection, url: str) -> None:

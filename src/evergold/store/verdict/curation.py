@@ -16,6 +16,7 @@ from sqlalchemy import Connection, TextClause, bindparam, insert, select, text
 
 from evergold.errors import Conflict
 from evergold.machine import is_dead
+from evergold.model.operations import Curated
 from evergold.model.policy import NewRules, Policy, Reason, RulesChange, Sampling, Tier
 from evergold.store.database.rows import (
     batches,
@@ -252,6 +253,10 @@ class Changes:
     @property
     def total(self) -> int:
         return sum(self.by_kind.values())
+
+    def as_curated(self, waiting: int = 0) -> Curated:
+        """The changes as they are shown, with how many traces wait."""
+        return Curated(traces=self.traces, tiers=self.by_tier, changes=self.by_kind, waiting=waiting)
 
     def add(self, other: "Changes") -> None:
         self.traces += other.traces

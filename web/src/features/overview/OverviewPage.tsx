@@ -10,7 +10,7 @@ import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { type Overview, olderTraces, PERIODS, type Period, USUAL, useOverview } from "./data";
 import classes from "./overview.module.css";
-import { AgreementPanel, AlertsPanel, ChecksPanel, CoveragePanel, KeptOutPanel } from "./panels";
+import { AgreementPanel, AlertsPanel, ChecksPanel, CoveragePanel, KeptOutPanel, PluginsLine } from "./panels";
 import { IntakePanel, TrafficPanel } from "./TrafficPanel";
 
 const route = getRouteApi("/");
@@ -56,6 +56,7 @@ function Numbers({ seen, period }: { seen: Overview; period: Period }) {
   return (
     <div className={classes.grid}>
       <OlderLine seen={seen} period={period} />
+      <PluginsLine />
       <div className={classes.wide}>
         <TierStrip seen={seen} />
       </div>

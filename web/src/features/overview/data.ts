@@ -66,6 +66,16 @@ export function useAlerts() {
   });
 }
 
+/** Plug-ins that cost their own results: what is wrong with each, and how often its calls failed. */
+export function useBrokenPlugins() {
+  return useQuery({
+    queryKey: ["plugins"],
+    queryFn: () => unwrap(api.GET("/api/v1/plugins")),
+    select: (plugins) => plugins.filter((plugin) => plugin.problem || plugin.failed),
+    refetchInterval: 6 * WATCH_MS,
+  });
+}
+
 export const PERIODS = ["24h", "7d", "30d", "90d", "365d"] as const;
 export type Period = (typeof PERIODS)[number];
 export const USUAL: Period = "30d";

@@ -5,6 +5,7 @@ import { useMay } from "@/api/access";
 import { Age } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
 import { count, moment, plural, share } from "@/ui/format";
+import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { visible } from "@/ui/text";
 import {
@@ -16,6 +17,7 @@ import {
   type Reason,
   useAgreement,
   useAlerts,
+  useBrokenPlugins,
   useCheckNow,
   useKeptOut,
 } from "./data";
@@ -230,6 +232,35 @@ export function AgreementPanel() {
 }
 
 /** What fires now, what was over lately, and how far each notification is; each alert leads to what is behind it. */
+/** Nothing at all while every plug-in works. */
+export function PluginsLine() {
+  const seen = useBrokenPlugins();
+  if (!seen.data?.length) return null;
+  return (
+    <div className={classes.wide}>
+      <Panel title="Plug-ins with problems">
+        <ul className={classes.bars}>
+          {seen.data.map((plugin) => (
+            <li key={`${plugin.group} ${plugin.name}`} className={classes.bar}>
+              <span className={classes.barName}>
+                <strong>
+                  {plugin.group.replace(/s$/, "").replace("_", " ")} {plugin.name}
+                </strong>
+                <span>{visible(plugin.problem ?? "calls failed and cost their own result")}</span>
+              </span>
+              <span className={classes.barValue}>{plugin.failed ? plural(plugin.failed, "failure") : ""}</span>
+              <span className={classes.change}>
+                {plugin.package}: mend or uninstall it.
+                {plugin.group === "redactors" && " Nothing is taken in without it."}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </Panel>
+    </div>
+  );
+}
+
 export function AlertsPanel() {
   const seen = useAlerts();
   if (seen.isPending) return <Loading what="alerts" rows={2} />;

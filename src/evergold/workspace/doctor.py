@@ -1,0 +1,289 @@
+"""What is wrong with an installation and its workspace, and what to do about it. Looking changes nothing and makes nothing."""
+
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from urllib.error import HTTPError
+from urllib.request import Request, build_opener
+
+from evergold.calls.endpoints import PUBLIC_URL
+from evergold.credentials import hide
+from evergold.errors import EvergoldError
+from evergold.machine import is_mode_wrong
+from evergold.model.operations import Diagnosis, Finding, Level
+from evergold.model.trace import Trace
+from evergold.settings import FILE_NAME, Settings, load_settings
+from evergold.store import Store
+from evergold.store.database.engines import sqlite_file
+from evergold.store.database.migrate import look_at_database
+from evergold.store.trace.filter import TraceFilter
+from evergold.workspace import Workspace
+from evergold.workspace.operations import plugin_states
+
+EXTRAS = {
+    "postgres": ("psycopg", "PostgreSQL"),
+    "embeddings": ("wordllama", "the offline judge's sense of words that mean the same; without it, it goes by words"),
+    "local": ("xllamacpp", "a small model on this machine (local/smollm2)"),
+    "providers": ("pydantic_ai", "models of Anthropic, Google and Mistral"),
+    "export": ("pyarrow", "Parquet, Hugging Face and Arrow tables"),
+    "metrics": ("sacrebleu", "the metrics bleu and chrf"),
+    "cluster": ("distributed", "--cluster"),
+}
+DIST = Path(__file__).parent.parent / "web_dist" / "index.html"
+CHECK_SECONDS = 20.0  # of the quick check of a database file
+CALL_SECONDS = 3.0  # of an endpoint's answer
+LITTLE, TOO_LITTLE = 1 << 30, 200 << 20  # bytes free on a disk
+LARGE_LOG = 256 << 20
+SAMPLE = 200  # traces that are looked at for what their exporters send
+FEW = 0.5  # a field that fewer traces of an exporter have is one it lacks
+LACKING = {
+    "a question": ("input", "send the user's message as input of the root span"),
+    "an answer": ("output", "record outputs: many instrumentations leave them out until content capture is turned on"),
+    "a session": (
+        "session_id",
+        "set session.id (or gen_ai.conversation.id), so that turns of a conversation belong together",
+    ),
+    "a user": ("user_id", "set user.id, so that what one user says can be erased and counted once"),
+}
+
+
+class Examination:
+    """Collects findings of one area after the other; what an area cannot look at is a finding too."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.area = ""
+
+    def at(self, area: str, look: Callable[[], None]) -> None:
+        self.area = area
+        try:
+            look()
+        except EvergoldError as problem:
+            self.add(Level.ERROR, problem.message, "mend this first; then run evergold doctor again")
+
+    def add(self, level: Level, message: str, todo: str | None = None) -> None:
+        self.findings.append(Finding(area=self.area, level=level, message=hide(message), todo=todo))
+
+    def note(self, message: str, todo: str | None = None) -> None:
+        self.add(Level.NOTE, message, todo)
+
+    def fine(self, message: str) -> None:
+        self.add(Level.FINE, message)
+
+    def warn(self, message: str, todo: str) -> None:
+        self.add(Level.WARNING, message, todo)
+
+
+def diagnose(flags: Mapping[str, Any] | None = None) -> Diagnosis:
+    """Look at installation, settings, database, disk, plug-ins, judge, model endpoints and exporters."""
+    look = Examination()
+    look.at("installation", lambda: _look_at_installation(look))
+    held: list[Settings] = []
+    look.at("settings", lambda: held.append(_look_at_settings(look, flags)))
+    if held:
+        _look_at_workspace(look, held[0])
+    levels = {finding.level for finding in look.findings}
+    return Diagnosis(ok=not levels & {Level.WARNING, Level.ERROR}, findings=tuple(look.findings))
+
+
+def _look_at_workspace(look: Examination, settings: Settings) -> None:
+    opened: list[Workspace] = []
+    look.at("disk", lambda: _look_at_disk(look, settings))
+    look.at("database", lambda: opened.extend(_look_at_database(look, settings)))
+    workspace = opened[0] if opened else None
+    try:
+        look.at("plug-ins", lambda: _look_at_plugins(look, settings, workspace))
+        look.at("judge", lambda: _look_at_judge(look, settings, workspace))
+        look.at("model endpoints", lambda: _look_at_endpoints(look, settings))
+        if workspace is not None:
+            look.at("exporters", lambda: _look_at_exporters(look, workspace))
+    finally:
+        if workspace is not None:
+            workspace.close()
+
+
+def _look_at_installation(look: Examination) -> None:
+    look.fine(f"evergold {version('evergold')} on Python {platform.python_version()}")
+    there = [name for name, (module, _) in EXTRAS.items() if find_spec(module) is not None]
+    look.fine(f"extras: {', '.join(there) or 'none'}")
+    for name in EXTRAS.keys() - there:
+        look.note(f"the extra {name} is not installed: {EXTRAS[name][1]}", f"pip install 'evergold[{name}]'")
+    if shutil.which("bwrap") is None:
+        look.note("bubblewrap is not here: the metric tests_passed runs no code", "install the package bubblewrap")
+    if DIST.is_file():
+        look.fine("the web app is built")
+    else:
+        look.warn("the web app is not built: pages are empty", "make setup, or install a wheel")
+
+
+def _look_at_settings(look: Examination, flags: Mapping[str, Any] | None) -> Settings:
+    problems: list[str] = []
+    settings = load_settings(flags, problems=problems)
+    for problem in problems:
+        if problem.endswith("which counts"):
+            look.note(problem, "take one of them out, so that nobody is surprised")
+        else:
+            look.warn(problem, "correct or remove it; it is not used")
+    where = f"read from {settings.file}" if settings.file else f"no {FILE_NAME} here: built-in values"
+    look.fine(f"{where}; {len(settings.origins)} set")
+    return settings
+
+
+def _look_at_disk(look: Examination, settings: Settings) -> None:
+    folder = next(path for path in (settings.home.absolute(), *settings.home.absolute().parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    if free < LITTLE:
+        level = Level.ERROR if free < TOO_LITTLE else Level.WARNING
+        look.add(level, f"{free >> 20} MB are free at {folder}", "make room: traces are refused when the disk is full")
+    else:
+        look.fine(f"{free >> 30} GB are free at {folder}")
+
+
+def _look_at_database(look: Examination, settings: Settings) -> Iterator[Workspace]:
+    """Look at the database as it lies there; give the workspace where it can be opened without changing anything."""
+    file = sqlite_file(settings.database)
+    if file is not None and not file.exists():
+        look.note(f"no workspace at {settings.home} yet", "evergold demo, evergold serve or evergold ingest makes one")
+        return
+    _look_at_modes(look, settings, file)
+    health = look_at_database(settings.database, CHECK_SECONDS)
+    if health.refused:
+        look.add(Level.ERROR, f"the database {health.refused}", "install the version that knows it")
+        return
+    if health.damage:
+        look.add(Level.ERROR, f"the database file is damaged: {health.damage}", "evergold restore the last backup")
+        return
+    if not health.checked:
+        look.note(f"the quick check of {health.bytes >> 20} MB took longer than {CHECK_SECONDS:.0f} s and was left off")
+    if health.schema_number != health.current:
+        message = f"the database has schema {health.schema_number}; the next command upgrades it to {health.current}"
+        look.warn(message, "evergold backup FILE with the version before, then go on")
+        return
+    look.fine(f"{health.engine}, schema {health.current}, {health.bytes >> 20} MB")
+    if health.free_bytes > max(health.bytes // 2, 64 << 20):
+        look.note(
+            f"{health.free_bytes >> 20} MB of the file are free pages", "they are used again; VACUUM returns them"
+        )
+    if health.log_bytes > LARGE_LOG:
+        look.warn(
+            f"the write-ahead log has {health.log_bytes >> 20} MB", "end programs that read for hours; it shrinks then"
+        )
+    # Not `Workspace.open`: that writes down how the workspace began.
+    yield Workspace(settings, Store.open(settings))
+
+
+def _look_at_modes(look: Examination, settings: Settings, file: Path | None) -> None:
+    if settings.files_mode == "unmanaged" or os.name != "posix" or file is None:
+        return
+    shared = settings.files_mode == "shared"
+    wrong = [path for path in (settings.home, file) if path.exists() and is_mode_wrong(path, shared=shared)]
+    for path in wrong:
+        mode = f"{path.stat().st_mode & 0o777:o}"
+        look.warn(f"{path} has mode {mode}: others may read it", f"chmod go-rwx {path}, or set files.mode")
+    if not wrong:
+        look.fine(f"{settings.home} is {settings.files_mode}")
+
+
+def _look_at_plugins(look: Examination, settings: Settings, workspace: Workspace | None) -> None:
+    states = plugin_states(settings, None if workspace is None else workspace.store)
+    for one in states:
+        named = f"{one.group.removesuffix('s').replace('_', ' ')} {one.name} of {one.package}"
+        if one.problem:
+            stops = "; nothing is taken in without it" if one.group == "redactors" else ""
+            look.warn(f"{named}: {one.problem}{stops}", "mend the package, or uninstall it")
+        elif one.failed:
+            look.warn(f"{named}: {one.failed} calls failed and cost their own result", "see the log of evergold.curate")
+        else:
+            look.fine(named)
+    if not states:
+        look.fine("none beside the built-in ones")
+
+
+def _look_at_judge(look: Examination, settings: Settings, workspace: Workspace | None) -> None:
+    name = settings.judge_default.strip() or "offline"
+    if name == "offline":
+        look.fine("the offline judge, which needs no key")
+        if find_spec("wordllama") is None:
+            look.note("it goes by words alone without the extra embeddings", "pip install 'evergold[embeddings]'")
+        return
+    if workspace is None:
+        look.fine(f"judge.default = {name}")
+        return
+    judge = next(one for one in workspace.judging.judges() if one.default)
+    if judge.calibrations:
+        look.fine(f"{name}, calibrated on {', '.join(one.metric for one in judge.calibrations)}")
+    else:
+        look.note(f"{name} was never compared with people's verdicts", "evergold judge calibrate")
+
+
+def _look_at_endpoints(look: Examination, settings: Settings) -> None:
+    key = settings.model_api_key or os.environ.get("OPENAI_API_KEY", "")
+    url = settings.model_base_url or os.environ.get("OPENAI_BASE_URL", "")
+    endpoints = {"models": (url, key)}
+    if settings.judge_base_url or settings.judge_api_key:
+        endpoints["judge"] = (settings.judge_base_url or url, settings.judge_api_key or key)
+    for what, (address, secret) in endpoints.items():
+        # The public address is asked only by whoever has a key for it.
+        if address or secret:
+            _try_endpoint(look, what, address or PUBLIC_URL, secret)
+        else:
+            look.note("no endpoint and no key: openai/… cannot be called", "set OPENAI_API_KEY, or model.base_url")
+
+
+def _try_endpoint(look: Examination, what: str, address: str, secret: str) -> None:
+    shown, keyed = hide(address), "a key is set" if secret else "no key is set"
+    request = Request(f"{address.rstrip('/')}/models", headers={"Authorization": f"Bearer {secret}"} if secret else {})
+    began = monotonic()
+    try:
+        with build_opener().open(request, timeout=CALL_SECONDS):
+            look.fine(f"{what}: {shown} answers in {monotonic() - began:.1f} s; {keyed}")
+    except HTTPError as problem:
+        if problem.code in (401, 403):
+            look.warn(
+                f"{what}: {shown} answers {problem.code}; {keyed}",
+                "set a key that it takes: model.api_key, OPENAI_API_KEY",
+            )
+        else:  # many servers list no models, and answer
+            look.fine(f"{what}: {shown} answers ({problem.code}); {keyed}")
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "reason", None) or problem
+        look.warn(f"{what}: {shown} does not answer: {reason}; {keyed}", "start it, or correct model.base_url")
+
+
+def _look_at_exporters(look: Examination, workspace: Workspace) -> None:
+    page, _ = workspace.intake.page(TraceFilter(), limit=SAMPLE)
+    by_exporter: dict[str, list[Trace]] = {}
+    for trace in page:
+        by_exporter.setdefault(_exporter_of(workspace, trace), []).append(trace)
+    for name, traces in by_exporter.items():
+        lacking = {
+            what: todo
+            for what, (field, todo) in LACKING.items()
+            if sum(bool(getattr(trace, field)) for trace in traces) < FEW * len(traces)
+        }
+        seen = f"{name}: {len(traces)} of the newest {len(page)} traces"
+        if {"a question", "an answer"} & lacking.keys():
+            look.warn(f"{seen}, most without {', '.join(lacking)}", "; ".join(lacking.values()))
+        elif lacking:
+            look.note(f"{seen}, most without {', '.join(lacking)}", "; ".join(lacking.values()))
+        else:
+            look.fine(seen)
+    if not page:
+        look.note("no traces yet", "point an OpenTelemetry exporter at evergold serve; see docs/ingest.md")
+
+
+def _exporter_of(workspace: Workspace, trace: Trace) -> str:
+    """Name the instrumentation and the app behind a trace, as far as its spans say."""
+    spans = workspace.intake.get(trace.id).spans
+    held = [span.metadata for span in spans]
+    scope = next((str(one["scope"]) for one in held if one.get("scope")), "")
+    service = next((str(one["service"]) for one in held if one.get("service")), "")
+    return " of ".join(
+        part for part in (scope or ("native records" if not scope and not service else ""), service) if part
+    )
