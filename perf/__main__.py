@@ -38,6 +38,7 @@ ALL = {
     "runner": "",
     "reports": "",
     "extract_flows": "",
+    "extract_sessions": "--sessions 50",
     "score_retrieval": "",
     "judge_speed": "",
     "web_pages": "--traces 5000 --cases 500 --asks 20",

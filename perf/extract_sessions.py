@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from perf.measuring import print_figure
@@ -47,7 +48,7 @@ def make(folder: Path, sessions: int, size: int) -> tuple[Path, Path]:
     commit("Start of it all", list(files))
     for number in range(sessions):
         name = f"src/m{number % FILES}.py"
-        write_log(logs / f"s-{number}.jsonl", number, name, files, size)
+        write_log(logs / f"s-{number}.jsonl", number, name, files, size, time)
         at = (number * 13) % LINES
         files[name][at] = new_line(number)
         if number % 2:
@@ -65,11 +66,11 @@ def new_line(number: int) -> str:
     return f"better_name_{number} = compute_again({number})"
 
 
-def write_log(path: Path, number: int, name: str, files: dict[str, list[str]], size: int) -> None:
+def write_log(path: Path, number: int, name: str, files: dict[str, list[str]], size: int, time: int) -> None:
     events: list[str] = []
 
     def add(type: str, content: object) -> None:
-        stamp = f"2025-10-09T08:{len(events) // 60 % 60:02}:{len(events) % 60:02}Z"
+        stamp = datetime.fromtimestamp(time + len(events), UTC).isoformat()
         more = {
             "uuid": f"{number}-{len(events)}",
             "cwd": "/work/repo",

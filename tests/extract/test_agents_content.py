@@ -109,3 +109,26 @@ def test_what_says_nothing_is_no_request(text: str, repo: GitRepo, tmp_path: Pat
 @pytest.mark.parametrize("text", ["use tabs", "fix the test", "no, the other file", "revert that", "try it with numpy"])
 def test_a_short_request_is_one(text: str) -> None:
     assert not is_nod(text)
+
+
+def test_a_file_that_was_renamed_in_the_squash_is_found(repo: GitRepo, tmp_path: Path) -> None:
+    log = ClaudeLog(repo, tmp_path / "logs" / "a.jsonl", "a")
+    work(log, 3, "Ada")
+    changed = (repo.path / "f.py").read_text()
+    repo.minutes += A_DAY
+    squashed = repo.commit({"f.py": None, "lib.py": changed}, "Move it, too (#4)")
+    (case,), _ = extracted(log)
+    assert case.id == squashed and case.base_commit == repo.git("rev-parse", "HEAD~1").strip()
+
+
+def test_a_quiet_commit_is_not_that_of_the_session_next_to_it(repo: GitRepo, tmp_path: Path) -> None:
+    first = ClaudeLog(repo, tmp_path / "logs" / "a.jsonl", "a")
+    work(first, 5, "Ada", "g.py")
+    repo.git("stash", "-q")
+    second = ClaudeLog(repo, tmp_path / "logs" / "b.jsonl", "b")
+    work(second, 3, "Bob")
+    own = second.commit("Line three")
+    first.bash("git commit -qam five", "")
+    (case,), said = extracted(second)
+    assert case.id == own and case.metadata["sessions"] == ["b"]
+    assert "a commit the session made is not in the repository (rewritten, or never pushed)" in said

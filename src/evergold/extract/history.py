@@ -39,28 +39,13 @@ from evergold.repo.history import Commit, commits, diffs
 from evergold.spread import Spread
 
 VENDORED = ("vendor/*", "*/vendor/*", "third_party/*", "*/third_party/*", "node_modules/*", "*/node_modules/*")
-GENERATED = (
-    "*.min.js",
-    "*.min.css",
-    "*.map",
-    "*_pb2.py",
-    "*_pb2_grpc.py",
-    "*.pb.go",
-    "*.generated.*",
-    "*.snap",
-    "*/__snapshots__/*",
-    "dist/*",
-    "*/dist/*",
-)
-LOCK_FILES = (
-    "*.lock",
-    "*package-lock.json",
-    "*npm-shrinkwrap.json",
-    "*pnpm-lock.yaml",
-    "*go.sum",
-    "*Package.resolved",
-    "*.lockfile",
-)
+_GENERATED = """
+*.min.js *.min.css *.map *_pb2.py *_pb2_grpc.py *.pb.go *.generated.* *.snap */__snapshots__/* dist/* */dist/*
+"""
+_LOCKED = """
+*.lock *package-lock.json *npm-shrinkwrap.json *pnpm-lock.yaml *go.sum *Package.resolved *.lockfile
+"""
+GENERATED, LOCK_FILES = tuple(_GENERATED.split()), tuple(_LOCKED.split())
 
 
 @dataclass(frozen=True)

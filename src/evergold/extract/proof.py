@@ -80,8 +80,11 @@ class Candidate:
         return made
 
 
-def prove(change: CodeChange, repo: Repo, base: str | None = None) -> BaseProof:
-    """Prove that a change was made on a base or, with none given, find the base at which it proves."""
+def prove(change: CodeChange, repo: Repo, base: str | None = None, explain: bool = True) -> BaseProof:
+    """Prove that a change was made on a base or, with none given, find the base at which it proves.
+
+    `explain` looks for what speaks for a base that was given, which takes the history of the target.
+    """
     if base is not None and (commit := repo.objects.commit(base)) is None:
         shallow = f" ({SHALLOW})" if repo.shallow_commits else ""
         return BaseProof(None, (f"commit {base} is not in the repository{shallow}",))
@@ -91,7 +94,9 @@ def prove(change: CodeChange, repo: Repo, base: str | None = None) -> BaseProof:
     if base is not None:
         assert commit is not None
         proof = _prove_at(change, golden, repo, commit)
-        return proof._replace(evidence=_evidence_for(commit, change, golden, repo)) if not proof.problems else proof
+        if proof.problems or not explain:
+            return proof
+        return proof._replace(evidence=_evidence_for(commit, change, golden, repo))
     if not golden.proof:
         return BaseProof(None, ("the approval shows no diff to prove a base commit with",))
     tried = 0
@@ -408,7 +413,7 @@ def commit_of(case: Case) -> str:
 def _prove_row(case: Case, repo: Repo, change: CodeChange) -> RowProof:
     if not case.base_commit:
         return RowProof(case.id, open="it has no base commit")
-    proof = prove(change, repo, case.base_commit)
+    proof = prove(change, repo, case.base_commit, explain=False)
     if proof.commit is None:
         return RowProof(case.id, stale=proof.problems)
     wrong, elsewhere = _compare(case, repo, proof.commit)

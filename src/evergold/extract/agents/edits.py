@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from evergold.extract.agents.events import Changed, Moved, text_lines
 from evergold.extract.diff import FileDiff
+from evergold.extract.ranges import paths_of
 
 # Lines that stand in every file say nothing of who wrote them.
 _EVERYWHERE = frozenset(
@@ -52,7 +53,8 @@ def lines_of_commit(files: Iterable[FileDiff]) -> dict[str, FileLines]:
         new = (line for hunk in file.hunks for line in hunk.new_lines())
         old = (line for hunk in file.hunks for line in hunk.old_lines())
         added, removed = (telling_lines(line.decode("utf-8", "replace") for line in side) for side in (new, old))
-        results[file.new_path or file.path] = FileLines(added, frozenset() if added else removed)
+        # A session may have known a file that was renamed since by either name.
+        results |= dict.fromkeys(paths_of(file), FileLines(added, frozenset() if added else removed))
     return results
 
 

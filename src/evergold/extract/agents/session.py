@@ -164,6 +164,8 @@ class Session:
                     continue
                 located = checkouts.locate(*(event.new if isinstance(event, Moved) else event.ref))
                 if located is not None:
+                    before = checkouts.locate(*event.old) if isinstance(event, Moved) else None
+                    edits.written[located[1]] = edits.written.pop((before or located)[1], {})
                     edits.add(located[1], event, at, step.action.created)
         return edits
 
@@ -220,8 +222,8 @@ TRAILERS = ("Entire-Checkpoint", "Entire-Session", "Claude-Session", "Codex-Sess
 SAME_MOMENT = timedelta(seconds=90)
 # Subjects repeat over the months (`Fix lint`); within a day of the step they name one commit.
 SAME_DAY = timedelta(days=1)
-# Commits whose diffs are read in search of a session's lines; those that touch most of its files come first.
-MOST_SEARCHED = 60
+# Commits whose diffs are read in search of a session's lines, once for all sessions; those with most of its files come first.
+MOST_SEARCHED = 400
 LOST = "a commit the session made is not in the repository (rewritten, or never pushed)"
 MERGE_OF_CASES = "a merge whose commits are cases themselves"
 UNTOUCHED = "a commit that names a session which edited and looked at none of its files"
@@ -396,7 +398,7 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
         moment = history.resolve(made, session.steps[index].action.created)
         if moment is not None and (len(moment.parents) > 1 or made.merge):
             merges.append(Boundary(index, moment, "pull request" if made.pull_request else "merge"))
-        elif moment is None or not (_is_named(made, moment) or _may_be_of(moment, edits, history)):
+        elif moment is None or not _may_be_of(made, moment, edits, history):
             lost += 1
         else:
             results[moment.id] = Boundary(index, moment, "commit")
@@ -437,14 +439,12 @@ def _with_evidence(boundary: Boundary, edits: Edits, history: History) -> Bounda
     return replace(boundary, own=edits.find_own(lines), unseen=not edits.unseen.keys().isdisjoint(lines))
 
 
-def _is_named(made: Committed, moment: Commit) -> bool:
-    return bool(made.commit) and moment.id.startswith(made.commit or "")
-
-
-def _may_be_of(moment: Commit, edits: Edits, history: History) -> bool:
-    """Whether a commit that was recognised by its time or subject alone can be the session's."""
+def _may_be_of(made: Committed, moment: Commit, edits: Edits, history: History) -> bool:
+    """Whether a commit can be the one that a session made: its id tells; its subject or its time alone may be another's."""
+    if made.commit and moment.id.startswith(made.commit):
+        return True
     lines = history.lines(moment)
-    known = edits.paths() & lines.keys()
+    known = edits.paths() & lines.keys() if made.subject == moment.subject else edits.paths()
     return bool(edits.find_own(lines)) or not known or not edits.unseen.keys().isdisjoint(lines)
 
 
