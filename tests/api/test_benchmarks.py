@@ -166,11 +166,59 @@ def test_two_runs_are_compared_and_ranked(serve: Serve) -> None:
         )
         compared = client.get("/api/v1/benchmarks/compare", params={"first": first, "second": second}).json()
         assert compared["metrics"][0]["lost"] == ["sequence"]
-        assert compared["asked"]["sequence"]["question"]
         assert compared["metrics"][0]["test"] == "Tango"
         assert compared["sentence"].startswith("Not decided: 8 cases cannot tell openai/wrong from openai/right")
         board = client.get("/api/v1/benchmarks/leaderboard").json()
         assert [entry["model"] for entry in board[0]["entries"]] == ["openai/right", "openai/wrong"]
+
+
+def test_the_cases_that_changed_are_listed_worst_first_and_become_cases(serve: Serve, tmp_path: Path) -> None:
+    tasks = [{"id": f"t{n}", "name": "T", "input": f"Question {n}?", "expected_output": "42"} for n in range(6)]
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    (folder / "sums.yaml").write_text(json.dumps({"name": "Sums", "tasks": tasks}))
+
+    def answer(body: Body) -> Reply:
+        asked, model = str(body["messages"]), body["model"]
+        if model == "new" and "Question 4" in asked:
+            return Reply("", status=400)
+        wrong = ("Question 1", "Question 2") if model == "new" else ("Question 3",)
+        return Reply("no" if any(question in asked for question in wrong) else "42")
+
+    with serve(answer, benchmark_datasets_dir=folder) as client:
+        first, second = (
+            ended(client, client.post("/api/v1/benchmarks/runs", json=spec).json()["id"])["id"]
+            for spec in (
+                {"dataset": "sums", "model": f"openai/{model}", "metrics": ["exact_match"]} for model in ("old", "new")
+            )
+        )
+
+        def listed(**query: Any) -> dict[str, Any]:
+            asked = {"first": first, "second": second, **query}
+            answer: dict[str, Any] = client.get("/api/v1/benchmarks/compare/cases", params=asked).json()
+            return answer
+
+        whole = listed()
+        assert [case["case_id"] for case in whole["cases"]] == ["t4", "t1", "t2", "t3"], "the error first"
+        assert whole["counts"] == {"lost": 3, "gained": 1, "changed": 4, "errors": 1, "all": 6}
+        error, lost = whole["cases"][:2]
+        assert error["second"]["error"] and error["second"]["answer"] == ""
+        assert (lost["question"], lost["reference"], lost["difference"]) == ("Question 1?", "42", -1.0)
+        assert [lost[side]["answer"] for side in ("first", "second")] == ["42", "no"]
+        assert [lost[side]["value"] for side in ("first", "second")] == [1.0, 0.0]
+        assert [case["case_id"] for case in listed(show="changed", limit=2, offset=2)["cases"]] == ["t2", "t3"]
+        assert [case["case_id"] for case in listed(show="gained")["cases"]] == ["t3"]
+        assert [case["case_id"] for case in listed(show="errors")["cases"]] == ["t4"]
+        assert "exact_match" in str(listed(metric="bleu"))
+        compared = client.get("/api/v1/benchmarks/compare", params={"first": first, "second": second}).json()
+        lost_cases = sorted(case["case_id"] for case in listed(show="lost")["cases"])
+        assert sorted(compared["metrics"][0]["lost"]) == lost_cases
+
+        wanted = {"dataset": "regressions", "cases": compared["metrics"][0]["lost"]}
+        made = client.post(f"/api/v1/benchmarks/runs/{second}/failing-to-review", json=wanted).json()
+        assert made == {"dataset": "regressions", "cases": 2}, "an attempt without an answer has nothing to review"
+        cases = client.get("/api/v1/cases", params={"dataset": "regressions"}).json()["cases"]
+        assert {case["output"] for case in cases} == {"no"}
 
 
 def test_an_attempt_becomes_a_case_to_review(serve: Serve) -> None:

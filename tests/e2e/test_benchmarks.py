@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -75,9 +75,12 @@ def test_from_a_new_run_to_a_case_a_comparison_and_a_ranking(opened: Open, bench
     for box in page.get_by_role("checkbox").all():
         box.check()
     page.get_by_role("button", name="Compare 2").click()
-    expect(
-        page.get_by_role("cell", name="tied").or_(page.get_by_role("cell", name="inconclusive")).first
-    ).to_be_visible()
+    expect(page.get_by_role("region", name="Decision on")).to_contain_text(re.compile("Not decided|Either"))
+    assert json.loads(parse_qs(urlsplit(page.url).query)["runs"][0]) == [first, second], "the older is the baseline"
+    expect(page.get_by_role("heading", name="No case changed")).to_be_visible()
+    page.get_by_role("button", name="Look at all cases").click()
+    expect(page.get_by_role("row").filter(has_text="±0.000").first).to_be_visible()
+    assert "show=all" in page.url
 
     page.goto(f"{bench}/benchmarks")
     page.get_by_role("tab", name="Leaderboard").click()
@@ -152,13 +155,12 @@ def test_tools_behind_a_number_and_the_tasks_that_flipped(opened: Open, built_ap
         assert "case=" not in page.url
 
         page.goto(f"{url}/benchmarks/compare?runs={quote(json.dumps(runs))}")
-        expect(page.get_by_text("openai/talker against openai/caller")).to_be_visible()
+        expect(page.get_by_role("heading", name="openai/talker against openai/caller")).to_be_visible()
         page.get_by_role("button", name="Oslo and Cairo").first.click()
         beside = page.get_by_role("dialog")
         expect(beside.get_by_role("region", name="openai/talker")).to_contain_text("I would look out of the window.")
         expect(beside.locator("mark").first).to_be_visible()
         assert serious_faults(page) == []
-        page.keyboard.press("f")
         expect(beside.get_by_text(re.compile(r"\d of \d"))).to_be_visible()
         page.keyboard.press("Escape")
         page.goto(f"{url}/benchmarks?tab=trends")
@@ -168,6 +170,81 @@ def test_tools_behind_a_number_and_the_tasks_that_flipped(opened: Open, built_ap
         page.goto(f"{url}/benchmarks?tab=leaderboard")
         expect(page.get_by_role("row").nth(1)).to_contain_text("openai/caller")
         expect(page.get_by_text("Ranked by tool_correctness")).to_be_visible()
+        page.context.close()
+
+
+def answer_sums(body: Body) -> Reply:
+    """`old` knows all but one; `new` knows that one, has forgotten two others and gets no reply to a fourth."""
+    asked, model = str(body["messages"]), body["model"]
+    if model == "new" and "Sum 4?" in asked:
+        return Reply("", status=400)
+    wrong = {"new": ("Sum 1?", "Sum 2?"), "old": ("Sum 3?",)}.get(model, ())
+    return Reply("no" if any(question in asked for question in wrong) else "42")
+
+
+def test_a_decision_is_read_filtered_by_key_shared_and_made_into_cases(
+    opened: Open, built_app: None, tmp_path: Path
+) -> None:
+    tasks = [{"id": f"t{n}", "name": "T", "input": f"Sum {n}?", "expected_output": "42"} for n in range(8)]
+    folder = tmp_path / "tasks"
+    folder.mkdir()
+    (folder / "sums.yaml").write_text(json.dumps({"name": "Sums", "tasks": tasks}))
+    named = {"EVERGOLD_BENCHMARK_DATASETS_DIR": str(folder)}
+    with serving(answer_sums) as model, served(tmp_path, OPENAI_BASE_URL=model.url, OPENAI_API_KEY="x", **named) as url:
+        page = opened(f"{url}/benchmarks", viewport={"width": 1440, "height": 1000})
+        runs = []
+        for name in ("old", "new", "third"):
+            spec = {"dataset": "sums", "model": f"openai/{name}", "metrics": ["exact_match", "contains"]}
+            runs.append(page.request.post(f"{url}/api/v1/benchmarks/runs", data=spec).json()["id"])
+            page.goto(f"{url}/benchmarks/runs/{runs[-1]}")
+            expect(page.get_by_text("completed")).to_be_visible()
+
+        address = f"{url}/benchmarks/compare?runs={quote(json.dumps(runs[:2]))}"
+        page.goto(address)
+        decision = page.get_by_role("region", name="Decision on openai/new")
+        expect(decision).to_contain_text("Not decided: 8 cases cannot tell openai/new from openai/old")
+        expect(decision).to_contain_text("1 errors against 0")
+        expect(page.get_by_role("row", name="exact_match")).to_contain_text("not decided")
+        expect(page.get_by_role("row", name="Errors")).to_contain_text("1 more")
+        expect(page.get_by_role("row", name="Cost")).to_contain_text("unknown")
+        expect(page.get_by_role("row", name="Cost")).not_to_contain_text("$0")
+        expect(page.get_by_role("row", name="Latency")).to_contain_text("ms")
+        questions = page.locator("button[data-case]")
+        expect(questions).to_have_text(["Sum 4?", "Sum 1?", "Sum 2?", "Sum 3?"])
+        expect(page.get_by_role("row").filter(has_text="Sum 1?")).to_contain_text("−1.000")
+        assert serious_faults(page) == []
+        page.screenshot(path=PICTURES / "decision.png", full_page=True)
+
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        expect(questions.nth(1)).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog").get_by_text("2 of 4")).to_be_visible()
+        page.keyboard.press("Escape")
+        page.get_by_text("Errors 1").click()
+        expect(questions).to_have_text(["Sum 4?"])
+        page.get_by_role("combobox", name="Metric").click()
+        page.get_by_role("option", name="contains").click()
+        expect(page).to_have_url(re.compile("metric=contains"))
+        page.reload()
+        expect(questions).to_have_text(["Sum 4?"])
+
+        page.goto(f"{address}&show=lost")
+        expect(questions).to_have_count(3)
+        page.get_by_role("button", name="Make 3 lost cases to review…").click()
+        page.get_by_label("Dataset").fill("regressions")
+        page.get_by_role("button", name="Make 3 cases").click()
+        expect(page.get_by_text("2 cases to review in regressions; 1 had no answer")).to_be_visible()
+
+        page.goto(f"{url}/benchmarks/compare?runs={quote(json.dumps(runs))}")
+        expect(page.get_by_role("heading", name="2 runs against openai/old")).to_be_visible()
+        expect(page.get_by_role("region", name="Decision on")).to_have_count(2)
+        page.get_by_role("combobox", name="Candidate").click()
+        page.get_by_role("option", name="openai/third").click()
+        expect(questions).to_have_text(["Sum 3?"])
+        assert serious_faults(page) == []
+        page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
+        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         page.context.close()
 
 

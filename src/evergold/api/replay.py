@@ -16,13 +16,14 @@ router = Router(prefix="/api/v1", tags=["benchmarks"])
 
 
 class FailingToReview(BaseModel, extra="forbid"):
-    """The dataset that failing replays go into."""
+    """The dataset that failing attempts go into, and at which cases; where none is named, every failing replay's."""
 
+    cases: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
     dataset: Annotated[str, Query(min_length=1, max_length=200)] = "failures"
 
 
 class FailuresMade(BaseModel):
-    """How many failing replays of a run are cases to review now, and where."""
+    """How many failing attempts of a run are cases to review now, and where."""
 
     dataset: str
     cases: int
@@ -52,8 +53,14 @@ def replays_of_case(workspace: Opened, dataset: str, case_id: str) -> list[CaseR
 
 @router.post("/benchmarks/runs/{run_id}/failing-to-review", status_code=201)
 def failing_to_review(workspace: Opened, run_id: str, wanted: FailingToReview) -> FailuresMade:
-    """Turn every failing replay of a run into a case to review: it stopped, or a metric lies below 0.5."""
-    made = workspace.trajectories.failing_to_review(run_id, dataset=wanted.dataset, who="api")
+    """Turn the worst answer to each of these cases into a case to review; without any, those of failing replays.
+
+    A replay fails that stopped, or of which a metric lies below 0.5. An attempt without an answer is left out.
+    """
+    if wanted.cases:
+        made = workspace.bench.results.cases_to_review(run_id, wanted.cases, dataset=wanted.dataset, who="api")
+    else:
+        made = workspace.trajectories.failing_to_review(run_id, dataset=wanted.dataset, who="api")
     return FailuresMade(dataset=wanted.dataset, cases=made)
 
 

@@ -23,7 +23,7 @@ from evergold.errors import Unavailable
 from evergold.model.access import Holder
 from evergold.model.case import Case
 from evergold.model.judging import Calibration, JudgeInfo
-from evergold.model.report import Mean, RunComparison
+from evergold.model.report import ChangeKind, ComparedCases, Mean, RunComparison
 from evergold.model.run import Asked, Attempt, BenchmarkDataset, Board, MetricInfo, Plan, Run, RunSpec, RunStatus
 from evergold.stats.scores import MARGIN
 from evergold.store.run.attempts import AttemptOrder
@@ -71,12 +71,6 @@ class Results(BaseModel):
     judge_cached: int
     total: int
     attempts: list[Attempt]
-    asked: dict[str, Asked]
-
-
-class Compared(RunComparison):
-    """A comparison with what the cases that flipped asked."""
-
     asked: dict[str, Asked]
 
 
@@ -207,14 +201,30 @@ def compare_runs(
     margin: Annotated[float, Query(ge=0, le=1)] = MARGIN,
     weighted: Weighted = None,
     errors: Annotated[Literal["count", "exclude"], Query(description="Attempts without a reply.")] = "count",
-) -> Compared:
+) -> RunComparison:
     """The second run (the candidate) against the first, paired by case, or by question where each counts once."""
-    results = workspace.bench.results
     left_out = errors == "exclude"
-    comparison = results.compare(first, second, margin=margin, weighted=weighted, exclude_errors=left_out)
-    # Only cases that flipped are looked up: a comparison may have ten thousand cases.
-    flipped = [case_id for metric in comparison.metrics for case_id in (*metric.gained, *metric.lost)]
-    return Compared(**dict(comparison), asked=results.read_questions(second, flipped))
+    return workspace.bench.results.compare(first, second, margin=margin, weighted=weighted, exclude_errors=left_out)
+
+
+class CompareCasesQuery(BaseModel):
+    first: str
+    second: str
+    metric: Annotated[str | None, Query(description="The first metric that both runs have, where none is named.")] = (
+        None
+    )
+    show: Annotated[ChangeKind, Query(description="Passed before and not now, the reverse, or any change.")] = (
+        ChangeKind.CHANGED
+    )
+    weighted: Weighted = None
+    limit: Annotated[int, Query(ge=1, le=500)] = 50
+    offset: Annotated[int, Query(ge=0, le=2**31)] = 0
+
+
+@router.get("/benchmarks/compare/cases")
+def compare_cases(workspace: Opened, query: Annotated[CompareCasesQuery, Query()]) -> ComparedCases:
+    """Cases that changed from the first run to the second, worst first, with both answers beside the reference."""
+    return workspace.bench.results.compare_cases(**query.model_dump())
 
 
 @router.get("/benchmarks/runs/{run_id}")

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -65,6 +65,11 @@ STEPS = (
         "The answers of production are measured, by the offline judge", ("run", "live", "--model", "recorded", *METRICS)
     ),
     DemoStep(
+        "and so are those of the next release, on the same cases",
+        ("run", "live", "--model", "python:next_release:answer", *METRICS),
+    ),
+    DemoStep("Is it better? The first line is the decision", ("compare", "BASELINE", "CANDIDATE")),
+    DemoStep(
         "The golden part as a file for offline tests", ("export", "live", "--type", "golden", "--out", "golden.jsonl")
     ),
 )
@@ -87,6 +92,7 @@ def demo_command(no_serve: bool, keep: bool, port: int) -> int:
         os.environ["EVERGOLD_HOME"] = "home"
         _lay_out_samples()
         for number, step in enumerate(STEPS, 1):
+            step = replace(step, command=_name_runs(step.command))
             _print_step(number, step)
             code = invoke(list(step.command))
             # 1 means that something did not pass, which is part of the demonstration.
@@ -97,6 +103,18 @@ def demo_command(no_serve: bool, keep: bool, port: int) -> int:
             "\nStart over with your own data: evergold ingest FILE, then evergold curate."
         )
         return 0 if no_serve else invoke(["serve", "--port", str(port)])
+
+
+def _name_runs(command: tuple[str, ...]) -> tuple[str, ...]:
+    """Put the ids of the two newest runs where a command names them BASELINE and CANDIDATE."""
+    if "BASELINE" not in command:
+        return command
+    from evergold.workspace import Workspace
+
+    with Workspace.open() as workspace:
+        (candidate, baseline), _ = workspace.bench.page(limit=2)
+    known = {"BASELINE": baseline.id, "CANDIDATE": candidate.id}
+    return tuple(known.get(word, word) for word in command)
 
 
 def _print_step(number: int, step: DemoStep) -> None:
@@ -115,6 +133,7 @@ def _lay_out_samples() -> None:
     samples.mkdir(exist_ok=True)
     for name in ("offline_dataset.jsonl", "shop.fastimport"):
         samples.joinpath(name).write_bytes(with_files.joinpath(name).read_bytes())
+    Path("next_release.py").write_bytes(with_files.joinpath("next_release.py").read_bytes())
     samples.joinpath("documents").mkdir(exist_ok=True)
     for document in with_files.joinpath("documents").iterdir():
         samples.joinpath("documents", document.name).write_bytes(document.read_bytes())

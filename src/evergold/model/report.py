@@ -227,6 +227,44 @@ class MetricComparison(BaseModel, frozen=True):
     lost: tuple[str, ...]
 
 
+class ChangeKind(StrEnum):
+    """Which cases of a comparison are listed: those that changed sides, changed at all, lack an answer, or all."""
+
+    LOST = "lost"
+    GAINED = "gained"
+    CHANGED = "changed"
+    ERRORS = "errors"
+    ALL = "all"
+
+
+class CaseSide(BaseModel, frozen=True):
+    """What one run made of a case: its value (the mean of its trials) and the answer of its worst trial, cut."""
+
+    value: float | None = None
+    answer: str = ""
+    error: str | None = None
+    trial: int = 0
+
+
+class ComparedCase(BaseModel, frozen=True):
+    """A case as both runs answered it. `difference` is a share of the metric's scale, turned so that more is better."""
+
+    case_id: str
+    question: str
+    reference: str = ""
+    first: CaseSide
+    second: CaseSide
+    difference: float | None = None
+
+
+class ComparedCases(BaseModel, frozen=True):
+    """A page of the cases of a comparison by one metric, worst first, and how many there are of each kind."""
+
+    metric: str
+    counts: dict[ChangeKind, int]
+    cases: tuple[ComparedCase, ...]
+
+
 class ComparedFigure(BaseModel, frozen=True):
     """A figure of both runs that is no score: the ratio of candidate to baseline over paired cases, with its interval."""
 

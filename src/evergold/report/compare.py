@@ -14,7 +14,9 @@ from statistics import fmean, median
 
 from evergold.errors import BadInput
 from evergold.model.report import (
+    EVEN,
     MIN_COVERAGE,
+    ChangeKind,
     ComparedFigure,
     ComparedRun,
     Mean,
@@ -113,6 +115,16 @@ class _Paired:
     after: dict[str, float]
     result: ScoreComparison
 
+    def difference(self, case: str) -> float:
+        return self.scale.share_of(self.after[case]) - self.scale.share_of(self.before[case])
+
+    def change_of(self, case: str) -> ChangeKind | None:
+        """Whether a case changed sides, or its value at all."""
+        was, now = (self.scale.share_of(side[case]) >= PASS_MARK for side in (self.before, self.after))
+        if was is not now:
+            return ChangeKind.GAINED if now else ChangeKind.LOST
+        return ChangeKind.CHANGED if abs(self.difference(case)) > EVEN else None
+
 
 def _pair(
     name: str, scores: Sequence[Mapping[str, Mapping[str, float]]], scale: Scale | None, groups: Groups, margin: float
@@ -135,6 +147,43 @@ def _pair(
     return _Paired(name, used, {case: before[case] for case in shared}, {c: after[c] for c in shared}, result)
 
 
+@dataclass(frozen=True)
+class CaseDifferences:
+    """The cases of two runs by one metric, worst first: their values, differences and the kinds of change they count as."""
+
+    metric: str
+    values: tuple[Mapping[str, float], Mapping[str, float]]
+    differences: Mapping[str, float]
+    kinds: Mapping[str, frozenset[ChangeKind]]
+
+    def of_kind(self, change: ChangeKind) -> list[str]:
+        return [case for case, kinds in self.kinds.items() if change in kinds]
+
+
+def find_differences(first: RunValues, second: RunValues, groups: Groups, metric: str | None = None) -> CaseDifferences:
+    """Order the cases of two runs by how much the second lost; by the first metric both have where none is named."""
+    name = _shared_metrics(first.run, second.run, [metric] if metric else [])[0]
+    scores = [by_case(side.rows) for side in (first, second)]
+    pair = _pair(name, scores, scales_of(second.run).get(name), groups, MARGIN)
+    differences = {case: pair.difference(case) for case in pair.before} if pair else {}
+    unanswered = [
+        {row.case_id for row in side.rows if row.metric == name and row.outcome is not AttemptOutcome.ANSWERED}
+        for side in (first, second)
+    ]
+    kinds: dict[str, frozenset[ChangeKind]] = {}
+    # An error of the candidate comes before other cases that lost as much.
+    for case in sorted(
+        differences.keys() | unanswered[0] | unanswered[1],
+        key=lambda case: (differences.get(case, 0.0), case not in unanswered[1], case),
+    ):
+        change = pair.change_of(case) if pair and case in differences else None
+        some = {ChangeKind.ALL} | ({change, ChangeKind.CHANGED} if change else set())
+        failed = case in unanswered[0] or case in unanswered[1]
+        kinds[case] = frozenset(some | ({ChangeKind.ERRORS} if failed else set()))
+    values = (pair.before, pair.after) if pair else ({}, {})
+    return CaseDifferences(name, values, differences, kinds)
+
+
 def _scores_where_all_answered(sides: Sequence[RunValues]) -> list[dict[str, dict[str, float]]]:
     """The scores of cases to which every run got all its replies."""
     lost = {row.case_id for side in sides for row in side.rows if row.outcome is AttemptOutcome.ERROR}
@@ -146,10 +195,7 @@ def _describe(
 ) -> MetricComparison:
     result = pair.result
     verdict = decide(result.difference, result.low, result.high, adjusted_p, result.groups, margin)
-    passed = {
-        case: tuple(pair.scale.share_of(side[case]) >= PASS_MARK for side in (pair.before, pair.after))
-        for case in pair.before
-    }
+    flips = {case: pair.change_of(case) for case in pair.before}
     shares = [mean.coverage for mean in means]
     other = without.result.verdict if without is not None and any(mean.errors for mean in means) else verdict
     return MetricComparison(
@@ -172,8 +218,8 @@ def _describe(
         answered_by_both=without.result.n if without else 0,
         # Same and inconclusive are one message to a reader: no difference was shown.
         without_errors=other if other is not verdict and {other, verdict} & DECIDED else None,
-        gained=tuple(case for case, (was, now) in passed.items() if now and not was),
-        lost=tuple(case for case, (was, now) in passed.items() if was and not now),
+        gained=tuple(case for case, change in flips.items() if change is ChangeKind.GAINED),
+        lost=tuple(case for case, change in flips.items() if change is ChangeKind.LOST),
     )
 
 
@@ -216,8 +262,8 @@ def _figures(first: RunValues, second: RunValues) -> Iterable[ComparedFigure]:
             first=totals[0] if sides[0] and (name != "cost" or first.run.usage.cost is not None) else None,
             second=totals[1] if sides[1] and (name != "cost" or second.run.usage.cost is not None) else None,
             ratio=over and math.exp(over.value),
-            low=over and over.low and math.exp(over.low),
-            high=over and over.high and math.exp(over.high),
+            low=None if over is None or over.low is None else math.exp(over.low),
+            high=None if over is None or over.high is None else math.exp(over.high),
         )
 
 

@@ -12,9 +12,18 @@ from evergold.build.groups import clusters_of
 from evergold.errors import BadInput, NotFound
 from evergold.machine import open_file
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
-from evergold.model.report import Mean, RunComparison
+from evergold.model.report import CaseSide, ChangeKind, ComparedCase, ComparedCases, Mean, RunComparison
 from evergold.model.run import Asked, Attempt, Board, Run, RunStatus
-from evergold.report.compare import RunValues, always_failing, board_of, by_version, compare, newest_per_model
+from evergold.report.compare import (
+    PASS_MARK,
+    RunValues,
+    always_failing,
+    board_of,
+    by_version,
+    compare,
+    find_differences,
+    newest_per_model,
+)
 from evergold.report.scores import Groups, run_means
 from evergold.report.summary import CALIBRATED, warn_uncalibrated
 from evergold.stats.scores import MARGIN
@@ -23,7 +32,7 @@ from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.run.attempts import AttemptOrder, AttemptStore
-from evergold.store.run.runs import CalibrationStore, RunStore, read_questions
+from evergold.store.run.runs import CalibrationStore, RunStore, read_questions, shorten
 
 FEEDBACK_DATASET = "failures"
 
@@ -88,11 +97,7 @@ class BenchResults:
             RunValues(self._runs.get(id), self._attempts.values(id), spent=self._attempts.read_costs(id))
             for id in (first, second)
         )
-        same = one.run.provenance.get("dataset") == other.run.provenance.get("dataset")
-        runs = [one.run] if same and one.run.total == other.run.total else [other.run, one.run]
-        if weighted is None:
-            weighted = one.run.spec.weighted and other.run.spec.weighted
-        groups = groups_of(self._attempts, runs, weighted)
+        groups = self._shared_groups(one.run, other.run, weighted)
         result = compare(one, other, groups, margin=margin, metrics=metrics, exclude_errors=exclude_errors)
         doubts = (
             warning
@@ -100,6 +105,57 @@ class BenchResults:
             for warning in warn_uncalibrated(run, calibration_states(self._calibrations, run))
         )
         return result.model_copy(update={"warnings": tuple(dict.fromkeys((*result.warnings, *doubts)))})
+
+    def compare_cases(
+        self,
+        first: str,
+        second: str,
+        *,
+        metric: str | None = None,
+        show: ChangeKind = ChangeKind.CHANGED,
+        weighted: bool | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> ComparedCases:
+        """A page of the cases that changed from the first run to the second by one metric, worst first."""
+        sides = [RunValues(self._runs.get(id), self._attempts.values(id)) for id in (first, second)]
+        groups = self._shared_groups(sides[0].run, sides[1].run, weighted)
+        differences = find_differences(sides[0], sides[1], groups, metric)
+        page = differences.of_kind(show)[offset : offset + limit]
+        asked = {**self.read_questions(first, page), **self.read_questions(second, page)}
+        before, after = (
+            self._sides(id, page, values) for id, values in zip((first, second), differences.values, strict=True)
+        )
+        return ComparedCases(
+            metric=differences.metric,
+            counts={change: len(differences.of_kind(change)) for change in ChangeKind},
+            cases=tuple(
+                ComparedCase(
+                    case_id=case,
+                    question=asked[case].question if case in asked else case,
+                    reference=asked[case].reference if case in asked else "",
+                    first=before[case],
+                    second=after[case],
+                    difference=differences.differences.get(case),
+                )
+                for case in page
+            ),
+        )
+
+    def _sides(self, run_id: str, cases: Sequence[str], values: Mapping[str, float]) -> dict[str, CaseSide]:
+        """What a run made of these cases: of several trials one without an answer, or one that failed."""
+        shown: dict[str, Attempt] = {}
+        for attempt in sorted(self._attempts.of_cases(run_id, cases), key=_badness):
+            shown[attempt.case_id] = attempt
+        return {case: _describe_side(shown.get(case), values.get(case)) for case in cases}
+
+    def _shared_groups(self, first: Run, second: Run, weighted: bool | None) -> Groups:
+        """The groups of cases of two runs; weighted where both runs are, if None."""
+        same = first.provenance.get("dataset") == second.provenance.get("dataset")
+        runs = [first] if same and first.total == second.total else [second, first]
+        return groups_of(
+            self._attempts, runs, first.spec.weighted and second.spec.weighted if weighted is None else weighted
+        )
 
     def cases_that_always_fail(self, run: Run, metrics: Sequence[str]) -> set[str]:
         """The cases of which no trial passes by all of these metrics that apply to it."""
@@ -133,6 +189,17 @@ class BenchResults:
                 log.write(orjson.dumps(line, option=orjson.OPT_APPEND_NEWLINE))
                 count += 1
         return count
+
+    def cases_to_review(
+        self, run_id: str, cases: Sequence[str], *, dataset: str = FEEDBACK_DATASET, who: str = "system"
+    ) -> int:
+        """Turn the worst answered attempt at each of these cases into a case to review; give how many were answered."""
+        self._runs.get(run_id)
+        answered = [attempt for attempt in self._attempts.of_cases(run_id, cases) if attempt.error is None]
+        worst = {attempt.case_id: attempt.trial for attempt in sorted(answered, key=_badness)}
+        for case_id, trial in worst.items():
+            self.to_review(run_id, case_id, trial, dataset=dataset, who=who)
+        return len(worst)
 
     def to_review(
         self, run_id: str, case_id: str, trial: int = 0, *, dataset: str = FEEDBACK_DATASET, who: str = "system"
@@ -171,6 +238,24 @@ class BenchResults:
             return get_case(connection, dataset, case.id)
 
         return self._store.db.write(work)
+
+
+def is_failing(attempt: Attempt) -> bool:
+    """Whether a replay stopped before an answer, or a metric of an attempt lies below the pass mark."""
+    stopped = attempt.metadata.get("replay", {}).get("stopped") is not None
+    return stopped or any(one.value is not None and one.value < PASS_MARK for one in attempt.measurements.values())
+
+
+def _badness(attempt: Attempt) -> tuple[bool, bool, int]:
+    return attempt.error is not None, is_failing(attempt), -attempt.trial
+
+
+def _describe_side(attempt: Attempt | None, value: float | None) -> CaseSide:
+    if attempt is None:
+        return CaseSide(value=value)
+    calls = ", ".join(call.name for call in attempt.tool_calls)
+    answer = attempt.output or (f"called {calls}" if calls else "")
+    return CaseSide(value=value, answer=shorten(answer), error=attempt.error, trial=attempt.trial)
 
 
 def groups_of(attempts: AttemptStore, runs: Sequence[Run], weighted: bool | None = None) -> Groups:

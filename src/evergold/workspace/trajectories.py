@@ -1,6 +1,6 @@
 """Replayed trajectories beside the recorded ones: of one run, of two runs, of a case; failing ones become cases."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evergold.bench.metrics.trajectory import align, recorded_side
@@ -8,19 +8,17 @@ from evergold.errors import BadInput, NotFound
 from evergold.model.run import (
     AlignedCall,
     AlignedTrajectory,
-    Attempt,
     CaseReplay,
     ResultOrigin,
     Run,
     StepSpent,
     TrajectoryDifference,
 )
-from evergold.report.compare import PASS_MARK
 from evergold.report.scores import by_case
 from evergold.store.case.cases import get_case
 from evergold.store.run.attempts import METRIC, AttemptStore, replays_in_dataset, replays_in_runs
 from evergold.store.run.runs import RunStore
-from evergold.workspace.bench_results import FEEDBACK_DATASET
+from evergold.workspace.bench_results import FEEDBACK_DATASET, is_failing
 
 if TYPE_CHECKING:
     from evergold.store import Store
@@ -110,13 +108,6 @@ class Trajectories:
             raise BadInput(f"run {run.id!r} was not measured by {METRIC}; do it with: {how}")
         rows = [row for row in self._attempts.values(run.id) if row.metric == METRIC]
         return by_case(rows).get(METRIC, {})
-
-
-def is_failing(attempt: Attempt) -> bool:
-    """Whether a replay stopped before an answer, or a metric of it lies below the pass mark."""
-    values: Iterable[float | None] = (one.value for one in attempt.measurements.values())
-    stopped = attempt.metadata.get("replay", {}).get("stopped") is not None
-    return stopped or any(value is not None and value < PASS_MARK for value in values)
 
 
 def _with_origin(row: AlignedCall, origins: Mapping[Any, str], paid: Mapping[str, StepSpent]) -> AlignedCall:

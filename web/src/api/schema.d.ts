@@ -1405,7 +1405,9 @@ export interface paths {
         put?: never;
         /**
          * Failing To Review
-         * @description Turn every failing replay of a run into a case to review: it stopped, or a metric lies below 0.5.
+         * @description Turn the worst answer to each of these cases into a case to review; without any, those of failing replays.
+         *
+         *     A replay fails that stopped, or of which a metric lies below 0.5. An attempt without an answer is left out.
          */
         post: operations["failing_to_review_api_v1_benchmarks_runs__run_id__failing_to_review_post"];
         delete?: never;
@@ -1656,6 +1658,26 @@ export interface paths {
          * @description The second run (the candidate) against the first, paired by case, or by question where each counts once.
          */
         get: operations["compare_runs_api_v1_benchmarks_compare_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/benchmarks/compare/cases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Compare Cases
+         * @description Cases that changed from the first run to the second, worst first, with both answers beside the reference.
+         */
+        get: operations["compare_cases_api_v1_benchmarks_compare_cases_get"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3199,6 +3221,26 @@ export interface components {
             value?: number | null;
         };
         /**
+         * CaseSide
+         * @description What one run made of a case: its value (the mean of its trials) and the answer of its worst trial, cut.
+         */
+        CaseSide: {
+            /** Value */
+            value?: number | null;
+            /**
+             * Answer
+             * @default
+             */
+            answer: string;
+            /** Error */
+            error?: string | null;
+            /**
+             * Trial
+             * @default 0
+             */
+            trial: number;
+        };
+        /**
          * CaseStatus
          * @description Whether a case takes part: withdrawn by its policy, dismissed by a person, erased on request.
          * @enum {string}
@@ -3213,6 +3255,12 @@ export interface components {
             when: string;
             then: components["schemas"]["Tier"];
         };
+        /**
+         * ChangeKind
+         * @description Which cases of a comparison are listed: those that changed sides, changed at all, lack an answer, or all.
+         * @enum {string}
+         */
+        ChangeKind: "lost" | "gained" | "changed" | "errors" | "all";
         /**
          * CheckBucket
          * @description How often a check was made on the traces of one hour or day, and how often it failed.
@@ -3338,49 +3386,37 @@ export interface components {
             timeout?: number | null;
         };
         /**
-         * Compared
-         * @description A comparison with what the cases that flipped asked.
+         * ComparedCase
+         * @description A case as both runs answered it. `difference` is a share of the metric's scale, turned so that more is better.
          */
-        Compared: {
-            /** First */
-            first: string;
-            /** Second */
-            second: string;
-            /** Margin */
-            margin: number;
+        ComparedCase: {
+            /** Case Id */
+            case_id: string;
+            /** Question */
+            question: string;
             /**
-             * Weighted
-             * @default false
-             */
-            weighted: boolean;
-            /**
-             * Errors Excluded
-             * @default false
-             */
-            errors_excluded: boolean;
-            /**
-             * Sentence
+             * Reference
              * @default
              */
-            sentence: string;
-            /**
-             * Sides
-             * @default []
-             */
-            sides: components["schemas"]["ComparedRun"][];
-            /** Metrics */
-            metrics: components["schemas"]["MetricComparison"][];
-            /**
-             * Figures
-             * @default []
-             */
-            figures: components["schemas"]["ComparedFigure"][];
-            /** Warnings */
-            warnings: string[];
-            /** Asked */
-            asked: {
-                [key: string]: components["schemas"]["Asked"];
+            reference: string;
+            first: components["schemas"]["CaseSide"];
+            second: components["schemas"]["CaseSide"];
+            /** Difference */
+            difference?: number | null;
+        };
+        /**
+         * ComparedCases
+         * @description A page of the cases of a comparison by one metric, worst first, and how many there are of each kind.
+         */
+        ComparedCases: {
+            /** Metric */
+            metric: string;
+            /** Counts */
+            counts: {
+                [key: string]: number;
             };
+            /** Cases */
+            cases: components["schemas"]["ComparedCase"][];
         };
         /**
          * ComparedFigure
@@ -4058,9 +4094,14 @@ export interface components {
         };
         /**
          * FailingToReview
-         * @description The dataset that failing replays go into.
+         * @description The dataset that failing attempts go into, and at which cases; where none is named, every failing replay's.
          */
         FailingToReview: {
+            /**
+             * Cases
+             * @default []
+             */
+            cases: string[];
             /**
              * Dataset
              * @default failures
@@ -4069,7 +4110,7 @@ export interface components {
         };
         /**
          * FailuresMade
-         * @description How many failing replays of a run are cases to review now, and where.
+         * @description How many failing attempts of a run are cases to review now, and where.
          */
         FailuresMade: {
             /** Dataset */
@@ -5945,6 +5986,47 @@ export interface components {
             provenance?: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * RunComparison
+         * @description Two runs over the same cases: `sentence` says what a reader should do, the rest is what it rests on.
+         */
+        RunComparison: {
+            /** First */
+            first: string;
+            /** Second */
+            second: string;
+            /** Margin */
+            margin: number;
+            /**
+             * Weighted
+             * @default false
+             */
+            weighted: boolean;
+            /**
+             * Errors Excluded
+             * @default false
+             */
+            errors_excluded: boolean;
+            /**
+             * Sentence
+             * @default
+             */
+            sentence: string;
+            /**
+             * Sides
+             * @default []
+             */
+            sides: components["schemas"]["ComparedRun"][];
+            /** Metrics */
+            metrics: components["schemas"]["MetricComparison"][];
+            /**
+             * Figures
+             * @default []
+             */
+            figures: components["schemas"]["ComparedFigure"][];
+            /** Warnings */
+            warnings: string[];
         };
         /**
          * RunPage
@@ -9905,7 +9987,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Compared"];
+                    "application/json": components["schemas"]["RunComparison"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    compare_cases_api_v1_benchmarks_compare_cases_get: {
+        parameters: {
+            query: {
+                first: string;
+                second: string;
+                /** @description The first metric that both runs have, where none is named. */
+                metric?: string | null;
+                /** @description Passed before and not now, the reverse, or any change. */
+                show?: components["schemas"]["ChangeKind"];
+                /** @description Count each question once, however many cases ask it; as the run was started where it is left out. */
+                weighted?: boolean | null;
+                limit?: number;
+                offset?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ComparedCases"];
                 };
             };
             /** @description Validation Error */

@@ -41,7 +41,7 @@ from evergold.model.run import (
     Usage,
 )
 from evergold.store.database.db import Database
-from evergold.store.database.rows import dumps, insert_new, loads
+from evergold.store.database.rows import batches, dumps, insert_new, loads
 from evergold.store.schema import attempt_steps, attempts, measurements, response_cache, run_cases, runs
 
 Key = tuple[str, int]
@@ -211,7 +211,7 @@ class Value(NamedTuple):
 
 
 class AttemptCost(NamedTuple):
-    """What an attempt took and how it ended. A reply from the cache has no latency of its own."""
+    """What an attempt took and how it ended. What was not sent has no latency."""
 
     case_id: str
     outcome: AttemptOutcome
@@ -345,6 +345,17 @@ class AttemptStore:
             )
         return [_attempt(row, measured) for row in rows]
 
+    def of_cases(self, run_id: str, case_ids: Sequence[str]) -> list[Attempt]:
+        """Every attempt at these cases with its measurements, by case and trial."""
+        results: list[Attempt] = []
+        with self._db.read() as connection:
+            for some in batches(case_ids):
+                chosen = and_(attempts.c.run_id == run_id, attempts.c.case_id.in_(some))
+                measured = _read_measurements(connection, run_id, measurements.c.case_id.in_(some))
+                rows = connection.execute(select(*_COLUMNS).where(chosen).order_by(*_KEY))
+                results += [_attempt(row, measured) for row in rows]
+        return results
+
     def cached_count(self, run_id: str) -> int:
         """How many answers came from the response cache."""
         # The body is JSON without blanks, and defaults are left out, so the text is there exactly when it is true.
@@ -388,7 +399,13 @@ class AttemptStore:
         wanted = select(*_COLUMNS).where(attempts.c.run_id == run_id)
         with self._db.read() as connection:
             made = [_attempt(row, {}) for row in connection.execute(wanted)]
-        return [AttemptCost(one.case_id, one.outcome, one.is_truncated, one.usage.cost, one.latency_ms) for one in made]
+        # A recorded answer was not asked for: how long reading it took says nothing.
+        return [
+            AttemptCost(
+                one.case_id, one.outcome, one.is_truncated, one.usage.cost, one.latency_ms if one.sends else None
+            )
+            for one in made
+        ]
 
     def clusters(self, run_id: str) -> dict[str, str]:
         """Case → the session, document or repository it shares with others, where it has one.

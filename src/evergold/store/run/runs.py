@@ -292,10 +292,11 @@ def _question_of(body: dict[str, Any], case_id: str) -> Asked:
     reference = case.reference()
     calls = (reference and reference.tool_calls) or case.expected_tools or ()
     text = (reference and reference.text) or (f"calls {', '.join(call.name for call in calls)}" if calls else "")
-    return Asked(question=_short(case.input or case.name or case_id), reference=_short(text))
+    return Asked(question=shorten(case.input or case.name or case_id), reference=shorten(text))
 
 
-def _short(text: str) -> str:
+def shorten(text: str) -> str:
+    """Give a text as one line that a row can show."""
     line = " ".join(text[: 2 * MOST_CHARACTERS].split())
     return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"
 

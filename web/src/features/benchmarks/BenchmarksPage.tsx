@@ -51,7 +51,7 @@ export function BenchmarksPage() {
           <Button
             variant="default"
             disabled={ticked.length < 2}
-            onClick={() => void navigate({ to: "/benchmarks/compare", search: { runs: ticked } })}
+            onClick={() => void navigate({ to: "/benchmarks/compare", search: { runs: oldestFirst(ticked, rows) } })}
           >
             Compare {ticked.length > 1 ? ticked.length : ""}
           </Button>
@@ -115,6 +115,10 @@ export function BenchmarksPage() {
     </Page>
   );
 }
+
+/** Of runs to compare the oldest is the baseline; `rows` are newest first. */
+const oldestFirst = (ids: readonly string[], rows: readonly Run[]) =>
+  rows.flatMap(({ id }) => (ids.includes(id) ? id : [])).reverse();
 
 function NoRuns({ start }: { start: (() => void) | null }) {
   return (

@@ -1,5 +1,5 @@
 /** One task as several runs answered it: question and reference once, the answers side by side with their differences. */
-import { Button, Drawer, SegmentedControl } from "@mantine/core";
+import { Button, Drawer } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
@@ -16,12 +16,10 @@ type BesideDrawerProps = {
   names: ReadonlyMap<string, string>;
   caseId: string | null;
   tasks: readonly string[];
-  only: "flips" | "all";
-  onOnly: (only: "flips" | "all") => void;
   open: (caseId: string | null) => void;
 };
 
-export function BesideDrawer({ runs, names, caseId, tasks, only, onOnly, open }: BesideDrawerProps) {
+export function BesideDrawer({ runs, names, caseId, tasks, open }: BesideDrawerProps) {
   const answers = useRunCases(runs, caseId);
   const at = caseId === null ? -1 : tasks.indexOf(caseId);
   const previous = at > 0 ? tasks[at - 1] : undefined;
@@ -30,7 +28,6 @@ export function BesideDrawer({ runs, names, caseId, tasks, only, onOnly, open }:
   useHotkeys([
     ["n", step(next)],
     ["p", step(previous)],
-    ["f", () => caseId !== null && onOnly(only === "flips" ? "all" : "flips")],
   ]);
   const first = answers[0]?.data;
   const failed = answers.find((each) => each.isError);
@@ -49,16 +46,6 @@ export function BesideDrawer({ runs, names, caseId, tasks, only, onOnly, open }:
         <Button variant="default" size="compact-sm" disabled={!next} aria-keyshortcuts="n" onClick={step(next)}>
           Next (n)
         </Button>
-        <SegmentedControl
-          size="xs"
-          aria-label="Which tasks (f)"
-          value={only}
-          onChange={(value) => onOnly(value === "all" ? "all" : "flips")}
-          data={[
-            { value: "flips", label: "Flips only" },
-            { value: "all", label: "All tasks" },
-          ]}
-        />
         {at >= 0 && (
           <span className={classes.note}>
             {at + 1} of {tasks.length}

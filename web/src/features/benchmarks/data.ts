@@ -1,5 +1,12 @@
 /** What Benchmarks asks for. A run that goes on is asked again and again; one that ended is left alone. */
-import { keepPreviousData, useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
+import {
+  keepPreviousData,
+  useInfiniteQuery,
+  useMutation,
+  useQueries,
+  useQuery,
+  useQueryClient,
+} from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
 
 export type Run = Schemas["Run"];
@@ -8,6 +15,9 @@ export type Mean = Schemas["Mean"];
 export type Board = Schemas["Board"];
 export type Spec = Schemas["RunSpec"];
 export type Asked = Schemas["Asked"];
+export type Comparison = Schemas["RunComparison"];
+export type ComparedCase = Schemas["ComparedCase"];
+export type ChangeKind = Schemas["ChangeKind"];
 
 const FOLLOW_MS = 1_000;
 const LIST_MS = 4_000;
@@ -104,6 +114,24 @@ export const useComparisons = (first: string | undefined, others: readonly strin
       queryFn: () =>
         unwrap(api.GET("/api/v1/benchmarks/compare", { params: { query: { first: first ?? "", second } } })),
     })),
+  });
+
+const CASES = 50;
+
+/** The cases of a comparison by one metric, worst first, some at a time. */
+export const useComparedCases = (first: string, second: string, metric: string, show: ChangeKind) =>
+  useInfiniteQuery({
+    queryKey: ["compare", first, second, "cases", metric, show],
+    placeholderData: keepPreviousData,
+    initialPageParam: 0,
+    queryFn: ({ pageParam }) => {
+      const query = { first, second, metric, show, limit: CASES, offset: pageParam };
+      return unwrap(api.GET("/api/v1/benchmarks/compare/cases", { params: { query } }));
+    },
+    getNextPageParam: (last, pages) => {
+      const read = pages.length * CASES;
+      return read < (last.counts[show] ?? 0) ? read : undefined;
+    },
   });
 
 export function useStart(then: (run: Run) => void) {

@@ -3,13 +3,28 @@ import { oneOf, text, withoutBlanks } from "@/ui/address";
 import { milliseconds } from "@/ui/format";
 import type { Mean, Run } from "./data";
 
-/** The run to measure against, and the others; the task whose answers are side by side, among flips or all tasks. */
-export type CompareView = { runs: string[]; case?: string; only?: "all" };
+/** Which cases of a comparison are listed. */
+export const CHANGES = ["changed", "lost", "gained", "errors", "all"] as const;
+
+/** The baseline and the candidates; which cases are listed, of which candidate, by which metric; the one side by side. */
+export type CompareView = {
+  runs: string[];
+  case?: string;
+  show?: (typeof CHANGES)[number];
+  against?: string;
+  metric?: string;
+};
 
 export function compareViewOf(search: Record<string, unknown>): CompareView {
   const runs = Array.isArray(search.runs) ? search.runs : [search.runs];
   const known = runs.filter((run): run is string => typeof run === "string" && run.length > 0).slice(0, 6);
-  return withoutBlanks({ runs: known, case: text(search.case), only: oneOf(["all"] as const, search.only) });
+  return withoutBlanks({
+    runs: known,
+    case: text(search.case),
+    show: oneOf(CHANGES, search.show),
+    against: text(search.against),
+    metric: text(search.metric),
+  });
 }
 
 const TABS = ["runs", "leaderboard", "trends"] as const;

@@ -288,7 +288,11 @@ export function FailingReplays({ runId }: { runId: string }) {
     );
   return (
     <>
-      <Button variant="default" loading={make.isPending} onClick={() => make.mutate()}>
+      <Button
+        variant="default"
+        loading={make.isPending}
+        onClick={() => make.mutate({ dataset: "failures", cases: [] })}
+      >
         Make failing replays cases
       </Button>
       {make.isError && <p className={classes.problem}>{make.error.message}</p>}

@@ -32,14 +32,15 @@ export const useReplaysOfCase = (dataset: string, caseId: string) =>
     queryFn: () => unwrap(api.GET("/api/v1/benchmarks/replays", { params: { query: { dataset, case_id: caseId } } })),
   });
 
+/** Makes the worst answers to these cases cases to review; without any, those of failing replays. */
 export function useFailingToReview(runId: string) {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: () =>
+    mutationFn: (wanted: { dataset: string; cases: string[] }) =>
       unwrap(
         api.POST("/api/v1/benchmarks/runs/{run_id}/failing-to-review", {
           params: { path: { run_id: runId } },
-          body: { dataset: "failures" },
+          body: wanted,
         }),
       ),
     onSuccess: () => void cache.invalidateQueries({ queryKey: ["review"] }),
