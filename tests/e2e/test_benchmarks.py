@@ -203,7 +203,7 @@ def test_a_decision_is_read_filtered_by_key_shared_and_made_into_cases(
         page.goto(address)
         decision = page.get_by_role("region", name="Decision on openai/new")
         expect(decision).to_contain_text("Not decided: 8 cases cannot tell openai/new from openai/old")
-        expect(decision).to_contain_text("1 errors against 0")
+        expect(decision).to_contain_text("1 error against 0, retried")
         expect(page.get_by_role("row", name="exact_match")).to_contain_text("not decided")
         expect(page.get_by_role("row", name="Errors")).to_contain_text("1 more")
         expect(page.get_by_role("row", name="Cost")).to_contain_text("unknown")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.model.report import Mean, PairedVerdict
-from evergold.model.run import AttemptOutcome, MetricSpec, Run, RunSpec, RunStatus, Scale
+from evergold.model.report import Mean, PairedVerdict, RunDecision
+from evergold.model.run import AttemptOutcome, MetricSpec, Run, RunSpec, RunStatus, Scale, Usage
 from evergold.report.compare import RunValues, board_of, by_version, compare, newest_per_model
 from evergold.report.scores import Groups, by_case, count_attempts, means_of
 from evergold.store.run.attempts import AttemptCost, Value
@@ -142,10 +142,55 @@ def test_crashes_on_hard_cases_win_nothing() -> None:
     assert compare(whole, crashing).metrics[0].difference == 0
     worse = compare(whole, crashes(20, right=80, model="worse"))
     assert worse.decide_gate()[0] == 1
-    assert "20 errors against 0, tried again" in worse.sentence
+    assert "20 errors against 0, retried" in worse.sentence
     assert "on the 80 that both answered no difference was shown" in worse.sentence
     left_out = compare(whole, crashes(20, right=80), exclude_errors=True)
     assert left_out.metrics[0].n == 80 and left_out.decide_gate()[0] == 3
+
+
+def test_the_sentence_tells_errors_cost_and_latency_on_the_cases_that_both_answered() -> None:
+    good, bad = crashes(0, right=91, of=91, model="good-model"), crashes(14, right=77, of=91, model="bad-model")
+    priced = [
+        RunValues(
+            side.run.model_copy(update={"usage": Usage(cost=1.0)}),
+            side.rows,
+            spent=[s._replace(cost=cost * (1 + at % 3), latency_ms=ms + at) for at, s in enumerate(side.spent)],
+        )
+        for side, cost, ms in ((bad, 0.1, 2000.0), (good, 0.062, 800.0))
+    ]
+    found = compare(priced[0], priced[1])
+    assert found.sentence == (
+        "Ship good-model: better on 91 cases (+0.15, between +0.09 and +0.24); 0 errors against 14, retried; on the 77 that "
+        "both answered no difference was shown; 38 % cheaper, 1.2 s faster."
+    )
+    errors, cost, latency = found.figures
+    assert (cost.n, latency.n, errors.n) == (77, 77, 91)
+    assert (errors.low or 0) > 0.05 and errors.difference == pytest.approx(14 / 91)
+    assert cost.first == pytest.approx((77 + 76) * 0.1, abs=0.2), (
+        "cases that one run did not answer are not billed to the other"
+    )
+
+
+def test_what_could_not_be_measured_is_not_shipped() -> None:
+    before: dict[str, float | None] = {**passes(20, 100)}
+    after: dict[str, float | None] = {**passes(90, 100), **{f"c{i:03}": None for i in range(70, 100)}}
+    found = compare(a_run("a", before), a_run("b", after))
+    assert found.decision is RunDecision.UNDECIDED
+    assert found.sentence.startswith("Not decided: better on the 70 cases that could be measured (+0.71")
+    assert found.sentence.endswith("; only 70 % of the attempts have a value of correctness, 95 % are needed.")
+
+
+def test_a_correction_for_several_metrics_is_told_with_how_many_more_cases_would_decide() -> None:
+    def several(id: str, right: int) -> RunValues:
+        metrics = ("a", "b", "c", "d")
+        runs = [a_run(id, passes(right if metric == "a" else 50, 100), metric=metric) for metric in metrics]
+        spec = runs[0].run.spec.model_copy(update={"metrics": metrics})
+        return RunValues(runs[0].run.model_copy(update={"spec": spec}), [row for one in runs for row in one.rows])
+
+    found = compare(several("one", 50), several("other", 56))
+    alone = compare(a_run("one", passes(50, 100)), a_run("other", passes(56, 100)))
+    assert alone.decision is RunDecision.SHIP and found.decision is RunDecision.UNDECIDED
+    assert found.metrics[0].p > 0.05 and 0 < (found.metrics[0].more or 0) < 100
 
 
 def test_a_run_of_which_too_little_was_measured_is_not_ranked() -> None:

@@ -146,7 +146,7 @@ def _run(workspace: Workspace, options: dict[str, Any]) -> Run:
 
 def _run_baselines(workspace: Workspace, options: dict[str, Any]) -> int:
     """Run several retrievers on the same cases, and compare each with the first."""
-    from evergold.cli.runs import print_comparison
+    from evergold.cli.runs import print_comparisons
 
     if options["fail_under"] or options["resume"]:
         raise BadInput("--fail-under and --resume go with one model; name a single retriever")
@@ -160,8 +160,8 @@ def _run_baselines(workspace: Workspace, options: dict[str, Any]) -> int:
     else:
         rows = [(same[0].metric, *same) for same in zip(*means, strict=True)]
         table(f"retrievers on {options['dataset']}", ("metric", *names), rows)
-        for result in compared:
-            print_comparison(result)
+        if compared:
+            print_comparisons(workspace, compared)
     return int(any(run.status != "completed" for run in runs))
 
 

@@ -374,7 +374,8 @@ def compare_command(
     workspace: Workspace, baseline: str, candidates: tuple[str, ...], as_json: bool, **options: Any
 ) -> int:
     """Compare runs with a BASELINE run, case by case: which to ship, how sure that is, and what it costs."""
-    codes, shown = [], []
+    gated = options["gate"] or options["gate_cases"]
+    compared, codes, shown, notes = [], [], [], []
     for candidate in candidates:
         result = workspace.bench.results.compare(
             baseline,
@@ -390,24 +391,21 @@ def compare_command(
         code, why = _decide(workspace, result, options)
         if doubts and code == 0:
             code, why = 3, "; ".join(doubts)
-        gated = options["gate"] or options["gate_cases"]
         # An inconclusive gate neither opens nor closes an alert.
         if gated and code in (0, 1):
             spec = workspace.bench.get(candidate).spec
             workspace.alerts.gate(spec.dataset, spec.model, passed=code == 0, why=f"{why} against {baseline}")
+        compared.append(result)
         codes.append(code if gated else 0)
         shown.append({**result.model_dump(mode="json"), "exit_code": code, "gate": why, "uncalibrated": doubts})
-        if not as_json and options["form"] == "markdown":
-            echo(workspace.judging.comparison_markdown(result))
-        elif not as_json:
-            print_comparison(result)
-        if not as_json:
-            for warning in [*result.warnings, *doubts]:
-                echo(f"note: {warning}", err=True)
-            if gated:
-                echo(f"gate: {why} (exit code {code})", err=True)
+        notes += [f"note: {warning}" for warning in (*result.warnings, *doubts)]
+        notes += [f"gate: {why} (exit code {code})"] if gated else []
     if as_json:
         emit_json(shown[0] if len(shown) == 1 else shown)
+    else:
+        print_comparisons(workspace, compared, options["form"])
+        for note in dict.fromkeys(notes):
+            echo(note, err=True)
     # Worse before cannot tell: one regression closes the gate whatever the others are.
     return next((code for code in (2, 1, 3) if code in codes), 0)
 
@@ -418,42 +416,19 @@ def _decide(workspace: Workspace, result: RunComparison, options: dict[str, Any]
     return workspace.bench.decide_cases(result, options["min_coverage"])
 
 
-def print_comparison(result: RunComparison) -> None:
-    echo(result.sentence)
-    columns = (
-        "metric",
-        "baseline",
-        "candidate",
-        "difference",
-        "95 %",
-        "p",
-        "verdict",
-        "visible from",
-        "n",
-        "gained",
-        "lost",
-    )
-    rows = [
-        (
-            metric.metric,
-            f"{metric.first:.3f}",
-            f"{metric.second:.3f}",
-            f"{metric.difference:+.3f}",
-            f"{metric.low:+.3f} … {metric.high:+.3f}",
-            "<0.001" if metric.p < 0.001 else f"{metric.p:.3f}",
-            metric.verdict,
-            f"{metric.smallest_visible:.3f}",
-            f"{metric.n}" + (f" (+{metric.unpaired} unpaired)" if metric.unpaired else ""),
-            len(metric.gained),
-            len(metric.lost),
-        )
-        for metric in result.metrics
+def print_comparisons(workspace: Workspace, compared: list[RunComparison], form: str = "terminal") -> None:
+    """Print the decisions, then what they rest on, then the cases that changed most."""
+    results = workspace.bench.results
+    changed = [
+        results.compare_cases(one.first, one.second, metric=one.metrics[0].metric, weighted=one.weighted, limit=10)
+        for one in compared
     ]
-    table(f"{result.second} against {result.first}", columns, rows)
-    table(
-        "both sides",
-        ("run", "model", "attempts", "errors", "failed", "truncated"),
-        [(side.run_id, side.model, side.attempts, side.errors, side.failed, side.truncated) for side in result.sides],
-    )
-    if result.weighted:
+    if form == "markdown":
+        echo(workspace.judging.comparison_markdown(compared, changed))
+        return
+    for one in compared:
+        echo(one.sentence)
+    for title, columns, rows in workspace.judging.comparison_tables(compared, changed):
+        table(title, columns, rows)
+    if compared[0].weighted:
         echo("note: each question counts once, however many cases ask it", err=True)

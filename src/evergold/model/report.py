@@ -266,15 +266,31 @@ class ComparedCases(BaseModel, frozen=True):
 
 
 class ComparedFigure(BaseModel, frozen=True):
-    """A figure of both runs that is no score: the ratio of candidate to baseline over paired cases, with its interval."""
+    """A figure of both runs that is no score, over the cases that both have it for.
+
+    Cost (a sum) and latency (a median) have the `ratio` of candidate to baseline; errors (a share of the attempts) have a
+    `difference`, turned so that more is better. `low` and `high` are the 95 % interval of either.
+    """
 
     name: str
     unit: str
     first: float | None
     second: float | None
+    n: int = 0
     ratio: float | None = None
+    difference: float | None = None
     low: float | None = None
     high: float | None = None
+
+
+class RunDecision(StrEnum):
+    """What to do after a comparison. `weigh`: better by one metric and worse by another."""
+
+    SHIP = "ship"
+    KEEP = "keep"
+    EITHER = "either"
+    WEIGH = "weigh"
+    UNDECIDED = "undecided"
 
 
 class ComparedRun(BaseModel, frozen=True):
@@ -296,6 +312,7 @@ class RunComparison(BaseModel, frozen=True):
     margin: float
     weighted: bool = False
     errors_excluded: bool = False
+    decision: RunDecision = RunDecision.UNDECIDED
     sentence: str = ""
     sides: tuple[ComparedRun, ...] = ()
     metrics: tuple[MetricComparison, ...]

@@ -23,17 +23,19 @@ from evergold.model.report import (
     MetricComparison,
     PairedVerdict,
     RunComparison,
+    RunDecision,
 )
 from evergold.model.run import AttemptOutcome, Board, Entry, Run, Scale, UnrankedRun
 from evergold.report.scores import Groups, by_case, run_means, scales_of
 from evergold.stats.intervals import t_interval
-from evergold.stats.scores import MARGIN, ScoreComparison, compare_scores, decide, holm
+from evergold.stats.scores import MARGIN, ScoreComparison, compare_scores, decide, holm, more_for_p
 from evergold.store.run.attempts import AttemptCost, Value
 
 # The share of the scale at which a case counts as passed for the lists of gained and lost cases; the test uses the values
 # themselves.
 PASS_MARK = 0.5
-DECIDED = {PairedVerdict.BETTER, PairedVerdict.WORSE}
+DECIDED = (PairedVerdict.BETTER, PairedVerdict.WORSE)
+WORDS = {word: word.value for word in PairedVerdict} | {PairedVerdict.INCONCLUSIVE: "not decided"}
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,13 @@ def compare(
             f"nothing to compare: {first.run.id} and {second.run.id} have no case with a value of "
             f"{', '.join(names)} in both; run them over the same dataset, or see `evergold report` for the reasons"
         )
-    without = {
-        name: _pair(name, _scores_where_all_answered(sides), scales.get(name), grouped, margin) for name in names
-    }
-    # Each metric is one more chance of a false alarm; Holm keeps the chance of any at 5 %.
-    adjusted = holm([pair.result.p for pair in known])
+    answered = _scores_where_all_answered(sides)
+    without = {name: _pair(name, answered, scales.get(name), grouped, margin) for name in names}
+    decided = _decide_all(known, margin)
+    otherwise = _decide_all([pair for pair in without.values() if pair is not None], margin)
     compared = tuple(
-        _describe(pair, p, [side[pair.name] for side in means], without[pair.name], margin)
-        for pair, p in zip(known, adjusted, strict=True)
+        _describe(pair, [side[pair.name] for side in means], decided[pair.name], otherwise.get(pair.name))
+        for pair in known
     )
     result = RunComparison(
         first=first.run.id,
@@ -90,10 +91,12 @@ def compare(
         errors_excluded=exclude_errors,
         sides=tuple(map(_describe_side, sides)),
         metrics=compared,
-        figures=tuple(_figures(*sides)),
+        figures=tuple(_figures(first, second, grouped)),
         warnings=tuple(warnings),
     )
-    return result.model_copy(update={"sentence": decision_sentence(result)})
+    decision, main = _decide(compared)
+    sentence = _sentence(result, decision, main)
+    return result.model_copy(update={"decision": decision, "sentence": sentence})
 
 
 def _shared_metrics(first: Run, second: Run, wanted: Sequence[str]) -> list[str]:
@@ -190,14 +193,30 @@ def _scores_where_all_answered(sides: Sequence[RunValues]) -> list[dict[str, dic
     return [by_case([row for row in side.rows if row.case_id not in lost]) for side in sides]
 
 
-def _describe(
-    pair: _Paired, adjusted_p: float, means: Sequence[Mean], without: _Paired | None, margin: float
-) -> MetricComparison:
-    result = pair.result
-    verdict = decide(result.difference, result.low, result.high, adjusted_p, result.groups, margin)
+@dataclass(frozen=True)
+class _Verdict:
+    """A verdict that is corrected for the number of metrics, and over how many cases."""
+
+    p: float
+    word: PairedVerdict
+    n: int
+
+
+def _decide_all(pairs: Iterable[_Paired], margin: float) -> dict[str, _Verdict]:
+    """Decide metric by metric. Each is one more chance of a false alarm; Holm keeps the chance of any at 5 %."""
+    known = [(pair.name, pair.result) for pair in pairs]
+    adjusted = holm([result.p for _, result in known])
+    return {
+        name: _Verdict(p, decide(one.difference, one.low, one.high, p, one.groups, margin), one.n)
+        for (name, one), p in zip(known, adjusted, strict=True)
+    }
+
+
+def _describe(pair: _Paired, means: Sequence[Mean], decided: _Verdict, without: _Verdict | None) -> MetricComparison:
+    result, verdict = pair.result, decided.word
     flips = {case: pair.change_of(case) for case in pair.before}
     shares = [mean.coverage for mean in means]
-    other = without.result.verdict if without is not None and any(mean.errors for mean in means) else verdict
+    other = without.word if without is not None and any(mean.errors for mean in means) else verdict
     return MetricComparison(
         metric=pair.name,
         n=result.n,
@@ -209,15 +228,15 @@ def _describe(
         low=result.low,
         high=result.high,
         lower=result.lower,
-        p=adjusted_p,
+        p=decided.p,
         test=result.method,
         verdict=verdict,
         smallest_visible=result.visible,
-        more=result.more,
+        more=result.more or (more_for_p(decided.p, result.n) if verdict is PairedVerdict.INCONCLUSIVE else None),
         coverage=None if None in shares else min(share for share in shares if share is not None),
-        answered_by_both=without.result.n if without else 0,
+        answered_by_both=without.n if without else 0,
         # Same and inconclusive are one message to a reader: no difference was shown.
-        without_errors=other if other is not verdict and {other, verdict} & DECIDED else None,
+        without_errors=other if other is not verdict and {other, verdict} & {*DECIDED} else None,
         gained=tuple(case for case, change in flips.items() if change is ChangeKind.GAINED),
         lost=tuple(case for case, change in flips.items() if change is ChangeKind.LOST),
     )
@@ -247,24 +266,58 @@ def _describe_side(side: RunValues) -> ComparedRun:
     )
 
 
-def _figures(first: RunValues, second: RunValues) -> Iterable[ComparedFigure]:
-    """Cost and latency of both, and the ratio over cases that both answered."""
-    for name, unit in (("cost", "$"), ("latency_ms", "ms")):
-        sides = [_by_case(side.spent, name) for side in (first, second)]
-        shared = sorted(sides[0].keys() & sides[1].keys())
-        logs = [math.log(sides[1][c] / sides[0][c]) for c in shared if sides[0][c] > 0 and sides[1][c] > 0]
-        over = t_interval(logs) if len(logs) > 1 else None
-        totals = [sum(side.values()) if name == "cost" else median(side.values()) if side else None for side in sides]
+def _figures(first: RunValues, second: RunValues, groups: Groups) -> Iterable[ComparedFigure]:
+    """Errors, cost and latency of both runs over the cases that both have them for."""
+    yield _compare_errors([_error_shares(side.spent) for side in (first, second)], groups)
+    for name, key, unit in (("cost", "cost", "$"), ("latency", "latency_ms", "ms")):
+        one, other = (_by_case(side.spent, key) for side in (first, second))
+        shared = sorted(one.keys() & other.keys())
+        paid = [case for case in shared if one[case] > 0 and other[case] > 0]
+        logs = [math.log(other[case] / one[case]) for case in paid]
+        # A bill of which part is unknown is no bill.
+        known = bool(shared) and (name != "cost" or None not in (first.run.usage.cost, second.run.usage.cost))
+        over = t_interval(logs, groups.cluster_names(paid)) if paid and known else None
+        totals: list[float | None] = [None, None]
+        if known:
+            sides = ([side[case] for case in shared] for side in (one, other))
+            totals = [sum(values) if name == "cost" else median(values) for values in sides]
         yield ComparedFigure(
-            name="cost" if name == "cost" else "latency",
+            name=name,
             unit=unit,
-            # A bill of which part is unknown is no bill.
-            first=totals[0] if sides[0] and (name != "cost" or first.run.usage.cost is not None) else None,
-            second=totals[1] if sides[1] and (name != "cost" or second.run.usage.cost is not None) else None,
+            first=totals[0],
+            second=totals[1],
+            n=len(shared),
             ratio=over and math.exp(over.value),
             low=None if over is None or over.low is None else math.exp(over.low),
             high=None if over is None or over.high is None else math.exp(over.high),
         )
+
+
+def _error_shares(spent: Sequence[AttemptCost]) -> dict[str, float]:
+    """The share of the attempts at each case that ended with an error."""
+    lost: dict[str, list[bool]] = {}
+    for one in spent:
+        lost.setdefault(one.case_id, []).append(one.outcome is AttemptOutcome.ERROR)
+    return {case: fmean(some) for case, some in lost.items()}
+
+
+def _compare_errors(sides: Sequence[Mapping[str, float]], groups: Groups) -> ComparedFigure:
+    shared = sorted(sides[0].keys() & sides[1].keys())
+    if not shared:
+        return ComparedFigure(name="errors", unit="share", first=None, second=None)
+    one, other = ([side[case] for case in shared] for side in sides)
+    # The other way round, because fewer is better.
+    result = compare_scores(other, one, groups=groups.cluster_names(shared))
+    return ComparedFigure(
+        name="errors",
+        unit="share",
+        first=fmean(one),
+        second=fmean(other),
+        n=len(shared),
+        difference=result.difference,
+        low=result.low,
+        high=result.high,
+    )
 
 
 def _by_case(spent: Sequence[AttemptCost], name: str) -> dict[str, float]:
@@ -276,44 +329,95 @@ def _by_case(spent: Sequence[AttemptCost], name: str) -> dict[str, float]:
     return {case: fmean(some) for case, some in values.items()}
 
 
-def decision_sentence(result: RunComparison) -> str:
+def _decide(metrics: Sequence[MetricComparison]) -> tuple[RunDecision, MetricComparison]:
+    """What to do, and the metric that says so: the first, unless another one is worse, or alone is better."""
+    main = metrics[0]
+    better, worse = ([one for one in metrics if one.verdict is word] for word in DECIDED)
+    if worse:
+        return (RunDecision.WEIGH, better[0]) if better else (RunDecision.KEEP, worse[0])
+    if thin := [one for one in metrics if _is_thin(one)]:
+        return RunDecision.UNDECIDED, thin[0]
+    if main.verdict is PairedVerdict.INCONCLUSIVE:
+        return RunDecision.UNDECIDED, main
+    return (RunDecision.SHIP, better[0]) if better else (RunDecision.EITHER, main)
+
+
+def _sentence(result: RunComparison, decision: RunDecision, main: MetricComparison) -> str:
     """One sentence that somebody who decides can read."""
-    if not result.metrics or len(result.sides) != 2:
-        return ""
-    main, (first, second) = result.metrics[0], result.sides
-    between = f"({main.difference:+.2f}, between {main.low:+.2f} and {main.high:+.2f})"
-    names = (first.model, second.model) if first.model != second.model else (first.run_id, second.run_id)
-    unit = "questions" if result.weighted else "cases"
-    begin = {
-        "better": f"Ship {names[1]}: better on {main.n} {unit} {between}",
-        "worse": f"Keep {names[0]}: {names[1]} is worse on {main.n} {unit} {between}",
-        "same": f"Either: no difference that matters on {main.n} {unit} {between}",
-        "inconclusive": f"Not decided: {main.n} {unit} cannot tell {names[1]} from {names[0]} {between}"
-        + (f"; about {main.more} more would" if main.more else ""),
-    }[main.verdict.value]
-    parts = [begin if len(result.metrics) == 1 else f"{begin} by {main.metric}"]
-    parts += [f"{other.metric} {other.verdict.value}" for other in result.metrics[1:]]
+    first, second = result.sides
+    worst = next((one for one in result.metrics if one.verdict is PairedVerdict.WORSE), None)
+    leading = {main.metric, worst.metric} if worst and decision is RunDecision.WEIGH else {main.metric}
+    parts = [_lead(result, decision, main, worst)]
+    parts += [f"{one.metric} {WORDS[one.verdict]}" for one in result.metrics if one.metric not in leading]
+    parts += [
+        f"only {_percent(one.coverage or 0)} of the attempts have a value of {one.metric}, "
+        f"{_percent(MIN_COVERAGE)} are needed"
+        for one in result.metrics
+        if _is_thin(one)
+    ]
     if first.errors or second.errors:
-        left_out = ", left out" if result.errors_excluded else ", tried again"
-        parts.append(f"{second.errors} errors against {first.errors}{left_out}")
+        left_out = "left out" if result.errors_excluded else "retried"
+        parts.append(f"{_plural(second.errors, 'error')} against {first.errors:,}, {left_out}")
     if main.without_errors is not None:
-        alone = main.without_errors.value
-        word = "no difference was shown" if alone in ("same", "inconclusive") else f"it is {alone}"
-        parts.append(f"on the {main.answered_by_both} that both answered {word}")
+        alone = main.without_errors
+        word = f"it is {WORDS[alone]}" if alone in DECIDED else "no difference was shown"
+        parts.append(f"on the {main.answered_by_both:,} that both answered {word}")
     if first.failed or second.failed:
-        parts.append(f"{second.failed} invalid replies against {first.failed}")
+        parts.append(f"{_plural(second.failed, 'invalid reply', 'invalid replies')} against {first.failed:,}")
     if first.truncated or second.truncated:
-        parts.append(f"{second.truncated} truncated against {first.truncated}")
-    parts += filter(None, map(_describe_figure, result.figures))
+        parts.append(f"{second.truncated:,} truncated against {first.truncated:,}")
+    parts += filter(None, [", ".join(filter(None, map(_describe_figure, result.figures)))])
     return f"{'; '.join(parts)}."
 
 
+def _lead(result: RunComparison, decision: RunDecision, main: MetricComparison, worst: MetricComparison | None) -> str:
+    """What to do, and how large the difference is that says so."""
+    one, other = (side.model for side in result.sides)
+    if one == other:
+        one, other = result.first, result.second
+    cases = _plural(main.n, "question" if result.weighted else "case")
+    between = _between(main) + (f" by {main.metric}" if len(result.metrics) > 1 else "")
+    if decision is RunDecision.SHIP:
+        return f"Ship {other}: better on {cases} {between}"
+    if decision is RunDecision.KEEP:
+        return f"Keep {one}: {other} is worse on {cases} {between}"
+    if decision is RunDecision.EITHER:
+        return f"Either: no difference that matters on {cases} {between}"
+    if decision is RunDecision.WEIGH and worst:
+        both = f"better on {cases} {between}, worse {_between(worst)} by {worst.metric}"
+        return f"Weigh {other} against {one}: {both}"
+    if main.verdict is not PairedVerdict.INCONCLUSIVE:
+        return f"Not decided: {WORDS[main.verdict]} on the {cases} that could be measured {between}"
+    enough = f"; about {main.more:,} more would" if main.more else ""
+    return f"Not decided: {cases} cannot tell {other} from {one} {between}{enough}"
+
+
+def _is_thin(metric: MetricComparison) -> bool:
+    return metric.coverage is None or metric.coverage < MIN_COVERAGE
+
+
+def _between(metric: MetricComparison) -> str:
+    return f"({metric.difference:+.2f}, between {metric.low:+.2f} and {metric.high:+.2f})"
+
+
+def _percent(share: float) -> str:
+    return f"{math.floor(100 * share + 1e-9)} %"
+
+
+def _plural(number: int, one: str, several: str = "") -> str:
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
 def _describe_figure(figure: ComparedFigure) -> str | None:
-    if figure.first is None or figure.second is None or not figure.first:
+    """Cost and latency in words, where the interval leaves no doubt about the direction."""
+    if not figure.first or figure.second is None or figure.low is None or figure.high is None or figure.ratio is None:
         return None
     change = figure.second - figure.first
+    if figure.high >= 1 if change < 0 else figure.low <= 1:
+        return None
     if figure.name == "cost":
-        return f"{abs(change) / figure.first:.0%} {'cheaper' if change < 0 else 'dearer'}" if change else None
+        share = abs(change) / figure.first
+        return f"{share:.0%} {'cheaper' if change < 0 else 'dearer'}".replace("%", " %") if share >= 0.005 else None
     return f"{abs(change) / 1000:.1f} s {'faster' if change < 0 else 'slower'}" if abs(change) >= 50 else None
 
 

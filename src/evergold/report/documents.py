@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import Any
 from xml.etree import ElementTree
 
-from evergold.model.report import ComparedFigure, RunComparison
+from evergold.model.report import ChangeKind, ComparedCases, ComparedFigure, RunComparison
 from evergold.model.run import Attempt, Measurement, MetricSpec, Run
 from evergold.report.summary import PASSING, Failure, RunReport, shorten
 from evergold.text.words import xml_text
@@ -69,6 +69,7 @@ def tables_of(report: RunReport) -> Iterator[Table]:
 
 
 LONGEST_TEXT = 600
+LONGEST_CELL = 120
 _MARKS = re.compile(r"[\\`\[\]]")
 _BLOCK_MARKS = re.compile(r"^(\s*)([#~=+>-])")
 
@@ -90,41 +91,90 @@ def to_markdown(report: RunReport) -> str:
     return "\n".join(parts) + "\n"
 
 
-def comparison_markdown(compared: RunComparison) -> str:
-    """A comparison for a pull request: the sentence, the metrics, both sides, and the cases that changed."""
-    metrics = [
-        (one.metric, f"{one.first:.3f}", f"{one.second:.3f}", f"{one.difference:+.3f}",
-         f"{one.low:+.3f} to {one.high:+.3f}", one.verdict.value, one.n, len(one.gained), len(one.lost))
-        for one in compared.metrics
-    ]  # fmt: skip
-    columns = ("metric", "baseline", "candidate", "difference", "95 %", "verdict", "n", "gained", "lost")
-    sides = [
-        (side.model, side.run_id, side.attempts, side.errors, side.failed, side.truncated) for side in compared.sides
-    ]
-    figures = [
-        (one.name, _amount(one.first, one.unit), _amount(one.second, one.unit), _ratio(one)) for one in compared.figures
-    ]
-    lines = [f"**{_cell(compared.sentence)}**", "", *_table(columns, metrics)]
-    lines += _table(("model", "run", "attempts", "errors", "failed", "truncated"), sides)
-    lines += _table(("", "baseline", "candidate", "ratio, 95 %"), figures)
-    for one in compared.metrics:
-        if one.lost:
-            shown = ", ".join(map(_cell, one.lost[:20])) + (" …" if len(one.lost) > 20 else "")
-            lines += [f"{_cell(one.metric)}: passed before, fails now: {shown}", ""]
-    lines += [f"> ⚠ {_cell(warning)}" for warning in compared.warnings]
+def comparison_markdown(compared: Sequence[RunComparison], changed: Sequence[ComparedCases]) -> str:
+    """Comparisons with one baseline for a pull request: the sentences, what they rest on, and the cases that changed."""
+    lines = [line for one in compared for line in (f"**{_cell(one.sentence)}**", "")]
+    for _, columns, rows in comparison_tables(compared):
+        lines += _table(columns, rows)
+    for one, cases in zip(compared, changed, strict=True):
+        title, columns, rows = changed_table(one, cases)
+        if rows:
+            # GitHub reads Markdown inside of a tag where a blank line parts the two.
+            lines += ["<details>", f"<summary>{_cell(title)}</summary>", "", *_table(columns, rows), "</details>", ""]
+    lines += [f"> ⚠ {_cell(warning)}" for warning in dict.fromkeys(w for one in compared for w in one.warnings)]
     return "\n".join(lines) + "\n"
+
+
+def comparison_tables(compared: Sequence[RunComparison]) -> Iterator[Table]:
+    """What comparisons with one baseline rest on: quality by metric, then errors, cost and latency, then the attempts."""
+    columns: Sequence[str]
+    columns = ("metric", "run", "baseline", "candidate", "difference", "95 %", "p", "verdict", "n", "gained", "lost")
+    metrics = [
+        (
+            one.metric,
+            each.second,
+            f"{one.first:.3f}",
+            f"{one.second:.3f}",
+            f"{one.difference:+.3f}",
+            f"{one.low:+.3f} to {one.high:+.3f}",
+            "<0.001" if one.p < 0.001 else f"{one.p:.3f}",
+            one.verdict.value,
+            f"{one.n}" + (f" (+{one.unpaired} unpaired)" if one.unpaired else ""),
+            len(one.gained),
+            len(one.lost),
+        )
+        for each in compared
+        for one in each.metrics
+    ]
+    yield f"against {compared[0].first}", columns, metrics
+    figures = [
+        (one.name, each.second, _amount(one.first, one.unit), _amount(one.second, one.unit), _change(one), one.n)
+        for each in compared
+        for one in each.figures
+    ]
+    columns = ("on cases of both", "run", "baseline", "candidate", "change, 95 %", "n")
+    yield "errors, cost and latency", columns, figures
+    sides = dict.fromkeys(side for one in compared for side in one.sides)
+    columns = ("run", "model", "attempts", "errors", "failed", "truncated")
+    yield "attempts", columns, [(s.run_id, s.model, s.attempts, s.errors, s.failed, s.truncated) for s in sides]
+
+
+def changed_table(compared: RunComparison, changed: ComparedCases) -> Table:
+    """The cases that changed most for the worse, both answers beside the reference."""
+    total = changed.counts[ChangeKind.CHANGED]
+    title = f"{compared.second}: {total} cases changed by {changed.metric}, worst first"
+    if len(changed.cases) < total:
+        title += f", {len(changed.cases)} shown"
+    rows = [
+        (
+            case.case_id,
+            "–" if case.difference is None else f"{case.difference:+.2f}",
+            shorten(case.question, LONGEST_CELL),
+            shorten(case.reference, LONGEST_CELL),
+            *(shorten(side.error or side.answer, LONGEST_CELL) for side in (case.first, case.second)),
+        )
+        for case in changed.cases
+    ]
+    return title, ("case", "change", "question", "reference", "baseline", "candidate"), rows
 
 
 def _amount(value: float | None, unit: str) -> str:
     if value is None:
         return "unknown"
+    if unit == "share":
+        return f"{100 * value:.1f} %"
     return f"${value:,.4f}" if unit == "$" else f"{value:,.0f} {unit}"
 
 
-def _ratio(figure: ComparedFigure) -> str:
+def _change(figure: ComparedFigure) -> str:
+    """The ratio of cost or latency; of errors how many more or fewer of a hundred attempts."""
+    if figure.difference is not None and figure.low is not None and figure.high is not None:
+        # Turned for comparison so that more is better; told as a change of the share.
+        value, low, high = (-100 * each + 0.0 for each in (figure.difference, figure.high, figure.low))
+        return f"{value:+.1f} ({low:+.1f} to {high:+.1f}) points"
     if figure.ratio is None:
         return "–"
-    return f"{figure.ratio:.2f}" + (f" ({figure.low:.2f} to {figure.high:.2f})" if figure.low and figure.high else "")
+    return f"× {figure.ratio:.2f}" + (f" ({figure.low:.2f} to {figure.high:.2f})" if figure.low and figure.high else "")
 
 
 def _failures(report: RunReport) -> list[str]:

@@ -203,6 +203,7 @@ class _Sample:
         sums, sizes = sum_clusters(values, names)
         self.mean = float(values.mean())
         self.groups = sums.size
+        self.per_group = values.size / sums.size
         grouped = sums.size < values.size
         self.is_binary = not grouped and (_binary(values) if binary is None else binary)
         self.method = "clustered t" if grouped else "t"
@@ -275,7 +276,15 @@ def _more(sample: _Sample, low: float, high: float, margin: float) -> int | None
     if room < 1e-9:
         return None
     needed = max(FEWEST_GROUPS, math.ceil(sample.groups * (half / room) ** 2))
-    return max(1, needed - sample.groups)
+    return max(1, math.ceil((needed - sample.groups) * sample.per_group))
+
+
+def more_for_p(p: float, n: int) -> int | None:
+    """How many more cases would bring a p-value below 5 %, if they were like these: z grows with their root."""
+    if not ALPHA <= p < 1:
+        return None
+    z = NormalDist().inv_cdf(1 - ALPHA / 2) / NormalDist().inv_cdf(1 - p / 2)
+    return max(1, math.ceil(n * (z**2 - 1)))
 
 
 def _select_known(

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,16 @@ from evergold.formats.atomic import write_bytes
 from evergold.formats.lines import open_rows
 from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
 from evergold.model.judging import CalibrationInfo, JudgeInfo
-from evergold.model.report import RunComparison
+from evergold.model.report import ComparedCases, RunComparison
 from evergold.model.run import Run
-from evergold.report.documents import comparison_markdown, to_junit, to_markdown
+from evergold.report.documents import (
+    Table,
+    changed_table,
+    comparison_markdown,
+    comparison_tables,
+    to_junit,
+    to_markdown,
+)
 from evergold.report.html import to_html
 from evergold.report.summary import CALIBRATED, Options, RunReport, summarise
 from evergold.settings import Settings
@@ -103,9 +110,14 @@ class Judging:
                     **figures,
                 )
 
-    def comparison_markdown(self, compared: RunComparison) -> str:
-        """A comparison for a pull request."""
-        return comparison_markdown(compared)
+    def comparison_markdown(self, compared: Sequence[RunComparison], changed: Sequence[ComparedCases]) -> str:
+        """Comparisons with one baseline, and the cases that changed, for a pull request."""
+        return comparison_markdown(compared, changed)
+
+    def comparison_tables(self, compared: Sequence[RunComparison], changed: Sequence[ComparedCases]) -> list[Table]:
+        """What comparisons with one baseline rest on, and the cases that changed."""
+        cases = (changed_table(*pair) for pair in zip(compared, changed, strict=True))
+        return [*comparison_tables(compared), *(table for table in cases if table[2])]
 
     def require_calibrated(self, run_id: str, least: float) -> list[str]:
         """Name the judged metrics of a run whose judge does not reach Cohen's kappa `least` at the lower end."""

@@ -3420,7 +3420,10 @@ export interface components {
         };
         /**
          * ComparedFigure
-         * @description A figure of both runs that is no score: the ratio of candidate to baseline over paired cases, with its interval.
+         * @description A figure of both runs that is no score, over the cases that both have it for.
+         *
+         *     Cost (a sum) and latency (a median) have the `ratio` of candidate to baseline; errors (a share of the attempts) have a
+         *     `difference`, turned so that more is better. `low` and `high` are the 95 % interval of either.
          */
         ComparedFigure: {
             /** Name */
@@ -3431,8 +3434,15 @@ export interface components {
             first: number | null;
             /** Second */
             second: number | null;
+            /**
+             * N
+             * @default 0
+             */
+            n: number;
             /** Ratio */
             ratio?: number | null;
+            /** Difference */
+            difference?: number | null;
             /** Low */
             low?: number | null;
             /** High */
@@ -6008,6 +6018,8 @@ export interface components {
              * @default false
              */
             errors_excluded: boolean;
+            /** @default undecided */
+            decision: components["schemas"]["RunDecision"];
             /**
              * Sentence
              * @default
@@ -6028,6 +6040,12 @@ export interface components {
             /** Warnings */
             warnings: string[];
         };
+        /**
+         * RunDecision
+         * @description What to do after a comparison. `weigh`: better by one metric and worse by another.
+         * @enum {string}
+         */
+        RunDecision: "ship" | "keep" | "either" | "weigh" | "undecided";
         /**
          * RunPage
          * @description Runs, newest first.

@@ -44,6 +44,8 @@ export function ChangedCases({ compared, candidates, runs, names, view, show }: 
   const total = counts?.[kind] ?? 0;
   const mayMake = useMay("editor");
   const lost = compared.metrics.find((each) => each.metric === metric)?.lost ?? [];
+  // Of all that changed, those that were lost are worth a review; another filter says what is wanted.
+  const these = kind === "changed" ? lost : cases.map((each) => each.case_id);
   const cursor = useRowKeys(
     cases,
     (caseId) => show({ case: caseId }),
@@ -91,7 +93,14 @@ export function ChangedCases({ compared, candidates, runs, names, view, show }: 
           >
             Side by side (n)
           </Button>
-          {mayMake && lost.length > 0 && <MakeCases runId={compared.second} cases={lost} metric={metric} />}
+          {mayMake && these.length > 0 && kind !== "errors" && (
+            <MakeCases
+              key={kind}
+              runId={compared.second}
+              cases={these}
+              word={kind === "changed" || kind === "lost" ? "lost case" : "case"}
+            />
+          )}
         </span>
       </div>
       <ListState
@@ -234,8 +243,8 @@ function Side({ label, side: { value, answer, error } }: { label: string; side: 
 
 const MOST = 1000;
 
-/** The candidate's answers to the lost cases become cases to review, in a dataset of one's choice. */
-function MakeCases({ runId, cases, metric }: { runId: string; cases: readonly string[]; metric: string }) {
+/** The candidate's answers to these cases become cases to review, in a dataset of one's choice. */
+function MakeCases({ runId, cases, word }: { runId: string; cases: readonly string[]; word: string }) {
   const [asking, setAsking] = useState(false);
   const [dataset, setDataset] = useState("failures");
   const make = useFailingToReview(runId);
@@ -255,7 +264,7 @@ function MakeCases({ runId, cases, metric }: { runId: string; cases: readonly st
   return (
     <>
       <Button size="compact-sm" onClick={() => setAsking(true)}>
-        Make {plural(wanted.cases.length, "lost case")} to review…
+        Make {plural(wanted.cases.length, word)} to review…
       </Button>
       {asking && (
         <Dialog title="Make these cases" onClose={() => setAsking(false)} centered>
@@ -266,8 +275,8 @@ function MakeCases({ runId, cases, metric }: { runId: string; cases: readonly st
             }}
           >
             <p className={classes.explained}>
-              The candidate’s answers to {plural(wanted.cases.length, "case")} lost by {metric} become cases to review,
-              with question and reference. Attempts without an answer are left out.
+              The candidate’s answers to {plural(wanted.cases.length, word)} become cases to review, with question and
+              reference. Attempts without an answer are left out.
             </p>
             <TextInput
               label="Dataset"

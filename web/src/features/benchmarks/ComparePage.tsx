@@ -99,22 +99,23 @@ export function ComparePage() {
   );
 }
 
-const VERDICTS: Record<string, string> = {
-  better: "Better",
-  worse: "Worse",
-  same: "Same",
-  inconclusive: "Not decided",
-};
+const DECISIONS = {
+  ship: ["better", "Better"],
+  keep: ["worse", "Worse"],
+  either: ["same", "Same"],
+  weigh: ["inconclusive", "Better and worse"],
+  undecided: ["inconclusive", "Not decided"],
+} as const;
 
 type DecisionProps = { compared: Comparison; name: string; several: boolean; begun: string | null | undefined };
 
 /** The sentence of the comparison: what to do in large letters, the other facts below. */
 function Decision({ compared, name, several, begun }: DecisionProps) {
-  const verdict = compared.metrics[0]?.verdict ?? "inconclusive";
+  const [tone, word] = DECISIONS[compared.decision ?? "undecided"];
   const [what = "", ...facts] = (compared.sentence ?? "").replace(/\.$/, "").split("; ");
   return (
-    <section className={classes.decision} data-verdict={verdict} aria-label={`Decision on ${name}`}>
-      <span className={classes.verdict}>{VERDICTS[verdict]}</span>
+    <section className={classes.decision} data-verdict={tone} aria-label={`Decision on ${name}`}>
+      <span className={classes.verdict}>{word}</span>
       {several && <span className={classes.about}>{name}</span>}
       <p className={classes.sentence}>
         {what}

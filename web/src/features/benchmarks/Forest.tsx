@@ -53,7 +53,7 @@ export function Forest({ compared, names }: ForestProps) {
                 {row.verdict}
               </td>
             </tr>
-            {row.kind === "quality" && rows[index + 1]?.kind !== "quality" && (
+            {onDifferences(row) && !onDifferences(rows[index + 1]) && (
               <Axis left={`−${limit}`} middle="0" right={`+${limit}`} />
             )}
             {row.kind === "ratio" && plotted && index === rows.length - 1 && (
@@ -65,6 +65,8 @@ export function Forest({ compared, names }: ForestProps) {
     </table>
   );
 }
+
+const onDifferences = (row: ForestRow | undefined) => row !== undefined && row.kind !== "ratio" && row.place !== null;
 
 /** A dot and its interval around the line of no difference. The numbers stand in the cells beside it. */
 function Interval({ row: { place, low, high, band } }: { row: ForestRow }) {

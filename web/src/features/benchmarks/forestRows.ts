@@ -31,20 +31,24 @@ export const signed = (value: number, digits = 3) =>
   `${value > 0 ? "+" : value < 0 ? "−" : "±"}${Math.abs(value).toFixed(digits)}`;
 const times = (ratio: number) => `×${ratio >= 10 ? ratio.toFixed(0) : Number(ratio.toPrecision(2))}`;
 
+type Figure = NonNullable<Comparison["figures"]>[number];
+const isDifference = ({ difference }: Figure) => typeof difference === "number";
+
 /** The end of the axis of differences: the smallest round number that all intervals and the margin fit into. */
 export function limitOf(compared: readonly Comparison[]): number {
-  const ends = compared.flatMap(({ metrics, margin }) => [
+  const ends = compared.flatMap(({ metrics, margin, figures = [] }) => [
     2 * margin,
     ...metrics.flatMap(({ low, high }) => [-low, high]),
+    ...figures.filter(isDifference).flatMap(({ low, high }) => [-(low ?? 0), high ?? 0]),
   ]);
   return LIMITS.find((limit) => ends.every((end) => end <= limit)) ?? 1;
 }
 
 export function ratioLimitOf(compared: readonly Comparison[]): number {
   const ends = compared.flatMap(({ figures = [] }) =>
-    figures.flatMap(({ ratio, low, high }) =>
-      [ratio, low, high].flatMap((each) => (each ? Math.max(each, 1 / each) : [])),
-    ),
+    figures
+      .filter((figure) => !isDifference(figure))
+      .flatMap(({ ratio, low, high }) => [ratio, low, high].flatMap((each) => (each ? Math.max(each, 1 / each) : []))),
   );
   return RATIOS.find((limit) => ends.every((end) => end <= limit)) ?? 1000;
 }
@@ -81,49 +85,55 @@ function qualityRow(
   };
 }
 
-type Side = NonNullable<Comparison["sides"]>[number];
+const points = (share: number) => `${signed(100 * share, 1)} %`;
 const COUNTED = [
   ["Errors", "errors"],
   ["Invalid replies", "failed"],
   ["Truncated", "truncated"],
 ] as const;
 
+/** How many attempts ended so in both runs; errors with the interval of the difference of their shares. */
 function countRow(
   measure: string,
   key: "errors" | "failed" | "truncated",
-  [before, after]: readonly Side[],
+  { sides = [], figures = [], margin }: Comparison,
+  limit: number,
 ): Omit<ForestRow, "candidate"> | null {
+  const [before, after] = sides;
   if (!before || !after || (key !== "errors" && before[key] + after[key] === 0)) return null;
   const change = after[key] - before[key];
-  const tone: Tone = change === 0 ? "same" : change < 0 ? "better" : "worse";
+  const compared = figures.find(({ name }) => name === key);
+  const [low, high] = [compared?.low ?? null, compared?.high ?? null];
+  const isSure = low === null || high === null || low > 0 || high < 0;
+  const tone: Tone = change === 0 ? "same" : !isSure ? "inconclusive" : change < 0 ? "better" : "worse";
   return {
     kind: "errors",
     measure,
     first: `${count(before[key])} of ${count(before.attempts)}`,
     second: `${count(after[key])} of ${count(after.attempts)}`,
-    place: null,
-    low: null,
-    high: null,
-    band: 0,
+    place: typeof compared?.difference === "number" ? compared.difference / limit : null,
+    low: low === null ? null : low / limit,
+    high: high === null ? null : high / limit,
+    band: low === null ? 0 : margin / limit,
     words:
       change === 0
         ? after[key] === 0
           ? "none in either"
           : "as many"
         : `${count(Math.abs(change))} ${change < 0 ? "fewer" : "more"}`,
-    interval: "",
+    interval: low === null || high === null ? "" : `${points(-high)} to ${points(-low)}`,
     tone,
-    verdict: change === 0 ? "same" : change < 0 ? "fewer" : "more",
-    note: "attempts, counted",
+    verdict: change === 0 ? "same" : !isSure ? "not decided" : change < 0 ? "fewer" : "more",
+    note: key === "errors" ? "share of the attempts, after a retry" : "attempts, counted",
   };
 }
 
 const RATIO_WORDS: Record<string, [measure: string, less: string, more: string, note: string]> = {
-  cost: ["Cost", "cheaper", "dearer", "total; ratio by case"],
-  latency: ["Latency", "faster", "slower", "median; ratio by case"],
+  cost: ["Cost", "cheaper", "dearer", "total"],
+  latency: ["Latency", "faster", "slower", "median"],
 };
 
-function ratioRow(figure: NonNullable<Comparison["figures"]>[number], limit: number): Omit<ForestRow, "candidate"> {
+function ratioRow(figure: Figure, limit: number): Omit<ForestRow, "candidate"> {
   const [measure = figure.name, less = "less", more = "more", note = ""] = RATIO_WORDS[figure.name] ?? [];
   const shown = (value: number | null | undefined) =>
     typeof value !== "number" ? "unknown" : figure.unit === "$" ? money(value) : duration(value);
@@ -143,7 +153,7 @@ function ratioRow(figure: NonNullable<Comparison["figures"]>[number], limit: num
     interval: low && high ? `${times(low)} to ${times(high)}` : "",
     tone,
     verdict: !ratio ? "unknown" : tone === "better" ? less : tone === "worse" ? more : "not decided",
-    note: ratio ? note : "not recorded in both runs",
+    note: ratio ? `${note} of the ${plural(figure.n ?? 0, "case")} both answered` : "not recorded in both runs",
   };
 }
 
@@ -154,8 +164,8 @@ export function forestRows(compared: readonly Comparison[], names: ReadonlyMap<s
     const candidate = names.get(each.second) ?? each.second;
     return [
       ...each.metrics.map((metric) => qualityRow(each, metric, limit)),
-      ...COUNTED.map(([measure, key]) => countRow(measure, key, each.sides ?? [])).filter((row) => row !== null),
-      ...(each.figures ?? []).map((figure) => ratioRow(figure, ratioLimit)),
+      ...COUNTED.map(([measure, key]) => countRow(measure, key, each, limit)).filter((row) => row !== null),
+      ...(each.figures ?? []).filter(({ name }) => name in RATIO_WORDS).map((figure) => ratioRow(figure, ratioLimit)),
     ].map((row) => ({ ...row, candidate }));
   });
   const order = ["quality", "errors", "ratio"].flatMap((kind) => [
