@@ -149,7 +149,7 @@ CALLING = {
         ({"output": "stated"}, "stated"),
         ({"status": "failed", "metadata": {"messages": [USER, REPLY]}}, None),
         ({"metadata": {"messages": [USER, REPLY]}}, "A"),
-        ({"metadata": {"messages": [USER, REPLY, THANKS]}}, None),
+        ({"metadata": {"messages": [USER, REPLY, THANKS]}}, "A"),
         ({"metadata": {"messages": [USER, CALLING]}}, '[{"name":"f","arguments":{}}]'),
         ({"spans": [span(CONVENTIONS["gen_ai"])]}, "Hello"),
         ({"spans": [span(output="plain")]}, "plain"),

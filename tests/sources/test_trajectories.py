@@ -140,7 +140,7 @@ def plain(message: dict[str, Any]) -> tuple[Any, ...]:
 @each_row("name", LOGS)
 def test_a_task_is_one_trace_with_the_whole_conversation(name: str) -> None:
     (trace,) = read(name)
-    assert (trace.input, trace.output) == ("Thanks. More?", "No.")
+    assert (trace.input, trace.output) == ("List the files.", "No.")
     found = conversation_of(trace)
     assert [plain(message) for message in (*found.messages, *found.turn)] == [plain(message) for message in CHAT]
     assert found.problems == ()

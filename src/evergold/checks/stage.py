@@ -23,6 +23,7 @@ from evergold.store.verdict.checks import (
     drop_checks,
     find_unchecked,
     ids_between,
+    note_gaps,
     put_checked,
     turns_of,
 )
@@ -138,6 +139,7 @@ class CheckStage:
             return []
         if not self.suite:
             drop_checks(connection, trace_ids)
+            note_gaps(connection, turns_of(connection, trace_ids))
             return []
         fresh = find_unchecked(connection, trace_ids, self.suite.identity)
         self.put(connection, fresh)
@@ -157,6 +159,7 @@ class CheckStage:
     ) -> tuple[list[Checked], int]:
         """Run the whole suite, or `only` some of it, over these traces and keep what it found."""
         turns = turns_of(connection, trace_ids)
+        note_gaps(connection, turns)
         outcomes = list(self.suite.run(turns, only))
         marks = [(turn.id, *question_keys(turn.id, turn.input, turn.output)) for turn in turns]
         return outcomes, put_checked(connection, outcomes, marks, self.suite.identity, _unseen(turns, outcomes))

@@ -17,6 +17,7 @@ FOLLOW_UP = frozenset(
 )  # checks whose result comes with the next turn of the session
 
 MOST_AHEAD = 10_000
+WHOLENESS = "1"  # bump when the same trace can lack something else: it is looked at together with the checks
 
 
 class Suite:
@@ -35,7 +36,7 @@ class Suite:
     def identity(self) -> str:
         """Name the versions of all checks. Made when first asked for: the version of `grounded` loads a model of 60 MB."""
         versions = {name: check.version for name, check in self.checks.items()}
-        return content_hash(versions).removeprefix("sha256:")[:16]
+        return content_hash(versions | {"wholeness": WHOLENESS}).removeprefix("sha256:")[:16]
 
     def run_ahead(self, turns: Iterable[Turn], seconds: float) -> list[Turn]:
         """Run the slow checks now, for at most about so long; the next run over these turns uses what they said.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NOTHING_NEW = "no new scores, corrections or turns of a session; --backfill judges all of history again"
 SHOWN_DIFFERENCES = 10
+SHOWN_GAPS = 5
 STAYS_BACK = (
     "this revision will not make those changes again unless a new score comes; another revision of the policy may"
 )
@@ -90,8 +91,14 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
         changes = curation.drain()
         workspace.live.fill_contents()
     hint = "" if changes.traces else f" ({NOTHING_NEW})"
-    text = f"curated {changes.traces} traces: {_changes_text(changes)}{hint}"
-    print_result(_counts(changes), as_json, text)
+    incomplete = workspace.live.incomplete()
+    lines = [f"curated {changes.traces} traces: {_changes_text(changes)}{hint}"]
+    lines += [
+        f"incomplete: {each.gap.value}, {each.traces} traces sent by {each.exporter}: {each.change}"
+        for each in incomplete[:SHOWN_GAPS]
+    ]
+    counts = _counts(changes) | {"incomplete": [each.model_dump(mode="json") for each in incomplete]}
+    print_result(counts, as_json, "\n".join(lines))
 
 
 def _refresh(workspace: Workspace, as_json: bool) -> None:
@@ -124,6 +131,8 @@ def _print_explanations(explanations: list[Explanation], as_json: bool) -> None:
             echo(f"  decided by  {score.name} = {score.value:g} ({score.source.value}){why}")
         for score in shown.left_out:
             echo(f"  left out    {score.name} = {score.value:g} ({score.source.value})")
+        for lack in shown.incomplete:
+            echo(f"  incomplete  {lack.gap.value} (sent by {shown.exporter}): {lack.change}")
         for remark in shown.remarks:
             echo(f"  remark      {remark_line(remark)}")
         for change in shown.changes:

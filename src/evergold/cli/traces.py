@@ -60,6 +60,8 @@ def traces_command() -> None:
 @click.option("--status", type=click.Choice(["started", "completed", "failed"]))
 @click.option("--name", help="Only traces of this name.")
 @click.option("--model", help="Only traces that used this model.")
+@click.option("--incomplete", multiple=True, metavar="REASON", help="Only traces that lack this, `any`, or `none`.")
+@click.option("--exporter", help="Only incomplete traces that this instrumentation, service or agent sent.")
 @click.option("--since", metavar="TIME", help="Only traces begun at or after this time (UTC).")
 @click.option("--until", metavar="TIME", help="Only traces begun before this time (UTC).")
 @click.option("--search", help="Words of the question or answer, the last one as a beginning; or an id's beginning.")
@@ -97,6 +99,7 @@ def show_trace(workspace: Workspace, trace_id: str, as_json: bool) -> None:
         ("cost", "unknown" if trace.cost is None else f"${trace.cost:.6f} ({trace.cost_source})"),
         ("input", trace.input),
         ("output", trace.output),
+        ("lacks", ", ".join(trace.incomplete)),
     ):
         if value:
             echo(f"{name + ':':9}{value}")

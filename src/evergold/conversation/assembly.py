@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold.conversation.conventions import Exchange, exchange_of
 from evergold.conversation.exchanges import CALLERS, choose_exchange, exchange_of_text, join_sides
-from evergold.conversation.message import INSTRUCTING, Message, as_json, decode_json, text_of, unflatten
+from evergold.conversation.message import INSTRUCTING, Message, as_json, decode_json, prints, text_of, unflatten
 from evergold.conversation.pairs import ids_of_lost_calls, is_cut, pair_results, restore_calls
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import attributes_of, is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs
@@ -124,6 +124,29 @@ def split_turn(whole: Sequence[Message], output: str | None) -> tuple[list[Messa
     return list(whole[:asked]), list(whole[asked:end]), list(whole[end:])
 
 
+def texts_of(trace: Trace, conversation: Conversation) -> tuple[str, str | None]:
+    """Give question and answer as the case of a trace holds them: the trace's own, unless it has the JSON of messages.
+
+    A framework that names no question on its outermost span has it in the messages. Words of the user behind the answer are
+    not what was answered.
+    """
+    question, answer = trace.input, trace.output
+    asked = conversation.messages[-1] if conversation.messages else {}
+    text = question.strip()
+    closing = any(message["role"] == "user" and text_of(message).strip() == text for message in conversation.after)
+    if asked.get("role") == "user" and (not text or is_raw(question) or closing):
+        question = text_of(asked)
+    reply = text_of(conversation.turn[-1]) if conversation.turn else ""
+    if reply and (is_raw(answer) or prints(answer, reply)):
+        answer = reply
+    return question, answer
+
+
+def is_raw(value: str | None) -> bool:
+    """Whether a text looks like the JSON of messages, which no person asked or answered with."""
+    return bool(value) and str(value).lstrip()[:1] in ("{", "[")
+
+
 def _start_of(span: Span) -> tuple[str, str]:
     return (span.started_at.isoformat() if span.started_at else "", span.id)
 
@@ -204,10 +227,8 @@ def reply_of(trace: Trace) -> str | None:
 
 
 def _reply_text(messages: Sequence[Message]) -> str | None:
-    """The text, or the calls, of the last assistant message, unless the user spoke after it."""
+    """The text, or the calls, of the last assistant message: a dialogue may end with the user's words."""
     for message in reversed(messages):
-        if message["role"] == "user":
-            return None
         if message["role"] == "assistant":
             calls = [call["function"] for call in message.get("tool_calls", ())]
             listed = [{"name": call["name"], "arguments": decode_json(call["arguments"])} for call in calls]

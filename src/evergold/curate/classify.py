@@ -40,6 +40,7 @@ class Tally:
     people: tuple[Score, ...]
     everybody: tuple[Score, ...] = ()
     human: bool = False
+    scored: bool = False  # whether `people` are scores that somebody gave, and no remarks that were detected
 
     @classmethod
     def of(cls, scores: Iterable[Score], policy: Policy) -> Tally:
@@ -60,6 +61,7 @@ class Tally:
             people=tuple(human or user or detected),
             everybody=tuple(score for score in part if score.source in (ScoreSource.USER, ScoreSource.HUMAN)),
             human=bool(human),
+            scored=bool(human or user),
         )
 
     def is_praised(self, low: float, high: float) -> bool:
@@ -95,7 +97,12 @@ def classify(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts
 
     A reply that a person corrected cannot be golden: where the scores alone would make it so, it is a failure.
     """
-    verdict = by_scores(Tally.of(scores, policy), policy)
+    tally = Tally.of(scores, policy)
+    verdict = by_scores(tally, policy)
+    if trace.incomplete and (tally.app or tally.checks or tally.people) and not _is_stated(verdict, tally, policy):
+        if not facts.corrected or not eligible(trace, policy):
+            return Verdict(Tier.NONE, Reason.INCOMPLETE)
+        verdict = Verdict(Tier.FAILURE, Reason.CORRECTED)
     if verdict.tier is Tier.NONE:
         crashed = trace.status is TraceStatus.FAILED and verdict.reason in BETWEEN
         return Verdict(Tier.NONE, Reason.TRACE_FAILED) if crashed else verdict
@@ -112,6 +119,13 @@ def classify(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts
     if verdict.reason is Reason.CHECKED and not facts.chosen:
         return Verdict(Tier.NONE, Reason.OVER_LIMIT)
     return Verdict(verdict.tier, verdict.reason, verdict.deciding, policy.sample.rate(verdict.tier))
+
+
+def _is_stated(verdict: Verdict, tally: Tally, policy: Policy) -> bool:
+    """Whether a failure is what the app, a user or a person said, and not what checks and detectors alone conclude."""
+    low = policy.thresholds.failure_below
+    stated = tally.app + (tally.people if tally.scored else ())
+    return verdict.tier is Tier.FAILURE and any(score.value < low for score in stated)
 
 
 def by_scores(tally: Tally, policy: Policy) -> Verdict:

@@ -6,6 +6,7 @@ from evergold.model.policy import KeptOut, KeptOutReason, Policy, Reason, Remedy
 from evergold.store.verdict.tiers import LOOKED_AT, TIER_OF, Scope, reasons_since, scores_between
 
 CHANGE = {
+    Reason.INCOMPLETE: (Remedy.INCOMPLETE, "change what the app sends: see what is missing, by exporter"),
     Reason.NO_SCORES: (Remedy.CHECKS, "turn the built-in checks on, or send scores from the app"),
     Reason.NO_SYSTEM: (Remedy.CHECKS, "turn the built-in checks on, or send a system score from the app"),
     Reason.SYSTEM_BETWEEN: (Remedy.THRESHOLDS, "change the score that golden asks for, or turn a check off"),

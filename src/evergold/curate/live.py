@@ -7,17 +7,18 @@ from functools import partial
 from sqlalchemy import Connection
 
 from evergold.checks.stage import CheckStage
+from evergold.conversation.wholeness import change_of_exporter, exporter_of
 from evergold.curate.classify import Facts, Verdict, classify, explain
 from evergold.curate.findings import RemarkFinding, findings_in, forget_findings, put_finding
 from evergold.curate.queued import SHARED_SECONDS, QueuedCuration, put_plugin_tags
 from evergold.errors import BadInput, unknown
 from evergold.model.checking import Turn
-from evergold.model.policy import Explanation, Policy
-from evergold.model.trace import CHECK_KEY, Score
+from evergold.model.policy import Explanation, Lack, Policy
+from evergold.model.trace import CHECK_KEY, Gap, Score
 from evergold.model.values import content_hash
 from evergold.store import Store
 from evergold.store.case.cases import iterate_with_traces
-from evergold.store.case.content import fill_contents, renew_contents
+from evergold.store.case.content import Contents, fill_contents, renew_contents
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.database.rows import batches
 from evergold.store.facts import Portion, has_parts, keep_part, shared_work, take_part
@@ -168,9 +169,13 @@ class Curation(QueuedCuration):
         with self._store.db.read() as connection:
             trace = get_trace(connection, trace_id)
             facts = [self._facts(connection, policy, trace_id) for policy in self.policies]
-            remarks = tuple(shown_remarks(connection, trace_id))
+            shown: dict[str, object] = {"remarks": tuple(shown_remarks(connection, trace_id))}
+        if trace.incomplete:
+            exporter = exporter_of(trace)
+            lacks = (Lack(gap=gap, change=change_of_exporter(gap, exporter)) for gap in trace.incomplete)
+            shown |= {"incomplete": tuple(lacks), "exporter": exporter}
         return [
-            explain(trace, trace.scores, policy, known).model_copy(update={"remarks": remarks})
+            explain(trace, trace.scores, policy, known).model_copy(update=shown)
             for policy, known in zip(self.policies, facts, strict=True)
         ]
 
@@ -275,10 +280,13 @@ def judge_traces(store: Store, curation: Curation, checks: CheckStage, ids: Sequ
         known = [trace_id for trace_id in ids if trace_id in there]
         fresh = find_unchecked(connection, known, checks.suite.identity) if checks.suite else []
         given, failed = _run_checks(checks, turns_of(connection, fresh))
+        contents = Contents(connection, fresh)
         for trace_id in known:
             trace = get_trace(connection, trace_id)
             scores = trace.scores
             if trace_id in given:
+                gaps, _ = contents.gaps_of(trace_id)
+                trace = trace.model_copy(update={"incomplete": tuple(map(Gap, gaps.split()))})
                 # Scores of an earlier version of the checks are replaced by those of today.
                 scores = (*(score for score in scores if not score.by_check), *given[trace_id])
             corrected = is_corrected(connection, trace_id)

@@ -28,7 +28,8 @@ class Turn:
     """A trace as checks see it: the question, the answer, how it ended, and what the user asked afterwards.
 
     `next_input` is the user's next message in the session, `next_seconds` how long after this turn it came, `next_output`
-    the answer it got. `cost` is reported or priced, None where it is not known.
+    the answer it got. `cost` is reported or priced, None where it is not known. `kinds` are those of its spans, `incomplete` what
+    was found before that it lacks.
     """
 
     id: str
@@ -44,10 +45,12 @@ class Turn:
     finish_reasons: tuple[str, ...] = ()
     output_type: str | None = None
     contexts: tuple[str, ...] = ()
+    kinds: frozenset[str] = frozenset()
     next_input: str | None = None
     next_seconds: float | None = None
     next_output: str | None = None
     cost: float | None = None
+    incomplete: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from enum import StrEnum
 from pydantic import BaseModel
 
 from evergold.model.case_actions import RepeatCounts
+from evergold.model.trace import Gap
 
 
 class Grouping(StrEnum):
@@ -109,6 +110,15 @@ class Coverage(BaseModel):
     traces: int
 
 
+class IncompleteCount(BaseModel):
+    """Traces of one exporter that lack the same thing, and what to change there. A trace may lack several."""
+
+    gap: Gap
+    exporter: str
+    traces: int
+    change: str
+
+
 class Overview(BaseModel):
     """Everything the first page shows, as it was at `as_of`, `age` seconds ago. `traces` is the whole store, `in_period` what
     began since `since`."""
@@ -125,6 +135,7 @@ class Overview(BaseModel):
     tiers: Tiers
     checks: list[CheckCounts]
     coverage: list[Coverage]
+    incomplete: list[IncompleteCount]
 
 
 class Facet(BaseModel):

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from evergold.model.checking import ShownRemark
 from evergold.model.limits import UtcTime
-from evergold.model.trace import Score
+from evergold.model.trace import Gap, Score
 from evergold.model.values import content_hash, unit_interval
 
 TAG_KINDS = ("message_type", "model", "tool", "failed_check")
@@ -62,6 +62,7 @@ class Reason(StrEnum):
     CORRECTED = "a person corrected the reply"
     CONFIRMED = "every system score is at least {high:g} and a user or human score is too"
     CANDIDATE = "every system score is at least {high:g}; no user or human has scored it yet"
+    INCOMPLETE = "the trace is incomplete, so nothing is concluded from checks"
     NO_SCORES = "no score that takes part"
     NO_SYSTEM = "no system score, and no user or human score below {low:g}"
     SYSTEM_BETWEEN = "a system score lies between {low:g} and {high:g}"
@@ -323,6 +324,7 @@ class Remedy(StrEnum):
     ELIGIBLE = "eligible"
     FAILED_TRACES = "failed_traces"
     TRACES = "traces"
+    INCOMPLETE = "incomplete"
     CHECK_NOW = "check_now"
 
 
@@ -362,8 +364,15 @@ class OwnScore(BaseModel, frozen=True, extra="forbid"):
     then: Tier
 
 
+class Lack(BaseModel, frozen=True, extra="forbid"):
+    """Something that a trace lacks to be evaluated, and what to change where it is sent from."""
+
+    gap: Gap
+    change: str
+
+
 class Explanation(BaseModel, frozen=True, extra="forbid"):
-    """One policy's verdict on one trace, with its grounds."""
+    """One policy's verdict on one trace, with its grounds. `incomplete` is what the trace lacks to be evaluated at all."""
 
     trace_id: str
     policy: str
@@ -374,3 +383,5 @@ class Explanation(BaseModel, frozen=True, extra="forbid"):
     changes: tuple[Change, ...]
     own_scores: tuple[OwnScore, ...] = ()
     remarks: tuple[ShownRemark, ...] = ()
+    incomplete: tuple[Lack, ...] = ()
+    exporter: str = ""

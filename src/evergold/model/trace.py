@@ -57,6 +57,17 @@ class TraceStatus(StrEnum):
     FAILED = "failed"
 
 
+class Gap(StrEnum):
+    """What a trace lacks to be evaluated at all, whatever its scores: it is then incomplete, neither golden nor a failure."""
+
+    NO_QUESTION = "no_question"
+    NO_ANSWER = "no_answer"
+    QUESTION_NOT_FROM_A_PERSON = "question_not_from_a_person"
+    ENVELOPE = "envelope"
+    TOOLS_MISSING = "tools_missing"
+    NO_INTERACTION = "no_interaction"
+
+
 class Score(BaseModel, frozen=True, extra="forbid"):
     """One opinion about a trace (or one of its spans): a value in [0, 1], and whose it is.
 
@@ -143,6 +154,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
     `cost` is in US dollars: `reported` by the trace or its spans, else `priced` from their models and tokens, else null, which
     is not free. One that is sent counts as reported, unless it says that it is priced: then it is computed anew.
+    `incomplete` (what it lacks to be evaluated) comes from the store and is ignored when a trace is sent.
     """
 
     _conversation = model_validator(mode="before")(with_conversation)
@@ -163,6 +175,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     scores: tuple[Score, ...] = ()
     cost: Annotated[float, Field(ge=0, lt=2**53, allow_inf_nan=False)] | None = None
     cost_source: Literal["reported", "priced"] | None = None
+    incomplete: tuple[Gap, ...] = ()
 
     @field_validator("spans", "scores", mode="before")
     @classmethod

@@ -144,6 +144,8 @@ traces = Table(
     Column("tokens", BigInteger),
     Column("cost", Float),
     count_of("priced"),
+    word("incomplete"),  # what it lacks to be evaluated, by names between blanks; empty: nothing, or not looked at yet
+    word("exporter"),  # of an incomplete trace: the instrumentation, service or agent that sent it
     Index("traces_by_time", "started_at", "seq").ddl_if(dialect="postgresql"),
     Index("traces_listed", *LISTED).ddl_if(dialect="sqlite"),
     index_known("traces_by_session", "session_id", "started_at"),
@@ -151,6 +153,7 @@ traces = Table(
     Index("traces_by_status", "status", "started_at"),
     Index("traces_by_model", "model", "started_at"),
     Index("traces_by_name", "name", "started_at"),
+    index_where("incomplete <> ''", "traces_incomplete", "started_at", "incomplete", "exporter"),
     index_known("traces_by_took", "duration_ms", *NARROWING),
     index_known("traces_by_tokens", "tokens", *NARROWING),
     index_known("traces_by_cost", "cost", *NARROWING),

@@ -16,7 +16,7 @@ from evergold.curate.live import Curation, Verdicts, judge_traces, refresh_cases
 from evergold.curate.policy import DEFAULT, agreement_of, read_labels, read_policy, trial_of
 from evergold.curate.rules import RuleChanges
 from evergold.model.operations import CuratorState
-from evergold.model.overview import DatasetStats
+from evergold.model.overview import DatasetStats, IncompleteCount
 from evergold.model.policy import Explanation, Policy, PolicyTrial, ReviewAgreement
 from evergold.model.trace import Trace
 from evergold.settings import Settings
@@ -25,7 +25,7 @@ from evergold.store.case.content import fill_contents
 from evergold.store.case.questions import decided_cases
 from evergold.store.database.rows import loads
 from evergold.store.text_index import learn_parts, learn_words, parts_waiting, words_waiting
-from evergold.store.trace.overview import dataset_stats
+from evergold.store.trace.overview import dataset_stats, incomplete_of
 from evergold.store.trace.pages import count_traces
 from evergold.store.verdict.corrections import withdraw_score
 from evergold.store.verdict.curation import Changes, queue_counts, set_aside
@@ -130,6 +130,10 @@ class Live:
 
     def stats(self, dataset: str | None = DEFAULT.dataset, *, days: int = 30) -> DatasetStats:
         return self._store.read(dataset_stats, dataset, days=days)
+
+    def incomplete(self) -> list[IncompleteCount]:
+        """Count the traces that lack something to be evaluated, by what they lack and what sent them."""
+        return self._store.read(incomplete_of, "")
 
     def kept_out(self, since: str) -> "KeptOut":
         """Say what keeps the newest traces since then out of the golden set, by the first policy in force."""

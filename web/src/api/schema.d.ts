@@ -4048,7 +4048,7 @@ export interface components {
         };
         /**
          * Explanation
-         * @description One policy's verdict on one trace, with its grounds.
+         * @description One policy's verdict on one trace, with its grounds. `incomplete` is what the trace lacks to be evaluated at all.
          */
         Explanation: {
             /** Trace Id */
@@ -4074,6 +4074,16 @@ export interface components {
              * @default []
              */
             remarks: components["schemas"]["ShownRemark"][];
+            /**
+             * Incomplete
+             * @default []
+             */
+            incomplete: components["schemas"]["Lack"][];
+            /**
+             * Exporter
+             * @default
+             */
+            exporter: string;
         };
         /** Facet */
         Facet: {
@@ -4169,6 +4179,12 @@ export interface components {
             message: string;
         };
         /**
+         * Gap
+         * @description What a trace lacks to be evaluated at all, whatever its scores: it is then incomplete, neither golden nor a failure.
+         * @enum {string}
+         */
+        Gap: "no_question" | "no_answer" | "question_not_from_a_person" | "envelope" | "tools_missing" | "no_interaction";
+        /**
          * Grouping
          * @description What the traffic is counted by.
          * @enum {string}
@@ -4211,6 +4227,19 @@ export interface components {
             changes?: {
                 [key: string]: unknown;
             };
+        };
+        /**
+         * IncompleteCount
+         * @description Traces of one exporter that lack the same thing, and what to change there. A trace may lack several.
+         */
+        IncompleteCount: {
+            gap: components["schemas"]["Gap"];
+            /** Exporter */
+            exporter: string;
+            /** Traces */
+            traces: number;
+            /** Change */
+            change: string;
         };
         /**
          * IntakeBucket
@@ -4305,6 +4334,15 @@ export interface components {
             /** Change */
             change: string;
             remedy: components["schemas"]["Remedy"];
+        };
+        /**
+         * Lack
+         * @description Something that a trace lacks to be evaluated, and what to change where it is sent from.
+         */
+        Lack: {
+            gap: components["schemas"]["Gap"];
+            /** Change */
+            change: string;
         };
         /**
          * Limit
@@ -4844,6 +4882,8 @@ export interface components {
             checks: components["schemas"]["CheckCounts"][];
             /** Coverage */
             coverage: components["schemas"]["Coverage"][];
+            /** Incomplete */
+            incomplete: components["schemas"]["IncompleteCount"][];
         };
         /**
          * OwnScore
@@ -5462,7 +5502,7 @@ export interface components {
          * @description What changes a reason: a part of the rules, a look at the traces, or checking the traces that no check has seen.
          * @enum {string}
          */
-        Remedy: "checks" | "thresholds" | "limit" | "fallback_texts" | "eligible" | "failed_traces" | "traces" | "check_now";
+        Remedy: "checks" | "thresholds" | "limit" | "fallback_texts" | "eligible" | "failed_traces" | "traces" | "incomplete" | "check_now";
         /**
          * RepeatCounts
          * @description How many questions are asked by more than one case (`questions`), and by how many cases (`repeating`).
@@ -6580,6 +6620,7 @@ export interface components {
          *     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
          *     `cost` is in US dollars: `reported` by the trace or its spans, else `priced` from their models and tokens, else null, which
          *     is not free. One that is sent counts as reported, unless it says that it is priced: then it is computed anew.
+         *     `incomplete` (what it lacks to be evaluated) comes from the store and is ignored when a trace is sent.
          */
         Trace: {
             /**
@@ -6635,6 +6676,11 @@ export interface components {
             cost?: number | null;
             /** Cost Source */
             cost_source?: ("reported" | "priced") | null;
+            /**
+             * Incomplete
+             * @default []
+             */
+            incomplete: components["schemas"]["Gap"][];
         };
         /**
          * TraceComment
@@ -8082,6 +8128,8 @@ export interface operations {
                 name?: string[];
                 model?: string[];
                 tag?: string[];
+                incomplete?: string[];
+                exporter?: string | null;
                 score?: string[];
                 metadata?: string[];
                 error?: string | null;
@@ -8168,6 +8216,8 @@ export interface operations {
                 name?: string[];
                 model?: string[];
                 tag?: string[];
+                incomplete?: string[];
+                exporter?: string | null;
                 score?: string[];
                 metadata?: string[];
                 error?: string | null;

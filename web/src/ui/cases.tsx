@@ -14,6 +14,16 @@ const LABEL: Record<TierName, string> = {
   none: "Not curated",
 };
 
+/** What a trace may lack to be evaluated. */
+export const GAPS: Record<Schemas["Gap"], string> = {
+  no_question: "No question",
+  no_answer: "No answer",
+  question_not_from_a_person: "Question not from a person",
+  envelope: "Question or answer inside an object of the framework",
+  tools_missing: "Calls of tools that the conversation lacks",
+  no_interaction: "No interaction",
+};
+
 type CaseLike = { entry_type?: string; kind?: string; status?: string; metadata?: Record<string, unknown> };
 
 function tierOf(entry: CaseLike): TierName {

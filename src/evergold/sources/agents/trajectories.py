@@ -434,8 +434,12 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
     messages = run.messages[start:end]
     answer = next((text for m in reversed(messages) if m["role"] == "assistant" and (text := text_of(m))), None)
     asked, _, _ = split_turn(messages, answer)
-    question = next((text_of(message) for message in reversed(asked) if message["role"] == "user"), "")
     is_last = end == len(run.messages)
+    # Of a whole task the question is the task, whatever the environment or the user said last.
+    whole = not start and is_last
+    question = next(
+        (text_of(message) for message in (asked if whole else reversed(asked)) if message["role"] == "user"), ""
+    )
     times = [time for time in run.times[start:end] if time]
     offered = {"messages": messages, "agent": run.agent, "model": run.model, "tools": run.tools}
     metadata = {key: value for key, value in (run.metadata | offered).items() if value not in (None, [])}

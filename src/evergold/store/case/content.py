@@ -22,8 +22,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select, text, update
 from sqlalchemy.engine import RowMapping
 
-from evergold.conversation import conversation_of, text_of
-from evergold.conversation.message import prints
+from evergold.conversation import conversation_of
+from evergold.conversation.assembly import is_raw, texts_of
+from evergold.conversation.wholeness import exporter_of, gaps_of
 from evergold.errors import Unavailable
 from evergold.model.case import BOOKKEEPING, Case, Context, Conversation
 from evergold.model.tool_calls import ToolCall, calls_in
@@ -97,6 +98,8 @@ def tier_of(entry_type: str, confirmed: int) -> str:
     return entry_type if entry_type != "golden" else "confirmed" if confirmed else "candidate"
 
 
+# What reading a conversation raises where a trace holds what no convention foresees.
+UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 HASH_BYTES = 18  # of SHA-256, as 24 characters: nobody finds two texts with the same ones
 AT_ONCE = 200  # cases whose traces are in memory at a time
 CITED = {
@@ -208,11 +211,6 @@ def _with_content(case: Case, content: Content) -> Case:
     return case.model_copy(update=fields) if fields else case
 
 
-def is_raw(value: str | None) -> bool:
-    """Whether a text looks like the JSON of messages, which no person asked or answered with."""
-    return bool(value) and str(value).lstrip()[:1] in ("{", "[")
-
-
 class Contents:
     """The conversations of some traces, each read once."""
 
@@ -235,6 +233,15 @@ class Contents:
         trace = self._traces.get(trace_id)
         return () if trace is None else calls_in(self._conversation(trace).turn)
 
+    def gaps_of(self, trace_id: str) -> tuple[str, str]:
+        """What a trace lacks to be evaluated, and what sent it, as `traces` holds them; twice "" of one that is whole."""
+        trace = self._traces.get(trace_id)
+        try:
+            gaps = () if trace is None else gaps_of(trace, self._conversation(trace))
+        except UNREADABLE:
+            gaps = ()
+        return (" ".join(("", *gaps, "")), exporter_of(trace)) if trace is not None and gaps else ("", "")
+
     def _conversation(self, trace: Trace) -> Conversation:
         if trace.id not in self._read:
             self._read[trace.id] = conversation_of(trace, self._sessions.before, self._sessions.called_before)
@@ -255,11 +262,10 @@ def _derive(case: Case, trace: Trace, conversation: Conversation) -> Content:
         "user_id": trace.user_id,
     }
     # Only where nobody edited the text: a case that a person wrote may well be JSON on purpose.
-    # A framework that names no question on its outermost span has it in the messages.
-    if (is_raw(case.input) or not case.input) and case.input == trace.input and conversation.messages:
-        derived["input"] = text_of(conversation.messages[-1])
-    answer = text_of(conversation.turn[-1]) if conversation.turn else ""
-    if case.output == trace.output and answer and (is_raw(case.output) or prints(case.output, answer)):
+    question, answer = texts_of(trace, conversation)
+    if case.input == trace.input != question:
+        derived["input"] = question
+    if case.output == trace.output != answer:
         derived["output"] = answer
     return Content(
         {name: items for name, items in parts.items() if items},
@@ -336,7 +342,7 @@ def _content_or_problem(read: Contents, case: Case, trace_id: str) -> Content:
         content = read.of(case, trace_id)
         dumps([*content])
         return content
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as problem:
+    except UNREADABLE as problem:
         return Content({}, {"problems": [f"its conversation could not be read: {type(problem).__name__}"]})
 
 

@@ -30,8 +30,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from evergold.errors import BadInput
-from evergold.model.trace import ScoreSource, TraceStatus
+from evergold.errors import BadInput, unknown
+from evergold.model.trace import Gap, ScoreSource, TraceStatus
 from evergold.store.conditions import Cutoff, Many, Pairs, json_text
 from evergold.store.database.rows import dumps
 from evergold.store.schema import FAILING, FAILING_BELOW, GIVEN, trace_scores, trace_tags, traces
@@ -41,6 +41,7 @@ from evergold.store.trace.search import IndexMatch, Search, SearchTerms, is_comm
 CONDITION = re.compile(
     r"(?:(?P<source>system|user|human|llm_judge):)?(?P<name>.+?)(?:(?P<sign><=|>=|<|>|=)(?P<value>[0-9.]+))?", re.DOTALL
 )
+ANY_GAP, NO_GAP = "any", "none"  # of what a trace may lack
 ANY_NAME = "*"  # `*<0.3`: any score below that
 
 
@@ -75,11 +76,19 @@ def _conditions(written: tuple[str, ...]) -> tuple[str, ...]:
     return written
 
 
+def _gaps(written: tuple[str, ...]) -> tuple[str, ...]:
+    for one in written:
+        if one not in (ANY_GAP, NO_GAP, *Gap):
+            raise BadInput(unknown("reason why a trace is incomplete", one, [ANY_GAP, NO_GAP, *Gap]))
+    return written
+
+
 class TraceFilter(BaseModel, frozen=True, extra="forbid"):
     """Which traces: every part that is given must hold.
 
     `search`: words of name, question or answer, or an id's beginning. `name` and `model`: one of several; an empty one is
-    none recorded. `tag`: every one. `score`: conditions such as `grounded<0.3`, `human:opinion=1` or `*<0.3` (any score).
+    none recorded. `incomplete`: one of several things that a trace lacks; `any` of them, or `none`. `tag`: every one.
+    `score`: conditions such as `grounded<0.3`, `human:opinion=1` or `*<0.3` (any score).
     `metadata`: `key=value`. Times in milliseconds.
     """
 
@@ -89,6 +98,8 @@ class TraceFilter(BaseModel, frozen=True, extra="forbid"):
     name: Many = ()
     model: Many = ()
     tag: Many = ()
+    incomplete: Annotated[Many, AfterValidator(_gaps)] = ()
+    exporter: str | None = None
     score: Annotated[Many, AfterValidator(_conditions)] = ()
     metadata: Pairs = ()
     error: str | None = None
@@ -148,6 +159,15 @@ def plain_conditions(wanted: TraceFilter, dialect: str, *, walked: bool = False)
             yield column >= low
         if high is not None:
             yield column <= high
+    if wanted.incomplete:
+        holds = [table.incomplete.contains(f" {gap} ") for gap in wanted.incomplete if gap in list(Gap)]
+        holds += [table.incomplete != ""] * (ANY_GAP in wanted.incomplete)
+        holds += [table.incomplete == ""] * (NO_GAP in wanted.incomplete)
+        yield or_(*holds)
+        if NO_GAP not in wanted.incomplete:
+            yield literal_column("traces.incomplete <> ''", Boolean)  # by which the partial index is known to do
+    if wanted.exporter is not None:
+        yield table.exporter == wanted.exporter
     if wanted.error:
         yield of(table.status) == TraceStatus.FAILED
         yield json_text(table.metadata, ("error",), dialect).icontains(wanted.error, autoescape=True)

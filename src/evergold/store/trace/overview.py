@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Table, case, func, select
 
+from evergold.conversation.wholeness import change_of_exporter
 from evergold.model.case import CaseStatus
 from evergold.model.overview import (
     Bucket,
@@ -19,10 +20,12 @@ from evergold.model.overview import (
     Facet,
     Facets,
     Grouping,
+    IncompleteCount,
     IntakeBucket,
     Overview,
     Tiers,
 )
+from evergold.model.trace import Gap
 from evergold.store.case.cases import dataset_names
 from evergold.store.case.content import tier_of
 from evergold.store.database.rows import read_value, run_sql
@@ -31,6 +34,7 @@ from evergold.store.traffic_marks import traffic_figures, traffic_scores
 
 SHOWN_CHECKS = 12
 SHOWN_TAGS = 200
+SHOWN_GAPS = 50
 
 
 def overview_of(connection: Connection, *, since: str, bucket: Bucket, as_of: str | None) -> Overview:
@@ -54,7 +58,21 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket, as_of: st
         tiers=tiers,
         checks=checks_of(connection, since, bucket),
         coverage=coverage_of(connection, since, entries),
+        incomplete=incomplete_of(connection, since),
     )
+
+
+def incomplete_of(connection: Connection, since: str) -> list[IncompleteCount]:
+    """Count the traces since then that lack something, by what they lack and what sent them; the most frequent first."""
+    query = """SELECT incomplete, exporter, count(*) FROM traces WHERE incomplete <> '' AND started_at >= :since
+        GROUP BY incomplete, exporter"""
+    counts = Counter[tuple[str, str]]()
+    for gaps, exporter, number in run_sql(connection, query, since=since):
+        counts.update(dict.fromkeys(((gap, exporter) for gap in gaps.split()), int(number)))
+    return [
+        IncompleteCount(gap=gap, exporter=exporter, traces=number, change=change_of_exporter(Gap(gap), exporter))
+        for (gap, exporter), number in counts.most_common(SHOWN_GAPS)
+    ]
 
 
 class _Entries(NamedTuple):

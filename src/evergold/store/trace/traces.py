@@ -37,7 +37,7 @@ from evergold.store.trace.compact import COLUMNS, span_row, unfold, unshare, who
 from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
 from evergold.store.trace.spans import insert_spans, insert_traces
 
-NO_CONTENT = {"scores", "cost", "cost_source"}
+NO_CONTENT = {"scores", "cost", "cost_source", "incomplete"}
 
 
 @dataclass
@@ -179,6 +179,7 @@ def trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...
         scores=its_scores,
         cost=row["cost"],
         cost_source=None if row["cost"] is None else "priced" if row["priced"] else "reported",
+        incomplete=tuple(row["incomplete"].split()),
     )
 
 

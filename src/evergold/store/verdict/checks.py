@@ -6,14 +6,17 @@ A result is a score under the key `check:` and the check's name. It queues nothi
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
+from evergold.conversation.wholeness import may_lack
 from evergold.model.checking import Checked, ToolStep, Turn
 from evergold.model.trace import CHECK_KEY, TraceStatus
 from evergold.model.values import seconds_between
+from evergold.store.case.content import Contents
 from evergold.store.database.rows import (
     batches,
     change_among,
@@ -43,25 +46,38 @@ BEFORE = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
 FINISH = re.compile(r"finish_?reasons?\\*\"\s*:\s*\[?\s*\\*\"([A-Za-z_]+)", re.I)
 WINDOW = 80
 RETRY_AFTER = timedelta(hours=1)  # a check that failed is not run on the same trace again before
-Steps = tuple[dict[int, list[ToolStep]], dict[int, list[str]], dict[int, list[str]]]
+AT_ONCE = 200  # traces that are in memory with all of their spans
+
+
+@dataclass(slots=True)
+class TraceSteps:
+    """The tool calls, finish reasons and retrieved texts of one trace in the order of time, and the kinds of its spans."""
+
+    tools: list[ToolStep] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    contexts: list[str] = field(default_factory=list)
+    kinds: set[str] = field(default_factory=set)
+
+
+NO_STEPS = TraceSteps()
 
 
 def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
     """Read traces as checks see them, each with its tool calls, how its last model call ended, and the next message."""
     turns: list[Turn] = []
     query = f"""SELECT t.id, t.input_text, t.output_text, t.status, t.name, t.started_at, t.ended_at, t.tags, t.metadata, t.seq,
-        n.input_text, n.started_at, n.output_text, t.cost
+        n.input_text, n.started_at, n.output_text, t.cost, t.incomplete
         FROM traces t LEFT JOIN traces n ON n.id = CASE WHEN t.session_id IS NULL THEN NULL ELSE {NEXT} END
         WHERE t.id"""
     for batch in batches(trace_ids):
         rows = list(rows_among(connection, query, batch))
-        tools, reasons, contexts = _steps(connection, [row[9] for row in rows])
-        turns += [_turn(row, tools, reasons, contexts) for row in rows]
+        steps = _steps(connection, [row[9] for row in rows])
+        turns += [_turn(row, steps.get(row[9], NO_STEPS)) for row in rows]
     return turns
 
 
-def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: dict[int, Any]) -> Turn:
-    seq, stated = row[9], loads(row[8])
+def _turn(row: Any, steps: TraceSteps) -> Turn:
+    stated = loads(row[8])
     metadata: dict[str, Any] = stated if isinstance(stated, dict) else {}
     finish = metadata.get("finish_reason")
     return Turn(
@@ -74,14 +90,16 @@ def _turn(row: Any, tools: dict[int, Any], reasons: dict[int, Any], contexts: di
         ended_at=row[6],
         tags=tuple(loads(row[7])) if row[7] != "[]" else (),
         metadata=metadata,
-        tools=tuple(tools.get(seq, ())),
-        finish_reasons=tuple(reasons.get(seq, ())) or ((finish,) if isinstance(finish, str) else ()),
+        tools=tuple(steps.tools),
+        finish_reasons=tuple(steps.reasons) or ((finish,) if isinstance(finish, str) else ()),
         output_type=_declared_type(metadata),
-        contexts=tuple(contexts.get(seq, ())),
+        contexts=tuple(steps.contexts),
+        kinds=frozenset(steps.kinds),
         next_input=row[10],
         next_seconds=seconds_between(row[5], row[11]),
         next_output=row[12],
         cost=row[13],
+        incomplete=row[14],
     )
 
 
@@ -94,11 +112,9 @@ def _declared_type(metadata: dict[str, Any]) -> str | None:
     return None
 
 
-def _steps(connection: Connection, seqs: Sequence[int]) -> Steps:
-    """The tool calls, finish reasons and retrieved texts of some traces, each in the order of time."""
-    tools: dict[int, list[ToolStep]] = {}
-    reasons: dict[int, list[str]] = {}
-    contexts: dict[int, list[str]] = {}
+def _steps(connection: Connection, seqs: Sequence[int]) -> dict[int, TraceSteps]:
+    """The steps of some traces, by the number of the trace."""
+    steps: dict[int, TraceSteps] = {}
     at = "instr({0}, 'finish_reason')" if connection.dialect.name == "sqlite" else "position('finish_reason' in {0})"
     raw, own = at.format("raw"), at.format("metadata")
     # Only some characters behind the key leave the database: the column holds whole conversations.
@@ -107,15 +123,30 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> Steps:
     # Integers of our own, written out: a list of parameters would be limited in number.
     listed = ", ".join(str(int(seq)) for seq in seqs) or "NULL"
     query = f"""SELECT trace_seq, kind, name, status, {part}, CASE WHEN kind = 'retriever' THEN output_text END FROM spans
-        WHERE trace_seq IN ({listed}) AND kind IN ('tool', 'llm', 'retriever') ORDER BY trace_seq, started_at, id"""
+        WHERE trace_seq IN ({listed}) ORDER BY trace_seq, started_at, id"""
     for seq, kind, name, status, finish, retrieved in connection.exec_driver_sql(query):
+        its = steps.setdefault(seq, TraceSteps())
+        its.kinds.add(kind)
         if kind == "tool":
-            tools.setdefault(seq, []).append(ToolStep(name, status == TraceStatus.FAILED.value))
+            its.tools.append(ToolStep(name, status == TraceStatus.FAILED.value))
         elif finish and (match := FINISH.match(finish)):
-            reasons.setdefault(seq, []).append(match[1])
+            its.reasons.append(match[1])
         elif retrieved:
-            contexts.setdefault(seq, []).append(retrieved)
-    return tools, reasons, contexts
+            its.contexts.append(retrieved)
+    return steps
+
+
+def note_gaps(connection: Connection, turns: Iterable[Turn]) -> None:
+    """Note with each trace what it lacks to be evaluated at all, and what sent it."""
+    noted = []
+    for batch in batches([turn for turn in turns if may_lack(turn)], AT_ONCE):
+        contents = Contents(connection, [turn.id for turn in batch])
+        for turn in batch:
+            gaps, exporter = contents.gaps_of(turn.id)
+            if gaps != turn.incomplete:
+                noted.append({"id": turn.id, "gaps": gaps, "exporter": exporter})
+    if noted:
+        connection.execute(text("UPDATE traces SET incomplete = :gaps, exporter = :exporter WHERE id = :id"), noted)
 
 
 def find_unchecked(connection: Connection, trace_ids: Sequence[str], suite: str) -> list[str]:

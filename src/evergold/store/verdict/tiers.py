@@ -172,14 +172,15 @@ class VerdictQuery:
             for rank, rule in ranks.items()
         )
         return f"""
-                SELECT trace_id, worst_app, worst_user, best_user, by_human, voices,
+                SELECT trace_id, worst_app, worst_user, best_user, by_human, said, voices,
                   CASE WHEN worst_user >= :low AND best_user >= :high
                   THEN CASE WHEN best_check >= :high THEN best_check END ELSE worst_check END AS worst_check
                 FROM (
                   SELECT trace_id, worst_app, best_check,
                     CASE WHEN worst_app >= :high THEN worst_firm ELSE worst_any END AS worst_check,
                     CASE {worst} END AS worst_user, CASE {best} END AS best_user,
-                    CASE WHEN best_human IS NOT NULL THEN 1 ELSE 0 END AS by_human, voices
+                    CASE WHEN best_human IS NOT NULL THEN 1 ELSE 0 END AS by_human,
+                    CASE WHEN best_human IS NOT NULL OR best_user IS NOT NULL THEN 1 ELSE 0 END AS said, voices
                   FROM (
                     SELECT trace_id, min(value) FILTER (WHERE {self.system} AND NOT {CHECK}) AS worst_app,
                       min(value) FILTER (WHERE {self.system} AND {CHECK}) AS worst_any,
@@ -252,8 +253,15 @@ class VerdictQuery:
         failed = f"(worst_app < :low OR worst_user < :low OR ({system} < :low AND by_human = 0))"
         golden = f"({system} >= :high AND (best_user IS NULL OR best_user >= :high))"
         reply = f"{self.dialect.trim}(coalesce(t.output_text, ''), :blanks)"
+        corrections = "SELECT 1 FROM trace_corrections c WHERE c.trace_id = tally.trace_id AND c.dismissed = 0"
+        corrected = f"EXISTS ({corrections} AND coalesce(c.author, '') <> 'detected')"
+        eligible = " AND ".join(self._conditions()) or "true"
+        # Of an incomplete trace only what somebody said counts: the app, a user or a person.
+        stated = "(coalesce(worst_app < :low, false) OR coalesce(worst_user < :low AND said = 1, false))"
+        lacking = f"t.incomplete <> '' AND NOT {stated}"
+        yield f"WHEN {lacking} AND {corrected} AND {eligible} THEN {CODE[Reason.CORRECTED]}"
+        yield f"WHEN {lacking} THEN {CODE[Reason.INCOMPLETE]}"
         if self.policy.eligible != Eligibility():
-            eligible = " AND ".join(self._conditions()) or "true"
             yield f"WHEN ({failed} OR {golden}) AND NOT ({eligible}) THEN {CODE[Reason.INELIGIBLE]}"
         yield f"WHEN worst_app < :low THEN {CODE[Reason.FAILED_CHECK]}"
         yield f"WHEN worst_user < :low THEN {CODE[Reason.USER_NEGATIVE]}"
@@ -268,8 +276,7 @@ class VerdictQuery:
         yield f"WHEN {reply} = '' THEN {CODE[Reason.NO_OUTPUT]}"
         if fallbacks := list(self._fallbacks(reply)):
             yield f"WHEN {' OR '.join(fallbacks)} THEN {CODE[Reason.FALLBACK]}"
-        corrections = "SELECT 1 FROM trace_corrections c WHERE c.trace_id = tally.trace_id AND c.dismissed = 0"
-        yield f"WHEN EXISTS ({corrections} AND coalesce(c.author, '') <> 'detected') THEN {CODE[Reason.CORRECTED]}"
+        yield f"WHEN {corrected} THEN {CODE[Reason.CORRECTED]}"
         if self.scope.required:
             spoken = "SELECT 1 FROM trace_checks k WHERE k.trace_id = tally.trace_id"
             # Names stand between blanks in the column, so LIKE finds whole names.

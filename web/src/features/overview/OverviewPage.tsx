@@ -10,7 +10,15 @@ import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { type Overview, olderTraces, PERIODS, type Period, USUAL, useOverview } from "./data";
 import classes from "./overview.module.css";
-import { AgreementPanel, AlertsPanel, ChecksPanel, CoveragePanel, KeptOutPanel, PluginsLine } from "./panels";
+import {
+  AgreementPanel,
+  AlertsPanel,
+  ChecksPanel,
+  CoveragePanel,
+  IncompletePanel,
+  KeptOutPanel,
+  PluginsLine,
+} from "./panels";
 import { IntakePanel, TrafficPanel } from "./TrafficPanel";
 
 const route = getRouteApi("/");
@@ -71,6 +79,11 @@ function Numbers({ seen, period }: { seen: Overview; period: Period }) {
       <div className={classes.wide}>
         <Panel title="What keeps traces out of the golden set">
           <KeptOutPanel period={period} />
+        </Panel>
+      </div>
+      <div className={classes.wide}>
+        <Panel title="Traces that are incomplete">
+          <IncompletePanel incomplete={seen.incomplete} inPeriod={seen.in_period} since={seen.since} />
         </Panel>
       </div>
       <Panel title="Checks that fail most">

@@ -66,6 +66,7 @@ const seen = (part: Partial<Overview>): Overview => ({
   tiers: { confirmed: 0, candidate: 0, failure: 0, correction: 0 },
   checks: [],
   coverage: [],
+  incomplete: [],
   ...part,
 });
 

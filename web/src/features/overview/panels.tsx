@@ -4,6 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useMay } from "@/api/access";
 import { Age } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
+import { GAPS } from "@/ui/cases";
 import { count, moment, plural, share } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
@@ -89,11 +90,46 @@ function Change({ reason }: { reason: Reason }) {
         {says}
       </Link>
     );
+  if (reason.remedy === "incomplete")
+    return (
+      <Link to="/traces" search={{ incomplete: ["any"] }}>
+        {says}
+      </Link>
+    );
   if (reason.remedy === "traces") return <Link to="/traces">{says}</Link>;
   return (
     <Link to="/rules" search={reason.remedy === "eligible" ? {} : { part: reason.remedy }}>
       {says}
     </Link>
+  );
+}
+
+type IncompletePanelProps = { incomplete: Overview["incomplete"]; inPeriod: number; since: string };
+
+/** What traces lack to be evaluated, by what sent them, and what to change there. */
+export function IncompletePanel({ incomplete, inPeriod, since }: IncompletePanelProps) {
+  if (incomplete.length === 0)
+    return <p className={classes.calm}>Nothing: every trace of this period that was looked at is whole.</p>;
+  return (
+    <ul className={classes.bars}>
+      {incomplete.map(({ gap, exporter, traces, change }) => (
+        <li key={`${gap} ${exporter}`} className={classes.bar}>
+          <span className={classes.barName}>
+            <Link to="/traces" search={{ since: localMinute(since), incomplete: [gap], exporter }} className="eg-clip">
+              {GAPS[gap]}
+            </Link>
+            <span className="eg-dim">sent by {visible(exporter)}</span>
+          </span>
+          <span className={classes.barTrack}>
+            <span className={classes.barFill} style={{ width: `${(100 * traces) / Math.max(1, inPeriod)}%` }} />
+          </span>
+          <span className={classes.barValue}>
+            {count(traces)} <span className="eg-dim">· {share(traces, inPeriod)}</span>
+          </span>
+          <span className={classes.change}>{change.charAt(0).toUpperCase() + change.slice(1)}</span>
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -3,6 +3,7 @@ import { getRouteApi, Outlet, useNavigate, useParams } from "@tanstack/react-rou
 import { useMemo, useState } from "react";
 import { changed } from "@/ui/address";
 import { Beginning, Snippets } from "@/ui/Beginning";
+import { GAPS } from "@/ui/cases";
 import { FilterBar } from "@/ui/filterbar/FilterBar";
 import type { Field, Option } from "@/ui/filterbar/fields";
 import { ColumnPicker, OrderPicker, Views } from "@/ui/filterbar/Views";
@@ -152,12 +153,20 @@ function fieldsOf(facets: TraceFacets | undefined): Field<TraceView>[] {
     { type: "range", key: "took_min", upTo: "took_max", label: "Took (s)", step: 0.1, scale: 1000 },
     { type: "range", key: "tokens_min", upTo: "tokens_max", label: "Tokens", step: 100 },
     { type: "range", key: "cost_min", upTo: "cost_max", label: "Cost", step: 0.01 },
+    { type: "choice", key: "incomplete", label: "Incomplete", options: GAP_OPTIONS, several: true },
+    { type: "text", key: "exporter", label: "Sent by", hint: "openinference.instrumentation.openai" },
     { type: "text", key: "error", label: "Error says", hint: "rate limit" },
     { type: "text", key: "metadata", label: "Metadata", hint: "release=2026.1", several: true },
     { type: "text", key: "session", label: "Session" },
     { type: "text", key: "user", label: "User" },
   ];
 }
+
+const GAP_OPTIONS = [
+  { value: "any", label: "Anything" },
+  { value: "none", label: "Nothing: whole" },
+  ...Object.entries(GAPS).map(([value, label]) => ({ value, label })),
+];
 
 /** Each score of the list, as failing and as good; the server says how many of them fail. */
 function scoreOptions(facets: TraceFacets | undefined): Option[] {

@@ -1,7 +1,7 @@
 /** Why a trace is, or is not, golden: each policy's verdict, the scores that decided it, and what would change it. */
 import { Button, Group } from "@mantine/core";
 import { useMay } from "@/api/access";
-import { Tier } from "@/ui/cases";
+import { GAPS, Tier } from "@/ui/cases";
 import { unit } from "@/ui/format";
 import { Loading } from "@/ui/states";
 import { Isolated, visible } from "@/ui/text";
@@ -59,6 +59,18 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
             <li key={index}>
               {visible(score.name)} <Meter value={score.value} />{" "}
               <span className="eg-dim">{WHOSE[score.source ?? "system"]}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {(verdict.incomplete ?? []).length > 0 && (
+        <ul className={classes.deciding} aria-label="What the trace lacks">
+          {(verdict.incomplete ?? []).map(({ gap, change }) => (
+            <li key={gap}>
+              {GAPS[gap]}{" "}
+              <span className="eg-dim">
+                sent by {visible(verdict.exporter ?? "")}: {change}
+              </span>
             </li>
           ))}
         </ul>

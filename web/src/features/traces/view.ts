@@ -24,6 +24,8 @@ export type TraceView = {
   name?: string[];
   model?: string[];
   tag?: string[];
+  incomplete?: string[];
+  exporter?: string;
   score?: string[];
   metadata?: string[];
   error?: string;
@@ -49,6 +51,8 @@ export function readTraceView(search: Record<string, unknown>): TraceView {
     name: texts(search.name),
     model: texts(search.model),
     tag: texts(search.tag),
+    incomplete: texts(search.incomplete),
+    exporter: text(search.exporter),
     score: texts(search.score),
     metadata: texts(search.metadata),
     error: text(search.error),
