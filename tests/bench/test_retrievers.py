@@ -42,6 +42,32 @@ def test_the_file_about_the_task_comes_first(made: GitRepo, name: str) -> None:
     assert retriever.retrieve("zebra", made.path, commit).paths == ()
 
 
+def test_passages_are_ranked_by_static_vectors(made: GitRepo) -> None:
+    refunds = "".join(f"refund_{number} = order.total\n" for number in range(30))
+    made.commit({"shop/long.py": numbered(40) + refunds}, "Add refunds")
+    retriever: Retriever = plugins.load("retrievers", "embedding")
+    commit = made.git("rev-parse", "HEAD").strip()
+    best = retriever.retrieve("Refund the total of an order", made.path, commit)
+    assert (best.paths[0], best.ranges[0].start, best.ranges[0].end) == ("shop/long.py", 41, 70)
+    assert "logo.bin" not in best.paths
+    assert retriever.retrieve("Voucher of a basket", made.path, commit).paths[0] == "shop/basket.py"
+
+
+def test_baselines_are_run_side_by_side_and_compared(
+    made: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    args = ["--home", str(tmp_path / "home"), "run", "context", "--model", "retriever:bm25|grep|embedding"]
+    assert run([*args, "--repo", str(made.path), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    models = ["retriever:bm25", "retriever:grep", "retriever:embedding"]
+    assert [side["run"]["spec"]["model"] for side in shown["runs"]] == models
+    assert [one["first"] for one in shown["comparisons"]] == [shown["runs"][0]["run"]["id"]] * 2
+    assert run([*args, "--repo", str(made.path)]) == 0
+    table = capsys.readouterr().out
+    assert "metric\tbm25\tgrep\tembedding" in table and "line_recall" in table
+    assert run([*args, "--repo", str(made.path), "--fail-under", "line_recall=0.1"]) == 2
+
+
 def test_words_take_identifiers_apart() -> None:
     assert words_of("Fix the parseHTTPHeader of add_voucher") == ["parse", "httpheader", "voucher"]
 

@@ -1,12 +1,14 @@
 """`evergold demo`: the whole loop on sample data. Each step is a command a newcomer could type, and is typed here."""
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 from contextlib import chdir
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -27,6 +29,8 @@ RAG = (
 )
 DATASET_B = "context/dataset_b_line_ranges.unvalidated.jsonl"
 METRICS = ("--metric", "answer_relevancy")
+# Vectors are an extra.
+RETRIEVERS = f"retriever:bm25|grep|{'embedding' if find_spec('wordllama') else 'paths'}"
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ STEPS = (
     ),
     DemoStep("whose every golden line is proved against the repository", ("check", DATASET_B, "--repo", "shop")),
     DemoStep("and waits for a person in the review queue", ("import", DATASET_B)),
+    DemoStep("What retrievers without a model find in it", ("run", "context", "--model", RETRIEVERS, "--repo", "shop")),
     DemoStep(
         "The answers of production are measured, by the offline judge", ("run", "live", "--model", "recorded", *METRICS)
     ),
@@ -118,7 +123,7 @@ def _name_runs(command: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _print_step(number: int, step: DemoStep) -> None:
-    typed = " ".join(("evergold", *step.command))
+    typed = shlex.join(("evergold", *step.command))
     click.echo(f"\n{click.style(f'{number}. {step.title}', bold=True)}\n{click.style(f'   $ {typed}', fg='yellow')}")
     # Steps print through several streams; the title must come first.
     sys.stdout.flush()
