@@ -1,4 +1,4 @@
-"""Measure what the claim model of the offline judge costs: seconds to load, CPU time a claim, memory. One core.
+"""Measure what the encoder of the offline judge costs: seconds to load, CPU time a claim, memory. One core.
 
 python -m perf.judge_speed
 """
@@ -10,9 +10,8 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 import resource
 import time
 
-from evergold.judge.small_model import ClaimModel, shipped_model
-from evergold.judge.support import EvidenceSearch, read
-from evergold.text.words import Text
+from evergold.judge.encoder import shipped_encoder
+from evergold.judge.offline import OfflineJudge
 
 EVIDENCE_TOKENS, CLAIMS = 128, 12
 SENTENCE = "The committee met on Tuesday and agreed to raise the budget for public parks by twelve percent next year. "
@@ -29,32 +28,37 @@ OTHER_CLAIM = "The libraries lost a third of their people in the year when the t
 def main() -> None:
     before = _megabytes()
     started = time.process_time()
-    model = shipped_model()
+    model = shipped_encoder()
     print(f"load: {time.process_time() - started:.2f} s of CPU time")
     words = (SENTENCE * 20).split()
     evidence = " ".join(words[:EVIDENCE_TOKENS])  # every word here is one token; a full stop is one more
     while len(model._pieces.ids(evidence, 10_000)) > EVIDENCE_TOKENS:
         evidence = evidence.rsplit(" ", 1)[0]
     pairs = [(evidence, CLAIM)] * CLAIMS
-    model.probabilities(pairs[:4])
+    model.logits("support", pairs[:4])
     spent = []
     for _ in range(3):
         started = time.process_time()
-        model.probabilities(pairs)
+        model.logits("support", pairs)
         spent.append((time.process_time() - started) / CLAIMS * 1000)
     print(f"a claim with {EVIDENCE_TOKENS} tokens of evidence: {min(spent):.0f} ms of CPU time (best of 3)")
-    for name, claim in (("supported", CLAIM), ("not supported, so read twice", OTHER_CLAIM)):
-        print(f"a claim on a document of {len(DOCUMENT)} sentences, {name}: {_on_a_document(claim, model):.0f} ms")
+    for name, claim in (("supported", CLAIM), ("not supported", OTHER_CLAIM)):
+        print(f"a claim on a document of {len(DOCUMENT)} sentences, {name}: {_on_a_document(claim):.0f} ms")
+    started = time.process_time()
+    for _ in range(50):
+        model.embed([CLAIM])
+    print(f"embed a sentence of 17 words: {(time.process_time() - started) * 20:.2f} ms")
     print(f"memory: {_megabytes() - before:.0f} MB more at the peak")
 
 
-def _on_a_document(claim: str, model: ClaimModel) -> float:
+def _on_a_document(claim: str) -> float:
     """Milliseconds of CPU time for one claim at a time, the choice of evidence included; the best of three."""
-    evidence = EvidenceSearch(DOCUMENT)
+    judge = OfflineJudge()
+    evidence = judge.evidence(DOCUMENT)
     spent = []
     for _ in range(3):
         started = time.process_time()
-        read([Text(claim)], evidence, model)
+        judge.supports([claim], evidence)
         spent.append((time.process_time() - started) * 1000)
     return min(spent)
 

@@ -1,73 +1,112 @@
-"""Pairs as rows of tokens, and batches of pairs of like length on the device: [CLS] evidence [SEP] claim [SEP]."""
+"""Rows as tokens, and batches of rows of like length on the device: [task] text [SEP] text [SEP] …"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from multiprocessing import Pool
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from scripts.judge_model.made import Pair
+from evergold.judge.encoder import FOCUS, LIMITS, TASKS, shorten_texts
 
-LONGEST, LONGEST_CLAIM = 256, 80
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WINDOW = 50
-"""How many batches' pairs are sorted by length at a time."""
+"""How many batches' rows are sorted by length at a time."""
+CHUNK = 2000
+LONGEST_EMBEDDED = 64
+Texts = tuple[str, Sequence[str]]
+"""A task and its texts."""
+_state: dict[str, Any] = {}
 
 
-def encode(pairs: list[Pair], tokenizer: Tokenizer) -> dict[str, np.ndarray]:
-    first, last = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
-    claims = [e.ids[:LONGEST_CLAIM] for e in tokenizer.encode_batch([p[1] for p in pairs], add_special_tokens=False)]
-    premises = [e.ids for e in tokenizer.encode_batch([p[0] for p in pairs], add_special_tokens=False)]
+def read_tokenizer(path: Path) -> Tokenizer:
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def encode(rows: Sequence[Texts], path: Path, plain: bool, processes: int) -> "Batches":
+    """Encode rows in several processes; `plain` ones have one first token for all tasks."""
+    _state.update(rows=rows, path=path, plain=plain)
+    starts = range(0, len(rows), CHUNK)
+    if processes > 1:
+        with Pool(processes) as pool:
+            parts = list(pool.imap(_encode_chunk, starts))
+    else:
+        parts = [_encode_chunk(start) for start in starts]
+    return Batches.of([np.concatenate(column) for column in zip(*parts, strict=True)])
+
+
+def _encode_chunk(start: int) -> tuple[np.ndarray, ...]:
+    tokenizer = _state.get(("tokenizer", _state["path"])) or read_tokenizer(_state["path"])
+    _state["tokenizer", _state["path"]] = tokenizer
+    rows = _state["rows"][start : start + CHUNK]
+    first, last = (tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
     flat: list[int] = []
-    lengths, second = [], []
-    for premise, claim in zip(premises, claims, strict=True):
-        premise = premise[: LONGEST - 3 - len(claim)]
-        flat += [first, *premise, last, *claim, last]
-        lengths.append(len(premise) + len(claim) + 3)
-        second.append(len(premise) + 2)
-    labels = [pair[2] for pair in pairs]
-    return {
-        "tokens": np.array(flat, dtype=np.uint16),
-        "lengths": np.array(lengths, dtype=np.int64),
-        "second": np.array(second, dtype=np.int64),
-        "labels": np.array(labels, dtype=np.int64),
-    }
+    lengths, begins, ends, tasks = [], [], [], []
+    shortened = [shorten_texts(task, texts) for task, texts in rows]
+    encoded = iter(tokenizer.encode_batch([text for texts in shortened for text in texts], add_special_tokens=False))
+    for (task, _), texts in zip(rows, shortened, strict=True):
+        embedded = task not in TASKS
+        limits, focus = ((LONGEST_EMBEDDED,), 0) if embedded else (LIMITS[task], FOCUS[task])
+        ids = [first if _state["plain"] else tokenizer.token_to_id(f"[unused{TASKS.index(task)}]")]
+        for number, (_, limit) in enumerate(zip(texts, limits, strict=True)):
+            if number == focus:
+                begins.append(len(ids))
+            ids += [*next(encoded).ids[:limit], last]
+            if number == focus:
+                ends.append(len(ids))
+        flat += ids
+        lengths.append(len(ids))
+        tasks.append(0 if embedded else TASKS.index(task))
+    return (
+        np.array(flat, dtype=np.uint16),
+        *(np.array(part, dtype=np.int64) for part in (lengths, begins, ends, tasks)),
+    )
 
 
 @dataclass(frozen=True)
 class Batches:
-    """All pairs as one row of tokens on the device."""
+    """All rows as one row of tokens on the device."""
 
     tokens: Tensor
     starts: Tensor
     lengths: Tensor
-    second: Tensor
-    labels: Tensor
+    begins: Tensor
+    ends: Tensor
+    tasks: Tensor
     lengths_here: np.ndarray
 
     @classmethod
-    def of(cls, encoded: dict[str, np.ndarray]) -> "Batches":
-        lengths = encoded["lengths"]
+    def of(cls, columns: list[np.ndarray]) -> "Batches":
+        tokens, lengths, *rest = columns
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        arrays = (encoded["tokens"].astype(np.int32), starts, lengths, encoded["second"], encoded["labels"])
+        arrays = (tokens.astype(np.int32), starts, lengths, *rest)
         return cls(*(torch.from_numpy(array).to(DEVICE) for array in arrays), lengths_here=lengths)
 
-    def get(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def get(self, index: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Ids, mask, which text is judged, and which rows are read whole."""
         lengths = self.lengths[index]
         where = torch.arange(int(lengths.max()), device=index.device)[None]
         mask = where < lengths[:, None]
         ids = self.tokens[(self.starts[index][:, None] + where).clamp(max=len(self.tokens) - 1)]
-        return ids.masked_fill(~mask, 0).long(), mask, (where >= self.second[index][:, None]).long() * mask
+        types = (where >= self.begins[index][:, None]) & (where < self.ends[index][:, None])
+        return ids.masked_fill(~mask, 0).long(), mask, types.long(), self.tasks[index] != 0
 
-    def order(self, rng: np.random.Generator | None, size: int) -> list[np.ndarray]:
-        """Batches of pairs of like length, in random order; in order of length without a generator."""
-        count = len(self.lengths_here)
+    def order(self, rng: np.random.Generator | None, size: int, chosen: np.ndarray | None = None) -> list[np.ndarray]:
+        """Batches of rows of like length, in random order; in order of length without a generator."""
+        numbers = np.arange(len(self.lengths_here)) if chosen is None else chosen
         if rng is None:
-            return np.array_split(np.argsort(self.lengths_here, kind="stable"), max(1, count // size))
-        shuffled = rng.permutation(count)
+            ordered = numbers[np.argsort(self.lengths_here[numbers], kind="stable")]
+            return [ordered[i : i + size] for i in range(0, len(ordered), size)]
+        shuffled = rng.permutation(numbers)
         groups = []
-        for start in range(0, count, size * WINDOW):
+        for start in range(0, len(shuffled), size * WINDOW):
             group = shuffled[start : start + size * WINDOW]
             group = group[np.argsort(self.lengths_here[group], kind="stable")]
             groups += [group[i : i + size] for i in range(0, len(group), size)]

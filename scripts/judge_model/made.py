@@ -1,17 +1,15 @@
 """Make training pairs from rows by rule: some with a label, many more for the teachers to label.
 
 Changes are made on both sides, so that no word ("not", a number) gives a label away: a sentence changed in evidence and
-claim alike is supported, one changed on one side only is not. Every process makes the pairs of some rows as tokens.
+claim alike is supported, one changed on one side only is not.
 """
 
 import random
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from multiprocessing import Pool
 from typing import Any
-
-import numpy as np
 
 from scripts.judge_model import changes
 from scripts.judge_model.dialogues import reported, talks
@@ -19,7 +17,6 @@ from scripts.judge_model.templates import pairs as template_pairs
 
 SUPPORTED, UNKNOWN, REFUTED, UNSUPPORTED, UNLABELLED = 0, 1, 2, 3, -1
 Pair = tuple[str, str, int]
-Encode = Callable[[list[Pair]], dict[str, np.ndarray]]
 SPLIT = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])|\n")
 REPEATS = {("wice", 0): 4, ("wice", 3): 1, ("cg2c", 0): 2}
 """How often a row is used besides once, each time among other sentences: WiCE has few supported claims."""
@@ -28,10 +25,8 @@ CHUNK = 400
 _pool: dict[str, Any] = {}
 
 
-def make(
-    rows: list[dict[str, Any]], table: changes.Table, encode: Encode, options: dict[str, int]
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Labelled pairs to train teachers on, and unlabelled ones for them to label, both as tokens."""
+def make(rows: list[dict[str, Any]], table: changes.Table, options: dict[str, int]) -> tuple[list[Pair], list[Pair]]:
+    """Make labelled pairs to train the teacher on, and unlabelled ones for it to label."""
     by_source: dict[str, list[int]] = defaultdict(list)
     rare: dict[str, list[int]] = defaultdict(list)
     for number, row in enumerate(rows):
@@ -40,20 +35,17 @@ def make(
             rare[word].append(number)
     rare = {word: where for word, where in rare.items() if 2 <= len(where) <= 400}
     names = sorted({name for row in rows for name in changes.NAME.findall(row["premise"])})
-    _pool.update(rows=rows, by_source=by_source, rare=rare, names=names, table=table, encode=encode, options=options)
-    labelled, unlabelled = [], []
+    _pool.update(rows=rows, by_source=by_source, rare=rare, names=names, table=table, options=options)
+    labelled: list[Pair] = []
+    unlabelled: list[Pair] = []
     with Pool(options["processes"]) as pool:
         for one, other in pool.imap(_of_chunk, range(0, len(rows), CHUNK)):
-            labelled.append(one)
-            unlabelled.append(other)
-    return _joined(labelled), _joined(unlabelled)
+            labelled += one
+            unlabelled += other
+    return labelled, unlabelled
 
 
-def _joined(parts: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
-def _of_chunk(start: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+def _of_chunk(start: int) -> tuple[list[Pair], list[Pair]]:
     labelled: list[Pair] = []
     unlabelled: list[Pair] = []
     size, seed = min(CHUNK, len(_pool["rows"]) - start), _pool["options"]["seed"]
@@ -65,7 +57,7 @@ def _of_chunk(start: int) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]
     labelled += [*template_pairs(size // 3, own), *talks(size // 5, own)]
     free = [*template_pairs(size // 2, own + 1), *talks(size // 2, own + 1)]
     unlabelled += [(premise, claim, UNLABELLED) for premise, claim, _ in free]
-    return _pool["encode"](labelled), _pool["encode"](unlabelled)
+    return labelled, unlabelled
 
 
 def _of_row(number: int) -> tuple[list[Pair], list[Pair]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-PART_BYTES = 52_000_000
+PART_BYTES = 30_000_000
 
 
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:

@@ -18,8 +18,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evergold.judge.support import EvidenceSearch, window
+from evergold.judge.evidence import EvidenceSearch, window
 from evergold.text.words import WORD, Text, sentences
+from scripts.judge_model.sets import measured_texts
 
 SUPPORTED, UNKNOWN, REFUTED, UNSUPPORTED = 0, 1, 2, 3
 HELD_OUT_DOMAINS = ("scitldr",)
@@ -212,15 +213,11 @@ def _plain(text: str) -> str:
 
 def tested(data: Path) -> set[str]:
     """Runs of words of the sets that the judge is measured on."""
-    wice = (data / "ryokamoi+wice/data/entailment_retrieval/claim/test.jsonl").read_text().splitlines()
-    texts: list[str] = [json.loads(line)["claim"] for line in wice]
+    texts = list(measured_texts(data))
     for name in ("cnndm", "xsum"):
         for line in (data / f"W4ngatang+qags/data/mturk_{name}.jsonl").read_text().splitlines():
             record = json.loads(line)
             texts += [record["article"], *(part["sentence"] for part in record["summary_sentences"])]
-    with (data / "Liyan06+AggreFact/data/error_type_mapping/CLIFF_error_types.csv").open(newline="") as opened:
-        for row in csv.DictReader(opened):
-            texts += [row["doc"], row["summ"]]
     for name in KEPT_OUT_DOMAINS:
         records = json.loads((data / f"salesforce+factualNLG/data/summedits/summedits_{name}.json").read_text())
         texts += [record["summary"] for record in records]

@@ -61,6 +61,7 @@ def test_a_run_its_means_and_its_place_in_the_list(folder: Path, capsys: pytest.
         "failed": 0,
         "truncated": 0,
         "uncited": 0,
+        "outside": 0,
         "excluded": False,
         "coverage": 1.0,
         "not_applicable": 0,

@@ -80,6 +80,19 @@ def test_the_admission_of_the_next_answer_is_evidence() -> None:
     assert "the next answer admits it" in admitted.evidence
 
 
+def test_an_undone_answer_is_a_complaint_and_words_against_an_answer_are_a_doubt_at_least() -> None:
+    undone = remark("/undo", EarlierTurn("t1", "rename the function", "Done: I renamed it.", 60.0))
+    assert undone is not None and undone.kind is RemarkKind.COMPLAINT
+    for question, answer, message in (
+        ("quién es el presidente de Chile", "El presidente de Chile es Piñera.", "ya no we, es Boric"),
+        ("who wrote Rayuela", "Rayuela was written by Borges.", "Cortázar, come on"),
+        ("is there parking at the museum?", "There is no parking there.", "there is, I parked there last week"),
+        ("how do I fix the import error?", "Run pip install foo.", "didn't work"),
+    ):
+        found = remark(message, EarlierTurn("t1", question, answer, 60.0))
+        assert found is not None and found.kind in (*ALARMS, RemarkKind.DOUBT), message
+
+
 def test_values_are_as_the_contract_says() -> None:
     detector = PatternDetector()
     assert detector.detect("No, it's 42, not 40", "The result is 40.") == HIGH

@@ -2,21 +2,22 @@
 
 import asyncio
 import socket
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from evergold.bench.metrics import make_metric, measure
 from evergold.errors import BadInput
-from evergold.judge.answer_words import compare_answers
-from evergold.judge.offline import OfflineJudge, make_offline
-from evergold.judge.polarity import refuses
-from evergold.judge.support import LEXICAL, shipped_weights
+from evergold.judge import offline
+from evergold.judge.offline import OfflineJudge, make_offline, refuses, shipped_calibration
 from evergold.model.case import Case, Context
 from evergold.model.judging import Question
+from evergold.model.report import Mean
 from evergold.model.run import Measurement, MeasurementState
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from evergold.settings import Settings
+from evergold.store.run.attempts import Value
 from evergold.text.words import Text, sentences
 from tests.builders import a_case, an_attempt
 
@@ -57,13 +58,13 @@ def test_what_the_contexts_say_is_more_faithful_than_what_they_do_not(judge: Off
     good = value("faithfulness", "The Eiffel Tower was completed in March 1889.", judge)
     number = value("faithfulness", "The Eiffel Tower was opened to visitors in May 1921.", judge)
     nonsense = value("faithfulness", "Quantum computers factor large integers with ease.", judge)
-    assert (good, number, nonsense) == (1.0, 0.0, 0.0)
+    assert good > 0.5 > number >= nonsense
 
 
 @pytest.mark.parametrize("judge", JUDGES, ids=["model", "lexical"])
 def test_the_right_answer_is_more_correct_than_a_wrong_one(judge: OfflineJudge) -> None:
     right = value("correctness", "It was completed in 1889.", judge)
-    assert value("correctness", "The Eiffel Tower was completed in 1889.", judge) > 0.99
+    assert value("correctness", "The Eiffel Tower was completed in 1889.", judge) >= 0.99
     assert right > value("correctness", "It was completed in 1950.", judge)
     assert right > value("correctness", "Bread is made of flour.", judge)
 
@@ -95,11 +96,40 @@ def test_tool_arguments_can_be_judged_too() -> None:
 def test_what_it_says_is_labelled() -> None:
     made = measured("correctness", "It was completed in 1889.")
     assert made.details["scoring"] == "offline" and (made.reason or "").startswith("offline: ")
-    assert JUDGES[0].identity.startswith("offline/10 (claim model ")
-    assert JUDGES[1].identity.startswith("offline/10 (lexical, weights ")
+    assert JUDGES[0].identity.startswith("offline/11 (encoder ")
+    assert JUDGES[1].identity.startswith("offline/11 (lexical, weights ")
     assert make_offline("lexical", Settings()).identity == JUDGES[1].identity
     with pytest.raises(BadInput, match="write offline"):
         make_offline("gpt", Settings())
+
+
+def test_another_language_is_marked_in_the_measurement_and_beside_the_mean() -> None:
+    case = a_tower().model_copy(
+        update={
+            "contexts": (Context(text="Das Museum ist von Dienstag bis Sonntag geöffnet, und der Eintritt ist frei."),)
+        }
+    )
+    made = measured("faithfulness", "Das Museum ist am Montag nicht geöffnet, und der Eintritt ist teuer.", case=case)
+    assert made.details["outside"] is True
+    assert all(verdict["verdict"] != "contradicted" for verdict in made.details["verdicts"])
+    assert Value.of("c", 0, "faithfulness", made).outside
+    assert "2 outside the judge's languages" in str(Mean(metric="m", value=1, low=1, high=1, n=2, of=2, outside=2))
+    assert "outside" not in measured("faithfulness", "It was completed in 1889.").details
+
+
+def test_each_claim_is_shown_with_its_probability_and_evidence() -> None:
+    (shown,) = measured("faithfulness", "The tower was completed in 1889.").details["verdicts"]
+    assert shown["evidence"].startswith("The Eiffel Tower was completed") and 0 <= shown["p"] <= 1
+    assert shown["uncertain"] in (True, False)
+
+
+def test_the_strict_judge_gives_no_score_where_it_is_uncertain(monkeypatch: pytest.MonkeyPatch) -> None:
+    everywhere = dict.fromkeys(shipped_calibration().uncertain, 1.0)
+    monkeypatch.setattr(offline, "shipped_calibration", lambda: replace(shipped_calibration(), uncertain=everywhere))
+    for metric in ("correctness", "faithfulness", "answer_relevancy"):
+        strict = measured(metric, "The tower was finished in 1889.", make_offline("strict", Settings()))
+        assert strict.state is MeasurementState.UNSCORED and "uncertain" in (strict.reason or "")
+        assert measured(metric, "The tower was finished in 1889.").value is not None
 
 
 def test_a_refusal_is_reported() -> None:
@@ -135,10 +165,6 @@ def test_a_task_it_does_not_know_is_no_answer() -> None:
     assert answer.data is None and "poetry" in (answer.reason or "")
 
 
-def test_the_shipped_weights_fit_the_features() -> None:
-    assert tuple(shipped_weights()[0].weights) == LEXICAL
-
-
 def test_sentences_keep_abbreviations_and_numbers_whole() -> None:
     text = "Dr. Smith paid $1.5 million on Jan. 3. He left.\n- first item\n2. second item\n\nWhy?"
     assert sentences(text) == (
@@ -155,4 +181,3 @@ def test_numbers_and_names_are_matched_by_what_they_mean() -> None:
     assert Text("1,200 or seven, the 3rd").numbers == {1200.0, 7.0, 3.0}
     assert Text("Then Anna met Bob there.").names == {"anna", "bob"}
     assert Text("He didn't go").is_negated and not Text("He did go").is_negated
-    assert compare_answers("", "").value == 1.0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from evergold.cli.options import A_PATH, report_verb
+from evergold.cli.options import A_PATH, json_flag, report_verb
 from evergold.cli.output import echo, emit_json, print_result, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def judge_command() -> None:
-    """Calibrate a judge against human labels."""
+    """Try a judge, or calibrate it against human labels."""
 
 
 @judge_command.command("calibrate")
@@ -46,6 +46,35 @@ def calibrate_judge(workspace: Workspace, as_json: bool, **options: Any) -> None
     labels = _read_labels(workspace, options)
     result = workspace.judging.calibrate(judge, options["metric"], labels, options["passing"])
     print_result(result, as_json, lambda: _print_calibration(result))
+
+
+@judge_command.command("try")
+@click.option("--metric", required=True, type=click.Choice(["correctness", "faithfulness", "answer_relevancy"]))
+@click.option("--question", default="", help="What was asked.")
+@click.option("--answer", required=True, help="The answer to judge.")
+@click.option("--reference", default="", help="The right answer, for correctness.")
+@click.option(
+    "--context", "contexts", multiple=True, help="A passage the answer rests on, for faithfulness; repeatable."
+)
+@json_flag
+def try_judge(
+    metric: str, question: str, answer: str, reference: str, contexts: tuple[str, ...], as_json: bool
+) -> None:
+    """Judge one answer offline and show each claim with its verdict, probability and evidence."""
+    from evergold.workspace.judges import try_offline
+
+    result = try_offline(metric, question, answer, reference, contexts)
+    if as_json:
+        emit_json(result)
+        return
+    value = "unscored" if result["value"] is None else f"{result['value']:.2f}"
+    outside = "; outside the measured languages, by words alone" if result["outside"] else ""
+    rows = [(claim["verdict"], f"{claim['p']:.2f}", claim["text"], claim["evidence"]) for claim in result["claims"]]
+    # A table of output that is piped has no title, so the value stands on a line of its own.
+    echo(f"{metric} {value} ({result['verdict']}{outside}), by {result['version']}")
+    table("claims", ("verdict", "p", "claim", "evidence"), rows)
+    for reason in [claim["reason"] for claim in result["claims"] if "reason" in claim]:
+        echo(reason)
 
 
 @judge_command.command("compare")

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
+from evergold.curate.remark_encoder import read_remark
 from evergold.curate.remark_features import see, touches
 from evergold.curate.remark_model import ALARMS, THRESHOLD, classify
 from evergold.curate.remark_rules import asks_for, speaks_of_answer
@@ -72,6 +73,9 @@ class PatternDetector:
         if guess.kind not in ALARMS and turn is not recent[0]:
             turn = recent[0]
             guess = classify(message.text, turn.output, turn.input, message.reply)
+        # What the features do not see, the encoder may: that an answer was undone or is spoken against.
+        if guess.kind is RemarkKind.NONE and recent[0].output:
+            guess = read_remark(message.text, recent[0].output, recent[0].input, message.reply) or guess
         if guess.kind is RemarkKind.NONE:
             return None
         return Remark(guess.kind, turn.id, round(guess.probability, 3), guess.evidence)

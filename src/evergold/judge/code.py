@@ -7,7 +7,6 @@ the same thing do not count; everything else does.
 import ast
 import re
 import textwrap
-from collections import Counter
 from difflib import SequenceMatcher
 
 FENCE = re.compile(r"```[\w+-]*\n?(.*?)```", re.DOTALL)
@@ -27,23 +26,21 @@ STRONG = re.compile(
     re.MULTILINE,
 )
 LONGEST = 20_000
-MOST_PAIRS = 50_000
 MIRRORED = {ast.Gt: ast.Lt, ast.GtE: ast.LtE}
+TURNED = {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.In: ast.NotIn}
 
 
 def looks_like_code(text: str) -> bool:
     text = text[:LONGEST]
-    if FENCE.search(text):
+    ticked = TICKS.fullmatch(text.strip())
+    body = ticked.group(1) if ticked else text
+    if FENCE.search(text) or SQL.search(body):
         return True
-    body = TICKS.fullmatch(text.strip())
-    body_text = body.group(1) if body else text
-    if SQL.search(body_text):
-        return True
-    prose = len(re.findall(r"\b(?:the|is|are|was|of|and|el|la|los|es|una?|que)\b", body_text.lower()))
-    # Prose about code matches many patterns; small words give it away, unless it parses.
-    if not STRONG.search(body_text):
+    if not STRONG.search(body):
         return False
-    return prose <= len(body_text.split()) // 8 or (body_text.isascii() and _tree(body_text) is not None)
+    # Prose about code matches many patterns; small words give it away, unless it parses.
+    prose = len(re.findall(r"\b(?:the|is|are|was|of|and|el|la|los|es|una?|que)\b", body.lower()))
+    return prose <= len(body.split()) // 8 or (body.isascii() and _tree(body) is not None)
 
 
 def extract(text: str) -> str:
@@ -66,21 +63,13 @@ def compare_code(expected: str, output: str) -> tuple[float, str]:
     if _tokens(want) == _tokens(got):
         return 0.97, "the code is equal token by token"
     # Fewer than three tokens stand inside nearly every program.
-    if len(_tokens(want)) >= 3 and _tokens(want) and _inside(_tokens(want), _tokens(got)):
+    if len(_tokens(want)) >= 3 and _inside(_tokens(want), _tokens(got)):
         return 0.85, "the expected code stands in the answer"
-    share = _share_alike(_tokens(want), _tokens(got))
+    # In any order: looking for the same order takes long where tokens repeat, and the share stays far below right.
+    share = SequenceMatcher(None, _tokens(want), _tokens(got), autojunk=False).quick_ratio()
     if trees[0] is not None and trees[1] is None and share < 0.2:
         return 0.1, "the answer is no code"
     return (0.35 * share, f"the code differs; tokens alike {share:.2f}")
-
-
-def _share_alike(want: tuple[str, ...], got: tuple[str, ...]) -> float:
-    """The share of tokens that both have: in the same order, or in any order where looking for it would take too long."""
-    matcher = SequenceMatcher(None, want, got, autojunk=False)
-    counts = Counter(want)
-    # The matcher looks at each pair of equal tokens, at worst once for each block that it matches.
-    pairs = sum(counts[token] * number for token, number in Counter(got).items())
-    return matcher.ratio() if pairs <= MOST_PAIRS else matcher.quick_ratio()
 
 
 def has_code(code: str, text: str) -> bool:
@@ -122,12 +111,6 @@ def _tree(text: str) -> str | None:
 class _Plain(ast.NodeTransformer):
     """Equal ways of writing the same thing become one."""
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Constant) and node.value.value is None:
-            node.value = None
-        return node
-
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
         # a > b and b < a are the same comparison.
@@ -139,29 +122,14 @@ class _Plain(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
         inner = node.operand
-        turned = {ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn}
-        if isinstance(node.op, ast.Not) and isinstance(inner, ast.Compare) and type(inner.ops[0]) in turned:
-            inner.ops = [turned[type(inner.ops[0])]()]
-            return inner
-        return node
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        """Read `"".join(reversed(s))` as `s[::-1]`."""
-        self.generic_visit(node)
-        joined = isinstance(node.func, ast.Attribute) and node.func.attr == "join" and len(node.args) == 1
-        inner = node.args[0] if joined else None
-        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id == "reversed":
-            return ast.parse(f"({ast.unparse(inner.args[0])})[::-1]", mode="eval").body
+        if isinstance(node.op, ast.Not) and isinstance(inner, ast.Compare) and type(inner.ops[0]) in TURNED:
+            return ast.Compare(inner.left, [TURNED[type(inner.ops[0])]()], inner.comparators)
         return node
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         self.generic_visit(node)
         value = ast.BinOp(left=ast.parse(ast.unparse(node.target), mode="eval").body, op=node.op, right=node.value)
         return ast.Assign(targets=[node.target], value=value)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        self.generic_visit(node)
-        return ast.Assign(targets=[node.target], value=node.value) if node.value is not None else node
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
         self.generic_visit(node)

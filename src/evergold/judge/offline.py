@@ -1,79 +1,127 @@
-"""The offline judge: the same questions, answered with no key and no network.
+"""The offline judge: the same questions as a model that judges, answered with no key and no network.
 
-Evidence sentences are chosen by their words; a small model (`claim_model`) says whether they support or refute a claim;
-model and words together give a calibrated probability. Answers are graded by rule and by entailment both ways. Without
-its weights it is the lexical judge, and its identity says so. `docs/offline-judge.md` has its agreement with people.
+Rules grade what has a form (`rules`); a small encoder (`encoder`) answers everything else: whether evidence supports or refutes
+a claim, whether an answer is right, whether a statement answers the question. `calibration.json` makes probabilities and
+verdicts of its numbers. Texts in other languages than the measured ones are compared by their words and marked `outside`.
+`docs/offline-judge.md` has its agreement with people.
 """
 
-from collections.abc import Callable, Sequence
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from importlib.resources import files
 from typing import Any
 
+import numpy as np
+
 from evergold.errors import BadInput
-from evergold.judge.answer_words import compare_answers
 from evergold.judge.code import has_code, looks_like_code
-from evergold.judge.grades import grade, shipped_long_grading
-from evergold.judge.polarity import refuses
-from evergold.judge.relevance import basis, relevance, shipped_relevance
-from evergold.judge.small_model import LONGEST_CLAIM as LONGEST_READ
-from evergold.judge.small_model import REFUTED, ClaimModel, ModelDamaged, shipped_model
-from evergold.judge.support import (
-    MANY_SENTENCES,
-    EvidenceSearch,
-    claim_features,
-    read,
-    shipped_combination,
-    shipped_thresholds,
-    shipped_weights,
-)
+from evergold.judge.encoder import REFUTED, SUPPORTED, Array, Encoder, ModelDamaged, hash_text, shipped_encoder
+from evergold.judge.evidence import EvidenceSearch, compare_answers, compare_words, find_sentence, stems_of, windows
+from evergold.judge.quantities import plain
+from evergold.judge.rules import Grade, grade_by_rule
 from evergold.model.judging import Answer, Question
-from evergold.model.values import hash_bytes
 from evergold.settings import Settings
 from evergold.text.markers import without_markers
-from evergold.text.words import Text, sentences
+from evergold.text.words import Text, language_of, sentences
 
-VERSION = "10"
-ALIKE_FROM = 0.8
-NEAR_SENTENCE = 0.5
-SAME_CODE, OTHER_CODE = 0.97, 0.3
-LOOKED_AT = 2000
-LEAST_SHARED = 0.1
+VERSION = "11"
+LANGUAGES = ("en", "es")
+"""The languages whose answers were measured."""
+LONGEST = 20_000
 LONGEST_WORD = 100
-LONGEST_CLAIM = 20_000
-MOSTLY = 0.5
-
+LOOKED_AT = 2000
+SAME_CODE, OTHER_CODE = 0.97, 0.3
+LONG_REFERENCE = 3
+SUREST = 6.0
+BESIDE = ("p", "evidence", "uncertain")
 Data = dict[str, Any]
+_REFUSAL = re.compile(
+    r"\bi(?:'m| am) (?:sorry|unable|afraid)|\bi (?:cannot|can't|don't know|do not know)|\bas an ai\b|\bnot enough information|"
+    r"\bno information\b|\bunable to (?:answer|help|find)|\blo siento|\bno puedo\b|\bno lo se\b|\bno (?:tengo|dispongo de|hay) "
+    r"(?:\w+ )?(?:informacion|datos)|\bdesconozco\b"
+)
+
+
+@dataclass(frozen=True)
+class Regression:
+    """A logistic regression: weights by feature, and the bias."""
+
+    weights: Mapping[str, float]
+    bias: float
+
+    def probability(self, row: Mapping[str, float]) -> float:
+        total = self.bias + sum(weight * row[name] for name, weight in self.weights.items())
+        return 1 / (1 + math.exp(-max(-30.0, min(30.0, total))))
+
+
+@dataclass(frozen=True)
+class FittedHeads:
+    """The regression of each head, the thresholds of verdicts, and how near to each an answer is uncertain."""
+
+    heads: Mapping[str, Regression]
+    thresholds: Mapping[str, float]
+    uncertain: Mapping[str, float]
+    digest: str
+
+    def is_uncertain(self, what: str, value: float) -> bool:
+        return abs(value - self.thresholds[what]) < self.uncertain[what]
+
+
+@cache
+def shipped_calibration() -> FittedHeads:
+    raw = files("evergold.judge").joinpath("calibration.json").read_bytes()
+    data = json.loads(raw)
+    heads = {name: Regression(**part) for name, part in data["heads"].items()}
+    return FittedHeads(heads, data["thresholds"], data["uncertain"], hash_text(raw))
 
 
 @dataclass(frozen=True)
 class Support:
-    """How likely a claim is supported and refuted, and the features of its words."""
+    """How likely a claim is supported and refuted, the evidence sentence, and whether its language is unmeasured."""
 
     supported: float
     refuted: float
-    row: dict[str, float]
+    evidence: str = ""
+    outside: bool = False
     identical: bool = False
 
     @property
     def verdict(self) -> str:
-        """Supported, contradicted or not support, by the thresholds of the calibration."""
-        # Both thresholds are fitted on held-out data, together with the calibration.
-        borders = shipped_combination().thresholds
+        borders = shipped_calibration().thresholds
         if self.supported >= borders["supported"]:
             return "supported"
-        return "contradicted" if self.refuted >= borders["refuted"] else "not_found"
+        # Words alone cannot see a contradiction.
+        return "contradicted" if self.refuted >= borders["refuted"] and not self.outside else "not_found"
+
+    @property
+    def uncertain(self) -> bool:
+        return not self.identical and shipped_calibration().is_uncertain("supported", self.supported)
 
 
-# Customers ask the same things: of the 91 answers of the demo 22 are distinct.
-_remembered_relevance = lru_cache(2048)(relevance)
+def refuses(text: str) -> bool:
+    """Whether an answer declines to answer; only its beginning is looked at, where a refusal stands."""
+    return bool(_REFUSAL.search(plain(text[:300]).replace("’", "'")))
+
+
+def is_outside(*texts: str) -> bool:
+    """Whether texts are in a language that was not measured: another one by its small words, or another alphabet."""
+    joined = " ".join(text[:LOOKED_AT] for text in texts)
+    letters = [letter for letter in joined if letter.isalpha()]
+    # U+0250 ends the Latin letters.
+    if sum(letter < "\u0250" for letter in letters) < len(letters) / 2:
+        return True
+    return language_of(joined) not in (*LANGUAGES, None)
 
 
 class OfflineJudge:
-    """`lexical` leaves the small model out."""
+    """`lexical` leaves the encoder out; `strict` gives no score where an answer is uncertain."""
 
-    def __init__(self, lexical: bool = False) -> None:
-        self.lexical = lexical
+    def __init__(self, lexical: bool = False, strict: bool = False) -> None:
+        self.lexical, self.strict = lexical, strict
         self.problem: str | None = None
         self._tasks: dict[str, Callable[[Data], Data]] = {
             "correctness": self._correctness,
@@ -86,197 +134,337 @@ class OfflineJudge:
         }
 
     @cached_property
-    def model(self) -> ClaimModel | None:
-        """The small model, loaded when first asked for; None where it is not wanted or its files are damaged."""
+    def model(self) -> Encoder | None:
+        """The encoder, loaded when first asked for; None where it is not wanted or its files are damaged."""
         if self.lexical:
             return None
         try:
-            return shipped_model()
+            return shipped_encoder()
         except ModelDamaged as error:
             self.problem = str(error)
             return None
 
     @property
     def identity(self) -> str:
+        fitted = shipped_calibration().digest[7:11]
         if self.model is not None:
-            digests = [part.digest for part in (shipped_combination(), shipped_relevance(), shipped_long_grading())]
-            fitted = f"{' '.join(digests)} {shipped_thresholds()}"
-            weights = f"{self.model.digest[7:15]}+{hash_bytes(fitted.encode())[7:11]}"
-            return f"offline/{VERSION} (claim model {weights})"
-        note = f"; no claim model: {self.problem}" if self.problem else ""
-        return f"offline/{VERSION} (lexical, weights {shipped_weights()[1][7:15]}{note})"
+            strict = ", strict" if self.strict else ""
+            return f"offline/{VERSION} (encoder {self.model.digest[7:15]}+{fitted}{strict})"
+        note = f"; no encoder: {self.problem}" if self.problem else ""
+        return f"offline/{VERSION} (lexical, weights {fitted}{note})"
 
     async def ask(self, question: Question) -> Answer:
         work = self._tasks.get(question.task)
         if work is None:
             return Answer(reason=f"the offline judge does not know the task {question.task!r}")
         data = work(question.inputs)
-        details: Data = {"scoring": "offline"} | ({"judge_problem": self.problem} if self.problem else {})
-        # How likely each verdict is stands beside the answer: its keys are those that were asked for.
-        likely = [one.pop("p") for one in data.get("verdicts", ()) if "p" in one]
-        return Answer(data=data, details=details | ({"likely": likely} if likely else {}))
+        details: Data = {"scoring": "offline"}
+        if data.pop("outside", False):
+            details["outside"] = True
+        if self.problem:
+            details["judge_problem"] = self.problem
+        # The answer has the keys that were asked for; what is known besides stands beside each verdict.
+        beside = [{key: one.pop(key) for key in BESIDE if key in one} for one in data.get("verdicts", ())]
+        if any(beside):
+            details["beside"] = beside
+        unsure = data.pop("uncertain", 0)
+        if unsure and self.strict:
+            return Answer(reason=f"offline: uncertain ({unsure} near the threshold)", details=details)
+        return Answer(data=data, details=details)
+
+    def evidence(self, passages: Sequence[str]) -> EvidenceSearch:
+        return EvidenceSearch(sentence for passage in passages for sentence in sentences(passage))
 
     def supports(self, claims: Sequence[str], evidence: EvidenceSearch) -> list[Support]:
-        """The verdicts of many claims on one body of evidence; the model answers them in batches."""
-        texts = [Text(claim[:LONGEST_CLAIM]) for claim in claims]
-        empty = [not text.stems or not evidence.sentences for text in texts]
-        rows = [{} if none else claim_features(text, evidence) for text, none in zip(texts, empty, strict=True)]
-        words, _ = shipped_weights()
-        by_words = [
-            Support(_shared_factor(row) * words.probability(row) if row else 0.0, _guess_refutation(row), row)
-            for row in rows
-        ]
-        if self.model is None:
-            return by_words
-        asked = [number for number, text in enumerate(texts) if rows[number] and _readable(text)]
-        answers = read([texts[number] for number in asked], evidence, self.model)
-        answered = dict(zip(asked, answers.tolist(), strict=True))
+        """The verdicts of many claims on one body of evidence; the encoder answers them in batches."""
+        texts = [Text(claim[:LONGEST]) for claim in claims]
         whole = {sentence.stems for sentence in evidence.sentences}
-        support = []
-        for number, (text, row) in enumerate(zip(texts, rows, strict=True)):
-            # A claim that the contexts have word for word needs no model.
-            if row and text.stems in whole:
-                support.append(Support(1.0, 0.0, row, identical=True))
-            elif number in answered:
-                answer = answered[number]
-                likely = shipped_combination().probability(row, answer, _extent(text, evidence))
-                support.append(Support(likely, answer[REFUTED], row))
+        outside = is_outside(*claims) or is_outside(*(text.raw for text in evidence.sentences[:20]))
+        result: list[Support | None] = []
+        for text in texts:
+            if not text.stems or not evidence.sentences:
+                result.append(Support(0.0, 0.0, outside=outside))
+            elif text.stems in whole:
+                # A claim that the contexts have word for word needs no model.
+                result.append(Support(1.0, 0.0, find_sentence(text, evidence), outside, identical=True))
+            elif self.model is None or outside or not _is_prose(text):
+                result.append(self._support_by_words(text, evidence, outside))
             else:
-                support.append(_of_code(text, evidence, by_words[number]) if row else by_words[number])
-        return support
+                result.append(None)
+        left = [number for number, support in enumerate(result) if support is None]
+        for number, support in zip(left, self._read([texts[n] for n in left], evidence), strict=True):
+            result[number] = support
+        return [support for support in result if support is not None]
 
-    def evidence(self, passages: list[str]) -> EvidenceSearch:
-        return EvidenceSearch(sentence for passage in passages for sentence in sentences(passage))
+    def _read(self, claims: Sequence[Text], evidence: EvidenceSearch) -> list[Support]:
+        """Ask the encoder with the first window of each claim, and with the second where that does not support it."""
+        read = [windows(claim, evidence) for claim in claims]
+        given = self._ask_support([(claim, texts[0]) for claim, texts in zip(claims, read, strict=True)])
+        least = shipped_calibration().thresholds["supported"]
+        again = [n for n, texts in enumerate(read) if texts[1:] and given[n][0] < least]
+        for number, (likely, _) in zip(again, self._ask_support([(claims[n], read[n][1]) for n in again]), strict=True):
+            given[number] = max(given[number][0], likely), given[number][1]
+        return [Support(*both, find_sentence(claim, evidence)) for claim, both in zip(claims, given, strict=True)]
+
+    def _ask_support(self, pairs: Sequence[tuple[Text, str]]) -> list[tuple[float, float]]:
+        """How likely each claim is supported and refuted by its window."""
+        if not pairs or self.model is None:
+            return []
+        heads = shipped_calibration().heads
+        logits = self.model.logits("support", [(text, claim.raw) for claim, text in pairs])
+        rows = [support_features(claim, text, one) for (claim, text), one in zip(pairs, logits, strict=True)]
+        return [(heads["support"].probability(row), heads["refuted"].probability(row)) for row in rows]
+
+    def _support_by_words(self, claim: Text, evidence: EvidenceSearch, outside: bool) -> Support:
+        row = compare_words(claim, windows(claim, evidence)[0])
+        likely = shipped_calibration().heads["words"].probability(row)
+        if looks_like_code(claim.raw):
+            same = has_code(claim.raw, "\n".join(sentence.raw for sentence in evidence.sentences))
+            likely = SAME_CODE if same else min(likely, OTHER_CODE)
+        return Support(likely, 0.0, find_sentence(claim, evidence), outside or self.model is None)
+
+    def grade(self, question: str, expected: str, output: str) -> Grade:
+        """Grade an answer by rule, else by the encoder, else by shared words."""
+        expected, output = expected[:LONGEST], output[:LONGEST]
+        ruled = None if self.lexical else grade_by_rule(question, expected, output)
+        if ruled is not None:
+            return ruled
+        row = self._features(question, expected, output)
+        if row is None:
+            shared = compare_answers(question, expected, output)["f1"]
+            return Grade(min(0.99, shared), f"shared words {shared:.2f}")
+        if len(sentences(expected)) > LONG_REFERENCE:
+            return self._grade_long(expected, output)
+        value = shipped_calibration().heads["correct"].probability(row)
+        return Grade(min(0.99, value), f"likely right {value:.2f}; the answer has {row['recall']:.0%} of the key words")
+
+    def _features(self, question: str, expected: str, output: str) -> dict[str, float] | None:
+        """What the calibration of correctness weighs; None where the encoder cannot read the texts."""
+        if self.model is None or is_outside(expected, output):
+            return None
+        texts = (question, expected, output)
+        right = float(self.model.logits("correct", [texts])[0, 0])
+        return grade_features(*texts, right, self.model.logits("support", grade_pairs(*texts)))
+
+    def _grade_long(self, expected: str, output: str) -> Grade:
+        """The share of a long reference that the answer supports; what it contradicts counts twice."""
+        supports = self.supports(list(sentences(expected)), self.evidence([output]))
+        kept = sum(support.supported for support in supports) / len(supports)
+        against = sum(support.verdict == "contradicted" for support in supports) / len(supports)
+        reason = f"supports {kept:.2f} of the expected sentences and contradicts {against:.2f}"
+        return Grade(max(0.0, min(0.99, kept - against)), reason)
+
+    def relevance(self, question: str, statements: Sequence[str]) -> list[float]:
+        """How likely each statement answers the question."""
+        if self.model is None or is_outside(question, *statements):
+            asked = stems_of(question)
+            return [min(1.0, 2 * len(asked & stems_of(text)) / max(1, len(asked))) for text in statements]
+        logits = _ask_relevance(self.model, question, tuple(statements))
+        head = shipped_calibration().heads["relevant"]
+        rows = [relevance_features(question, text, one) for text, one in zip(statements, logits, strict=True)]
+        return [head.probability(row) for row in rows]
 
     def _correctness(self, inputs: Data) -> Data:
         asked, expected, output = str(inputs.get("input", "")), inputs["expected"], inputs["output"]
-        graded = None if self.lexical else grade(asked, expected, output, self.model)
-        if graded is not None:
-            return {"reason": f"offline: {graded.reason}", "score": 10 * graded.value}
-        alike = compare_answers(expected, output)
-        numbers = "" if alike.numbers is None else f", numbers {alike.numbers:.2f}"
-        return {"reason": f"offline: shared words {alike.shared_words:.2f}{numbers}", "score": 10 * alike.value}
+        graded = self.grade(asked, expected, output)
+        unsure = shipped_calibration().is_uncertain("right", graded.value)
+        return {
+            "reason": f"offline: {graded.reason}{', uncertain' if unsure else ''}",
+            "score": 10 * graded.value,
+            "outside": is_outside(expected, output),
+            "uncertain": int(unsure),
+        }
 
     def _claims(self, inputs: Data) -> Data:
         result = sentences(without_markers(inputs["output"]))
         return {"claims": [claim for claim in result if not claim.endswith("?")]}
 
     def _claim_verdicts(self, inputs: Data) -> Data:
-        evidence = self.evidence(inputs["contexts"])
-        verdicts: list[Data] = []
-        for number, support in enumerate(self.supports(inputs["claims"], evidence), start=1):
-            verdict = {"id": number, "verdict": support.verdict, "reason": f"offline: {_why(support)}"}
-            verdicts.append(
-                verdict if inputs.get("mode") == "non_contradiction" else verdict | {"p": support.supported}
-            )
-        return {"verdicts": verdicts}
+        supports = self.supports(inputs["claims"], self.evidence(inputs["contexts"]))
+        verdicts = [
+            {
+                "id": number,
+                "verdict": support.verdict,
+                "reason": f"offline: {_why(support)}",
+                "p": round(support.supported, 3),
+                "evidence": support.evidence,
+                "uncertain": support.uncertain,
+            }
+            for number, support in enumerate(supports, start=1)
+        ]
+        unsure = sum(support.uncertain for support in supports)
+        return {"verdicts": verdicts, "outside": any(one.outside for one in supports), "uncertain": unsure}
 
     def _statements(self, inputs: Data) -> Data:
         return {"refusal": refuses(inputs["output"]), "statements": list(sentences(inputs["output"]))}
 
     def _statement_verdicts(self, inputs: Data) -> Data:
-        values = _remembered_relevance(inputs["input"], tuple(inputs["statements"]), self.model)
-        least = shipped_relevance().thresholds[basis(inputs["input"], self.model)]
+        values = self.relevance(inputs["input"], inputs["statements"])
+        fitted = shipped_calibration()
+        least = fitted.thresholds["relevant"]
+        verdicts = [
+            {
+                "id": number,
+                "verdict": "relevant" if value >= least and not refuses(text) else "irrelevant",
+                "reason": f"offline: likely answers the question {value:.2f}, relevant from {least:.2f}",
+                "p": round(value, 3),
+                "uncertain": fitted.is_uncertain("relevant", value),
+            }
+            for number, (value, text) in enumerate(zip(values, inputs["statements"], strict=True), start=1)
+        ]
+        unsure = sum(bool(verdict["uncertain"]) for verdict in verdicts)
         return {
-            "verdicts": [
-                {
-                    "id": number,
-                    "verdict": "relevant" if value >= least else "irrelevant",
-                    "reason": f"offline: likely about the question {value:.2f}, relevant from {least:.2f}",
-                }
-                for number, value in enumerate(values, start=1)
-            ]
+            "verdicts": verdicts,
+            "outside": is_outside(inputs["input"], *inputs["statements"]),
+            "uncertain": unsure,
         }
 
     def _context_verdicts(self, inputs: Data) -> Data:
         claims = list(sentences(inputs["expected"]) or (inputs["expected"],))
-        least = shipped_thresholds()
+        least = shipped_calibration().thresholds["supported"]
         verdicts = []
         for number, context in enumerate(inputs["contexts"], start=1):
-            best, covered = context_features(self, claims, context)
-            useful = best >= least["useful_support"] or covered >= least["useful_coverage"]
-            reason = f"offline: holds {covered:.0%} of the expected words; best support {best:.2f}"
-            verdicts.append({"id": number, "verdict": "useful" if useful else "not_useful", "reason": reason})
-        return {"verdicts": verdicts}
+            evidence = self.evidence([context])
+            best = max((support.supported for support in self.supports(claims, evidence)), default=0.0)
+            reason = f"offline: best support of an expected sentence {best:.2f}, useful from {least:.2f}"
+            verdicts.append({"id": number, "verdict": "useful" if best >= least else "not_useful", "reason": reason})
+        return {"verdicts": verdicts, "outside": is_outside(*claims)}
 
     def _argument_verdicts(self, inputs: Data) -> Data:
         verdicts = []
         for pair in inputs["pairs"]:
-            expected, actual = str(pair["expected"]), str(pair["actual"])
-            graded = None if self.lexical else grade("", expected, actual, self.model)
-            if graded is not None:
-                same, value = graded.value >= shipped_thresholds()["same"], graded.value
-            else:
-                alike = compare_answers(expected, actual)
-                same, value = alike.value >= ALIKE_FROM and alike.numbers in (None, 1.0), alike.value
-            verdict = "same" if same else "different"
-            verdicts.append({"id": pair["id"], "verdict": verdict, "reason": f"offline: likeness {value:.2f}"})
+            graded = self.grade("", str(pair["expected"]), str(pair["actual"]))
+            same = graded.value >= shipped_calibration().thresholds["right"]
+            reason = f"offline: {graded.reason}"
+            verdicts.append({"id": pair["id"], "verdict": "same" if same else "different", "reason": reason})
         return {"verdicts": verdicts}
 
 
-def context_features(judge: OfflineJudge, claims: Sequence[str], context: str) -> tuple[float, float]:
-    """How far a context supports the best of the expected claims, and the share of their words that it holds."""
-    evidence = judge.evidence([context])
-    best = max((support.supported for support in judge.supports(claims, evidence)), default=0.0)
-    wanted = {word for claim in claims for word in Text(claim).content}
-    return best, len(wanted & evidence.where.keys()) / max(1, len(wanted))
+METRICS = ("correctness", "faithfulness", "answer_relevancy")
+
+
+def try_metric(
+    judge: OfflineJudge, metric: str, question: str, answer: str, reference: str = "", contexts: Sequence[str] = ()
+) -> Data:
+    """Judge one answer by one metric and show every claim with its verdict, probability and evidence."""
+    fitted = shipped_calibration()
+    claims: list[Data] = []
+    if metric == "correctness":
+        graded = judge.grade(question, reference, answer)
+        value: float | None = round(graded.value, 3)
+        verdict = "right" if graded.value >= fitted.thresholds["right"] else "wrong"
+        verdict = "uncertain" if fitted.is_uncertain("right", graded.value) else verdict
+        evidence = find_sentence(Text(answer[:LONGEST]), judge.evidence([reference]))
+        claims = [{"text": answer, "verdict": verdict, "p": value, "evidence": evidence, "reason": graded.reason}]
+        outside = is_outside(reference, answer)
+    elif metric == "faithfulness":
+        texts = judge._claims({"output": answer})["claims"]
+        supports = judge.supports(texts, judge.evidence(contexts))
+        claims = [
+            {
+                "text": text,
+                "verdict": one.verdict,
+                "p": round(one.supported, 3),
+                "evidence": one.evidence,
+                "uncertain": one.uncertain,
+            }
+            for text, one in zip(texts, supports, strict=True)
+        ]
+        outside = any(one.outside for one in supports)
+    else:
+        texts = list(sentences(answer))
+        judged = judge._statement_verdicts({"input": question, "statements": texts})
+        claims = [
+            {"text": text, "verdict": one["verdict"], "p": one["p"], "evidence": "", "uncertain": one["uncertain"]}
+            for text, one in zip(texts, judged["verdicts"], strict=True)
+        ]
+        outside = judged["outside"]
+    if metric != "correctness":
+        good = sum(claim["verdict"] in ("supported", "relevant") for claim in claims)
+        value = round(good / len(claims), 3) if claims else None
+        verdict = "unscored" if value is None else "pass" if good == len(claims) else "fail"
+    language = language_of(f"{question} {reference} {answer} {' '.join(contexts)}"[:LOOKED_AT])
+    return {
+        "metric": metric,
+        "value": value,
+        "verdict": verdict,
+        "claims": claims,
+        "language": language,
+        "outside": outside,
+        "version": judge.identity,
+    }
+
+
+def support_features(claim: Text, window: str, logits: Array) -> dict[str, float]:
+    """What the calibration of support weighs: the encoder's log-odds of both verdicts, and the words."""
+    odds = np.exp(logits - logits.max())
+    shares = odds / odds.sum()
+    answers = {"model": _log_odds(float(shares[SUPPORTED])), "against": _log_odds(float(shares[REFUTED]))}
+    return answers | compare_words(claim, window)
+
+
+def grade_pairs(question: str, expected: str, output: str) -> list[tuple[str, str]]:
+    """Reference and answer as evidence and claim, both ways; the question in front makes a sentence of a bare answer."""
+    pairs = [(expected, output), (output, expected)]
+    return pairs + [(f"{question} {one}", f"{question} {other}") for one, other in pairs] if question else pairs
+
+
+def grade_features(question: str, expected: str, output: str, right: float, supports: Array) -> dict[str, float]:
+    """What the calibration of correctness weighs: the answers of two heads, and the words of reference and answer."""
+    shares = _softmax(supports)
+    shared = compare_answers(question, expected, output)
+    return {
+        "correct": max(-SUREST, min(SUREST, right)),
+        "there": _log_odds(float(shares[::2, SUPPORTED].max())),
+        "back": _log_odds(float(shares[1::2, SUPPORTED].max())),
+        "against": _log_odds(float(shares[:, REFUTED].max())),
+        **shared,
+    }
+
+
+# Customers ask the same things: of the 91 answers of the demo 22 are distinct.
+@lru_cache(2048)
+def _ask_relevance(model: Encoder, question: str, statements: tuple[str, ...]) -> list[float]:
+    return [float(one) for one in model.logits("relevant", [(question, text) for text in statements])[:, 0]]
+
+
+def relevance_features(question: str, statement: str, answer: float) -> dict[str, float]:
+    """What the calibration of relevance weighs: the encoder's answer, and the words of the question."""
+    asked, given = stems_of(question), stems_of(statement)
+    return {"model": max(-SUREST, min(SUREST, answer)), "asked": len(asked & given) / max(1, len(asked))}
 
 
 def make_offline(address: str, _settings: Settings) -> OfflineJudge:
-    """`offline`, or `offline/lexical` for words alone."""
-    if address not in ("", "lexical"):
-        raise BadInput(f"unknown offline judge {address!r}; write offline, or offline/lexical")
-    return OfflineJudge(lexical=address == "lexical")
+    """`offline`, `offline/lexical` for words alone, or `offline/strict` for no score where it is uncertain."""
+    if address not in ("", "lexical", "strict"):
+        raise BadInput(f"unknown offline judge {address!r}; write offline, offline/lexical or offline/strict")
+    return OfflineJudge(lexical=address == "lexical", strict=address == "strict")
 
 
-def _shared_factor(row: dict[str, float]) -> float:
-    """1, or less for a claim that shares next to no word with any sentence: nothing can support it by words then."""
-    return min(1.0, row["best_sentence"] / LEAST_SHARED)
+def _softmax(logits: Array) -> Array:
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares: Array = odds / odds.sum(axis=1, keepdims=True)
+    return shares
 
 
-def _guess_refutation(row: dict[str, float]) -> float:
-    """Refutation as words alone show it: a number or a negation differs from a sentence that is otherwise near."""
-    contradicting = row.get("negation", 0) > 0 or row.get("missing_numbers", 0) > 0
-    return float(contradicting and row.get("best_sentence", 0) >= NEAR_SENTENCE)
+def _log_odds(share: float) -> float:
+    bounded = min(max(share, 1e-6), 1 - 1e-6)
+    return max(-SUREST, min(SUREST, math.log(bounded / (1 - bounded))))
 
 
-def _extent(claim: Text, evidence: EvidenceSearch) -> int:
-    """The sentences of evidence, by which words count; all of them count for a claim that the model reads only in part."""
-    return len(evidence.sentences) if len(claim.words) <= LONGEST_READ else max(MANY_SENTENCES, len(evidence.sentences))
-
-
-def _readable(claim: Text) -> bool:
-    """Whether the small model can read a claim: prose with words of its vocabulary, most of whose letters are Latin."""
-    if min(map(len, claim.words)) > LONGEST_WORD:
-        return False
-    letters = [letter for letter in claim.raw[:LOOKED_AT] if letter.isalpha()]
-    # U+0250 ends the Latin letters: the vocabulary of the model has few words beyond.
-    latin = sum(letter < "\u0250" for letter in letters)
-    return latin >= MOSTLY * len(letters) and not looks_like_code(claim.raw)
-
-
-def _of_code(claim: Text, evidence: EvidenceSearch, by_words: Support) -> Support:
-    """Code is supported where the contexts have it token by token; other text is left to its words."""
-    if not looks_like_code(claim.raw):
-        return by_words
-    if has_code(claim.raw, "\n".join(sentence.raw for sentence in evidence.sentences)):
-        return Support(SAME_CODE, 0.0, by_words.row)
-    return Support(min(by_words.supported, OTHER_CODE), by_words.refuted, by_words.row)
+def _is_prose(claim: Text) -> bool:
+    """Whether the encoder can read a claim: prose with words of its vocabulary."""
+    return min(map(len, claim.words)) <= LONGEST_WORD and not looks_like_code(claim.raw)
 
 
 def _why(support: Support) -> str:
-    if not support.row:
-        return "nothing to compare"
     if support.identical:
         return "the contexts have this sentence"
-    absent = {
-        "missing_words": "words",
-        "missing_numbers": "a number",
-        "new_names": "a name",
-        "negation": "its negation",
-    }
-    lacking = [what for name, what in absent.items() if support.row[name] > 0]
-    refuted = f"; the contexts say otherwise ({support.refuted:.2f})" if support.verdict == "contradicted" else ""
-    return f"support {support.supported:.2f}{refuted}" + (
-        f"; the contexts lack {', '.join(lacking)}" if lacking else ""
-    )
+    notes = [f"support {support.supported:.2f}"]
+    if support.verdict == "contradicted":
+        notes.append(f"the contexts say otherwise ({support.refuted:.2f})")
+    if support.uncertain:
+        notes.append("uncertain")
+    if support.outside:
+        notes.append("outside the measured languages, by words alone")
+    return "; ".join(notes)

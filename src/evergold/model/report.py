@@ -92,7 +92,8 @@ class Mean(BaseModel, frozen=True):
     `excluded` says that errors were left out on request. `coverage` is the share of the attempts the metric applies to
     that have a value. `interval` names the method. An interval that is not the same width on both sides is said by its
     ends: `0.125 [0.022, 0.471]`. `of` counts the cases that the metric applies to; `not_applicable` the others.
-    `uncited` counts answers that cite nothing, where that alone gives a full score. `self_compared` counts recorded
+    `uncited` counts answers that cite nothing, where that alone gives a full score; `outside` those in a language that the
+    offline judge was not measured in. `self_compared` counts recorded
     answers that are their own reference; where a metric has other cases too, they are outside the mean.
     """
 
@@ -109,6 +110,7 @@ class Mean(BaseModel, frozen=True):
     failed: int = 0
     truncated: int = 0
     uncited: int = 0
+    outside: int = 0
     excluded: bool = False
     coverage: float | None = None
 
@@ -119,6 +121,7 @@ class Mean(BaseModel, frozen=True):
             "failed": self.failed,
             "truncated": self.truncated,
             "cite nothing" if self.uncited != 1 else "cites nothing": self.uncited,
+            "outside the judge's languages": self.outside,
             "not applicable": self.not_applicable,
             "compared with itself": self.self_compared,
         }

@@ -55,6 +55,7 @@ class AttemptCounts:
     failed: Counter[str] = field(default_factory=Counter)
     truncated: Counter[str] = field(default_factory=Counter)
     uncited: Counter[str] = field(default_factory=Counter)
+    outside: Counter[str] = field(default_factory=Counter)
 
     def add(self, row: Value) -> None:
         if not row.applies:
@@ -67,6 +68,7 @@ class AttemptCounts:
             (self.failed, row.outcome is AttemptOutcome.FAILED),
             (self.truncated, row.truncated),
             (self.uncited, row.uncited),
+            (self.outside, row.outside),
         ):
             if counts:
                 counter[row.case_id] += 1
@@ -160,6 +162,7 @@ def means_of(
             failed=counted.failed.total(),
             truncated=counted.truncated.total(),
             uncited=counted.uncited.total(),
+            outside=counted.outside.total(),
             excluded=exclude_errors,
             coverage=min(1.0, scored / applicable) if applicable > 0 else None,
         )

@@ -219,6 +219,21 @@ def _state_of(case: Case) -> str | None:
     return None if reference is None or reference.origin in own else reference.text
 
 
+def try_offline(
+    metric: str, question: str, answer: str, reference: str = "", contexts: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Judge one answer by the offline judge: value, verdict, claims with their evidence, language."""
+    from evergold.judge.offline import METRICS, OfflineJudge, try_metric
+
+    if metric not in METRICS:
+        raise BadInput(f"cannot try metric {metric!r}; choose one of {', '.join(METRICS)}")
+    if metric == "correctness" and not reference.strip():
+        raise BadInput("correctness compares with a reference; give --reference TEXT")
+    if metric == "faithfulness" and not any(context.strip() for context in contexts):
+        raise BadInput("faithfulness holds an answer against contexts; give --context TEXT, as often as needed")
+    return try_metric(OfflineJudge(), metric, question, answer, reference, contexts)
+
+
 def offline_figures() -> dict[str, Any]:
     """How the offline judge agrees with people on public data it was not fitted on."""
     figures: dict[str, Any] = json.loads(files("evergold.judge").joinpath("figures.json").read_text())

@@ -102,9 +102,9 @@ def test_peoples_verdicts_in_review_are_labels(tmp_path: Path) -> None:
 def test_the_command_prints_figures_and_says_what_it_needs(tmp_path: Path) -> None:
     runner = CliRunner()
     shipped = runner.invoke(root, ["judge", "calibrate", "offline", "--json"])
-    figures = json.loads(shipped.output)["figures"]["lexical"]
-    assert figures["WiCE test: balanced accuracy"]["low"] > 0.6
-    assert "QAGS XSum: Spearman" in runner.invoke(root, ["judge", "calibrate", "offline"]).output
+    figures = json.loads(shipped.output)["figures"]["model"]
+    assert figures["support, WiCE: balanced accuracy"]["low"] > 0.6
+    assert "support, InferES: AUROC" in runner.invoke(root, ["judge", "calibrate", "offline"]).output
     path = tmp_path / "labels.jsonl"
     path.write_bytes(b"\n".join(lines(("x", 1), ("y", 0))))
     made = runner.invoke(

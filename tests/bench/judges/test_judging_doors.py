@@ -13,8 +13,7 @@ import pytest
 
 from evergold.bench.metrics import make_metric, measure
 from evergold.cli import invoke as evergold
-from evergold.judge.offline import OfflineJudge, Support
-from evergold.judge.support import shipped_combination
+from evergold.judge.offline import OfflineJudge, Support, shipped_calibration
 from evergold.model.case import Context
 from tests.builders import a_case, an_attempt
 from tests.openai_server import Body, Reply, ScriptedServer, broken, json_reply, serving
@@ -191,8 +190,8 @@ def test_a_report_lists_no_answer_as_a_failure_whose_claims_are_all_supported(
 
     class Barely(OfflineJudge):
         def supports(self, claims: Any, evidence: Any) -> list[Support]:
-            border = shipped_combination().thresholds["supported"]
-            return [Support(border, 0.0, {}) for _ in claims]
+            border = shipped_calibration().thresholds["supported"]
+            return [Support(border, 0.0) for _ in claims]
 
     case = a_case(contexts=(Context(text="Lima is the capital of Peru."),))
     made = asyncio.run(

@@ -4495,7 +4495,8 @@ export interface components {
          *     `excluded` says that errors were left out on request. `coverage` is the share of the attempts the metric applies to
          *     that have a value. `interval` names the method. An interval that is not the same width on both sides is said by its
          *     ends: `0.125 [0.022, 0.471]`. `of` counts the cases that the metric applies to; `not_applicable` the others.
-         *     `uncited` counts answers that cite nothing, where that alone gives a full score. `self_compared` counts recorded
+         *     `uncited` counts answers that cite nothing, where that alone gives a full score; `outside` those in a language that the
+         *     offline judge was not measured in. `self_compared` counts recorded
          *     answers that are their own reference; where a metric has other cases too, they are outside the mean.
          */
         Mean: {
@@ -4543,6 +4544,11 @@ export interface components {
              * @default 0
              */
             uncited: number;
+            /**
+             * Outside
+             * @default 0
+             */
+            outside: number;
             /**
              * Excluded
              * @default false

@@ -23,6 +23,7 @@ from evergold.bench.metrics.questions import (
     prompt_hash,
     read_verdicts,
     share_of,
+    show_verdicts,
     verdict_question,
 )
 from evergold.bench.metrics.text import NO_REFERENCE, reference_text
@@ -100,12 +101,7 @@ async def _measure_claims(text: str, contexts: list[str], judge: Judge, mode: st
         for number, verdict in sorted(verdicts.items())
         if verdict["verdict"] not in MODES[mode]
     ]
-    # A program may know how likely each claim is supported; that is shown and changes no value.
-    likely = answer.details.get("likely")
-    shown = [
-        {"claim": claims[number - 1], **verdict, **({"p": likely[number - 1]} if likely else {})}
-        for number, verdict in sorted(verdicts.items())
-    ]
+    shown = show_verdicts("claim", claims, verdicts, answer)
     reason = "; ".join(against[:3]) or "every claim is supported"
     measured = Measurement.of(share_of(verdicts, MODES[mode]), reason, claims=len(claims), verdicts=shown)
     return add_usage(measured, listed, answer)
@@ -187,13 +183,15 @@ class AnswerRelevancy:
         verdicts = read_verdicts(question, answer)
         if verdicts is None:
             return no_answer(question, listed, answer)
-        return add_usage(_measure_statements(statements, verdicts, refused), listed, answer)
+        return add_usage(_measure_statements(statements, verdicts, refused, answer), listed, answer)
 
 
-def _measure_statements(statements: list[str], verdicts: dict[int, dict[str, Any]], refused: bool) -> Measurement:
+def _measure_statements(
+    statements: list[str], verdicts: dict[int, dict[str, Any]], refused: bool, answer: Answer
+) -> Measurement:
     aside = [statements[number - 1] for number, verdict in sorted(verdicts.items()) if verdict["verdict"] != "relevant"]
     reason = f"irrelevant: {'; '.join(aside[:3])}" if aside else "every statement is relevant"
-    shown = [{"statement": statements[number - 1], **verdict} for number, verdict in sorted(verdicts.items())]
+    shown = show_verdicts("statement", statements, verdicts, answer)
     return Measurement.of(
         share_of(verdicts, frozenset({"relevant"})),
         # A refusal is named in the reason, because its statements may well be on the subject.

@@ -91,6 +91,9 @@ def add_usage(measurement: Measurement, *answers: Answer) -> Measurement:
     timed: dict[str, Any] = {"judge_ms": round(sum(spent), 3)} if spent else {}
     if cached := sum(bool(answer.details.get("cached")) for answer in answers):
         timed["judge_cached"] = cached
+    # In a language that the offline judge was not measured in it compares words alone.
+    if any(answer.details.get("outside") for answer in answers):
+        timed["outside"] = True
     return measurement.model_copy(update={"usage": usage, "details": measurement.details | timed})
 
 
@@ -106,6 +109,14 @@ def no_answer(question: Question, *answers: Answer) -> Measurement:
 def share_of(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> float:
     """The share of verdicts that count. The verdict alone decides: a value says nothing that its reasons deny."""
     return sum(verdict["verdict"] in counts_as for verdict in verdicts.values()) / len(verdicts)
+
+
+def show_verdicts(
+    name: str, items: list[str], verdicts: dict[int, dict[str, Any]], answer: Answer
+) -> list[dict[str, Any]]:
+    """Each item with its verdict and what a program knows besides: how likely it is, the evidence. That changes no value."""
+    beside = answer.details.get("beside") or [{}] * len(items)
+    return [{name: items[n - 1], **verdict, **beside[n - 1]} for n, verdict in sorted(verdicts.items())]
 
 
 def _schema_problem(schema: dict[str, Any], value: Any, where: str) -> str | None:

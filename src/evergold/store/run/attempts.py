@@ -88,7 +88,7 @@ def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
 
 
 # What a measurement's details say of its attempt, as JSON without blanks.
-_MARKS = ('"self":true', '"attempt":"', '"truncated":true', '"uncited":true')
+_MARKS = ('"self":true', '"attempt":"', '"truncated":true', '"uncited":true', '"outside":true')
 
 
 def _specs_of(connection: Connection, run_id: str) -> list[MetricSpec]:
@@ -201,13 +201,14 @@ class Value(NamedTuple):
     outcome: AttemptOutcome = AttemptOutcome.ANSWERED
     truncated: bool = False
     uncited: bool = False
+    outside: bool = False
 
     @classmethod
     def of(cls, case_id: str, trial: int, metric: str, made: Measurement) -> Self:
         marks, applies = made.details, made.state is not MeasurementState.NOT_APPLICABLE
         outcome = AttemptOutcome(marks.get("attempt", AttemptOutcome.ANSWERED))
-        own, truncated, uncited = (bool(marks.get(name)) for name in ("self", "truncated", "uncited"))
-        return cls(case_id, trial, metric, made.value, applies, own, outcome, truncated, uncited)
+        own, *more = (bool(marks.get(name)) for name in ("self", "truncated", "uncited", "outside"))
+        return cls(case_id, trial, metric, made.value, applies, own, outcome, *more)
 
 
 class AttemptCost(NamedTuple):

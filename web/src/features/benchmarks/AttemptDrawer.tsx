@@ -128,10 +128,42 @@ function Reasons({ attempt }: { attempt: Attempt }) {
           <dd>
             <strong>{found.value === null ? found.state : decimals(found.value)}</strong>
             {found.reason && <span className={classes.under}>{found.reason}</span>}
+            {found.details?.outside === true && (
+              <span className={classes.under}>outside the languages the judge was measured in: words alone</span>
+            )}
+            <Claims verdicts={(found.details?.verdicts ?? []) as readonly Verdict[]} />
           </dd>
         </div>
       ))}
     </dl>
+  );
+}
+
+type Verdict = { id: number; verdict: string; claim?: string; p?: number; uncertain?: boolean; evidence?: string };
+
+/** What the judge found for each claim, with the sentence of the contexts that bears on it marked. */
+function Claims({ verdicts }: { verdicts: readonly Verdict[] }) {
+  const judged = verdicts.filter((one) => one.claim !== undefined && one.evidence !== undefined);
+  if (judged.length === 0) return null;
+  return (
+    <ol className={classes.claims} aria-label="Claims and their evidence">
+      {judged.map((one) => (
+        <li key={one.id}>
+          {one.claim}{" "}
+          <span className={classes.under}>
+            {one.verdict}
+            {one.p !== undefined && `, ${decimals(one.p)}`}
+            {one.uncertain && ", uncertain"}
+            {one.evidence && (
+              <>
+                {": "}
+                <mark>{one.evidence}</mark>
+              </>
+            )}
+          </span>
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -3,7 +3,16 @@ import { type Board, followEvery, type Mean, type Run } from "./data";
 import { contentInWords, datasetsOf, linesOf, meanInWords, money, pointsOf, remaining, spent } from "./figures";
 import { compareViewOf } from "./view";
 
-const beside = { not_applicable: 0, self_compared: 0, errors: 0, failed: 0, truncated: 0, uncited: 0, excluded: false };
+const beside = {
+  not_applicable: 0,
+  self_compared: 0,
+  errors: 0,
+  failed: 0,
+  truncated: 0,
+  uncited: 0,
+  outside: 0,
+  excluded: false,
+};
 const mean = { metric: "m", ...beside, value: 0.5, low: 0.4, high: 0.6, n: 9, of: 10 };
 
 describe("numbers of a run", () => {

@@ -16,6 +16,7 @@ export function basis(mean: Mean): string {
     mean.failed ? `, ${mean.failed} failed` : "",
     mean.truncated ? `, ${mean.truncated} truncated` : "",
     mean.uncited ? `, ${mean.uncited} ${mean.uncited === 1 ? "cites" : "cite"} nothing` : "",
+    mean.outside ? `, ${mean.outside} outside the judge's languages` : "",
     mean.not_applicable ? `, ${mean.not_applicable} not applicable` : "",
     mean.self_compared ? `, ${mean.self_compared} compared with itself` : "",
   ].join("");

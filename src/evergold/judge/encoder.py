@@ -1,14 +1,15 @@
-"""The small model: evidence and a claim → how likely the claim is supported, unknown, refuted. numpy alone.
+"""The small encoder behind the offline judge and the remark detector: texts → the answer of one of its heads. numpy alone.
 
-A transformer of MiniLM's depth with inner layers cut in half, distilled from larger teachers; its weights are int8 rows
-with a scale each (`claim_model.npz`). After the second layer only the half of the evidence is kept that the claim attends
-to most; the answer is read from the first token, so the last layer is computed for that token alone.
-`scripts/judge_model` trains it; `docs/measurements/judge.md` has its data and figures.
+A transformer of MiniLM's size, distilled from a larger teacher in English and Spanish; its weights are int8 rows with a scale
+each (`encoder.npz`). The first token says which head is asked. Of long evidence for a claim only the half is kept, after
+the second layer, that the claim attends to most; answers are read from the first token, so the last layer is computed for that
+token alone. `scripts/judge_model` trains it; `docs/offline-judge.md` has its data and figures.
 """
 
+import hashlib
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import cache, cached_property, lru_cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
 from typing import Any
@@ -16,8 +17,6 @@ from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
-
-from evergold.model.values import hash_bytes
 
 LONGEST_WORD = 100
 
@@ -27,7 +26,8 @@ class WordPieces:
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
-        self._unknown, self.first, self.between = (vocabulary[name] for name in ("[UNK]", "[CLS]", "[SEP]"))
+        self._unknown, self.between = vocabulary["[UNK]"], vocabulary["[SEP]"]
+        self.first = {task: vocabulary[f"[unused{number}]"] for number, task in enumerate(TASKS)}
         # A bound on memory: texts of strangers may hold any number of different words.
         self._pieces = lru_cache(100_000)(self._cut)
 
@@ -81,11 +81,19 @@ def _stands_alone(char: str, kind: str) -> bool:
 
 
 Array = NDArray[np.float32]
-LONGEST, LONGEST_CLAIM = 256, 80
+TASKS = ("support", "correct", "relevant", "remark")
+"""The questions: evidence and claim; question, reference and answer; question and statement; a turn, a message and its reply."""
+LIMITS = {"support": (160, 64), "correct": (40, 90, 100), "relevant": (48, 80), "remark": (40, 80, 64, 32)}
+"""The most pieces of each text that are read."""
+FOCUS = {"support": 1, "correct": 2, "relevant": 1, "remark": 2}
+"""Which text is judged."""
+BEGINNING, END = 120, 220
+"""Letters of a long answer that a remark is held against: what it begins with, and more of what stands before the remark."""
 HEADS = 12
 # Tokens in one batch: enough for a fast matrix product, small enough for the processor's cache.
 BATCH_TOKENS = 1024
-PRUNED_AFTER, KEPT = 2, 0.5
+PRUNED_AFTER, KEPT, FEW = 2, 0.5, 32
+"""The layer after which evidence is dropped, the share of it that is kept, and how many of its tokens are kept in any case."""
 SUPPORTED, UNKNOWN, REFUTED = 0, 1, 2
 # sqrt(2 / pi), of the tanh form of GELU that the model was trained with.
 GELU = np.float32(0.7978845608)
@@ -93,72 +101,74 @@ UNSEEN, HIGHEST = np.float32(-1e4), np.float32(80)
 """Added to the scores of padding; and the highest score whose exponential a float holds."""
 
 
+def shorten_texts(task: str, texts: Sequence[str]) -> list[str]:
+    """Cut the middle out of a long answer before a remark; the other texts are cut at their end, by pieces."""
+    if task != "remark" or len(texts[1]) <= BEGINNING + END:
+        return list(texts)
+    question, answer, *rest = texts
+    return [question, f"{answer[:BEGINNING]} … {answer[-END:]}", *rest]
+
+
 class ModelDamaged(Exception):
     """The weights or the vocabulary are missing, cut off, or of another version."""
 
 
-class ClaimModel:
-    """Answers pairs in batches of like length; holds about 60 MB."""
+class Encoder:
+    """Answers rows of texts in batches of like length; holds about 60 MB."""
 
     def __init__(self, raw: bytes, vocabulary: bytes) -> None:
         try:
             with np.load(BytesIO(raw)) as opened:
                 stored = {name: opened[name] for name in opened.files}
-            if bytes(stored["vocabulary"]).decode() != hash_bytes(vocabulary):
+            if bytes(stored["vocabulary"]).decode() != hash_text(vocabulary):
                 raise ModelDamaged("the vocabulary is of another version than the weights")
-            self._words, self._word_scale = stored["words"], stored["words.scale"]
-            self._weights = {name: _plain(stored, name) for name in stored if name not in NOT_PLAIN}
+            self._words, self._word_scale = stored["words.weight"], stored["words.weight.scale"]
+            self._table, self._table_scale = stored["embed"], stored["embed.scale"]
+            self._weights = {name: _plain(stored, name) for name in stored if not name.startswith(NOT_PLAIN)}
             self._layers = sum(name.endswith(".up.weight") for name in self._weights)
             self._join_attention()
         except (ValueError, KeyError, OSError, EOFError, NotImplementedError, BadZipFile) as error:
             raise ModelDamaged(f"the weights cannot be read: {type(error).__name__}") from error
         words = vocabulary.decode().splitlines()
         self._pieces = WordPieces({word: number for number, word in enumerate(words)})
-        self.digest = hash_bytes(raw)
+        self.digest = hash_text(raw)
 
-    def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Array:
-        """Supported, unknown and refuted for each pair of evidence and claim; each row sums to 1."""
-        encoded = [self._encode(evidence, claim) for evidence, claim in pairs]
-        out: Array = np.zeros((len(pairs), 3), dtype=np.float32)
-        for group in _batches([len(ids) for ids, _ in encoded]):
-            logits = self._forward([encoded[i] for i in group])
-            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-            out[group] = odds / odds.sum(axis=1, keepdims=True)
+    def logits(self, task: str, rows: Sequence[Sequence[str]]) -> Array:
+        """The head's numbers for each row of texts."""
+        encoded = [self._encode(task, texts) for texts in rows]
+        out: Array = np.zeros((len(rows), self._weights[f"out.{task}.bias"].shape[0]), dtype=np.float32)
+        for group in _batches([len(ids) for ids, _, _ in encoded]):
+            out[group] = self._forward(task, [encoded[i] for i in group])
         return out
 
-    def word_vectors(self, words: Sequence[str]) -> Array:
-        """A unit vector for each word, from the table of word pieces, without what all pieces share."""
-        made = np.zeros((len(words), self._words.shape[1]), dtype=np.float32)
-        for number, word in enumerate(words):
-            ids = self._pieces.ids(word, LONGEST_CLAIM)
-            made[number] = (self._words[ids] * self._word_scale[ids][:, None]).mean(axis=0) - self._middle
+    def embed(self, texts: Sequence[str]) -> Array:
+        """A unit vector of each text for clustering: the sum of its pieces' vectors. Both languages share the space."""
+        made = np.zeros((len(texts), self._table.shape[1]), dtype=np.float32)
+        for number, text in enumerate(texts):
+            ids = self._pieces.ids(text, LONGEST_EMBEDDED)
+            made[number] = self._table_scale[ids] @ self._table[ids] if ids else 0
         lengths = np.linalg.norm(made, axis=1, keepdims=True)
         unit: Array = made / np.maximum(lengths, np.float32(1e-9))
         return unit
 
-    @cached_property
-    def _middle(self) -> Array:
-        """The mean of all word pieces, summed in parts: the whole table as floats would take 47 MB."""
-        parts = np.array_split(np.arange(len(self._words)), 16)
-        total: Array = sum(self._word_scale[part] @ self._words[part].astype(np.float32) for part in parts)
-        return total / np.float32(len(self._words))
+    def _encode(self, task: str, texts: Sequence[str]) -> tuple[list[int], int, int]:
+        """Token ids of a row, and where the judged text begins and ends."""
+        ids = [self._pieces.first[task]]
+        begin = end = 0
+        for number, (text, limit) in enumerate(zip(shorten_texts(task, texts), LIMITS[task], strict=True)):
+            begin = len(ids) if number == FOCUS[task] else begin
+            ids += [*self._pieces.ids(text, limit), self._pieces.between]
+            end = len(ids) if number == FOCUS[task] else end
+        return ids, begin, end
 
-    def _encode(self, evidence: str, claim: str) -> tuple[list[int], int]:
-        """Token ids of a pair, and where the claim begins."""
-        claimed = self._pieces.ids(claim, LONGEST_CLAIM)
-        # The claim is never cut in favour of the evidence; three tokens are marks.
-        known = self._pieces.ids(evidence, LONGEST - 3 - len(claimed))
-        ids = [self._pieces.first, *known, self._pieces.between, *claimed, self._pieces.between]
-        return ids, len(known) + 2
-
-    def _forward(self, rows: list[tuple[list[int], int]]) -> Array:
-        longest = max(len(ids) for ids, _ in rows)
+    def _forward(self, task: str, rows: list[tuple[list[int], int, int]]) -> Array:
+        longest = max(len(ids) for ids, _, _ in rows)
         ids = np.zeros((len(rows), longest), dtype=np.int64)
         types = np.zeros_like(ids)
         hidden = np.full((len(rows), 1, 1, longest), UNSEEN)
-        for number, (row, second) in enumerate(rows):
+        for number, (row, begin, end) in enumerate(rows):
             ids[number, : len(row)] = row
-            types[number, second : len(row)] = 1
+            types[number, begin:end] = 1
             hidden[number, ..., : len(row)] = 0
         x = self._words[ids] * self._word_scale[ids][..., None]
         x = x + self._weights["places.weight"][:longest] + self._weights["types.weight"][types]
@@ -168,10 +178,10 @@ class ClaimModel:
         asking[:, 0] = True
         for index in range(self._layers):
             x, shares, total = self._layer(f"layers.{index}.", x, hidden, first_only=index == self._layers - 1)
-            if index + 1 == PRUNED_AFTER:
+            if index + 1 == PRUNED_AFTER and task == "support":
                 x, hidden = _prune(x, shares / total, asking, hidden)
-        pooled = np.tanh(self._linear("dense", x[:, 0]))
-        return self._linear("out", pooled)
+        pooled = np.tanh(self._linear(f"dense.{task}", x[:, 0]))
+        return self._linear(f"out.{task}", pooled)
 
     def _layer(self, name: str, x: Array, hidden: Array, first_only: bool) -> tuple[Array, Array, Array]:
         """The next states, how much each token attends to each other one, and the sum of that."""
@@ -218,7 +228,12 @@ class ClaimModel:
             self._weights[f"{name}qkv.bias"] = np.concatenate([bias for _, bias in parts])
 
 
-NOT_PLAIN = ("words", "words.scale", "vocabulary")
+NOT_PLAIN = ("words.", "embed", "vocabulary")
+LONGEST_EMBEDDED = 256
+
+
+def hash_text(raw: bytes) -> str:
+    return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
 def _plain(stored: dict[str, Any], name: str) -> Array:
@@ -233,7 +248,8 @@ def _plain(stored: dict[str, Any], name: str) -> Array:
 def _prune(x: Array, shares: Array, asking: NDArray[np.bool_], hidden: Array) -> tuple[Array, Array]:
     """The claim's tokens and the `KEPT` of the evidence that they attend to most; the first token stays first."""
     there = hidden[:, 0, 0] == 0
-    count = asking.sum(axis=1) + np.ceil(KEPT * (there & ~asking).sum(axis=1)).astype(np.int64)
+    known = (there & ~asking).sum(axis=1)
+    count = asking.sum(axis=1) + np.maximum(np.ceil(KEPT * known).astype(np.int64), np.minimum(known, FEW))
     score = np.einsum("bhqk,bq->bk", shares, asking.astype(np.float32))
     score[asking] = 1e6
     score[~there] = -1e6
@@ -270,11 +286,11 @@ def _batches(lengths: list[int]) -> list[list[int]]:
 
 
 @cache
-def shipped_model() -> ClaimModel:
-    """The model of the package; raises `ModelDamaged` where its files are missing or damaged."""
+def shipped_encoder() -> Encoder:
+    """The encoder of the package; raises `ModelDamaged` where its files are missing or damaged."""
     folder = files("evergold.judge")
     try:
-        raw, vocabulary = (folder.joinpath(name).read_bytes() for name in ("claim_model.npz", "vocabulary.txt"))
+        raw, vocabulary = (folder.joinpath(name).read_bytes() for name in ("encoder.npz", "vocabulary.txt"))
     except FileNotFoundError as error:
         raise ModelDamaged(f"{error.filename} is missing") from error
-    return ClaimModel(raw, vocabulary)
+    return Encoder(raw, vocabulary)

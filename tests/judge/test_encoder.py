@@ -1,0 +1,150 @@
+"""The small encoder and what the offline judge makes of it: claims, answers, relevance, embeddings, languages."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evergold.cli import root
+from evergold.judge import offline
+from evergold.judge.encoder import Encoder, ModelDamaged, WordPieces, shipped_encoder
+from evergold.judge.offline import OfflineJudge, Support, make_offline
+from evergold.settings import Settings
+from tests.rows import each_row
+
+PROBES = Path(__file__).parent / "probes"
+JUDGE = OfflineJudge()
+
+
+def verdict(claim: str, passage: str) -> str:
+    return JUDGE.supports([claim], JUDGE.evidence([passage]))[0].verdict
+
+
+def test_support_and_refutation_are_told_apart_in_both_languages() -> None:
+    passage = "The museum is open from Tuesday to Sunday. Entry costs 12 euros for adults."
+    assert verdict("Adults pay 12 euros.", passage) == "supported"
+    assert verdict("Adults pay 20 euros.", passage) != "supported"
+    spanish = "El museo abre de martes a domingo. La entrada cuesta 12 euros para adultos."
+    assert verdict("Los adultos pagan 12 euros.", spanish) == "supported"
+    assert verdict("El museo está cerrado los sábados.", spanish) != "supported"
+
+
+@each_row(
+    ("expected", "right", "wrong"),
+    [
+        ("500 mg of paracetamol", "paracetamol, 500 milligrams", "500 mg of ibuprofen"),
+        ("Adobe acquired Figma.", "Figma was bought by Adobe.", "Figma acquired Adobe."),
+        (
+            "Primero apaga el router y luego enciéndelo.",
+            "Enciende el router después de apagarlo.",
+            "No toques el router.",
+        ),
+    ],
+)
+def test_a_right_paraphrase_is_graded_above_a_wrong_copy(expected: str, right: str, wrong: str) -> None:
+    assert JUDGE.grade("", expected, right).value > JUDGE.grade("", expected, wrong).value
+
+
+@pytest.mark.parametrize(("name", "least"), [("measuring", 0.88), ("fresh", 0.85), ("second_measuring", 0.8)])
+def test_most_probes_are_graded_on_the_right_side(name: str, least: float) -> None:
+    probes = [json.loads(line) for line in (PROBES / f"{name}.jsonl").read_text("utf-8").splitlines()][::2]
+    border = offline.shipped_calibration().thresholds["right"]
+    right = [
+        (JUDGE.grade(probe["question"], probe["expected"], probe["answer"]).value >= border)
+        == (probe["verdict"] == "right")
+        for probe in probes
+    ]
+    assert sum(right) / len(right) >= least
+
+
+def test_statements_about_the_question_are_told_from_others() -> None:
+    probes = [json.loads(line) for line in (PROBES / "relevancy_measuring.jsonl").read_text("utf-8").splitlines()]
+    border = offline.shipped_calibration().thresholds["relevant"]
+    right = [
+        (JUDGE.relevance(probe["question"], [probe["statement"]])[0] >= border) == (probe["verdict"] == "relevant")
+        for probe in probes
+    ]
+    assert sum(right) / len(right) >= 0.85
+
+
+def test_another_language_is_outside_and_never_contradicted() -> None:
+    contexts = ["Das Museum ist von Dienstag bis Sonntag geöffnet und der Eintritt kostet zwölf Euro."]
+    claim = "Das Museum ist am Montag geöffnet und der Eintritt ist frei."
+    (support,) = JUDGE.supports([claim], JUDGE.evidence(contexts))
+    assert support.outside and support.verdict != "contradicted"
+    (support,) = JUDGE.supports(["東京は日本の首都です。"], JUDGE.evidence(["大阪は日本の首都です。"]))
+    assert support.outside and support.verdict != "contradicted"
+
+
+def test_a_row_is_answered_alike_alone_and_in_a_batch() -> None:
+    rows = [("It rains in Oslo.", "Oslo is wet."), ("The shop opens at nine and closes at five.", "It opens at nine.")]
+    model = shipped_encoder()
+    alone = np.concatenate([model.logits("support", [row]) for row in rows])
+    assert np.allclose(model.logits("support", rows), alone, atol=1e-3)
+
+
+def test_embeddings_are_near_for_like_texts_in_both_languages() -> None:
+    english = ["how do I reset my password", "cancel my order", "what time does the train leave", "the card was stolen",
+               "book a table for dinner", "is it going to rain tomorrow", "what is the capital of France"]  # fmt: skip
+    spanish = ["cómo cambio mi clave", "cancelar mi pedido", "a qué hora sale el tren", "me robaron la tarjeta",
+               "reservar una mesa para cenar", "va a llover mañana", "cuál es la capital de Francia"]  # fmt: skip
+    both = shipped_encoder().embed([*english, *spanish])
+    nearest = (both[7:] @ both[:7].T).argmax(axis=1)
+    assert sum(nearest == np.arange(7)) >= 4 and np.isclose(np.linalg.norm(both[0]), 1.0)
+    one, same, other = shipped_encoder().embed([english[0], "I forgot my password", english[2]])
+    assert one @ same > one @ other
+
+
+def test_damaged_weights_are_named_and_words_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelDamaged, match="cannot be read"):
+        Encoder(b"PK\x03\x04 cut off", b"")
+
+    def damaged() -> Encoder:
+        raise ModelDamaged("encoder.npz is missing")
+
+    monkeypatch.setattr(offline, "shipped_encoder", damaged)
+    judge = OfflineJudge()
+    assert judge.supports(["It rains."], judge.evidence(["It rains today in Oslo."]))[0].supported > 0
+    assert "encoder.npz is missing" in judge.identity
+
+
+def test_a_verdict_near_the_threshold_is_uncertain_and_unscored_by_the_strict_judge() -> None:
+    border = offline.shipped_calibration().thresholds["supported"]
+    assert Support(border + 0.01, 0.0).uncertain and not Support(border + 0.3, 0.0).uncertain
+    assert make_offline("strict", Settings()).strict
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_two_texts_are_judged(one: str, other: str) -> None:
+    assert 0 <= JUDGE.grade("", one, other).value <= 1
+    assert all(0 <= support.supported <= 1 for support in JUDGE.supports([one], JUDGE.evidence([other])))
+
+
+@each_row(
+    ("text", "ids"),
+    [("Playing", [3, 4]), ("plays!", [3, 5, 6]), ("é", [8]), ("中中", [7, 7]), ("xyz", [0]), ("", [])],
+)
+def test_words_are_cut_into_the_longest_pieces(text: str, ids: list[int]) -> None:
+    tasks = {f"[unused{number}]": 9 + number for number in range(4)}
+    pieces = WordPieces({"[UNK]": 0, "[SEP]": 2, "play": 3, "##ing": 4, "##s": 5, "!": 6, "中": 7, "e": 8, **tasks})
+    assert pieces.ids(text, 10) == ids
+
+
+def test_the_command_tries_one_answer_and_shows_its_evidence() -> None:
+    runner = CliRunner()
+    asked = ["judge", "try", "--metric", "faithfulness", "--answer", "Entry costs 12 euros. Dogs are welcome."]
+    made = runner.invoke(root, [*asked, "--context", "The entry costs 12 euros for adults.", "--json"])
+    result = json.loads(made.output)
+    assert set(result) == {"metric", "value", "verdict", "claims", "language", "outside", "version"}
+    supported = [claim["verdict"] == "supported" for claim in result["claims"]]
+    assert result["value"] == sum(supported) / 2 and result["claims"][0]["evidence"].startswith("The entry")
+    graded = runner.invoke(root, ["judge", "try", "--metric", "correctness", "--answer", "Lima", "--reference", "Lima"])
+    assert "right" in graded.output and "the same text" in graded.output
+    assert "--reference" in str(
+        runner.invoke(root, ["judge", "try", "--metric", "correctness", "--answer", "x"]).exception
+    )
