@@ -235,7 +235,8 @@ class WorkFile:
 
 
 def _clean(text: str) -> Lines:
-    return [line.rstrip("\r") for line in text_lines(text)] if text else []
+    lines = text_lines(text) if text else []
+    return [line.rstrip("\r") for line in lines] if "\r" in text else lines
 
 
 # Below this share the file differs in more than a line or two from what the numbers refer to.
@@ -264,15 +265,12 @@ def seen_of(look: Looked, file: WorkFile) -> Seen:
 
 def _match_numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
     """Numbers are believed where most of the text stands there; otherwise the text decides."""
-    first = min(numbered)
-    if (
-        max(numbered) - first + 1 == len(numbered)
-        and list(numbered.values()) == file.lines[first - 1 : first - 1 + len(numbered)]
-    ):
+    first, last = next(iter(numbered)), next(reversed(numbered))
+    if last - first + 1 == len(numbered) and list(numbered.values()) == file.lines[first - 1 : last]:
         # Lines in order, exactly as they stand in the file: nothing is left to decide.
-        origins = file.origin[first - 1 : first - 1 + len(numbered)]
+        origins = file.origin[first - 1 : last]
         if 0 not in origins:
-            return Seen(sorted(set(origins)))
+            return Seen(origins)
     _learn(numbered, file)
     # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
     telling = [number for number in numbered if numbered[number].strip()] or list(numbered)
