@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ import pytest
 import evergold
 
 ROOT = Path(evergold.__file__).parent
-FILES = sorted(path for path in ROOT.rglob("*.py") if ">>> " in path.read_text(encoding="utf-8"))
+EXAMPLE = re.compile(r"^ *>>> ", re.MULTILINE)
+FILES = sorted(path for path in ROOT.rglob("*.py") if EXAMPLE.search(path.read_text(encoding="utf-8")))
 
 
 def module_of(path: Path) -> str:

@@ -122,7 +122,7 @@ LISTED = {
     ),
     Role.OWNER: ("GET /tokens", "POST /tokens", "DELETE /tokens/{token_id}", "POST /alerts/test"),
 }
-ELSEWHERE = {"POST /api/public/ingestion": Role.INGEST}
+ELSEWHERE = {"POST /api/public/ingestion": Role.INGEST, "POST /mcp": Role.READER, "DELETE /mcp": Role.READER}
 NEEDED = ELSEWHERE | {
     f"{words.split()[0]} {PREFIX}{words.split()[1]}": role for role, routes in LISTED.items() for words in routes
 }

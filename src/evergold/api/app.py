@@ -1,4 +1,4 @@
-"""The server: REST under /api/v1, OTLP at /v1, the web app everywhere else."""
+"""The server: REST under /api/v1, OTLP at /v1, tools for coding agents at /mcp, the web app everywhere else."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,6 +25,7 @@ ROUTERS = (
     "replay",
     "runs",
     "datasets",
+    "agents",
 )
 
 

@@ -32,7 +32,7 @@ from evergold.settings import Settings
 from evergold.workspace.operations import Access
 
 LONGEST_LENGTH = 18  # digits of a length; more are beyond any limit, and thousands of them no number for Python
-GUARDED = ("/api/", "/v1/", "/metrics")
+GUARDED = ("/api/", "/v1/", "/metrics", "/mcp")
 PRIVATE = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 """Headers of every answer of the API: no browser or proxy keeps what belongs to the holder of a token, or guesses its type."""
 PUBLIC = frozenset({"/api/v1/health", "/api/v1/ready", "/api/docs"})
@@ -156,7 +156,7 @@ class SlashesInNames:
 
 
 EXEMPT = frozenset({"/api/v1/health", "/api/v1/ready", "/metrics"})
-CHECKED = ("/api/", "/v1/")
+CHECKED = ("/api/", "/v1/", "/mcp")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 SAME = (b"same-origin", b"none")  # "none": the user typed the address or opened a bookmark
 WILDCARDS = ("0.0.0.0", "::", "")
@@ -439,7 +439,7 @@ class InPieces:
 
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-PARTS = (("/v1/", "otlp"), ("/api/public/", "langfuse"), ("/api/", "rest"))
+PARTS = (("/v1/", "otlp"), ("/api/public/", "langfuse"), ("/api/", "rest"), ("/mcp", "mcp"))
 
 
 class Instruments:

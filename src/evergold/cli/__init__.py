@@ -33,6 +33,7 @@ VERBS = {
     "import": ("datasets", "Read cases from a file of any known format."),
     "ingest": ("traces", "Take in traces, scores and corrections from files."),
     "judge": ("judge", "Calibrate a judge against human labels."),
+    "mcp": ("admin", "Tools for coding agents, by the Model Context Protocol."),
     "openapi": ("admin", "Print the REST interface as OpenAPI JSON."),
     "plugins": ("admin", "List the plug-ins of every seam."),
     "replay-set": ("replay", "Freeze cases that can be replayed as an agent benchmark."),

@@ -1,15 +1,17 @@
-"""Commands for operators: `tokens`, `alerts`, `stats`, `db`, `backup`, `restore`, `settings`, `plugins` and `openapi`."""
+"""Commands for operators: `tokens`, `alerts`, `stats`, `db`, `backup`, `restore`, `settings`, `doctor`, `plugins`, `mcp`."""
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from evergold.cli.options import PathOrUrl, json_flag, report_verb
+from evergold.cli.options import PathOrUrl, json_flag, open_workspace, report_verb, settings_of
 from evergold.cli.output import echo, emit_json, print_result, progress, table
+from evergold.errors import BadInput
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -315,6 +317,40 @@ def doctor_command(ctx: click.Context, as_json: bool) -> int:
     ]
     print_result(diagnosis.model_dump(mode="json"), as_json, "\n".join([*lines, diagnosis.table()[0]]))
     return 2 if any(one.level == "error" for one in diagnosis.findings) else int(not diagnosis.ok)
+
+
+@click.command()
+@click.option(
+    "--print-config",
+    "client",
+    type=click.Choice(["claude", "codex", "cursor"]),
+    help="Print what to put where, so that this agent uses the workspace.",
+)
+@click.option("--print-skill", is_flag=True, help="Print the skill that says how to use the tools.")
+@click.option(
+    "--url", help="With --print-config: of a server, whose /mcp the agent calls with the token in EVERGOLD_TOKEN."
+)
+@click.pass_context
+def mcp_command(ctx: click.Context, client: str | None, print_skill: bool, url: str | None) -> None:
+    """Offer the workspace to a coding agent over stdio: it reads, explains, proposes cases, starts runs and compares.
+
+    What it proposes waits in review, marked with its name. A server offers the same at /mcp.
+    """
+    from evergold import mcp
+
+    if print_skill:
+        click.echo(mcp.read_skill(), nl=False)
+    elif client:
+        home = str(settings_of(ctx).home.absolute())
+        words = [str(Path(sys.executable).parent / "evergold"), "--home", home, "mcp"]
+        click.echo(mcp.print_config(client, words, url and url.rstrip("/")), nl=False)
+    elif url:
+        raise BadInput("--url goes with --print-config: an agent calls a server's /mcp by itself")
+    else:
+        import anyio
+
+        with open_workspace(ctx) as workspace:
+            anyio.run(mcp.make_server(workspace, works_here=True).run_stdio_async)
 
 
 @click.command()

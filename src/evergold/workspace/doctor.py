@@ -34,6 +34,7 @@ EXTRAS = {
     "export": ("pyarrow", "Parquet, Hugging Face and Arrow tables"),
     "metrics": ("sacrebleu", "the metrics bleu and chrf"),
     "cluster": ("distributed", "--cluster"),
+    "mcp": ("mcp", "evergold mcp and /mcp, for coding agents"),
 }
 DIST = Path(__file__).parent.parent / "web_dist" / "index.html"
 CHECK_SECONDS = 20.0  # of the quick check of a database file
