@@ -339,6 +339,7 @@ ENVIRONMENT = {
     "OPENAIKEY": "glued-name-Vv42",
 }
 NO_SECRETS = {"MAX_TOKENS": "128000", "COUNTRY_CODE": "US", "SSL_KEY": "/etc/hosts", "KEY_REF": "env:OTHER"}
+OF_MAKE = {"MAKEFLAGS": "w -j2 --jobserver-auth=3,4", "LS_COLORS": "*.key=00;36:*.pw=1"}
 
 
 def test_the_environment_is_known_by_the_names_of_its_variables() -> None:
@@ -348,7 +349,8 @@ def test_the_environment_is_known_by_the_names_of_its_variables() -> None:
         *("pr0xy-Pw-91", "glued-name-Vv42"),
     ):
         assert secret not in hide(f"it sent {secret} there"), secret
-    learn_environment(NO_SECRETS)
+    learn_environment({**NO_SECRETS, **OF_MAKE})
+    assert hide('{"openapi": "3.1.0", "auth": "3"}') == '{"openapi": "3.1.0", "auth": "3"}'
     for value in NO_SECRETS.values():
         assert hide(f"size={value} of it") == f"size={value} of it"
 

@@ -27,6 +27,7 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 HIDDEN = "[SECRET]"
+SHORTEST = 4  # characters: what is shorter protects nothing, and would be found in half of all texts
 LEAST = 6  # characters of a secret that is removed wherever it stands as a word
 LONG = 12  # characters from which it is removed inside of words too, and may be a plain word
 DEEPEST = 8  # levels of the values of an exception that are looked at
@@ -136,7 +137,12 @@ _known = _SecretForms()
 def learn(secret: str, user: str = "") -> None:
     """Remember a secret, and the user whose password it is."""
     secret = secret.strip()
-    if secret.lower() not in NONE and (secret, user) not in _known.secrets and HIDDEN not in secret:
+    if (
+        len(secret) >= SHORTEST
+        and secret.lower() not in NONE
+        and (secret, user) not in _known.secrets
+        and HIDDEN not in secret
+    ):
         _known.add(secret, user)
 
 
@@ -189,7 +195,7 @@ def learn_environment(environ: Mapping[str, str] | None = None) -> None:
             learn(value)
         if "=" in value:
             for key, part in ASSIGNED.findall(value):
-                if KEYED.search(re.sub("(?<=[a-z])(?=[A-Z])", "-", key)):
+                if KEYED.search(re.sub("(?<=[a-z])(?=[A-Z])", "-", key)) and not _is_other(key, part):
                     learn(unquote(part))
                     learn_headers({"authorization": unquote(part)})
 
