@@ -13,7 +13,8 @@ from evergold.model.case import Case
 from evergold.spread import spread_here
 from tests.builders import a_case
 
-ALONE = {"yaml"}  # a task file is read whole and holds its number of cases
+# A task file is read whole and holds its number of cases; the others ask the repository for the patches of their cases.
+ALONE = {"yaml", "harbor", "swe-bench"}
 JOINED = sorted(set(plugins.names("formats")) - ALONE)
 TURNS = tuple(
     {"role": role, "content": text}
@@ -75,3 +76,9 @@ def test_the_joined_file_is_packed_by_its_name(tmp_path: Path) -> None:
 def test_a_format_whose_parts_are_no_files_is_refused_with_those_that_are() -> None:
     with pytest.raises(BadInput, match=r"yaml is written by one process.* parquet"):
         require_joinable("yaml")
+
+
+@pytest.mark.parametrize("name", ["harbor", "swe-bench"])
+def test_a_format_that_asks_the_repository_is_refused_to_workers(name: str) -> None:
+    with pytest.raises(BadInput, match=rf"{name} is written by one process, since workers do not have the repository"):
+        require_joinable(name)

@@ -61,7 +61,7 @@ def _with_patches(cases: Iterable[Case], options: Mapping[str, Any]) -> Iterator
             yield case, patch
         else:
             reason = f"case {case.id!r} is no instance: no patch of it is known (set review.repo_dir) or it has no base"
-            options.get("rejected", []).append(Rejected(where=case.id, reason=reason))
+            options.get("rejected", []).append(Rejected(where=f"{case.dataset}/{case.id}", reason=reason))
 
 
 def _patch_of(case: Case) -> str:

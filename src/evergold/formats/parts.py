@@ -139,13 +139,14 @@ class WrittenPart:
 
 
 def require_joinable(format_name: str) -> None:
-    """Refuse a format whose parts do not make a file."""
+    """Refuse a format whose parts do not make a file, or that asks for changes, which workers do not have."""
     made = plugins.load_all("formats", plugins.names("formats"), partial(plugins.factory, "formats"))
     able = [name for name, one in made.items() if hasattr(one, "joining")]
     if format_name not in able:
+        alone = getattr(made.get(format_name), "needs_changes", False)
+        why = "workers do not have the repository it asks for changes" if alone else "a part of its file is no file"
         raise BadInput(
-            f"{format_name} is written by one process, since a part of its file is no file; leave --cluster out, or take "
-            f"one of: {', '.join(able)}"
+            f"{format_name} is written by one process, since {why}; leave --cluster out, or take one of: {', '.join(able)}"
         )
 
 
