@@ -138,7 +138,12 @@ def extract_git(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -
 
 
 def answered_cases() -> list[Case]:
-    return [a_case(f"c{number}", dataset="mine", output="Lima.", expected="Lima.") for number in range(6)]
+    """Cases of which no two ask the judge the same: whether a reply is reused within a run depends on which ends first."""
+    inputs = (f"What is the capital of Peru ({number})?" for number in range(6))
+    return [
+        a_case(f"c{number}", dataset="mine", input=text, output="Lima.", expected="Lima.")
+        for number, text in enumerate(inputs)
+    ]
 
 
 def run(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:

@@ -1,6 +1,7 @@
 """A redactor of another package under a deadline."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,9 +47,14 @@ def test_looking_is_offered_only_where_the_redactor_can() -> None:
     assert not hasattr(BoundedRedactor(Shouting(), "shouting"), "suspicious")
 
 
-def test_its_own_error_is_not_hidden() -> None:
-    with pytest.raises(LookupError, match="no model"):
+def test_its_own_error_is_named_and_its_words_are_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plugins, "_faults", {})
+    monkeypatch.setattr(plugins, "_failed", Counter())
+    told = "nothing was stored, because it cannot be redacted: redactor broken raised LookupError"
+    with pytest.raises(Unavailable) as raised:
         BoundedRedactor(Broken(), "broken").redact("hi")
+    assert str(raised.value) == told
+    assert plugins.faults() == {("redactors", "broken"): ("it raised LookupError", 1)}
 
 
 def test_one_that_hangs_refuses_this_text_and_every_later_one(monkeypatch: pytest.MonkeyPatch) -> None:

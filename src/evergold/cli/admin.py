@@ -339,11 +339,11 @@ def mcp_command(ctx: click.Context, client: str | None, print_skill: bool, url: 
     from evergold import mcp
 
     if print_skill:
-        click.echo(mcp.read_skill(), nl=False)
+        echo(mcp.read_skill(), nl=False)
     elif client:
         home = str(settings_of(ctx).home.absolute())
         words = [str(Path(sys.executable).parent / "evergold"), "--home", home, "mcp"]
-        click.echo(mcp.print_config(client, words, url and url.rstrip("/")), nl=False)
+        echo(mcp.print_config(client, words, url and url.rstrip("/")), nl=False)
     elif url:
         raise BadInput("--url goes with --print-config: an agent calls a server's /mcp by itself")
     else:

@@ -42,7 +42,8 @@ class Recorder:
             return Answer(data={"reason": "r", "score": 3})
         if "verdicts" not in question.answer_schema["properties"]:
             key = "claims" if question.task == "claims" else "statements"
-            return Answer(data={key: [HOSTILE, "b"], "refusal": False})
+            refusal = {"refusal": False} if "refusal" in question.answer_schema["properties"] else {}
+            return Answer(data={key: [HOSTILE, "b"], **refusal})
         item = question.answer_schema["properties"]["verdicts"]["items"]["properties"]
         verdict = item["verdict"]["enum"][0]
         return Answer(data={"verdicts": [{"id": n, "reason": "r", "verdict": verdict} for n in item["id"]["enum"]]})

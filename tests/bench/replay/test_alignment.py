@@ -83,6 +83,7 @@ def test_the_calls_of_changing_tools_are_an_end_state_in_any_order() -> None:
 
 
 def test_without_an_end_state_the_answer_counts() -> None:
-    assert outcome(played(scripted(STEPS))).value == 1.0
+    right = outcome(played(scripted(STEPS)))
+    assert (right.value, right.reason) == (0.99, "offline: shared words 1.00")  # words alone are never quite certain
     stopped = outcome(played(scripted([[("book", {})]]), on_unrecorded=OnUnrecorded.STOP))
     assert stopped.value is None and "stopped" in (stopped.reason or "")
