@@ -58,7 +58,8 @@ def test_queue_claims_assignments_and_views(server: str) -> None:
         assert ana.post("/review/assignments", json={"cases": [CASE], "reviewer": "bo"}).json() == {"assigned": 1}
         assert ana.post("/review/assignments", json={"cases": [CASE], "reviewer": "cy"}).status_code == 400
         assert {row["reviewer"] for row in ana.get("/review/assignments").json()} == {"ana", "bo"}
-        assert ana.delete("/review/assignments", params={**CASE, "reviewer": "bo"}).status_code == 204
+        assert ana.delete("/review/assignments", params={**CASE, "reviewer": "bo"}).status_code == 403
+        assert bo.delete("/review/assignments", params={**CASE, "reviewer": "bo"}).status_code == 204
         assert ana.put("/review/views", json={"name": "Peru", "query": {"text": "Peru"}}).json()["owner"] == "ana"
         assert [view["name"] for view in bo.get("/review/views").json()] == ["Peru"]
         assert ana.delete("/review/views", params={"name": "Peru"}).status_code == 204
