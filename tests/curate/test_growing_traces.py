@@ -55,6 +55,14 @@ def the_tool() -> Span:
     return a_span(2, parent=0, name="execute_tool find", attributes=facts | result)
 
 
+def the_answer() -> Span:
+    """The model call after the tool: it was given the call and its result."""
+    asked = {"role": "user", "parts": [{"type": "text", "content": "why?"}]}
+    found = {"role": "tool", "parts": [{"type": "tool_call_response", "id": "c1", "response": "Lima"}]}
+    given = json.dumps([asked, {"role": "assistant", "parts": [CALL]}, found])
+    return an_llm_span(3, parent=0, answer="In Lima.", attributes={"gen_ai.input.messages": given})
+
+
 def approve(ws: Workspace, version: int | None = None) -> None:
     case = the_case(ws)
     decision = Decision(version=version or case.version, verdict=ReviewVerdict.APPROVE, changes={})
@@ -76,8 +84,15 @@ def test_a_result_an_answer_and_a_root_that_come_late_are_in_the_case_as_revisio
     grown = the_case(ws)
     assert [tool["function"]["name"] for tool in grown.tools] == ["find"]
     assert actions(ws)[-1] == "grew" and grown.version > first.version and grown.rev() != first.rev()
+    send(ws, the_answer())
+    assert (the_case(ws).output, the_case(ws).status, len(the_case(ws).turn)) == ("In Lima.", "active", 3)
+
+
+def test_an_answer_whose_call_lacks_the_tool_that_ran_withdraws_the_case(ws: Workspace) -> None:
+    send(ws, a_call(), the_tool())
     send(ws, an_llm_span(3, parent=0, question="why?", answer="In Lima."))
-    assert the_case(ws).output == "In Lima."
+    assert the_case(ws).status == "withdrawn"
+    assert ws.intake.page(TraceFilter(), limit=1)[0][0].incomplete == ("tools_missing",)
 
 
 def test_spans_that_come_bit_by_bit_are_one_revision_and_nothing_new_is_none(ws: Workspace) -> None:

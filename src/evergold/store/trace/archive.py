@@ -8,7 +8,7 @@ Numbers that a database gives (`seq`, ids of scores) are left out: the same trac
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Integer, TextClause
 
 from evergold.model.values import hash_bytes
 from evergold.store.database.rows import SpanRow, dumps, insert_rows, loads, read_column, tuples_among
@@ -51,6 +51,15 @@ def _find_belonging() -> dict[str, tuple[list[str], list[str]]]:
 
 
 BELONGING = _find_belonging()
+
+
+def _default_of(name: str) -> Any:
+    """Give what the tables put into a column of `traces` that a row does not name."""
+    column = traces.columns[name]
+    given = getattr(column.server_default, "arg", None)
+    if not isinstance(given, TextClause):  # none, or the moment
+        return None
+    return int(given.text) if isinstance(column.type, Integer) else given.text.strip("'")
 
 
 def find_archivable_days(connection: Connection, before: str) -> list[str]:
@@ -117,9 +126,13 @@ def _read_belonging(connection: Connection, name: str, trace_ids: Sequence[str])
     }
 
 
+# What a trace has in a column or table that a record of an earlier version lacks, once it is back in the tables.
+ABSENT: Record = {name: _default_of(name) for name in TRACE} | {"spans": []} | dict.fromkeys(BELONGING, "[]")
+
+
 def hash_record(record: Record) -> str:
     """Compute what tells one state of a trace from the next."""
-    return hash_bytes(dumps({name: record.get(name) for name in (*TRACE, "spans", *BELONGING)}).encode())
+    return hash_bytes(dumps({name: record.get(name, absent) for name, absent in ABSENT.items()}).encode())
 
 
 def delete_archived(connection: Connection, written: Mapping[str, Record]) -> int:
