@@ -46,6 +46,14 @@ def test_a_commit_is_a_case_at_its_first_parent(made: GitRepo) -> None:
     assert skipped == ["root commit: nothing to retrieve from"]
 
 
+def test_an_empty_file_that_is_deleted_beside_one_that_is_filled_is_no_fault(made: GitRepo) -> None:
+    made.commit({"empty.py": "", "other.py": ""}, "Add two modules without a line")
+    filled = made.commit({"other.py": "x\n", "f.py": numbered(40, l3="z")}, "Fill the other module")
+    made.git("rm", "-q", "empty.py")
+    deleted = made.commit({"g.py": numbered(9, l2="two")}, "Delete the empty module and change two")
+    assert {filled, deleted} <= extracted(made)[0].keys()
+
+
 def test_rules_leave_out_and_say_so(made: GitRepo) -> None:
     made.commit(
         {f"many/{number}.py": "x\n" for number in range(30)} | {"f.py": numbered(40, l1="y")}, "Add many many files"

@@ -278,7 +278,7 @@ def _ranges(file: FileDiff, base_files: dict[str, bytes]) -> list[dict[str, Any]
 
     Changed lines stand in the diff; an insertion counts lines that do not, and those come from the base file.
     """
-    if file.old_blob in base_files:
+    if file.hunks and file.old_blob in base_files:
         last = file.hunks[-1]
         # One line more than the last hunk: an insertion counts the line after it.
         head = Head.of(base_files[file.old_blob], last.old_start + last.old_count + 1)
