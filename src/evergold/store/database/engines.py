@@ -172,10 +172,14 @@ def _driver_of(url: str) -> str:
     return driver
 
 
+CREATING = threading.Lock()
+
+
 def create_private(file: Path) -> None:
     """Make the file of a new database for its owner alone; SQLite would ask the umask, and its log has the same mode."""
-    # Only a file that is not there is opened: closing one would lift the locks that SQLite holds on it in this process.
-    with suppress(OSError):  # SQLite says what is wrong
+    # Closing the file lifts the locks that SQLite holds on it in this process: so only one that is not there is opened, and no
+    # other thread may connect between that and the closing.
+    with CREATING, suppress(OSError):  # SQLite says what is wrong
         open_file(file, "xb", private=True).close()
 
 
