@@ -6,6 +6,8 @@ VENV := .venv/.ready
 COMPILED := .venv/.compiled
 MODULES := web/node_modules/.ready
 DIST := src/evergold/web_dist/index.html
+SITE := src/evergold/docs_dist/index.html
+PAGES := $(shell find docs README.md SECURITY.md scripts/site.py -type f -not -path 'docs/decisions/*')
 WEB_SOURCES := $(shell find web/src web/public web/index.html web/vite.config.ts web/tsconfig.json -type f 2>/dev/null)
 
 # Empty is unset: modules are compiled once, not again by each of the thousand processes that the tests start.
@@ -18,12 +20,12 @@ export PIP_RETRIES ?= 10
 export npm_config_fetch_retries ?= 6
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo quick check test suite campaign types docs format web-check types-check programs perf peers release-check clean
+.PHONY: help setup demo quick check test suite campaign types docs format web-check types-check programs perf peers release release-check wheels clean
 
 help:  ## show the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
-setup: $(VENV) $(DIST)  ## .venv with everything installed, and the web app built
+setup: $(VENV) $(DIST) $(SITE)  ## .venv with everything installed, the web app and the documentation built
 
 $(VENV): pyproject.toml uv.lock
 	@command -v uv >/dev/null || test -x $(BIN)/uv || { $(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv; }
@@ -72,6 +74,16 @@ peers: setup  ## install the packages whose formats we write, and run them on ou
 release-check: setup  ## what CI leaves out: other packages on our exports, a wheel from a clean clone, a local model
 	EVERGOLD_PEERS=required $(BIN)/pytest -m release -n 2
 
+release: $(DIST) $(SITE)  ## dist/: the wheel, the source archive and the container file, with their sizes
+	@rm -rf dist && mkdir dist
+	@PATH="$(CURDIR)/$(BIN):$$PATH" uv build --quiet --out-dir dist .
+	@cp deploy/Dockerfile dist/Dockerfile
+	@test $$(stat -c %s dist/*.whl) -le 41943040 || { echo "the wheel is larger than 40 MB"; exit 1; }
+	@ls -l dist | awk 'NR > 1 { printf "%9d  %s\n", $$5, $$9 }'
+
+wheels: $(VENV)  ## whether every extra installs from wheels alone on Linux, macOS and Windows, Python 3.11 to 3.13
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m scripts.wheels
+
 web-check: $(MODULES)
 	cd web && npm run --silent check && npm run --silent --if-present test
 
@@ -88,8 +100,13 @@ programs:
 	@scripts/ensure_chromium.sh
 	@scripts/ensure_bubblewrap.sh
 
-docs: $(VENV)  ## write docs/reference.md from the code
+docs: $(VENV)  ## write docs/reference.md from the code, build the site that a server shows at /docs, check its links
 	$(BIN)/python -m scripts.reference
+	$(BIN)/python -m scripts.site
+
+$(SITE): $(VENV) $(PAGES)
+	@$(BIN)/python -m scripts.site
+	@touch $@
 
 format:  ## format and mend what can be mended
 	$(BIN)/ruff format .
@@ -100,4 +117,4 @@ perf: setup  ## our own speed beside floors and peers in one table (ARGS="NAME â
 	$(BIN)/python -m perf $(or $(ARGS),all)
 
 clean:  ## remove what the commands above made
-	rm -rf .venv web/node_modules src/evergold/web_dist dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv web/node_modules src/evergold/web_dist src/evergold/docs_dist dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,12 +1,12 @@
-"""Puts the browser app into wheels.
+"""Puts the browser app and the documentation into wheels.
 
-The app is built from `web/` when the built one is missing or older than its sources: a wheel from a clean clone is
-complete, and one from a source archive (which carries the built app) needs no Node. An editable install is left
-alone: there `make setup` builds the app.
+Each is built when the built one is missing or older than its sources: a wheel from a clean clone is complete, and one
+from a source archive (which carries both) needs no Node. An editable install is left alone: there `make setup` builds them.
 """
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,22 @@ NO_NPM = (
 
 
 class EvergoldHook(BuildHookInterface):
-    """Builds the app before files are collected."""
+    """Builds app and documentation before files are collected."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version != "editable":
             build_web_app(Path(self.root))
+            build_site(Path(self.root))
+
+
+def build_site(root: Path) -> None:
+    """Build the documentation when it is missing or stale."""
+    built = root / "src" / "evergold" / "docs_dist" / "index.html"
+    pages = [root / "README.md", root / "SECURITY.md", *(root / "docs").rglob("*.md")]
+    if not built.is_file() or any(page.stat().st_mtime > built.stat().st_mtime for page in pages):
+        subprocess.run([sys.executable, root / "scripts" / "site.py"], check=True)
 
 
 def build_web_app(root: Path) -> None:

@@ -26,7 +26,7 @@ from evergold.extract.messages import CommitKind
 from evergold.extract.run import Extraction, extract_history
 from evergold.repo.git import Repo, path_text, unquote
 
-EVERYTHING = HistoryRules(max_files=10**9, exclude=(), kinds=tuple(CommitKind), min_words=0)
+EVERYTHING = HistoryRules(max_files=10**9, kinds=tuple(CommitKind), min_words=0, noise=True)
 Lines = set[tuple[str, int]]
 
 

@@ -39,8 +39,8 @@ ROOT = str(Path(evergold.__file__).parent) + os.sep
 CURATOR, WRITER = "evergold-curator", "evergold-writer"
 BACKGROUND = (CURATOR, "evergold-runs", "evergold-alerts", "evergold-watch")
 STEP, LOOP = Live.step.__code__, Curator.start.__code__.co_filename
-PATIENCE = 60.0
-MOST_TRIES = 50
+PATIENCE = 240.0
+MOST_TRIES = 500
 BEGIN, END = "<!-- paths: begin -->", "<!-- paths: end -->"
 GOALS = {
     "an OTLP request, to committed rows": 25,

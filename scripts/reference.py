@@ -21,28 +21,37 @@ def _commands() -> list[str]:
     lines = [
         "## Commands",
         "",
-        "`--json` prints one JSON document. Exit codes: 0 done, 1 something did not pass, 2 could",
-        "not run, 3 cannot tell.",
+        "`--json` prints one JSON document, `--cluster tcp://…` lets workers of a Dask scheduler do the work. Exit codes:",
+        "0 done, 1 something did not pass, 2 could not run, 3 cannot tell. An option without a text is explained where it stands",
+        "first on this page.",
         "",
     ]
+    above = {"- `--json`", "- `--cluster`"}
     for verb in sorted(VERBS):
-        lines += _command(f"evergold {verb}", load_verb(verb))
+        lines += _command(f"evergold {verb}", load_verb(verb), above)
     return lines
 
 
-def _command(name: str, command: click.Command) -> list[str]:
+def _command(name: str, command: click.Command, above: set[str]) -> list[str]:
     arguments = [
         param.make_metavar(click.Context(command)) for param in command.params if isinstance(param, click.Argument)
     ]
     lines = [f"### `{' '.join([name, *arguments])}`", "", _prose(command.help), ""]
     options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+    plain = []  # options without a text, or with one that stands above
     for option in options:
         flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
-        lines.append(f"- {flags}: {option.help or _choices(option)}")
+        line = f"- {flags}: {option.help or _choices(option)}"
+        if {line, f"- {flags}"} & above:
+            plain.append(flags)
+        else:
+            lines.append(line)
+        above.add(line)
+    lines += [f"- {', '.join(plain)}"] if plain else []
     lines += [""] if options else []
     if isinstance(command, click.Group):
         for sub in sorted(command.commands):
-            lines += _command(f"{name} {sub}", command.commands[sub])
+            lines += _command(f"{name} {sub}", command.commands[sub], above)
     return lines
 
 
@@ -63,17 +72,17 @@ def _settings() -> list[str]:
         "## Settings",
         "",
         "Read from `evergold.toml`, then the environment, then flags. `evergold settings` prints them.",
+        "In brackets: the variable, and the default.",
         "",
     ]
-    lines += ["| name | environment | default | what it does |", "|---|---|---|---|"]
     lines += [
-        f"| `{row['name']}` | `{row['env']}` | {_code(row['value'])} | {row['doc']} |" for row in describe(Settings())
+        f"- `{row['name']}` (`{row['env']}`{_default(row['value'])}): {row['doc']}" for row in describe(Settings())
     ]
     return [*lines, ""]
 
 
-def _code(value: object) -> str:
-    return f"`{value}`" if value not in ("", None, (), []) else "–"
+def _default(value: object) -> str:
+    return f", `{value}`" if value not in ("", None, (), []) else ""
 
 
 def _seams() -> list[str]:
@@ -90,11 +99,12 @@ def _seams() -> list[str]:
 
 def _routes() -> list[str]:
     lines = ["## Routes", "", "`/openapi.json` describes each in full; `/api/docs` lets one try them.", ""]
-    lines += ["| route | what it does |", "|---|---|"]
     for path, methods in sorted(interface()["paths"].items()):
         for method, spec in methods.items():
-            told = re.split(r"\n\n", spec.get("description") or spec.get("summary", ""))[0]
-            lines.append(f"| `{method.upper()} {path}` | {' '.join(told.split())} |")
+            # The first sentence: the whole text stands at /api/docs.
+            text = " ".join((spec.get("description") or spec.get("summary", "")).split())
+            first = re.split(r"(?<=\.)\s|;\s", text)[0].rstrip(".")
+            lines.append(f"- `{method.upper()} {path}`: {first}.")
     return lines
 
 

@@ -4,7 +4,6 @@ A list is a text file: `Q` a question, `A` its answer, then a line for each repl
 """
 
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,6 @@ from pathlib import Path
 LISTS = Path(__file__).parent.parent / "tests" / "curate" / "remarks"
 READ = Path(__file__).parent / "remark_labels.json"
 KINDS = ("none", "correction", "complaint", "doubt", "repeat")
-_NUMBERED = re.compile(r"^\s*\d+ ")  # lines of some dialogues carry their numbers
 UNCLEAR = "skip"  # read, and not clear enough to learn from
 
 
@@ -49,15 +47,6 @@ def guided_chats(folder: Path) -> Iterator[Labelled]:
         for dialogue in json.loads(path.read_text("utf-8")):
             said = [turn["utterance"] for turn in dialogue["turns"]]
             yield from _chat(f"sgd:{dialogue['dialogue_id']}", said, read)
-
-
-def annotated_chats(folder: Path) -> Iterator[Labelled]:
-    """Read the dialogues of EURTAD (people with bots and with people); what nobody read and labelled counts as no remark."""
-    read = labels_read()
-    for path in sorted(folder.glob("*/*.json")):
-        dialogue = json.loads(path.read_text("utf-8"))
-        said = [_NUMBERED.sub("", part) for turn in dialogue["turns"] for part in (turn["utterance"], turn["response"])]
-        yield from _chat(f"eurtad:{dialogue['unique_id']}", said, read)
 
 
 def satisfaction_chats(path: Path) -> Iterator[Labelled]:

@@ -21,7 +21,7 @@ from evergold.machine import make_folder, open_file
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.database import migrate
-from evergold.store.migrations import HEAD
+from evergold.store.database.migrations import HEAD
 from tests.patience import PATIENCE
 
 # Most tests are about scores they give themselves; those about checks turn them on.

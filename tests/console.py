@@ -56,7 +56,8 @@ def warm_script() -> Path:
     address, script = folder / "socket", folder / "evergold"
     clean = {name: value for name, value in os.environ.items() if not name.startswith("EVERGOLD_")}
     command = [sys.executable, "-m", "tests.console", str(address)]
-    process = subprocess.Popen(command, env=clean, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    root = Path(__file__).parents[1]  # a test that asks first may have changed the folder
+    process = subprocess.Popen(command, env=clean, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout is not None and process.stdout.readline() == b"ready\n"
     script.write_text(CLIENT.format(python=sys.executable, address=str(address)))
     script.chmod(0o755)

@@ -13,8 +13,6 @@ from typing import Any
 import evergold
 from evergold.bench.retrieval_run import ScoringQuery
 from evergold.build.service import build_rag
-from evergold.extract.history import HistoryQuery
-from evergold.extract.service import Destination, SessionQuery
 from evergold.model.case import Case
 from evergold.model.run import RunSpec
 from evergold.settings import Settings
@@ -123,8 +121,7 @@ def score_retrieval(folder: Path, inputs: Inputs, cluster: str | None, kill: Kil
 
 def extract_sessions(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
     flows = Workspace(Settings(home=folder)).flows
-    query = SessionQuery("claude-code", (inputs.logs,))
-    summary = flows.sessions(query, Destination(folder), cluster=cluster)
+    summary = flows.extract("claude-code", {"project": inputs.logs, "out_dir": folder, "cluster": cluster})
     path = folder / "dataset_b_line_ranges.unvalidated.jsonl"
     assert summary.counts["new"] == 3
     return path.read_bytes(), summary.remarks
@@ -132,7 +129,7 @@ def extract_sessions(folder: Path, inputs: Inputs, cluster: str | None, kill: Ki
 
 def extract_git(folder: Path, inputs: Inputs, cluster: str | None, kill: Kill) -> Any:
     flows = Workspace(Settings(home=folder)).flows
-    summary = flows.history(HistoryQuery(inputs.repo), Destination(folder), cluster=cluster)
+    summary = flows.extract("git", {"repo": inputs.repo, "out_dir": folder, "cluster": cluster})
     assert summary.counts["new"] == 3
     return summary.needs_query, [path.read_bytes() for path in sorted(folder.glob("*.jsonl"))]
 

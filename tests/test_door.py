@@ -55,6 +55,7 @@ def test_the_whole_loop(ws: Door, tmp_path: Path) -> None:
     cases = ws.cases("live", type="golden", limit=3)
     assert isinstance(cases, CaseList)
     assert len(cases) == 3
+    assert str(cases).startswith("3 cases" if cases.total is None else "3 of 8 cases")
     assert len(ws.cases(limit=None)) == 8
     decided = ws.review(cases[0], "approve", answer="Thirty days.", comment="looked it up")
     assert (decided.review.value, decided.reference().text) == ("validated", "Thirty days.")  # type: ignore[union-attr]
@@ -72,6 +73,9 @@ def test_the_whole_loop(ws: Door, tmp_path: Path) -> None:
     written = ws.export("live", "live-jsonl", tmp_path / "live.jsonl", type="golden")
     assert isinstance(written, ExportResult)
     assert written.path.read_text().count("\n") == 7
+    if "http" in repr(ws):
+        with pytest.raises(EvergoldError, match="limit= of export"):
+            ws.export("live", "live-jsonl", tmp_path / "one.jsonl", limit=1)
     for shown in (report, curated, traces, cases, ws.explain("t3"), decided, build, first, compared, written):
         assert str(shown).strip()
         assert "<" in shown._repr_html_()
@@ -97,6 +101,20 @@ WRONG = {
     "filter": (lambda ws: ws.traces(colour="red"), "unknown filter 'colour'"),
     "filter's value": (lambda ws: ws.traces(status="odd"), "status"),
     "limit": (lambda ws: ws.cases(limit=0), "not 0"),
+    "limit as text": (lambda ws: ws.traces(limit="3"), "limit must be a whole number of 1 or more or None, not '3'"),
+    "one argument too many": (lambda ws: ws.curate(1), "curate(): too many positional arguments"),
+    "source": (lambda ws: ws.ingest("x.jsonl", source=3), "source must be a text or None, not 3"),
+    "order": (lambda ws: ws.traces(order=3), "order must be a text"),
+    "reviewer": (lambda ws: ws.review("live/t1", "approve", by=3), "by must be a text or None"),
+    "split": (lambda ws: ws.build("live", split=3), "split must be a text, a dict or None, not 3"),
+    "metrics": (lambda ws: ws.run([a_case()], "recorded", None), "metrics must be a text or a list, not None"),
+    "params": (lambda ws: ws.run([a_case()], "recorded", "token_f1", params="x"), "params must be a dict"),
+    "margin": (lambda ws: ws.compare("run_1", "run_2", margin="x"), "margin must be a number or None, not 'x'"),
+    "export's limit": (lambda ws: ws.export("live", "case-jsonl", "x", limit=-1), "not -1"),
+    "extract's limit": (lambda ws: ws.extract("git", limit="x"), "limit must be"),
+    "tier": (lambda ws: ws.score_retrieval([a_case()], [], tier="x"), "'edited', 'core' or 'all', not 'x'"),
+    "url": (lambda ws: evergold.open(url=3), "url must be a text or None"),  # type: ignore[arg-type]
+    "file of cases": (lambda ws: ws.cases(Path("nope.jsonl")), "no file 'nope.jsonl'"),
     "no trace": (lambda ws: ws.explain("nope"), "nope"),
     "a number as trace": (lambda ws: ws.explain(7), "not 7"),
     "dataset": (lambda ws: ws.cases("nope"), "unknown dataset 'nope'"),
@@ -109,7 +127,7 @@ WRONG = {
     "run's metric": (lambda ws: ws.run([a_case()], "recorded", "nope"), "unknown metric 'nope'"),
     "run's option": (lambda ws: ws.run([a_case()], "recorded", "token_f1", trial=2), "did you mean 'trials'"),
     "trials": (lambda ws: ws.run([a_case()], "recorded", "token_f1", trials="many"), "trials"),
-    "compare": (lambda ws: ws.compare("run_1", a_case()), "a run is named"),
+    "compare": (lambda ws: ws.compare("run_1", a_case()), "candidate must be"),
     "unknown run": (lambda ws: ws.compare("run_1", "run_2"), "run_1"),
     "format": (lambda ws: ws.export("live", "docx", "x"), "unknown format 'docx'"),
     "export's path": (lambda ws: ws.export("live", "live-jsonl", 3), "not 3"),

@@ -14,7 +14,7 @@ from tests.rows import each_row
 
 def test_a_verdict_makes_no_new_identity() -> None:
     case = Case(id="c1", input="hi", output="hello")
-    assert case.validated().rev() == case.rev()
+    assert case.as_validated().rev() == case.rev()
     assert case.model_copy(update={"output": "bye"}).rev() != case.rev()
 
 
@@ -28,12 +28,12 @@ def test_a_verdict_makes_no_new_identity() -> None:
     ],
 )
 def test_each_kind_knows_what_it_lacks(case: Case, lacking: tuple[str, ...]) -> None:
-    assert case.missing() == lacking
+    assert case.list_missing() == lacking
     if lacking:
         with pytest.raises(Incomplete, match=lacking[0]):
-            case.validated()
+            case.as_validated()
     else:
-        assert case.validated().review is ReviewState.VALIDATED
+        assert case.as_validated().review is ReviewState.VALIDATED
 
 
 def test_a_range_that_ends_before_it_starts_is_refused() -> None:

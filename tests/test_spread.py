@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 
 from evergold import spread
 from evergold.errors import BadInput, Unavailable
-from evergold.extract.history import HistoryQuery
-from evergold.extract.service import Destination
 from evergold.machine import usable_cores
 from evergold.model.run import RunSpec, RunStatus
 from evergold.settings import Settings
@@ -156,9 +154,8 @@ def test_a_cluster_outlives_a_worker_extracts_the_same_and_refuses_another_versi
         repo.commit({"a.py": f"first = {number}\nsecond = 2\n"}, f"Change the first value of the module to {number}")
     folders = (tmp_path / "here", tmp_path / "there")
     for folder, cluster_address in zip(folders, (None, address), strict=True):
-        Workspace(Settings(home=tmp_path)).flows.history(
-            HistoryQuery(repo.path), Destination(folder), cluster=cluster_address
-        )
+        given = {"repo": repo.path, "out_dir": folder, "cluster": cluster_address}
+        Workspace(Settings(home=tmp_path)).flows.extract("git", given)
     for name in ("dataset_a_file_paths.unvalidated.jsonl", "dataset_b_line_ranges.unvalidated.jsonl"):
         assert (folders[0] / name).read_bytes() == (folders[1] / name).read_bytes() != b""
     with monkeypatch.context() as patch:

@@ -9,6 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from tests.docs.test_docs import follow_tutorial
 from tests.patience import PATIENCE
 from tests.uv import the_uv
 
@@ -66,6 +67,11 @@ def test_a_wheel_from_a_clean_clone_serves_the_app(clone: Path, tmp_path: Path) 
     run(uv, "pip", "install", "--quiet", "--python", python, wheel, cwd=tmp_path)
     version = run(python.parent / "evergold", "--version", cwd=tmp_path).stdout
     assert version == f"evergold {wheel.name.split('-')[1]}\n"
+    for tongue in ("console", "python"):
+        empty = tmp_path / tongue
+        empty.mkdir()
+        alone = {"PATH": f"{python.parent}:/usr/bin:/bin", "HOME": str(empty)}
+        follow_tutorial(tongue, empty, alone, python)
     server = subprocess.Popen(
         [python.parent / "evergold", "serve", "--port", "0"],
         cwd=tmp_path,
@@ -81,6 +87,8 @@ def test_a_wheel_from_a_clean_clone_serves_the_app(clone: Path, tmp_path: Path) 
         script = html.split('src="', 1)[1].split('"', 1)[0]
         with urlopen(address + script) as asset:
             assert asset.headers["content-type"].startswith("text/javascript")
+        with urlopen(f"{address}/docs/tutorial") as page:
+            assert "to a decision in 20 minutes" in page.read().decode()
     finally:
         server.terminate()
         server.wait(PATIENCE)

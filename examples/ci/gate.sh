@@ -4,6 +4,8 @@
 #   MODEL=openai/gpt-4o DATASET=basic-coding ./gate.sh
 #
 # Exit code 0: no regression. 1: a regression. 3: these cases cannot tell. 2: it could not run.
+# Small sets: below 200 cases each case that fails is tried again (--gate cases), which tells from the first case on. 3 is left
+# where even that is undecided: add cases (evergold curate, evergold review), give --trials 3, or let 3 pass with `|| [ $? -eq 3 ]`.
 # The baseline is the run that BASELINE names, else the one in the file BASELINE_FILE. A candidate that passes, or is the first,
 # is written there as the next baseline; one that does not pass never is. PROMOTE=0 writes nothing, for branches.
 # Keep the folder .evergold between jobs (a CI cache or artifact), or set EVERGOLD_DATABASE_URL to a PostgreSQL and keep the

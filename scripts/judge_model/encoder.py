@@ -1,10 +1,10 @@
-"""The encoder in plain torch: MiniLM, and the claim model of version 10, whose inner layers have half as many units.
+"""The encoder in plain torch: MiniLM with inner layers of half as many units.
 
 It answers from its first token alone, so that the last layer need be computed for that token only; and of long evidence for a
 claim it keeps, after its second layer, only the half that the claim attends to most.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,15 +25,13 @@ class Shape:
     hidden: int = 384
     layers: int = 6
     heads: int = 12
-    inner: int = 1536
+    inner: int = 768
     positions: int = 512
     pruned_after: int = 2
-    few: int = 0
+    few: int = 32
 
 
-MINILM = Shape()
-CLAIM_MODEL = replace(MINILM, inner=768)
-STUDENT = replace(CLAIM_MODEL, few=32)
+STUDENT = Shape()
 EPSILON = 1e-12
 
 
@@ -86,17 +84,6 @@ class Encoder(nn.Module):
             for name in HEADS
         }
 
-    def states(self, ids: Tensor, mask: Tensor, drop: float = 0.0) -> Tensor:
-        """The mean of a text's states, all layers whole: its embedding."""
-        kinds = torch.zeros_like(ids)
-        where = torch.arange(ids.shape[1], device=ids.device)
-        x = F.dropout(self.norm(self.words(ids) + self.places(where) + self.types(kinds)), drop, self.training)
-        bias = torch.zeros(mask.shape, device=x.device).masked_fill(~mask, -1e4)[:, None, None, :]
-        for layer in self.layers:
-            x, _ = layer(x, bias, drop)
-        share = mask[:, :, None].to(x.dtype)
-        return ((x * share).sum(1) / share.sum(1)).float()
-
     def pool(self, ids: Tensor, mask: Tensor, types: Tensor, whole: Tensor, drop: float) -> Tensor:
         t = ids.shape[1]
         where = torch.arange(t, device=ids.device)
@@ -124,57 +111,12 @@ def _pruned(x: Tensor, mask: Tensor, asking: Tensor, received: Tensor, few: int)
     return x.gather(1, order[:, :, None].expand(-1, -1, x.shape[2])), kept
 
 
-PARTS = {
-    "q": "attention.self.query", "k": "attention.self.key", "v": "attention.self.value", "o": "attention.output.dense",
-    "norm1": "attention.output.LayerNorm", "up": "intermediate.dense", "down": "output.dense", "norm2": "output.LayerNorm",
-}  # fmt: skip
-
-
-def load_public(model: Encoder, weights: dict[str, np.ndarray]) -> None:
-    """Copy the weights of the public MiniLM into the encoder; its heads stay new."""
-    state = {
-        "words.weight": weights["embeddings.word_embeddings.weight"],
-        "places.weight": weights["embeddings.position_embeddings.weight"],
-        "types.weight": weights["embeddings.token_type_embeddings.weight"],
-        "norm.weight": weights["embeddings.LayerNorm.weight"],
-        "norm.bias": weights["embeddings.LayerNorm.bias"],
-    }
-    for index in range(model.shape.layers):
-        for own, name in PARTS.items():
-            for kind in ("weight", "bias"):
-                state[f"layers.{index}.{own}.{kind}"] = weights[f"encoder.layer.{index}.{name}.{kind}"]
-    _load(model, state, ("dense", "out"))
-
-
-def load_claim_model(model: Encoder, packed: Path) -> None:
-    """Copy the weights of the claim model; it has one head, for support."""
-    with np.load(packed) as opened:
+def load_shipped(model: Encoder, path: Path) -> np.ndarray:
+    """Copy the weights of the shipped encoder into the model; returns its table for `embed`."""
+    with np.load(path) as opened:
         scales = {name: opened[f"{name}.scale"][:, None] for name in opened.files if f"{name}.scale" in opened.files}
         plain = [name for name in opened.files if name != "vocabulary" and not name.endswith(".scale")]
-        state = {name: opened[name] * scales.get(name, np.float32(1)) for name in plain}
-    state["words.weight"] = state.pop("words")
-    for own in ("dense", "out"):
-        for kind in ("weight", "bias"):
-            state[f"{own}.support.{kind}"] = state.pop(f"{own}.{kind}")
-    _load(model, state, tuple(f"{own}.{name}" for own in ("dense", "out") for name in HEADS if name != "support"))
-
-
-def _load(model: Encoder, state: dict[str, np.ndarray], new: tuple[str, ...]) -> None:
-    given = {name: torch.from_numpy(np.ascontiguousarray(value)).float() for name, value in state.items()}
-    done = model.load_state_dict(given, strict=False)
-    missing = [name for name in done.missing_keys if not name.startswith(new)]
-    if missing or done.unexpected_keys:
-        raise SystemExit(f"weights do not fit: {missing} {done.unexpected_keys}")
-
-
-def read_packed(folder: Path, name: str) -> dict[str, np.ndarray]:
-    """Read weights written by `pack_init`: int8 rows with a scale each, vectors as they are."""
-    weights: dict[str, np.ndarray] = {}
-    for path in sorted(folder.glob(f"{name}-*.npz")):
-        with np.load(path) as opened:
-            for key in opened.files:
-                if key.endswith(".scale"):
-                    continue
-                scale = opened.get(f"{key}.scale")
-                weights[key] = opened[key].astype(np.float32) if scale is None else opened[key] * scale[:, None]
-    return weights
+        state = {name: (opened[name] * scales.get(name, np.float32(1))).astype(np.float32) for name in plain}
+    table = state.pop("embed")
+    model.load_state_dict({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in state.items()})
+    return table

@@ -2,8 +2,9 @@
 
     python -m scripts.judge_model.measure ask DATA ROWS.jsonl OUT.jsonl.xz     what the encoder is asked where it is trained
     python -m scripts.judge_model.measure fit ASKED.jsonl.xz ANSWERS.npz       fit and write `calibration.json`
-    python -m scripts.judge_model.measure figures ASKED.jsonl.xz ANSWERS.npz   print the table of docs/offline-judge.md
+    python -m scripts.judge_model.measure figures ASKED.jsonl.xz ANSWERS.npz   print the table of measurements/offline-judge.md
     python -m scripts.judge_model.measure people DATA                          answers to NQ and TriviaQA that people graded
+    python -m scripts.judge_model.measure probes                               fit and measure correctness, shipped encoder
 
 The encoder's answers to many thousand rows are computed where it is trained, rounded as it is shipped; `tests/judge` compares
 some of them with what the package answers.
@@ -23,8 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.curate.remark_encoder import THRESHOLD
+from evergold.curate.remark_encoder import THRESHOLD, weigh_reply
 from evergold.judge import offline
+from evergold.judge.encoder import shipped_encoder
 from evergold.judge.evidence import windows
 from evergold.judge.offline import OfflineJudge, grade_pairs
 from evergold.judge.rules import grade_by_rule
@@ -96,8 +98,9 @@ def ask_grade(base: Row, question: str, expected: str, output: str) -> Iterator[
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 CALIBRATION, FIGURES = (Path(offline.__file__).with_name(f"{name}.json") for name in ("calibration", "figures"))
-SHAPING = ("shaping", "second_shaping")
-GRADED = ("blind", "measuring", "second_measuring", "fresh", *SHAPING)
+SHAPING = ("shaping", "second_shaping", "third_shaping")
+BLIND = ("blind", "second_blind")
+GRADED = (*BLIND, "measuring", "second_measuring", "fresh", *SHAPING)
 CHANCE, MOST_UNCERTAIN = 0.6, 0.2
 """Near a threshold, where fewer answers than this are right, one is uncertain; at most this share of all answers is."""
 
@@ -105,10 +108,8 @@ CHANCE, MOST_UNCERTAIN = 0.6, 0.2
 class Asked:
     """What was asked, and the encoder's answers: the rows of the regressions by set."""
 
-    def __init__(self, path: Path, answers: Path) -> None:
-        with lzma.open(path, "rt") as opened:
-            self.rows: list[Row] = [json.loads(line) for line in opened]
-        self.logits = np.load(answers)["logits"].astype(np.float32)
+    def __init__(self, rows: list[Row], logits: NDArray[Any]) -> None:
+        self.rows, self.logits = rows, logits.astype(np.float32)
         if len(self.rows) != len(self.logits):
             raise SystemExit(f"{len(self.rows)} rows were asked and {len(self.logits)} are answered")
 
@@ -139,6 +140,12 @@ class Asked:
                 right = float(self.logits[number, 0])
                 found.append((row, offline.grade_features(*row["texts"], right, supports)))
         return found
+
+    def alarms(self, chosen: list[int]) -> Bools:
+        """Which messages are corrections or complaints, whatever the next answer says."""
+        odds = np.exp(self.logits[chosen].astype(float))
+        read = odds[:, 1:3].sum(1) / odds.sum(1)
+        return np.array([weigh_reply(float(one), None, False) >= THRESHOLD for one in read])
 
     def relevance(self, name: str) -> tuple[list[dict[str, float]], Bools]:
         chosen = self.of(name)
@@ -198,12 +205,11 @@ def fit(asked: Asked) -> dict[str, Any]:
         weights[told],
         1.0,
     )
-    graded = [pair for name in SHAPING for pair in asked.grades(name) if grade_by_rule(*pair[0]["texts"]) is None]
-    right = np.array([row["label"] == 1 for row, _ in graded])
-    add("correct", "right", [features for _, features in graded], right, np.ones(len(graded)), 1.0)
     rows, good = asked.relevance("relevancy_shaping")
     add("relevant", "relevant", rows, good, np.ones(len(rows)), 4.0)
-    return {"heads": heads, "thresholds": borders, "uncertain": unsure}
+    calibration = {"heads": heads, "thresholds": borders, "uncertain": unsure}
+    fit_probes(asked, calibration)
+    return calibration
 
 
 def best_border(values: Floats, good: Bools, weights: Floats) -> float:
@@ -270,15 +276,7 @@ def print_figures(asked: Asked) -> None:
     fitted = offline.shipped_calibration()
     report = Report()
     print_support(asked, fitted, report)
-    for name in GRADED:
-        graded = asked.grades(name)
-        values = np.array([_grade(fitted, row, features) for row, features in graded])
-        good = np.array([row["label"] == 1 for row, _ in graded])
-        report.add(
-            f"correctness, {name}: right at the threshold", np.mean, (values >= fitted.thresholds["right"]) == good
-        )
-        if name == "blind":
-            report.add("correctness, blind: right above wrong", np.mean, values[::2] > values[1::2])
+    print_grades(asked, report)
     for name in ("relevancy_measuring", "relevancy_blind"):
         rows, good = asked.relevance(name)
         values = np.array([fitted.heads["relevant"].probability(row) for row in rows])
@@ -289,16 +287,44 @@ def print_figures(asked: Asked) -> None:
             report.add("relevance, relevancy_blind: relevant above distractor", np.mean, values[::2] > values[1::2])
     for name in ("remarks_en", "remarks_es"):
         chosen = asked.of(name)
-        odds = np.exp(asked.logits[chosen].astype(float))
-        alarms = odds[:, 1:3].sum(1) / odds.sum(1) >= THRESHOLD
+        alarms = asked.alarms(chosen)
         good = np.array([asked.rows[number]["label"] in ("correction", "complaint") for number in chosen])
         report.add(f"{name}: precision of alarms", np.mean, good[alarms])
         report.add(f"{name}: recall of alarms", np.mean, alarms[good])
     for name in ("SGD", "MWOZ", "CCPE", "ReDial"):
-        odds = np.exp(asked.logits[asked.of(f"chats_{name}")].astype(float))
-        alarms = odds[:, 1:3].sum(1) / odds.sum(1) >= THRESHOLD
+        alarms = asked.alarms(asked.of(f"chats_{name}"))
         print(f"chats of {name}: {alarms.sum()} alarms in {len(alarms)} turns")
     report.write()
+
+
+def ask_shipped(rows: list[Row]) -> Asked:
+    """Have the shipped encoder answer rows, here and now: some hundred of them take a minute."""
+    model = shipped_encoder()
+    answers = [model.logits(row["task"], [row["texts"]])[0] for row in rows]
+    return Asked(rows, np.array([np.pad(one, (0, 6 - len(one))) for one in answers]))
+
+
+def print_grades(asked: Asked, report: Report) -> None:
+    fitted = offline.shipped_calibration()
+    for name in GRADED:
+        graded = asked.grades(name)
+        values = np.array([_grade(fitted, row, features) for row, features in graded])
+        good = np.array([row["label"] == 1 for row, _ in graded])
+        report.add(
+            f"correctness, {name}: right at the threshold", np.mean, (values >= fitted.thresholds["right"]) == good
+        )
+        if name in BLIND:
+            report.add(f"correctness, {name}: right above wrong", np.mean, values[::2] > values[1::2])
+
+
+def fit_probes(asked: Asked, calibration: dict[str, Any]) -> None:
+    """Fit the regression of correctness alone, and put it into a calibration."""
+    graded = [pair for name in SHAPING for pair in asked.grades(name) if grade_by_rule(*pair[0]["texts"]) is None]
+    rows, right = [features for _, features in graded], np.array([row["label"] == 1 for row, _ in graded])
+    head = calibration["heads"]["correct"] = regress(rows, right, np.ones(len(rows)))
+    values = values_of(head, rows)
+    border = calibration["thresholds"]["right"] = best_border(values, right, np.ones(len(rows)))
+    calibration["uncertain"]["right"] = uncertain_width(values, right, border)
 
 
 def print_people(data: Path) -> None:
@@ -344,7 +370,18 @@ def main() -> None:
     if verb == "people":
         print_people(Path(rest[0]))
         return
-    asked = Asked(Path(rest[0]), Path(rest[1]))
+    if verb == "probes":
+        asked = ask_shipped([row for row in ask_probes() if row["task"] != "relevant"])
+        calibration = json.loads(CALIBRATION.read_text())
+        fit_probes(asked, calibration)
+        CALIBRATION.write_text(json.dumps(calibration, indent=1) + "\n")
+        offline.shipped_calibration.cache_clear()
+        report = Report(begun=True)
+        print_grades(asked, report)
+        report.write()
+        return
+    with lzma.open(rest[0], "rt") as opened:
+        asked = Asked([json.loads(line) for line in opened], np.load(rest[1])["logits"])
     if verb == "fit":
         CALIBRATION.write_text(json.dumps(fit(asked), indent=1) + "\n")
     else:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from scripts.remark_data import LISTS, guided_chats, labels_read, remarks
+from scripts.judge_model.remark_wordings import TASK_WORDINGS
+from scripts.remark_data import LISTS, UNCLEAR, guided_chats, labels_read, remarks
 
 KINDS = ("none", "correction", "complaint", "doubt", "repeat", "acceptance")
 Row = dict[str, Any]
@@ -468,3 +469,59 @@ def of_chats(data: Path, seed: int, most: int) -> Iterator[Row]:
                 reply = said[at + 1][1] if at + 1 < len(said) and rng.random() < 0.6 else ""
                 texts = (said[at - 2][1], said[at - 1][1], said[at][1], reply)
                 yield _row("en", *texts, "none") | {"source": "chat"}
+
+
+def of_wordings(pairs: list[tuple[str, str, str]], count: int, seed: int) -> Iterator[Row]:
+    """Messages after long answers, from wordings with phrases of the question, of the answer and of another answer.
+
+    `pairs` are a language, a question and its answer.
+    """
+    rng = random.Random(seed)
+    for _ in range(count):
+        lang, question, answer = rng.choice(pairs)
+        other = rng.choice(pairs)
+        kind = rng.choices(("none", "complaint", "correction", "doubt", "acceptance", "repeat"), (50, 22, 14, 6, 6, 2))[
+            0
+        ]
+        spoken = lang if rng.random() < 0.9 else ("es" if lang == "en" else "en")
+        fill = {"x": _phrase(answer, rng), "y": _phrase(question, rng), "z": _phrase(other[2], rng)}
+        if kind == "repeat":
+            message = rng.choice((question, f"{question}!!", f"again: {question}", f"{question}?"))[-300:]
+        elif kind == "none" and rng.random() < 0.3:
+            message = other[1] if rng.random() < 0.6 else other[1].split("\n")[0][:200]
+        else:
+            message = rng.choice(TASK_WORDINGS[spoken][kind]).format(**fill)
+            if rng.random() < 0.15:
+                message += rng.choice((". ", ", ", "\n")) + rng.choice(TASK_WORDINGS[spoken][kind]).format(**fill)
+            elif kind in ("complaint", "correction") and rng.random() < 0.12:
+                # Politeness before a remark is no acceptance.
+                message = rng.choice(("thanks but ", "ok, but ", "sorry but ", "hmm, ", "gracias pero ")) + message
+        if rng.random() < 0.3 and kind != "repeat":
+            # A remark is often followed by what is wanted, and a next task by more of it.
+            tail = " ".join(rng.choice((other[1], other[2], question)).split()[: rng.randrange(4, 45)])
+            first = kind == "none" and rng.random() < 0.5
+            message = f"{tail}. {message}" if first else message + rng.choice((". ", ", ", "\n", "! ", ": ")) + tail
+        reply = _reply(lang, kind, {"a": "", "w": ""}, rng) if rng.random() < 0.5 else ""
+        yield _row(spoken, question, answer, roughen(message[:420], rng), reply, kind)
+
+
+def _phrase(text: str, rng: random.Random) -> str:
+    words = re.findall(r"[^\W_][\w'.-]*", text[:600])
+    if not words:
+        return "that"
+    at = rng.randrange(len(words))
+    return " ".join(words[at : at + rng.choice((1, 1, 2, 3))]).strip(".'-")
+
+
+def of_read_chats(chats: list[dict[str, str]], labels: dict[str, str], times: int, seed: int) -> Iterator[Row]:
+    """Chats of people whose messages were read: `q`, `a`, `m`, `r` and `id`; what has no label was judged none by a detector."""
+    rng = random.Random(seed)
+    for each in chats:
+        kind = labels.get(each["id"], "none")
+        if kind == UNCLEAR:
+            continue
+        for number in range(times if each["id"] in labels else 2):
+            # Most replies of such chats admit everything: the head has to do without them.
+            reply = each["r"][:200] if number % 4 == 3 else ""
+            message = each["m"] if number < 2 else roughen(each["m"], rng)
+            yield _row("en", each["q"], each["a"], message, reply, kind) | {"source": "chat"}

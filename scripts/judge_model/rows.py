@@ -15,9 +15,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from evergold.judge.offline import is_outside
+from scripts.judge_model import chats
 from scripts.judge_model import question_rows as questions
 from scripts.judge_model import remark_rows as remarks
 from scripts.judge_model.sources import runs, tested
+from scripts.remark_data import labels_read
 
 SEED = 29
 
@@ -38,6 +41,9 @@ def main() -> None:
         }
     )
     facts = questions.facts(data, SEED)
+    read = [each for each in chats.messages(data) if not is_outside(each["m"])]
+    accepted = {each["id"]: "acceptance" for each in read if chats.ACCEPTS.search(each["m"])}
+    labels = accepted | labels_read()
     made: list[dict[str, Any]] = [
         *questions.of_trivia(data, rng),
         *questions.web_questions(data, rng),
@@ -55,6 +61,9 @@ def main() -> None:
         *remarks.of_tasks(questions.assistants(data), 14_000, SEED),
         *remarks.of_lists(SEED, 16),
         *remarks.of_chats(data, SEED, 24_000),
+        *remarks.of_wordings([("en", each["q"][:400], each["a"]) for each in read], 52_000, SEED),
+        *remarks.of_wordings([("es", fact[1], fact[2]) for fact in facts if fact[0] == "es"], 34_000, SEED + 1),
+        *remarks.of_read_chats(read, labels, 22, SEED),
     ]
     unwanted = tested(data)
     kept = [row for row in made if not any(runs(text) & unwanted for text in row["texts"])]

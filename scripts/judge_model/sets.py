@@ -6,6 +6,7 @@ DATA holds a copy of each repository in a folder `owner+name`. No text of any se
 import csv
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,6 +102,29 @@ def wice(data: Path) -> Iterator[Claim]:
         yield Claim(row["claim"], tuple(row["evidence"]), row["label"] == "supported")
 
 
+def halueval_qa(data: Path) -> Iterator[Claim]:
+    """The sample of 500 questions that its repository holds as text; a claim is the question with an answer."""
+    for row in lines(data / "RUCAIBox+HaluEval/generation/qa/qa_one-turn_data.json"):
+        for key in ("right_answer", "hallucinated_answer"):
+            claim = f"{row['question'].strip().rstrip('?')}: {row[key]}"
+            yield Claim(claim, (row["knowledge"],), key == "right_answer", key != "right_answer")
+
+
+def lfqa(data: Path) -> Iterator[Claim]:
+    """Sentences of long answers, by the vote of three people, against the documents of the question."""
+    folder = data / "timchen0618+LFQA-Verification/data"
+    for path in sorted((folder / "annotations").glob("*.json")):
+        name = "human" if "whudoc" in path.name else "webgpt"
+        rows = json.loads((folder / f"docs/docs-{name}.json").read_text("utf-8"))
+        documents = {row["question_id"]: tuple(part["text"] for part in row["docs"]) for row in rows}
+        for row in json.loads(path.read_text("utf-8")):
+            for note in row["annotations"] if row["question_id"] in documents else ():
+                label, votes = Counter(note["labels"]).most_common(1)[0]
+                if 2 * votes > len(note["labels"]):
+                    text = note["answer"].replace("</s>", "").strip()
+                    yield Claim(text, documents[row["question_id"]], label == "supported")
+
+
 def inferes(data: Path) -> Iterator[Claim]:
     for name in ("train", "test"):
         for row in table(data / f"venelink+inferes/data/inferes_{name}.csv"):
@@ -128,6 +152,8 @@ SUPPORT: dict[str, Callable[[Path], Iterator[Claim]]] = {
     "Q²": q_squared,
     "BEGIN": begin,
     "WiCE": wice,
+    "HaluEval-QA": halueval_qa,
+    "LFQA": lfqa,
 }
 SPANISH: dict[str, Callable[[Path], Iterator[Claim]]] = {"InferES": inferes, "esXNLI": esxnli, "XNLI-es": xnli_es}
 

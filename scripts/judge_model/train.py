@@ -1,12 +1,12 @@
-"""Train the encoder in English and Spanish, with all its heads, from the claim model of version 10. Needs torch and a GPU.
+"""Train the encoder in English and Spanish, with all its heads, from the version that is shipped. Needs torch and a GPU.
 
     python -m scripts.judge_model.train FOLDER OUT SECONDS [--small]
 
-FOLDER holds `rows.jsonl.xz` (from `sources`), `questions.jsonl.xz` (from `rows`), `substitutes.json.xz`, `asked.jsonl.xz` (what
-`measure ask` writes), `claim_model.npz` (version 10's, from the repository's history), `minilm-*.npz` (from `pack_init`),
-`minilm.json` (its tokenizer), `vocab/` (from `vocabulary`) and `apertium/` (a root folder with Apertium's programs, to
-`chroot` into). OUT gets the encoder as int8 rows and its answers to what was asked, SECONDS after the start. The claim model
-is the first state of the student and its teacher of support; the Spanish rows are translations with the same targets.
+FOLDER holds `rows.jsonl.xz` (from `sources`), `questions*.jsonl.xz` (from `rows`), `substitutes.json.xz`, `asked*.jsonl.xz` (what
+`measure ask` writes), `encoder.npz` (the shipped one), `vocab/` (from `vocabulary`) and `apertium/` (a root folder with
+Apertium's programs, to `chroot` into). OUT gets the encoder as int8 rows and its answers to what was asked, SECONDS after the
+start. The shipped encoder is the first state of the student and its teacher of support; the Spanish rows are translations with
+the same targets. How version 11 began (from the claim model of version 10, Spanish sentences aligned) is in the history.
 `--small` tries it all on few rows.
 """
 
@@ -27,24 +27,15 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from evergold.judge.encoder import TASKS
-from scripts.judge_model.batches import DEVICE, Batches, Texts, encode, read_tokenizer
-from scripts.judge_model.encoder import (
-    CLAIM_MODEL,
-    HEADS,
-    MINILM,
-    STUDENT,
-    Encoder,
-    load_claim_model,
-    load_public,
-    read_packed,
-)
+from scripts.judge_model.batches import DEVICE, Batches, Texts, encode
+from scripts.judge_model.encoder import HEADS, STUDENT, Encoder, load_shipped
 from scripts.judge_model.made import make
 
 STARTED = time.time()
 SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])|\n+")
-SEED, EMBEDDED, CHUNK = 31, 128, 2000
+SEED, CHUNK = 37, 2000
 HARD = 0.5
-"""How much a label counts beside the claim model's answer."""
+"""How much a label counts beside the shipped encoder's answer."""
 LAST = 22.0
 """Seconds kept for rounding, answering what was asked, and writing."""
 Row = dict[str, Any]
@@ -76,9 +67,14 @@ def rows_of(folder: Path, small: bool, processes: int) -> list[Row]:
     return [*questions, *pairs]
 
 
+def is_translated(row: Row) -> bool:
+    """Whether a row is read in Spanish too; of remarks only chats that hold none, the rest is worded in both languages."""
+    return row["lang"] == "en" and (row["task"] != "remark" or (row["source"] == "chat" and row["label"] == 0))
+
+
 def start_translation(root: Path, rows: list[Row], parts: int) -> tuple[list[str], Any]:
     """Translate every English sentence of the rows in the background, row after row; one line is one sentence."""
-    chosen = [row for row in rows if row["lang"] == "en" and row["task"] != "remark"]
+    chosen = [row for row in rows if is_translated(row)]
     random.Random(SEED).shuffle(chosen)
     parted = (part.strip() for row in chosen for text in row["texts"] for part in SENTENCE.split(text))
     found = list(dict.fromkeys(part for part in parted if part))
@@ -123,7 +119,7 @@ def spanish_rows(rows: list[Row], spanish: dict[str, str]) -> tuple[list[Row], l
     """The English rows in Spanish, and the number of the row that each is a translation of."""
     made, origin = [], []
     for number, row in enumerate(rows):
-        if row["lang"] != "en" or row["task"] == "remark":
+        if not is_translated(row):
             continue
         texts = []
         for text in row["texts"]:
@@ -138,7 +134,7 @@ def spanish_rows(rows: list[Row], spanish: dict[str, str]) -> tuple[list[Row], l
 
 
 def targets_of(rows: list[Row], supports: np.ndarray) -> np.ndarray:
-    """Six numbers a row: the label; for support drawn towards the claim model's answer, which is all where no label is."""
+    """Six numbers a row: the label; for support drawn towards the shipped encoder's answer, which is all where no label is."""
     out = np.zeros((len(rows), 6), dtype=np.float32)
     for number, row in enumerate(rows):
         label = row["label"]
@@ -222,90 +218,15 @@ def answers(model: Encoder, batches: Batches) -> np.ndarray:
     return out.cpu().numpy()
 
 
-def start_student(first: Encoder, folder: Path) -> Encoder:
-    """The claim model with a head for each task; what marks a task starts as the first token that the claim model knows."""
-    student = Encoder(STUDENT)
-    student.load_state_dict(first.state_dict())
-    tokenizer = read_tokenizer(folder / "vocab/tokenizer.json")
-    with np.load(folder / "vocab/spanish.npz") as opened, torch.no_grad():
-        for number, starts in zip(opened["numbers"], opened["starts"], strict=True):
-            chosen = torch.from_numpy(starts[starts >= 0].astype(np.int64))
-            if len(chosen):
-                student.words.weight[int(number)] = first.words.weight[chosen].mean(0)
-        for number in range(len(TASKS)):
-            mark = tokenizer.token_to_id(f"[unused{number}]")
-            student.words.weight[mark] = first.words.weight[tokenizer.token_to_id("[CLS]")]
-    for name in TASKS[1:]:
-        student.dense[name].load_state_dict(first.dense["support"].state_dict())
-    return student
-
-
-def align(
-    student: Encoder, first: Encoder, near: Encoder, pairs: list[tuple[str, str]], folder: Path, seconds: float,
-    processes: int,
-) -> Tensor:  # fmt: skip
-    """Draw the states of Spanish sentences to those that the claim model has for their English originals.
-
-    Returns the small table for `embed`: vectors of pieces whose sum has the neighbours that MiniLM gives.
-    """
-    english, spanish = ([("embed", (text,)) for text in side] for side in zip(*pairs, strict=True))
-    old = encode(english, folder / "minilm.json", True, processes)
-    sides = [encode(rows, folder / "vocab/tokenizer.json", True, processes) for rows in (spanish, english)]
-    table = torch.nn.Embedding(MINILM.vocabulary, EMBEDDED, device=DEVICE)
-    with torch.no_grad():
-        main, size, _ = torch.pca_lowrank(near.words.weight.float(), EMBEDDED, niter=2)
-        table.weight.copy_(main * size)
-    optimizer = torch.optim.AdamW(student.parameters(), lr=2e-4, fused=DEVICE == "cuda")
-    small = torch.optim.Adam(table.parameters(), lr=5e-3)
-    rng = np.random.default_rng(SEED)
-    marks = torch.tensor(
-        [read_tokenizer(folder / "minilm.json").token_to_id(name) for name in ("[CLS]", "[SEP]")], device=DEVICE
-    )
-    say("aligning")
-    begun, step = time.time(), 0
-    student.train()
-    while time.time() - begun < seconds:
-        for group in old.order(rng, 1024 if DEVICE == "cuda" else 16):
-            index = torch.from_numpy(group).to(DEVICE)
-            with torch.autocast(DEVICE, torch.bfloat16, enabled=DEVICE == "cuda"):
-                with torch.no_grad():
-                    ids, mask, _, _ = old.get(index)
-                    wanted = F.normalize(first.states(ids, mask), dim=1)
-                    placed = F.normalize(near.states(ids, mask), dim=1)
-                ids, mask, _, _ = sides[step % 4 == 3].get(index)
-                given = F.normalize(student.states(ids, mask, 0.02), dim=1)
-            left = max(0.02, 1 - (time.time() - begun) / seconds)
-            for each, rate in ((optimizer, 2e-4), (small, 5e-3)):
-                for parameters in each.param_groups:
-                    parameters["lr"] = rate * left
-            loss = (1 - (given * wanted).sum(1)).mean()
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            optimizer.step()
-            body = mask & ~torch.isin(ids, marks)
-            summed = F.normalize((table(ids) * body[:, :, None]).sum(1), dim=1)
-            apart = ((summed @ summed.T) - (placed @ placed.T)).square().mean()
-            small.zero_grad(set_to_none=True)
-            apart.backward()
-            small.step()
-            step += 1
-            if step % 200 == 0:
-                say(f"align step {step}: {loss.item():.4f}, table {apart.item():.5f}")
-            if time.time() - begun > seconds:
-                break
-    say(f"aligned in {step} steps")
-    return table.weight.detach()
-
-
 def quantise(value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     scale = np.abs(value).max(axis=1) / 127 + 1e-12
     return np.round(value / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
-def save(student: Encoder, table: Tensor, out: Path) -> None:
+def save(student: Encoder, table: np.ndarray, out: Path) -> None:
     """Write the student as int8 rows, in files small enough to bring back; the student itself is rounded alike."""
     state = {name: value.detach().float().cpu().numpy() for name, value in student.state_dict().items()}
-    state["embed"] = table.float().cpu().numpy()
+    state["embed"] = table
     stored: dict[str, np.ndarray] = {}
     for name, value in state.items():
         if value.ndim == 2 and value.shape[0] > 6 and not name.startswith("types"):
@@ -325,43 +246,37 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     random.seed(SEED)
     rows = rows_of(folder, small, processes)
-    asked = read(folder / "asked.jsonl.xz", 200 if small else 1)
+    asked = [row for path in sorted(folder.glob("asked*.jsonl.xz")) for row in read(path, 200 if small else 1)]
     texts: list[Texts] = [(row["task"], row["texts"]) for row in rows]
+    sentences, waiting = start_translation(folder / "apertium", rows, 1 if small else 14)
     batches = encode(texts, folder / "vocab/tokenizer.json", False, processes)
     for_asked = encode([(r["task"], r["texts"]) for r in asked], folder / "vocab/tokenizer.json", False, processes)
-    taught = np.array([n for n, row in enumerate(rows) if row["task"] == "support" and row["lang"] == "en"])
-    for_first = encode([texts[n] for n in taught], folder / "minilm.json", True, processes)
     say(f"{len(rows)} rows, mean length {batches.lengths_here.mean():.0f}")
-    sentences, waiting = start_translation(folder / "apertium", rows, 1 if small else 14)
-    first = Encoder(CLAIM_MODEL)
-    load_claim_model(first, folder / "claim_model.npz")
-    student = start_student(first, folder).to(DEVICE)
-    near = Encoder(MINILM)
-    load_public(near, read_packed(folder, "minilm"))
-    first.to(DEVICE).eval()
-    near.to(DEVICE).eval()
+    student = Encoder(STUDENT)
+    table = load_shipped(student, folder / "encoder.npz")
+    student.to(DEVICE)
+    np.savez_compressed(out / "before-asked.npz", logits=answers(student, for_asked).astype(np.float16))
+    taught = np.array([n for n, row in enumerate(rows) if row["task"] == "support" and row["lang"] == "en"])
     given = np.zeros((len(rows), 3), dtype=np.float32)
-    given[taught] = torch.from_numpy(answers(first, for_first)[:, :3]).softmax(1).numpy()
+    given[taught] = torch.from_numpy(answers(student, batches)[taught, :3]).softmax(1).numpy()
     sure = np.array([rows[n]["label"] in (0, 1, 2) for n in taught])
     right = given[taught].argmax(1) == np.array([rows[n]["label"] for n in taught])
-    say(f"the claim model agrees with {right[sure].mean():.3f} of the labels")
+    say(f"the shipped encoder agrees with {right[sure].mean():.3f} of the labels")
     targets = targets_of(rows, given)
     wanted = torch.from_numpy(targets).to(DEVICE)
     begun = time.time() - STARTED
-    fit(student, batches, wanted, np.arange(len(rows)), 2e-4, 0.22 * (seconds - begun), False)
-    spanish = finish_translation(sentences, waiting, begun + 0.3 * (seconds - begun))
+    fit(student, batches, wanted, np.arange(len(rows)), 1.5e-4, 0.25 * (seconds - begun), False)
+    spanish = finish_translation(sentences, waiting, begun + 0.33 * (seconds - begun))
     also, origin = spanish_rows(rows, spanish)
     say(f"{len(also)} rows in Spanish, such as {also[0]['texts'] if also else ''}")
-    pairs = [(one, other) for one, other in spanish.items() if 2 < len(one.split()) < 50]
-    table = align(student, first, near, pairs[: 500 if small else 200_000], folder, 0.07 * seconds, processes)
     every = texts + [(row["task"], row["texts"]) for row in also]
     batches = encode(every, folder / "vocab/tokenizer.json", False, processes)
     wanted = torch.from_numpy(np.concatenate([targets, targets[np.array(origin, dtype=int)]])).to(DEVICE)
-    # Remarks are not translated, so they are read twice where the other rows are read in both languages.
+    # Most remarks are not translated, so they are read twice where the other rows are read in both languages.
     remarks = np.array([n for n, (task, _) in enumerate(every) if task == "remark"], dtype=int)
     chosen = np.concatenate([np.arange(len(every)), remarks])
     say(f"{len(every)} rows, mean length {batches.lengths_here.mean():.0f}")
-    fit(student, batches, wanted, chosen, 2.5e-4, seconds - (time.time() - STARTED) - (2 if small else LAST), True)
+    fit(student, batches, wanted, chosen, 2e-4, seconds - (time.time() - STARTED) - (2 if small else LAST), True)
     save(student, table, out)
     np.savez_compressed(out / "student-asked.npz", logits=answers(student, for_asked).astype(np.float16))
     say("done")

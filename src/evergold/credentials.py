@@ -53,7 +53,7 @@ VALUE = "|".join(
     [r"(?<=[:=])", r"(?<== )", r"(?<=[:=][\"'])", r"(?<=[:=] [\"'])", *(f"(?<=(?i:{word}))" for word in NAMED)]
 )
 LOGS = re.compile(
-    r"(?:evergold|httpx2?|httpcore2?|uvicorn|asyncio|concurrent|sqlalchemy|alembic|psycopg|anthropic|google_genai|mistralai"
+    r"(?:evergold|httpx2?|httpcore2?|uvicorn|asyncio|concurrent|sqlalchemy|psycopg|anthropic|google_genai|mistralai"
     r"|pydantic_ai|botocore|aiobotocore|boto3|s3fs|gcsfs|adlfs|azure|msal|google|huggingface_hub|fsspec|aiohttp|urllib3)(?:\.|$)"
 )
 """Loggers that speak of calls made for us; other records are the app's own."""

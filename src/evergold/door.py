@@ -19,9 +19,8 @@ Each method takes ids or the objects that other methods gave, and returns one ty
 shows as one in a notebook. A wrong argument is an `EvergoldError` of one sentence.
 """
 
-from __future__ import annotations
-
 import getpass
+import inspect
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,8 +28,19 @@ from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from types import NoneType, TracebackType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    Self,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.ingest.feedback import IngestReport
@@ -62,65 +72,82 @@ SHORT = {
     "type": "entry_type",
     "trace": "trace_id",
 }  # names of the command line
-BUILD_OPTIONS = ("version", "split", "group_by", "seed", "filter", "on_leak", "repeats", "canary")
-BUILD_HERE = ("out", "avoid", "force")
-COMPARE_OPTIONS = ("margin", "metric", "weighted", "errors")
-RUN_OPTIONS = (
-    *(name for name in RunSpec.model_fields if name not in ("dataset", "model", "metrics", "cache", "cases")),
-    *("budget", "no_cache", "repo", "dataset_type", "turns", "on_unrecorded", "max_steps", "max_turns", "max_tokens"),
-    *("max_cost", "max_seconds", "user_model", "tool_model"),
-)
 VERDICTS = tuple(verdict.value for verdict in ReviewVerdict)
 NOT_OVER_URL = "works in a folder only; open the workspace by its path on the machine where it lies"
 
+File = str | Path
+Count = Annotated[int, 1]  # and more
+Rows = list[tuple[object, ...]]
 
-class TraceList(list[Trace], Printable):
-    """Traces, newest first. `total`: how many pass the filters; None where a server does not count them."""
+
+OPTIONS: dict[str, dict[Any, str]] = {
+    "run": {
+        Count | None: "trials concurrency limit budget_tokens max_steps max_turns max_tokens",
+        str | None: "judge candidates dataset_type turns on_unrecorded user_model tool_model",
+        float | None: "budget_money max_cost max_seconds",
+        str | float | None: "budget",
+        int | None: "seed",
+        bool: "no_cache weighted replay",
+        Mapping[str, Any]: "params",
+        File | None: "repo",
+    },
+    "extract": {
+        File | None: "repo project sessions repo_dir sidekick_db out_dir",
+        File | Sequence[File]: "files",
+        Sequence[str]: "exclude trailers",
+        str | None: "revision since kinds workspace_id range_side hunk_context cluster",
+        Count | None: "max_files limit",
+        bool: "first_parent no_default_excludes skip_archived all_approvals full into_store",
+    },
+}
+"""Kinds of the options that `**options` of a verb takes, named as on the command line. Sources of cases have others too."""
+
+
+class Listing(list[T], Printable):
+    """A list that prints as a table. `total`: how many pass the filters; None where a server does not count them."""
 
     total: int | None = None
+    __repr__, __str__ = Printable.__repr__, Printable.__str__
 
-    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
-        title = f"{len(self)} of {self.total} traces" if self.total is not None else f"{len(self)} traces"
-        rows: list[tuple[object, ...]] = [
+    def _count(self, what: str) -> str:
+        return f"{len(self)} {what}" if self.total is None else f"{len(self)} of {self.total} {what}"
+
+
+class TraceList(Listing[Trace]):
+    """Traces, newest first."""
+
+    def table(self) -> tuple[str, Sequence[str], Rows]:
+        rows: Rows = [
             (one.started_at and f"{one.started_at:%Y-%m-%d %H:%M}", one.id, one.status.value, one.input, one.output)
             for one in self
         ]
-        return title, ("started", "id", "status", "input", "output"), rows
-
-    __repr__, __str__ = Printable.__repr__, Printable.__str__
+        return self._count("traces"), ("started", "id", "status", "input", "output"), rows
 
 
-class CaseList(list[Case], Printable):
-    """Cases, newest first. `total`: how many pass the filters."""
+class CaseList(Listing[Case]):
+    """Cases, newest first."""
 
-    total: int | None = None
-
-    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
-        rows: list[tuple[object, ...]] = [
+    def table(self) -> tuple[str, Sequence[str], Rows]:
+        rows: Rows = [
             (f"{one.dataset}/{one.id}", one.kind.value, one.entry_type.value, one.review.value, one.input)
             for one in self
         ]
-        total = len(self) if self.total is None else self.total
-        return f"{len(self)} of {total} cases", ("case", "kind", "type", "review", "question"), rows
-
-    __repr__, __str__ = Printable.__repr__, Printable.__str__
+        return self._count("cases"), ("case", "kind", "type", "review", "question"), rows
 
 
-class Explained(list[Explanation], Printable):
+class Explained(Listing[Explanation]):
     """Why a trace has its verdict, by policy: the scores that decided, and what would change it."""
 
-    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
-        rows: list[tuple[object, ...]] = []
+    def table(self) -> tuple[str, Sequence[str], Rows]:
+        rows: Rows = []
         for one in self:
             rows.append((one.policy, one.tier.value, one.reason))
             rows += [
                 ("", "decided by", f"{s.name} = {s.value:g} ({s.source.value}) {s.comment or ''}") for s in one.deciding
             ]
             rows += [("", "left out", f"{s.name} = {s.value:g} ({s.source.value})") for s in one.left_out]
-            rows += [("", f"if {change.when}", f"it would be {change.then.value}") for change in one.changes]
+            rows += [("", f"if {change.when}", f"it would be {change.result.value}") for change in one.counterfactuals]
         return (f"trace {self[0].trace_id}" if self else "no policy looks at this trace"), ("policy", "", "why"), rows
-
-    __repr__, __str__ = Printable.__repr__, Printable.__str__
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +167,7 @@ class RunResult(Printable):
             raise BadInput(unknown("metric", metric, tuple(means)))
         return means[metric]
 
-    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
+    def table(self) -> tuple[str, Sequence[str], Rows]:
         run = self.run
         title = (
             f"{run.id}: {run.spec.model} on {run.spec.dataset}, {run.status.value}, {run.done} of {run.total} attempts"
@@ -157,7 +184,7 @@ class ExportResult(Printable):
     cases: int | None
     rejected: tuple[str, ...] = ()
 
-    def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
+    def table(self) -> tuple[str, Sequence[str], Rows]:
         count = "" if self.cases is None else f": {self.cases} cases"
         return f"{self.path}{count}", ("not written",), [(reason,) for reason in self.rejected]
 
@@ -177,7 +204,76 @@ class RetrievalResult(Printable):
         return f"{self.figures['n']} cases scored ({counts})", ("level", "figure", "value", "95 %"), self.rows
 
 
-def open(path: str | Path | None = None, *, url: str | None = None, token: str | None = None) -> Door:
+def _verb(method: Verb) -> Verb:
+    """Check what a verb is given against its annotations, and let it raise nothing but `EvergoldError` for that."""
+    verb, signature = method.__name__, inspect.signature(method)
+    kinds = {name: one.annotation for name, one in signature.parameters.items() if name != "self"}
+    rest = next((name for name, one in signature.parameters.items() if one.kind is one.VAR_KEYWORD), "")
+    kinds.pop(rest, None)
+    kinds |= {name: kind for kind, names in OPTIONS.get(verb, {}).items() for name in names.split()}
+    is_open = rest == "filters" or verb == "extract"
+
+    @wraps(method)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        from pydantic import ValidationError
+
+        from evergold.model.faults import first_fault
+
+        for name in kwargs:
+            if name not in kinds and not is_open:
+                raise BadInput(unknown(f"option of {verb}()", name, tuple(kinds)))
+        try:
+            bound = signature.bind(*args, **kwargs).arguments
+        except TypeError as problem:
+            raise BadInput(f"{verb}(): {problem}") from None
+        for name, value in {**bound, **bound.get(rest, {})}.items():
+            if not _fits(kinds.get(name, Any), value):
+                raise BadInput(f"{verb}(): {name} must be {_words(kinds[name])}, not {_kind(value)}")
+        try:
+            return method(*args, **kwargs)
+        except ValidationError as problem:
+            raise BadInput(f"{verb}(): {first_fault(problem)}") from None
+        except (OSError, UnicodeError) as problem:
+            raise BadInput(f"{verb}(): {problem}") from None
+
+    return cast(Verb, call)
+
+
+def _fits(kind: Any, value: Any) -> bool:
+    """Whether a value is of the kind that an annotation names. True and False are no numbers."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin in (Union, UnionType):
+        return any(_fits(one, value) for one in inner)
+    if origin is Annotated:
+        return _fits(inner[0], value) and value >= inner[1]
+    if origin is Literal:
+        return isinstance(value, str) and value in inner
+    if origin is Sequence:
+        return isinstance(value, list | tuple) and all(_fits(inner[0], one) for one in value)
+    if kind in (int, float):
+        return isinstance(value, int | kind) and not isinstance(value, bool)
+    return isinstance(value, origin or kind)
+
+
+PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "True or False", NoneType: "None"}
+
+
+def _words(kind: Any) -> str:
+    """Name the kind that an annotation asks for."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin in (Union, UnionType, Literal):
+        *others, last = (repr(one) if origin is Literal else _words(one) for one in inner)
+        return f"{', '.join(others)} or {last}"
+    if origin is Annotated:
+        return f"{_words(inner[0])} of {inner[1]} or more"
+    names = {Sequence: "a list", Mapping: "a dict", Callable: "a function"}
+    return PLAIN.get(kind) or names.get(origin) or f"a {kind.__name__}"
+
+
+@_verb
+def open(path: File | None = None, *, url: str | None = None, token: str | None = None) -> "Door":
     """Open a workspace: the one in this folder, in the folder `path` (or `path/.evergold`), or on the server at `url`.
 
     A folder without one gets one. `token` goes with `url`; without it the setting `server.token` is sent.
@@ -195,31 +291,12 @@ def open(path: str | Path | None = None, *, url: str | None = None, token: str |
         raise BadInput("token= goes with url=; a workspace in a folder asks for none")
     if path is None:
         return Door(Workspace.open())
-    folder = _as_path(path, "path")
+    folder = location(path)
     if folder.is_file():
         raise BadInput(f"{str(folder)!r} is a file; give the folder in which {HOME} lies")
     is_home = folder.name == HOME or (folder / "evergold.db").is_file()
     around = folder.parent if is_home else folder
     return Door(Workspace.open(load_settings({"home": str(folder if is_home else folder / HOME)}, folder=around)))
-
-
-def _raise_own(verb: Verb) -> Verb:
-    """Let a verb raise nothing but `EvergoldError` for what it was given."""
-
-    @wraps(verb)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        from pydantic import ValidationError
-
-        from evergold.model.faults import first_fault
-
-        try:
-            return verb(*args, **kwargs)
-        except ValidationError as problem:
-            raise BadInput(f"{verb.__name__}(): {first_fault(problem)}") from None
-        except (OSError, UnicodeError) as problem:
-            raise BadInput(f"{verb.__name__}(): {problem}") from None
-
-    return cast(Verb, call)
 
 
 class Door:
@@ -258,9 +335,13 @@ class Door:
         assert self._there is not None
         return self._there
 
-    @_raise_own
+    @_verb
     def ingest(
-        self, *files_or_records: Any, source: str | None = None, unit: str | None = None, strict: bool = False
+        self,
+        *files_or_records: Any,
+        source: str | None = None,
+        unit: Literal["task", "turn"] | None = None,
+        strict: bool = False,
     ) -> IngestReport:
         """Take in traces, scores and corrections: files of any known format, records as dicts or objects, or lists of them.
 
@@ -287,7 +368,7 @@ class Door:
             report.add(intake.accept(records))
         return report
 
-    @_raise_own
+    @_verb
     def curate(self) -> Curated:
         """Turn everything new into cases, by the policies in force. Over `url` too.
 
@@ -310,8 +391,8 @@ class Door:
             if not step.waiting or not step.traces:
                 return total
 
-    @_raise_own
-    def traces(self, *, limit: int | None = LIMIT, order: str = "newest", **filters: Any) -> TraceList:
+    @_verb
+    def traces(self, *, limit: Count | None = LIMIT, order: str = "newest", **filters: Any) -> TraceList:
         """List traces, newest first; `limit=None` lists all. Over `url` too.
 
         Filters: `search` (words of question or answer), `session`, `user`, `status`, `name`, `model`, `tag`, `score`
@@ -328,7 +409,6 @@ class Door:
         wanted = TraceFilter.model_validate(_known_filters(filters, TraceFilter))
         if order not in list(TraceOrder):
             raise BadInput(unknown("order", order, list(TraceOrder)))
-        _check_limit(limit)
         if self._here is None:
             query = {**_as_query(wanted), "order": order, "scores": True}
             return TraceList(Trace.model_validate(one) for one in self._pages("/traces", "traces", query, limit))
@@ -341,7 +421,7 @@ class Door:
         result.total = intake.count(wanted)
         return result
 
-    @_raise_own
+    @_verb
     def explain(self, trace: str | Trace | Case) -> Explained:
         """Say why a trace (or the trace of a case) has its verdict, and what would change it. Over `url` too.
 
@@ -351,15 +431,15 @@ class Door:
         >>> ws.explain("t1")[0].trace_id
         't1'
         """
-        ident = trace.provenance.trace_id if isinstance(trace, Case) else _id_of(trace, Trace, "trace")
+        ident = trace.provenance.trace_id if isinstance(trace, Case) else _id(trace)
         if not ident:
-            raise BadInput(f"case {getattr(trace, 'id', '')!r} comes from no trace; there is nothing to explain")
+            raise BadInput(f"{_id(trace)!r} comes from no trace; there is nothing to explain")
         if self._here is not None:
             return Explained(self._here.live.explain(ident))
         return Explained(map(Explanation.model_validate, self._server.get(f"/traces/{part(ident)}/explain")))
 
-    @_raise_own
-    def cases(self, dataset: Any = None, *, limit: int | None = LIMIT, **filters: Any) -> CaseList:
+    @_verb
+    def cases(self, dataset: Any = None, *, limit: Count | None = LIMIT, **filters: Any) -> CaseList:
         """List cases of a dataset (a name, `name@v3`, a Build, a file) or of all, newest first; `limit=None` lists all.
 
         Over `url` too, of stored datasets. Filters: `type` (golden, failure, correction), `review`, `status`, `kind`, `tag`,
@@ -371,7 +451,6 @@ class Door:
         """
         from evergold.store.case.cases import CaseFilter
 
-        _check_limit(limit)
         name = dataset.name if isinstance(dataset, Build) else dataset
         if name is not None and (not isinstance(name, str) or "@" in name or _is_file(name)):
             if filters:
@@ -393,13 +472,23 @@ class Door:
         result.total = cases.count(wanted)
         return result
 
-    @_raise_own
-    def review(self, case: Any, verdict: str, answer: str | None = None, by: str | None = None, **options: Any) -> Case:
+    @_verb
+    def review(
+        self,
+        case: str | Case | tuple[str, str],
+        verdict: str,
+        answer: str | None = None,
+        by: str | None = None,
+        *,
+        comment: str = "",
+        adjudicate: bool = False,
+        override_base: bool = False,
+    ) -> Case:
         """Give a verdict on a case as it is now: approve, dismiss, second_opinion, skip, reopen or withdraw.
 
         `case` is a Case, `dataset/id`, or an id that one dataset has. `answer` is the right answer, where it is edited. `by`
-        is the reviewer: the token's name over `url`, else the user of the system. Options: `comment`, `adjudicate`,
-        `override_base`. Over `url` too.
+        is the reviewer: the token's name over `url`, else the user of the system. `adjudicate` settles a dispute;
+        `override_base` approves although the repository disproves the base commit. Over `url` too.
 
         >>> import evergold
         >>> ws = evergold.open("review")
@@ -412,11 +501,11 @@ class Door:
         from evergold.model.review import CaseKey, Decision
 
         if verdict not in VERDICTS:
-            raise BadInput(unknown("verdict", str(verdict), VERDICTS))
-        _check_options("review", options, ("comment", "adjudicate", "override_base"))
+            raise BadInput(unknown("verdict", verdict, VERDICTS))
         seen = case if isinstance(case, Case) else self._case(case)
         changes = {} if answer is None else {"expected": answer}
-        decision = Decision(version=seen.version, verdict=ReviewVerdict(verdict), changes=changes, **options)
+        given = {"comment": comment, "adjudicate": adjudicate, "override_base": override_base}
+        decision = Decision(version=seen.version, verdict=ReviewVerdict(verdict), changes=changes, **given)
         if self._here is not None:
             key = CaseKey(dataset=seen.dataset, id=seen.id)
             return self._here.review.decide(key, decision, by or getpass.getuser())
@@ -426,12 +515,27 @@ class Door:
             self._server.send("POST", "/decisions", decision.model_dump_json().encode(), query, named)
         )
 
-    @_raise_own
-    def build(self, dataset: Any, **options: Any) -> Build:
+    @_verb
+    def build(
+        self,
+        dataset: Any,
+        *,
+        version: str | None = None,
+        split: str | Mapping[str, float] | None = None,
+        group_by: str | None = None,
+        seed: int | None = None,
+        filter: Mapping[str, Any] | None = None,
+        on_leak: str | None = None,
+        repeats: str | None = None,
+        canary: bool | None = None,
+        out: File | None = None,
+        avoid: File | Sequence[File] = (),
+        force: bool | None = None,
+    ) -> Build:
         """Freeze a stored dataset as its next version, with split files and a manifest. Over `url` too.
 
-        Options as of `evergold build`: `version`, `split` (`"train=0.7,test=0.3"`), `group_by`, `seed`, `filter` (a dict),
-        `on_leak`, `repeats`, `canary`; in a folder also `out`, `avoid`, `force`.
+        Options as of `evergold build`; `split` is `"train=0.7,test=0.3"` or a dict, `filter` a dict. `out`, `avoid` and
+        `force` in a folder only.
 
         >>> import evergold
         >>> ws = evergold.open("build")
@@ -441,30 +545,34 @@ class Door:
         >>> ws.build("live").name
         'live@v1'
         """
-        _check_options("build", options, (*BUILD_OPTIONS, *(BUILD_HERE if self._here is not None else ())))
         name = dataset.dataset if isinstance(dataset, Build) else dataset
         if not isinstance(name, str):
             raise BadInput(f"build() freezes a stored dataset by its name, not {_kind(dataset)}; import cases first")
-        given = dict(options)
-        filters, shares = given.pop("filter", None) or {}, given.pop("split", None)
+        options: dict[str, Any] = {"group_by": group_by, "seed": seed, "on_leak": on_leak, "repeats": repeats}
+        options |= {"canary": canary, "filters": dict(filter or {})}
         if self._here is not None:
-            out = given.pop("out", None)
-            if "avoid" in given:
-                given["avoid"] = tuple(map(location, given["avoid"]))
-            where = (given.pop("version", None), None if out is None else location(out))
-            return self._here.builds.freeze_as(name, *where, shares=shares, filters=filters, **given)[0]
-        answer = self._server.post("/builds", {"dataset": name, "split": shares, "filters": filters, **given})
+            files = [avoid] if isinstance(avoid, str | Path) else avoid
+            options |= {"shares": split, "avoid": tuple(map(location, files)), "force": force}
+            return self._here.builds.freeze_as(name, version, None if out is None else location(out), **options)[0]
+        if out is not None or avoid or force is not None:
+            raise BadInput(f"out=, avoid= and force= of build() {NOT_OVER_URL}")
+        given = {key: value for key, value in options.items() if value is not None}
+        wanted = {"dataset": name, **given} | {
+            key: value for key, value in (("version", version), ("split", split)) if value is not None
+        }
+        answer = self._server.post("/builds", wanted)
         while "message" in answer:  # a large one goes on after the answer
             time.sleep(LOOK_SECONDS)
-            answer = self._server.post(
-                "/builds",
-                {"dataset": name, "split": shares, "filters": filters, **given} | {"version": answer["version"]},
-            )
+            answer = self._server.post("/builds", {**wanted, "version": answer["version"]})
         return Build.model_validate(answer)
 
-    @_raise_own
+    @_verb
     def run(
-        self, dataset: Any, model: str | Callable[..., Any], metrics: str | Sequence[str] = (), **options: Any
+        self,
+        dataset: Any,
+        model: str | Callable[..., Any],
+        metrics: str | Sequence[str] = (),
+        **options: Any,
     ) -> RunResult:
         """Run a dataset against a model and measure the answers; waits for the end.
 
@@ -480,8 +588,7 @@ class Door:
         >>> ws.run(questions, lambda prompt: "4", ["exact_match"])["exact_match"].value
         0.5
         """
-        _check_options("run", options, RUN_OPTIONS)
-        given = {**options, "metrics": [metrics] if isinstance(metrics, str) else list(metrics)}
+        given: dict[str, Any] = {**options, "metrics": [metrics] if isinstance(metrics, str) else list(metrics)}
         if self._here is None:
             return self._run_there(dataset, model, given)
         if callable(model):
@@ -490,9 +597,8 @@ class Door:
             model = name_function(model)
         is_named = isinstance(dataset, Build) or (isinstance(dataset, str | Path) and not _is_case_file(dataset, given))
         cases = None if is_named else self._read_cases(dataset)
-        name = _name_of(dataset, cases)
-        bench = self._here.bench
-        spec = RunSpec.from_options({**given, "dataset": name, "model": _text(model, "model")})
+        bench, name = self._here.bench, _name_of(dataset, cases)
+        spec = RunSpec.from_options({**given, "dataset": name, "model": model})
         run = bench.run_here(spec, dataset_type=given.get("dataset_type"), cases=cases)
         return self.result(bench.work_on(run.id))
 
@@ -515,23 +621,30 @@ class Door:
             run = self._server.get(f"/benchmarks/runs/{part(run['id'])}")
         return self.result(run["id"])
 
-    @_raise_own
+    @_verb
     def result(self, run: str | Run | RunResult) -> RunResult:
         """Read a run that was made before, with the mean of every metric. Over `url` too."""
-        ident = _run_id(run)
+        ident = _id(run)
         if self._here is not None:
             known = self._here.bench.get(ident)
             return RunResult(known, self._here.bench.results.means(known))
         answer = self._server.get(f"/benchmarks/runs/{part(ident)}/results", {"limit": 1})
         return RunResult(Run.model_validate(answer["run"]), [Mean.model_validate(mean) for mean in answer["means"]])
 
-    @_raise_own
+    @_verb
     def compare(
-        self, baseline: str | Run | RunResult, candidate: str | Run | RunResult, **options: Any
+        self,
+        baseline: str | Run | RunResult,
+        candidate: str | Run | RunResult,
+        *,
+        margin: float | None = None,
+        weighted: bool | None = None,
+        errors: Literal["count", "exclude"] = "count",
+        metric: str | Sequence[str] = (),
     ) -> RunComparison:
         """Compare two runs over the same cases: better, worse, the same, or inconclusive, per metric. Over `url` too.
 
-        Options: `margin` (the smallest difference that matters), `weighted`, `errors` (`"exclude"`), in a folder `metric`.
+        `margin` is the smallest difference that matters. `metric` (one or several) in a folder only.
 
         >>> import evergold
         >>> ws = evergold.open("compare")
@@ -541,26 +654,20 @@ class Door:
         >>> ws.compare(first, second).metrics[0].verdict.value
         'better'
         """
-        _check_options("compare", options, COMPARE_OPTIONS)
-        errors = options.get("errors", "count")
-        if errors not in ("count", "exclude"):
-            raise BadInput(unknown("way to treat errors", str(errors), ("count", "exclude")))
-        ids = _run_id(baseline), _run_id(candidate)
-        if self._here is None:
-            if options.get("metric"):
-                raise BadInput(f"metric= {NOT_OVER_URL}")
-            query = {"first": ids[0], "second": ids[1], **options}
-            answer = self._server.get("/benchmarks/compare", query)
-            return RunComparison.model_validate({name: answer[name] for name in answer if name != "asked"})
-        only = options.get("metric") or ()
-        how = {name: options[name] for name in ("margin", "weighted") if options.get(name) is not None}
-        return self._here.bench.results.compare(
-            *ids, metrics=[only] if isinstance(only, str) else only, exclude_errors=errors == "exclude", **how
-        )
+        ids = _id(baseline), _id(candidate)
+        how = {name: value for name, value in (("margin", margin), ("weighted", weighted)) if value is not None}
+        if self._here is not None:
+            only = [metric] if isinstance(metric, str) else metric
+            compare: Callable[..., RunComparison] = self._here.bench.results.compare
+            return compare(*ids, metrics=only, exclude_errors=errors == "exclude", **how)
+        if metric:
+            raise BadInput(f"metric= of compare() {NOT_OVER_URL}")
+        query = {"first": ids[0], "second": ids[1], "errors": errors, **how}
+        return RunComparison.model_validate(self._server.get("/benchmarks/compare", query))
 
-    @_raise_own
+    @_verb
     def export(
-        self, dataset: Any, format: str, path: str | Path, *, limit: int | None = None, **filters: Any
+        self, dataset: Any, format: str, path: File, *, limit: Count | None = None, **filters: Any
     ) -> ExportResult:
         """Write a dataset (a name, `name@v3`, a Build, a file, a list of cases) in a format: `live-jsonl`, `openai-ft`, `yaml`, …
 
@@ -574,15 +681,17 @@ class Door:
         from evergold import plugins
         from evergold.store.case.cases import CaseFilter
 
-        target, known = _as_path(path, "path"), plugins.names("formats")
+        target, known = location(path), plugins.names("formats")
         if format not in known:
-            raise BadInput(unknown("format", str(format), known))
+            raise BadInput(unknown("format", format, known))
         is_stored = isinstance(dataset, str) and "@" not in dataset and not _is_file(dataset)
         if filters and not is_stored:
             raise BadInput(f"filters go with a stored dataset; leave {', '.join(filters)} out")
         if self._here is None:
             if not is_stored:
                 raise BadInput(f"over url export() writes a stored dataset by its name, not {_kind(dataset)}")
+            if limit is not None:
+                raise BadInput(f"limit= of export() {NOT_OVER_URL}")
             wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": dataset})
             return self._download({**_as_query(wanted), "format": format}, target)
         rejected: list[Any] = []
@@ -596,8 +705,8 @@ class Door:
                 count = plugins.load("formats", format).write(iter(cases), target, rejected=rejected)
         return ExportResult(target, count, tuple(map(str, rejected)))
 
-    @_raise_own
-    def extract(self, source: str, **options: Any) -> Summary:
+    @_verb
+    def extract(self, source: str, **options: Any) -> "Summary":
         """Write context-retrieval cases from merged work: `git`, `sidekick`, or a coding agent's logs. Not over `url`.
 
         Options as of `evergold extract SOURCE`: `repo`, `since`, `limit`, `out_dir`, `into_store` and the others.
@@ -609,12 +718,24 @@ class Door:
         """
         return self._only_here("extract").flows.extract(source, options)
 
-    @_raise_own
-    def score_retrieval(self, golden: Any, predictions: Any, other: Any = None, **options: Any) -> RetrievalResult:
+    @_verb
+    def score_retrieval(
+        self,
+        golden: Any,
+        predictions: Any,
+        other: Any = None,
+        *,
+        tier: Literal["edited", "core", "all"] = "edited",
+        seed: int = 0,
+        repo: File | None = None,
+        per_case: File | None = None,
+        html: File | None = None,
+        cluster: str | None = None,
+    ) -> RetrievalResult:
         """Score what a retrieval brought against golden cases; a second set of predictions is compared. Not over `url`.
 
         `golden`: a dataset A or B file, a stored dataset or cases; `predictions`: a file, or dicts with `caseId` and `ranges` or
-        `paths`, best first. Options: `tier`, `seed`, `repo`, `per_case`, `html`.
+        `paths`, best first. `per_case` and `html` name files to write.
 
         >>> import evergold
         >>> from evergold.model.case import CaseKind, LineRange
@@ -626,23 +747,12 @@ class Door:
         """
         from evergold.bench.retrieval_run import ScoringQuery
 
-        _check_options("score_retrieval", options, ("tier", "seed", "repo", "per_case", "html", "cluster"))
         retrieval = self._only_here("score_retrieval").retrieval
-        repo = options.get("repo")
-        query = ScoringQuery(
-            options.get("tier", "edited"), options.get("seed", 0), None if repo is None else location(repo)
-        )
-        how = {name: location(options[name]) for name in ("per_case", "html") if options.get(name)}
-        with self._retrieval_files(golden, predictions, other) as (first, second, third):
-            figures = retrieval.score(
-                first,
-                second,
-                third,
-                query,
-                per_case=how.get("per_case"),
-                html=how.get("html"),
-                cluster=options.get("cluster"),
-            )
+        query = ScoringQuery(tier, seed, _location(repo))
+        written = {"per_case": _location(per_case), "html": _location(html)}
+        with self._retrieval_files(golden, predictions, other) as files:
+            first, second, third = files
+            figures = retrieval.score(first, second, third, query, **written, cluster=cluster)
         return RetrievalResult(figures, retrieval.rows(figures))
 
     @contextmanager
@@ -684,6 +794,8 @@ class Door:
             if self._here is None:
                 raise BadInput(f"reading the cases of {_name_of(dataset, None)!r} {NOT_OVER_URL}")
             name = _name_of(dataset, None)
+            if isinstance(dataset, Path) and not dataset.exists():
+                raise NotFound(f"no file {name!r}; give one that is there")
             if _is_case_file(name, {}):
                 return self._here.cases.read_file(location(name))
             return list(self._here.bench.datasets.freeze(name, local=True).cases)
@@ -691,7 +803,7 @@ class Door:
 
     def _case(self, named: Any) -> Case:
         """Find a case by `dataset/id`, or by an id that one dataset has."""
-        text = "/".join(map(str, named)) if isinstance(named, tuple) else _text(named, "case")
+        text = "/".join(named) if isinstance(named, tuple) else str(named)
         if self._here is not None:
             datasets = [one.dataset for one in self._here.builds.datasets()]
         else:
@@ -785,9 +897,8 @@ def _known_filters(filters: Mapping[str, Any], shape: Any) -> dict[str, Any]:
         field_name = SHORT.get(name, name)
         if field_name not in names:
             raise BadInput(unknown("filter", name, names))
-        result[field_name] = (
-            [value] if isinstance(value, str) and isinstance(shape.model_fields[field_name].default, tuple) else value
-        )
+        is_list = isinstance(shape.model_fields[field_name].default, tuple)
+        result[field_name] = [value] if is_list and not isinstance(value, list | tuple) else value
     return result
 
 
@@ -795,17 +906,6 @@ def _as_query(wanted: Any) -> dict[str, Any]:
     """Write a filter as the query of a request: what differs from the built-in values."""
     query: dict[str, Any] = wanted.model_dump(mode="json", exclude_defaults=True)
     return query
-
-
-def _check_options(verb: str, given: Mapping[str, Any], known: Sequence[str]) -> None:
-    for name in given:
-        if name not in known:
-            raise BadInput(unknown(f"option of {verb}()", name, known))
-
-
-def _check_limit(limit: Any) -> None:
-    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-        raise BadInput(f"limit is a number of 1 or more, or None for all, not {limit!r}")
 
 
 def _as_cases(given: Any) -> list[Case]:
@@ -824,24 +924,13 @@ def _name_of(dataset: Any, cases: Sequence[Case] | None) -> str:
     return dataset.name if isinstance(dataset, Build) else str(dataset)
 
 
-def _run_id(run: Any) -> str:
-    return run.id if isinstance(run, Run | RunResult) else _text(run, "run")
+def _id(given: Any) -> str:
+    """The id of an object, or the one that was given."""
+    return given if isinstance(given, str) else str(given.id)
 
 
-def _id_of(given: Any, kind: type, what: str) -> str:
-    return str(given.id) if isinstance(given, kind) else _text(given, what)  # type: ignore[attr-defined]
-
-
-def _text(given: Any, what: str) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise BadInput(f"a {what} is named by a text or given as an object of evergold, not {_kind(given)}")
-    return given
-
-
-def _as_path(given: Any, what: str) -> Path:
-    if not isinstance(given, str | Path) or not str(given):
-        raise BadInput(f"{what} is a file or folder, as text or Path, not {_kind(given)}")
-    return location(given)
+def _location(path: File | None) -> Path | None:
+    return None if path is None else location(path)
 
 
 def _is_file(name: str) -> bool:

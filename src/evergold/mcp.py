@@ -142,7 +142,8 @@ class Tools:
             "oldest": seen.oldest,
             "newest": seen.newest,
             "cases_by_type": self._ws.live.stats(None).model_dump(
-                mode="json", include={"total", "confirmed", "candidate", "by_type"}
+                mode="json",
+                include={"total", "golden", "confirmed", "unconfirmed", "candidate", "failure", "correction"},
             ),
             "failing_checks": [one.model_dump(mode="json") for one in seen.checks[:10]],
             "kept_out_of_golden": [{"reason": one.reason, "traces": one.traces} for one in kept_out.reasons[:10]],
@@ -202,7 +203,7 @@ class Tools:
                 "tier": one.tier.value,
                 "reason": one.reason,
                 "decided_by": [_score_line(score) for score in one.deciding],
-                "would_change": [f"if {change.when}: {change.then.value}" for change in one.changes[:10]],
+                "would_change": [f"if {change.when}: {change.result.value}" for change in one.counterfactuals[:10]],
             }
             for one in self._ws.live.explain(trace_id)
         ]
@@ -416,7 +417,7 @@ def _case_line(case: Case) -> dict[str, Any]:
         "type": case.entry_type.value,
         "review": case.review.value,
         "input": _cut(case.input, SHORT),
-        "expected": _cut(case.expected, SHORT),
+        "expected": _cut(case.shown_answers()["expected_output"], SHORT),
         "tags": case.tags,
         **({"proposed_by": case.metadata["proposed_by"]} if "proposed_by" in case.metadata else {}),
     }

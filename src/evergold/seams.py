@@ -41,8 +41,8 @@ from evergold.model.case import Case
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.faults import Rejected
 from evergold.model.flow import Flow
-from evergold.model.generation import Assignment, Draft, Idea, Passage
-from evergold.model.judging import Answer, Question
+from evergold.model.generation import Draft, Idea, Passage, WritingTask
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Attempt, Measurement
 from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine, Trace
 
@@ -130,7 +130,7 @@ class Judge(Protocol):
     @property
     def identity(self) -> str: ...
 
-    async def ask(self, question: Question) -> Answer: ...
+    async def ask(self, question: Question) -> JudgeAnswer: ...
 
 
 class Metric(Protocol):
@@ -195,9 +195,9 @@ class Writer(Protocol):
 
     def ideas(self, kind: str, passage: Passage, count: int) -> Awaitable[Sequence[Idea]]: ...
 
-    def write(self, assignment: Assignment) -> Awaitable[Draft]: ...
+    def write(self, assignment: WritingTask) -> Awaitable[Draft]: ...
 
-    def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Awaitable[Draft]: ...
+    def rewrite(self, assignment: WritingTask, draft: Draft, problems: Sequence[str]) -> Awaitable[Draft]: ...
 
 
 class Format(Protocol):

@@ -71,3 +71,50 @@ def test_the_command_line_lists_and_tests(
             ws.alerts.stage.deliver_due()
     assert run([*home, "alerts", "list"]) == 0
     assert "firing pending (1 try: answered 500)" in capsys.readouterr().out
+
+
+def test_people_make_mute_and_remove_rules_beside_those_of_the_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(background, "LOOK_SECONDS", 0.01)
+    with_an_old_trace(tmp_path)
+    with receiving() as receiver:
+        settings = Settings(home=tmp_path, alerts_webhook=receiver.url, alerts_every_seconds=1)
+        with TestClient(create_app(settings), base_url="http://localhost") as client:
+            rule = {"kind": "intake_stopped", "after": "1s", "name": "silence"}
+            made = client.post("/api/v1/alerts/rules", json=rule).json()
+            assert made["rules"] == [
+                {"name": "silence", "kind": "intake_stopped", "origin": "workspace"}
+                | {"limits": {"after": "1s"}, "muted_until": None}
+            ]
+            receiver.wait_for(1)
+            wrong = client.post("/api/v1/alerts/rules", json={"kind": "intake_stopped", "afer": "1s"})
+            assert wrong.status_code == 400 and "did you mean 'after'" in wrong.json()["error"]
+            assert client.post("/api/v1/alerts/mute", json={"rule": "nothing"}).status_code == 404
+            muted = client.post("/api/v1/alerts/mute", json={"rule": "silence", "hours": 2}).json()
+            assert muted["rules"][0]["muted_until"] is not None
+    with Workspace.open(settings) as workspace:
+        with workspace.store.db.read() as connection:
+            (rule_in_force,) = workspace.alerts.stage.rules(connection)
+        assert rule_in_force.label == "silence"
+    home = ["--home", str(tmp_path)]
+    assert run([*home, "alerts", "add", "failing_rate", "check=answered", "above=0.2"]) == 0
+    assert "2 rules: silence, failing_rate:answered" in capsys.readouterr().out
+    assert run([*home, "alerts", "mute", "silence", "--hours", "0", "--json"]) == 0
+    assert [one["muted_until"] for one in json.loads(capsys.readouterr().out)["rules"]] == [None, None]
+    monkeypatch.setenv("EVERGOLD_ALERTS_RULES", json.dumps([{"kind": "gate_failed"}]))
+    assert run([*home, "alerts", "remove", "gate_failed"]) == 2
+    assert "is in the settings" in capsys.readouterr().err
+    assert run([*home, "alerts", "remove", "silence"]) == 0
+
+
+def test_a_muted_rule_is_shown_and_not_sent(tmp_path: Path) -> None:
+    with_an_old_trace(tmp_path)
+    with receiving() as receiver:
+        settings = Settings(home=tmp_path, alerts_rules=SILENT, alerts_webhook=receiver.url)
+        with Workspace.open(settings) as workspace:
+            workspace.alerts.mute("intake_stopped", 1.0)
+            workspace.alerts.stage.look()
+            workspace.alerts.stage.deliver_due()
+            (alert,) = workspace.alerts.state().alerts
+            assert alert.firing and not alert.deliveries and not receiver.got

@@ -20,8 +20,8 @@ def reviewed(tmp_path: Path) -> Iterator[tuple[TestClient, str]]:
     """A server whose dataset `d` was reviewed, and a run of recorded answers on it."""
     settings = Settings(home=tmp_path / "home")
     cases = [
-        a_case("g", dataset="d", output="Lima", expected="Lima").validated(),
-        a_case("f", dataset="d", output="Quito", expected="Lima", entry_type=EntryType.FAILURE).validated(),
+        a_case("g", dataset="d", output="Lima", expected="Lima").as_validated(),
+        a_case("f", dataset="d", output="Quito", expected="Lima", entry_type=EntryType.FAILURE).as_validated(),
     ]
     with Workspace.open(settings) as workspace:
         workspace.store.db.write(lambda connection: put_cases(connection, cases, Author(who="t", action="made")))

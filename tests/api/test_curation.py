@@ -31,13 +31,13 @@ def settled(server: httpx.Client) -> dict[str, Any]:
 def test_scores_reactions_and_corrections_move_an_entry(server: httpx.Client) -> None:
     trace = {"id": "t1", "input": "q", "output": "a", "scores": [{"name": "check", "value": 1.0}]}
     server.post("/api/v1/traces", json=trace)
-    assert (settled(server)["candidate"], settled(server)["confirmed"]) == (1, 0)
+    assert (settled(server)["unconfirmed"], settled(server)["confirmed"]) == (1, 0)
     server.post("/api/v1/reactions", json={"trace_id": "t1", "emoji": "👍🏽", "author": "ana"})
     assert settled(server)["confirmed"] == 1
     server.post("/api/v1/reactions", json=[{"trace_id": "t1", "emoji": "👎", "author": "ana"}])
     assert settled(server)["failure"] == 1
     server.post("/api/v1/reactions", json={"trace_id": "t1", "emoji": None, "author": "ana"})
-    assert settled(server)["candidate"] == 1
+    assert settled(server)["unconfirmed"] == 1
     for _ in range(2):
         server.post("/api/v1/corrections", json={"trace_id": "t1", "text": "b"})
     stats = settled(server)
@@ -48,7 +48,9 @@ def test_why_a_trace_is_not_golden(server: httpx.Client) -> None:
     server.post("/api/v1/traces", json={"id": "t1", "input": "q", "output": "a"})
     (told,) = server.get("/api/v1/traces/t1/explain").json()
     assert (told["tier"], told["reason"]) == ("none", "no score that takes part")
-    assert {"when": "a system score of at least 0.8 came", "then": "candidate"} in told["changes"]
+    assert any(
+        one["when"] == "a system score of 1 came" and one["result"] == "unconfirmed" for one in told["counterfactuals"]
+    )
     assert server.get("/api/v1/traces/none/explain").status_code == 404
 
 

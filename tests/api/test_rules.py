@@ -18,11 +18,11 @@ def test_rules_are_tried_then_saved_then_taken_back(settings: Settings) -> None:
         assert {each["name"] for each in shown["checks"]} >= {"answered", "finished", "tool_ok"}
         wanted = {**shown["rules"], "checks_on": True}
         preview = client.post("/api/v1/curation/rules/preview", json=wanted).json()
-        assert (preview["golden_now"], preview["golden_then"]) == (0, 1)
+        assert (preview["candidate_now"], preview["candidate_then"]) == (0, 1)
         saved = client.put("/api/v1/curation/rules", json={"rules": wanted, "base": 0, "why": "plain OpenTelemetry"})
         assert saved.json()["history"][0]["why"] == "plain OpenTelemetry"
         client.post("/api/v1/curation")
-        assert client.get("/api/v1/stats").json()["golden"] == 1
+        assert client.get("/api/v1/stats").json()["candidate"] == 1
         conflict = client.put("/api/v1/curation/rules", json={"rules": wanted, "base": 0})
         assert conflict.status_code == 409 and "changed meanwhile" in conflict.json()["error"]
         back = client.put("/api/v1/curation/rules", json={"rules": shown["history"][-1]["rules"], "base": 1})

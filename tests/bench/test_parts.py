@@ -36,7 +36,7 @@ from evergold.calls.endpoints import Endpoint
 from evergold.calls.targets import parse_name, refuse_remote
 from evergold.errors import BadInput, Refused
 from evergold.machine import is_dead, new_owner
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Measurement, MeasurementState, Replay, Turns, Usage
 from tests.builders import a_case, an_attempt
 from tests.rows import each_row
@@ -137,15 +137,15 @@ def verdicts(*pairs: tuple[Any, Any]) -> dict[str, Any]:
 def test_an_answer_that_does_not_fit_its_question_says_why(data: Any, problem: str | None) -> None:
     said = problem_with(QUESTION, data)
     assert said is None if problem is None else said is not None and problem in said
-    assert (read_verdicts(QUESTION, Answer(data=data if isinstance(data, dict) else None)) is None) is (
+    assert (read_verdicts(QUESTION, JudgeAnswer(data=data if isinstance(data, dict) else None)) is None) is (
         problem is not None
     )
 
 
 def test_a_judge_that_broke_is_an_error_and_one_without_an_answer_is_not() -> None:
-    broken = no_answer(QUESTION, Answer(reason="unreachable", details={"broken": True, "latency_ms": 5.0}))
+    broken = no_answer(QUESTION, JudgeAnswer(reason="unreachable", details={"broken": True, "latency_ms": 5.0}))
     assert broken.state is MeasurementState.ERROR and broken.details["judge_ms"] == 5.0
-    silent = no_answer(QUESTION, Answer(data=verdicts((1, "yes")), usage=Usage(input_tokens=3)))
+    silent = no_answer(QUESTION, JudgeAnswer(data=verdicts((1, "yes")), usage=Usage(input_tokens=3)))
     assert silent.state is MeasurementState.UNSCORED and silent.usage.input_tokens == 3
     assert "exactly once" in (silent.reason or "")
 
@@ -179,7 +179,7 @@ def test_an_endpoint_that_refuses_everything_is_asked_in_plain_words_and_then_gi
     ]
 
 
-def asked(*replies: Reply) -> tuple[Answer, list[Any]]:
+def asked(*replies: Reply) -> tuple[JudgeAnswer, list[Any]]:
     sent: list[Any] = []
 
     class Scripted(OpenAIJudge):

@@ -54,7 +54,7 @@ def test_passages_are_ranked_by_static_vectors(made: GitRepo) -> None:
 
 
 def test_baselines_are_run_side_by_side_and_compared(
-    made: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     args = ["--home", str(tmp_path / "home"), "run", "context", "--model", "retriever:bm25|grep|embedding"]
     assert run([*args, "--repo", str(made.path), "--json"]) == 0
@@ -66,6 +66,12 @@ def test_baselines_are_run_side_by_side_and_compared(
     table = capsys.readouterr().out
     assert "metric\tbm25\tgrep\tembedding" in table and "line_recall" in table
     assert run([*args, "--repo", str(made.path), "--fail-under", "line_recall=0.1"]) == 2
+    capsys.readouterr()
+    assert run(args) == 2
+    assert "retriever:bm25 needs a repository; name it with --repo PATH" in capsys.readouterr().err
+    (tmp_path / "evergold.toml").write_text(f'[review]\nrepo_dir = "{made.path}"\n')
+    monkeypatch.chdir(tmp_path)
+    assert run(args) == 0
 
 
 def test_words_take_identifiers_apart() -> None:

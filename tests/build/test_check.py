@@ -1,6 +1,7 @@
 """Checks of a build: each kind of damage is found, named and counted."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -42,6 +43,17 @@ def test_a_fresh_build_passes(tmp_path: Path) -> None:
     report = check(a_build(tmp_path))
     assert not report.failed
     assert set(outcomes(report).values()) == {"passed"}
+
+
+def test_a_build_that_was_copied_still_passes_verifies_and_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copied = shutil.copytree(a_build(tmp_path / "here").parent, tmp_path / "there" / "set") / "manifest.json"
+    shutil.rmtree(tmp_path / "here")
+    assert not check(copied).failed and not verify(copied).failed
+    asked = ["run", str(copied), "--dataset-type", "qa", "--model", "recorded", "--metric", "citation_grounded"]
+    assert run(asked) == 0 and "completed" in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson, language_of
+from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson
 from evergold.checks.own import CheckFailed, as_result, check_schema, import_function, read_checks, violations
 from evergold.checks.signals import NotRepeated, same_answer
 from evergold.checks.stage import question_keys
@@ -16,7 +16,6 @@ from evergold.checks.suite import Suite
 from evergold.errors import BadInput
 from evergold.model.checking import CheckResult, ToolStep, Turn
 from evergold.model.trace import TraceStatus
-from evergold.text.words import fold_text
 from tests.rows import each_row
 
 
@@ -68,23 +67,6 @@ ENGLISH = "The shop in the centre of the town opens at nine and the entrance is 
 )
 def test_the_answer_is_in_the_language_of_the_question(asked: str, answered: str, value: float | None) -> None:
     assert value_of(LanguageMatch(), a_turn(asked, answered)) == value
-
-
-@each_row(
-    ("text", "language"),
-    [
-        (ENGLISH, "en"),
-        (SPANISH, "es"),
-        ("Où est le magasin qui est dans la ville et pour qui est-il ouvert avec vous ?", "fr"),
-        ("今日は天気がいいですね", "kana"),
-        ("今天天气很好", "han"),
-        ("Сегодня хорошая погода", "cyrillic"),
-        ("OK 123", None),
-        ("", None),
-    ],
-)
-def test_a_language_is_named_where_it_is_plain(text: str, language: str | None) -> None:
-    assert language_of(text, fold_text(text)) == language
 
 
 def test_a_placeholder_of_redaction_is_a_secret_that_was_there() -> None:
@@ -302,3 +284,18 @@ def test_slow_checks_run_ahead_reach_at_least_the_first_turn(tmp_path: Any) -> N
 
 def always(turn: Turn) -> bool:
     return True
+
+
+@each_row(
+    "result, answer, value",
+    [
+        ('{"ok": false, "motivo": "ya fue enviado"}', "Tu pedido fue cancelado correctamente.", 0.0),
+        ("ERROR service unavailable", "Your table is booked for eight.", 0.0),
+        ('{"error": "card declined"}', "Your payment went through.", 0.0),
+        ('{"status": "failed"}', "I could not book it, the restaurant is closed.", 0.5),
+        ('{"ok": true, "error": null}', "Your payment went through.", 1.0),
+        ("Errors fell by a third this year.", "They fell by a third.", 1.0),
+    ],
+)
+def test_a_result_that_says_it_failed_counts_unless_the_answer_says_so(result: str, answer: str, value: float) -> None:
+    assert value_of(ToolOk(), a_turn(output=answer, tools=(ToolStep("book", False, result),))) == value

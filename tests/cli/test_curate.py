@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_from_dry_run_to_undo(folder: Path) -> None:
     dry = evergold("curate", "--dry-run", cwd=folder)
-    assert "of 3 traces 1 golden (candidate), 1 failure" in dry.out and "would be added" in dry.out
+    assert "of 3 traces 1 golden (unconfirmed), 1 failure" in dry.out and "would be added" in dry.out
     assert evergold("curate", "--json", cwd=folder).json["changes"] == {"added": 2}
     again = evergold("curate", cwd=folder).out
     told = "no new scores, corrections or turns of a session; --backfill judges all of history again"
@@ -51,9 +51,9 @@ def test_what_was_undone_comes_back_with_a_new_score_and_not_with_a_backfill(fol
 
 def test_explaining_a_trace(folder: Path) -> None:
     told = evergold("curate", "--explain", "good", cwd=folder).out
-    assert "candidate, because every system score is at least 0.8" in told
+    assert "unconfirmed by outcome, because every system score is at least 0.8" in told
     assert "decided by  check = 0.9 (system)" in told
-    assert "if a user score below 0.3 came, it would be failure" in told
+    assert "if a user score of 0 came, it would be failure" in told
     missing = evergold("curate", "--explain", "none", cwd=folder)
     assert (missing.code, missing.err.count("\n")) == (2, 1)
 
@@ -71,7 +71,7 @@ def test_a_policy_file_of_ones_own(folder: Path) -> None:
 
 def test_statistics_and_forgetting(folder: Path) -> None:
     evergold("curate", cwd=folder)
-    assert "golden, candidate\t1" in evergold("stats", cwd=folder).out
+    assert "golden, unconfirmed\t1" in evergold("stats", cwd=folder).out
     assert evergold("traces", "prune", "--older-than", "90d", "--dry-run", "--json", cwd=folder).json["deleted"] == 1
     assert evergold("traces", "erase", "--user", "ana", "--json", cwd=folder).json["traces"] == 1
     assert "deleted 0 traces" in evergold("traces", "prune", "--older-than", "90d", cwd=folder).out

@@ -28,14 +28,14 @@ def test_the_report_tells_every_step_and_the_dashboard_is_served_after_it(tmp_pa
         assert "ingested: 99 traces" in report
         golden = (tmp_path / ".evergold" / "demo" / "golden.jsonl").read_text().splitlines()
         assert f"exported {len(golden)} cases" in report
-        assert len(golden) > 50
+        assert len(golden) > 50 and " candidate" in report
         decisions = [line for line in report.splitlines() if line.startswith(("Ship ", "Keep ", "Not decided: "))]
         assert any("next_release" in line and "recorded" in line and " errors against 0" in line for line in decisions)
         with urllib.request.urlopen(f"{url}/api/v1/cases?dataset=live&limit=1") as answer:
             assert b'"total":' in answer.read()
         with urllib.request.urlopen(f"{url}/api/v1/benchmarks/leaderboard?dataset=live") as answer:
             models = [entry["model"] for entry in json.loads(answer.read())[0]["entries"]]
-        assert models == ["recorded", "python:next_release:answer"]
+        assert set(models) == {"recorded", "python:next_release:answer"}
 
 
 @contextmanager

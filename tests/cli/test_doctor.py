@@ -42,7 +42,7 @@ def test_a_workspace_in_order_is_fine(tmp_path: Path) -> None:
     wrong = messages(findings, "warning", "error")
     assert (ran.code, ran.json["ok"]) == ((1, False) if wrong else (0, True))
     assert wrong in ("", "the web app is not built: pages are empty → make setup, or install a wheel")
-    assert "native records: 3 of the newest 3 traces" in messages(findings, "fine")
+    assert "the newest 3 traces: none is known to be incomplete" in messages(findings, "fine")
     printed = evergold("doctor", cwd=tmp_path, **QUIET)
     assert "schema" in printed.out and printed.code == ran.code
 
@@ -96,6 +96,8 @@ def test_an_endpoint_that_does_not_answer_is_named_without_its_key(tmp_path: Pat
 
 
 def test_an_exporter_that_sends_no_answers_is_named_with_what_to_do(tmp_path: Path) -> None:
-    ingest(tmp_path, *({"id": f"t{n}", "input": "Boots?"} for n in range(3)))
+    ingest(tmp_path, *({"id": f"t{n}", "input": "Boots?", "started_at": "2026-11-01T09:00:00Z"} for n in range(3)))
+    assert evergold("curate", cwd=tmp_path, EVERGOLD_CHECKS_BUILTIN="true").code == 0
     _, findings = doctor(tmp_path)
-    assert "most without an answer, a session, a user" in messages(findings, "warning")
+    assert "3 traces are incomplete: no answer" in messages(findings, "warning")
+    assert "most of the newest 3 traces come without a session" in messages(findings, "note")

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 from tests.cli.running import evergold
 
@@ -45,3 +46,52 @@ def test_an_export_without_a_path_stays_in_this_folder(tmp_path: Path) -> None:
         assert evergold("export", name, "--json", cwd=folder).json["path"] == path
         assert (folder / path).is_file()
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+TURNS = [
+    ("t1", "How much is the coat?", "The coat costs 50 pesos."),
+    ("t2", "No, it costs 500 pesos.", "You're right, sorry — the coat costs 500 pesos."),
+    ("t3", "And the scarf?", "The scarf costs 80 pesos."),
+    ("t4", "Do you ship to Cuzco?", "Yes, in five days."),
+]
+
+
+def exported_lines(out: Path, *args: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    counted = evergold("export", "live", "--out", str(out), *args, "--json", cwd=out.parent).json
+    return [json.loads(line) for line in out.read_text("utf-8").splitlines()], counted
+
+
+def test_training_files_teach_no_known_failure_and_no_apology(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = []
+    for number, (trace_id, said, reply) in enumerate(TURNS):
+        at = f"2026-01-01T10:0{number}:00Z"
+        record = {"type": "trace", "id": trace_id, "session_id": "s", "input": said, "output": reply}
+        records.append(record | {"started_at": at, "ended_at": at})
+    records.append({"type": "correction", "trace_id": "t1", "text": TURNS[1][1], "kind": "remark"})
+    thumb = {"type": "score", "name": "thumb", "value": 1.0, "source": "user"}
+    records += [{"type": "score", "trace_id": "t3", "name": "reward", "value": 1.0, "source": "system"}]
+    records += [thumb | {"trace_id": "t3"}]
+    (tmp_path / "traces.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    evergold("ingest", str(tmp_path / "traces.jsonl"), cwd=tmp_path)
+    evergold("curate", cwd=tmp_path)
+
+    lines, counted = exported_lines(tmp_path / "ft.jsonl", "--format", "openai-ft", "--candidates", "include")
+    learned = [
+        m["content"] for line in lines for m in line["messages"] if m["role"] == "assistant" and "weight" not in m
+    ]
+    assert sorted(learned) == ["The coat costs 500 pesos.", "The scarf costs 80 pesos."]
+    assert all(m["weight"] == 0 for line in lines for m in line["messages"][:-1] if m["role"] == "assistant")
+    assert sum(counted["evidence"].values()) == counted["cases"] == 2
+
+    (pair,), _ = exported_lines(tmp_path / "dpo.jsonl", "--format", "dpo")
+    assert pair["preferred_output"][0]["content"] == "The coat costs 500 pesos."
+    assert pair["non_preferred_output"][0]["content"] == "The coat costs 50 pesos."
+
+    (line,), _ = exported_lines(tmp_path / "live.jsonl", "--type", "correction")
+    assert (line["expected_output"], line["correction_text"]) == ("The coat costs 500 pesos.", TURNS[1][1])
+    assert line["reference_from"] == "revised"
+    listed = evergold("cases", "list", "--type", "correction", "--json", cwd=tmp_path).json["cases"][0]
+    assert listed["expected_output"] == listed["expected"] == line["reference"]
+    evergold("import", str(tmp_path / "live.jsonl"), "--dataset", "copy", cwd=tmp_path)
+    again = evergold("cases", "list", "--dataset", "copy", "--json", cwd=tmp_path).json["cases"][0]
+    assert (again["correction_text"], again["reference"]) == (line["correction_text"], line["reference"])

@@ -78,18 +78,6 @@ def test_what_could_not_be_read_is_told_and_changes_the_exit_code(
     assert "it has: ws" in capsys.readouterr().err
 
 
-def test_the_old_name_of_an_option_still_works_and_says_so(
-    made: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    made.switch("side/feat")
-    made.git("revert", "--no-edit", "HEAD")
-    args = ["extract", "git", "--repo", str(made.path), "--out-dir", str(tmp_path / "out"), "--keep-reverts", "--json"]
-    assert run(args) == 0
-    shown = capsys.readouterr()
-    assert json.loads(shown.out)["new"] == 2
-    assert "--keep-reverts is an old name; write --kinds feature,fix,refactor,revert" in shown.err
-
-
 @pytest.mark.parametrize(
     "verb",
     ["check FILE --repo REPO", "score-retrieval FILE FILE", "import FILE", "check FILE", "score-retrieval REPO REPO"],

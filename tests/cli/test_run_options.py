@@ -218,7 +218,7 @@ def test_notes_on_repeats_of_a_build() -> None:
 def test_how_far_a_case_can_be_trusted() -> None:
     assert _trust(a_case(review=ReviewState.VALIDATED)) == "validated"
     assert _trust(a_case(entry_type=EntryType.FAILURE)) == "unvalidated"
-    assert _trust(a_case(entry_type=EntryType.GOLDEN)) == "candidate"
+    assert _trust(a_case(entry_type=EntryType.GOLDEN)) == "unconfirmed"
     assert _trust(a_case(entry_type=EntryType.GOLDEN, metadata={"confirmed": True})) == "confirmed"
 
 
@@ -250,7 +250,7 @@ def test_changes_of_a_curation_in_words_and_numbers() -> None:
     assert _changes_text(changes) == "1 golden (confirmed), 2 failure, 1 correction"
     assert _changes_text(Changes()) == "nothing changed"
     counts = _counts(changes)
-    assert (counts["examined"], counts["unchanged"], counts["golden_candidate"]) == (5, 2, 0)
+    assert (counts["examined"], counts["unchanged"], counts["golden_unconfirmed"]) == (5, 2, 0)
 
 
 def a_report(**more: Any) -> GenerationReport:

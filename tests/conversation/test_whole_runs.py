@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from evergold.conversation import conversation_of
+from evergold.conversation import conversation_of, text_of
 from evergold.conversation.assembly import contexts_of
-from evergold.model.trace import Span
+from evergold.conversation.wholeness import change_of_exporter, gaps_of
+from evergold.model.trace import Gap, Span
 from tests.builders import a_model_call, a_trace
 from tests.rows import each_row
 
@@ -111,3 +112,41 @@ def test_a_printed_object_is_no_passage(printed: str) -> None:
         Span(id="b", kind="retriever", metadata={"attributes": {"output.value": [printed]}}),
     ]
     assert [context.text for context in contexts_of(spans, {})] == ["Two weeks."]
+
+
+def test_a_tool_inside_a_called_agent_is_not_missing() -> None:
+    helper = {"id": "h", "parent_id": "root", "name": "due.run", "kind": "agent"}
+    inner = {"id": "i", "parent_id": "h", "name": "shelf", "kind": "tool", "output": "3"}
+    trace = a_run(a_root(), a_model_call("m", [ASKED, CALL, RESULT], [ANSWER]), helper, inner)
+    assert gaps_of(trace, conversation_of(trace)) == ()
+    other = a_run(a_root(), a_model_call("m", [ASKED], [ANSWER]), helper, inner)
+    assert gaps_of(other, conversation_of(other)) == (Gap.TOOLS_MISSING,)
+
+
+@each_row("mask", ["HIDDEN:non-empty", "__REDACTED__", "[hidden]", "<redacted>", "<elided>"])
+def test_contents_that_an_exporter_keeps_back_are_no_question_and_no_answer(mask: str) -> None:
+    call = a_model_call("m", [{"role": "user", "content": mask}], [{"role": "assistant", "content": mask}])
+    trace = a_run(a_root(), call, input=mask, output=mask)
+    assert {Gap.NO_QUESTION, Gap.NO_ANSWER} <= set(gaps_of(trace, conversation_of(trace)))
+    assert "setVerbose(true)" in change_of_exporter(Gap.NO_ANSWER, "ai.koog")
+
+
+def test_the_settings_that_make_traces_of_adk_whole_are_named() -> None:
+    assert "SPAN_ONLY" in change_of_exporter(Gap.NO_QUESTION, "gcp.vertex.agent")
+
+
+def test_an_answer_that_repeats_the_calls_of_its_turn_makes_none() -> None:
+    again = ANSWER | {"tool_calls": CALL["tool_calls"]}
+    assert conversation_of(a_run(a_root(), a_model_call("m", [ASKED, CALL, RESULT], [again]))).turn == (
+        CALL,
+        RESULT,
+        ANSWER,
+    )
+
+
+@each_row("word", ["Question: ", "Your task: ", "New task:\n", "User query:  "])
+def test_the_word_before_a_question_is_not_the_persons(word: str) -> None:
+    asked = {"role": "user", "content": word + str(ASKED["content"])}
+    assert conversation_of(a_run(a_root(), a_model_call("m", [asked], [ANSWER]))).messages == (ASKED,)
+    own = a_run(a_root(), a_model_call("m", [asked], [ANSWER]), input=asked["content"])
+    assert text_of(conversation_of(own).messages[0]).startswith(word.split(":")[0]) or word.startswith("New")

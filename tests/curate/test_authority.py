@@ -160,7 +160,7 @@ def test_two_policies_that_disagree_each_keep_their_own_entry(ws: Workspace, tmp
     both = ws.live.under([*ws.live.curation.policies, *ws.live.with_policy_files([strict]).policies])
     both.backfill()
     assert {case.dataset: case.entry_type for case in cases(ws)} == {"live": "golden", "strict": "failure"}
-    assert [explained.tier for explained in both.explain("t1")] == ["candidate", "failure"]
+    assert [explained.tier for explained in both.explain("t1")] == ["unconfirmed", "failure"]
     review(ws, cases(ws, dataset="strict")[0], ReviewVerdict.APPROVE, entry_type="golden")
     both.backfill()
     assert {case.dataset: case.entry_type for case in cases(ws)} == {"live": "golden", "strict": "golden"}

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import text
 
 from evergold.curate import queued as choosing
+from evergold.model.case import Candidates
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter
 from evergold.store.verdict.candidates import due_days
@@ -108,7 +109,7 @@ def test_the_answer_stands_for_a_question_and_not_the_call_before_it(settings: S
         report = workspace.intake.ingest([tmp_path / f"{exporter}.json" for exporter in cities], source="otlp")
         assert report.traces == 2 * len(cities)
         workspace.live.curate()
-        cases = list(workspace.cases.iterate(CaseFilter(dataset="live")))
+        cases = list(workspace.cases.iterate(CaseFilter(dataset="live", candidates=Candidates.ONLY)))
         assert {case.input for case in cases} == {f"What is the weather in {city}?" for city in cities.values()}
         assert [[message["role"] for message in case.turn] for case in cases] == [
             ["assistant", "tool", "assistant"]

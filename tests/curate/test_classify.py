@@ -28,7 +28,7 @@ def read_the_table(scores: list[Score], ignored: set[str]) -> Tier:
     if not system or not all(value >= 0.8 for value in system):
         return Tier.NONE
     if not people:
-        return Tier.CANDIDATE
+        return Tier.UNCONFIRMED
     return Tier.CONFIRMED if any(value >= 0.8 for value in people) else Tier.NONE
 
 
@@ -61,7 +61,7 @@ def test_a_judge_takes_part_only_when_the_policy_says_so(scores: list[Score]) ->
         ([score(0.29, "human")], Tier.FAILURE, Reason.USER_NEGATIVE),
         ([score(1.0), score(0.1), score(1.0, "user")], Tier.FAILURE, Reason.FAILED_CHECK),
         ([score(0.3)], Tier.NONE, Reason.SYSTEM_BETWEEN),
-        ([score(0.8)], Tier.CANDIDATE, Reason.CANDIDATE),
+        ([score(0.8)], Tier.UNCONFIRMED, Reason.OUTCOME),
         ([score(0.8), score(0.8, "human")], Tier.CONFIRMED, Reason.CONFIRMED),
         ([score(0.8), score(0.3, "user")], Tier.NONE, Reason.USER_BETWEEN),
         ([score(0.8), score(0.79, "user"), score(0.9, "human")], Tier.CONFIRMED, Reason.CONFIRMED),
@@ -101,9 +101,9 @@ def test_thresholds_are_the_policys() -> None:
 
 
 def test_the_sample_keeps_its_share_and_says_so() -> None:
-    policy = Policy(sample=Sampling(candidate=0.25))
+    policy = Policy(sample=Sampling(unconfirmed=0.25))
     verdicts = [classify(TRACE.model_copy(update={"id": f"t{n}"}), [score(1.0)], policy) for n in range(2000)]
-    kept = [verdict for verdict in verdicts if verdict.tier is Tier.CANDIDATE]
+    kept = [verdict for verdict in verdicts if verdict.tier is Tier.UNCONFIRMED]
     assert 420 < len(kept) < 580
     assert {verdict.included for verdict in kept} == {0.25}
     assert {v.reason for v in verdicts if v.tier is Tier.NONE} == {Reason.NOT_SAMPLED}
@@ -112,11 +112,11 @@ def test_the_sample_keeps_its_share_and_says_so() -> None:
 @each_row(
     ("eligible", "tier"),
     [
-        ({"names": ["chat"]}, Tier.CANDIDATE),
+        ({"names": ["chat"]}, Tier.UNCONFIRMED),
         ({"names": ["other"]}, Tier.NONE),
-        ({"users": ["ana"]}, Tier.CANDIDATE),
+        ({"users": ["ana"]}, Tier.UNCONFIRMED),
         ({"exclude_users": ["ana"]}, Tier.NONE),
-        ({"metadata": {"model": "m1"}}, Tier.CANDIDATE),
+        ({"metadata": {"model": "m1"}}, Tier.UNCONFIRMED),
         ({"metadata": {"model": ["m2", "m3"]}}, Tier.NONE),
         ({"min_input_chars": 9}, Tier.NONE),
     ],
@@ -132,13 +132,14 @@ def test_an_explanation_names_grounds_and_way_out() -> None:
     assert told.reason == "a system score lies between 0.3 and 0.8"
     assert [s.name for s in told.deciding] == ["tone"]
     assert [s.name for s in told.left_out] == ["judge"]
-    assert ("tone (0.6) were at least 0.8", Tier.CANDIDATE) in [(c.when, c.then) for c in told.changes]
+    assert ("a human score of 1 came", Tier.NONE) not in [(c.when, c.result) for c in told.counterfactuals]
+    assert ("a human score of 0 came", Tier.FAILURE) in [(c.when, c.result) for c in told.counterfactuals]
 
 
 @given(score_lists)
 def test_every_change_an_explanation_promises_is_another_tier(scores: list[Score]) -> None:
     told = explain(TRACE, scores, Policy())
-    assert all(change.then is not told.tier for change in told.changes)
+    assert all(change.result is not told.tier for change in told.counterfactuals)
 
 
 def by_check(name: str, value: float) -> Score:
@@ -149,10 +150,11 @@ def by_check(name: str, value: float) -> Score:
     ("scores", "tier"),
     [
         ([by_check("not_handed_over", 0.5)], Tier.NONE),
-        ([score(1.0, name="reward"), by_check("not_handed_over", 0.5)], Tier.CANDIDATE),
-        ([score(1.0, name="reward"), by_check("not_given_up", 0.5)], Tier.CANDIDATE),
-        ([score(1.0, name="reward"), by_check("answered", 0.5)], Tier.NONE),
-        ([score(1.0, name="reward"), by_check("not_repeated", 0.5)], Tier.NONE),
+        ([score(1.0, name="reward"), by_check("not_handed_over", 0.5)], Tier.UNCONFIRMED),
+        ([score(1.0, name="reward"), by_check("not_given_up", 0.5)], Tier.UNCONFIRMED),
+        ([score(1.0, name="reward"), by_check("answered", 0.5)], Tier.UNCONFIRMED),
+        ([score(1.0, name="reward"), by_check("not_repeated", 0.5)], Tier.UNCONFIRMED),
+        ([score(1.0, name="reward"), by_check("finished", 0.5)], Tier.NONE),
         ([score(1.0), score(0.5, name="tone"), by_check("not_handed_over", 0.5)], Tier.NONE),
         ([score(0.0, name="reward"), by_check("not_handed_over", 1.0)], Tier.FAILURE),
         ([score(1.0, name="not_handed_over"), score(0.5, name="not_given_up")], Tier.NONE),

@@ -8,7 +8,7 @@ import pytest
 
 from evergold.formats.openai_chat import Preference, Unfit
 from evergold.model.case import Case, EntryType
-from evergold.model.checking import admits
+from evergold.model.checking import admits, strip_admission
 from evergold.model.trace import Correction, CorrectionKind, Span, Trace
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, iterate_cases
@@ -53,7 +53,7 @@ def test_the_next_reply_is_the_reference_when_it_admits(ws: Workspace) -> None:
     told = "You are right, it is Wednesday at ten."
     case = pair(ws, turn(1, "When?", "Tuesday."), turn(2, "that is the wrong day", told), correction=remark)
     reference = case.reference()
-    assert reference is not None and reference.text == told
+    assert reference is not None and reference.text == "It is Wednesday at ten."
 
 
 def test_a_reply_that_apologises_and_refuses_is_no_reference(tmp_path: Path) -> None:
@@ -99,3 +99,30 @@ def test_a_reply_that_undoes_what_was_done_is_no_answer_to_the_question(ws: Work
 )
 def test_admissions_are_known(reply: str | None, expected: bool) -> None:
     assert admits(reply) is expected
+
+
+@each_row(
+    ("reply", "answer"),
+    [
+        ("You're right, sorry — the coat is 500 pesos.", "The coat is 500 pesos."),
+        ("Tienes razón, el abrigo está a 500 pesos", "El abrigo está a 500 pesos"),
+        ("You are right that the office closes at 6 pm.", "The office closes at 6 pm."),
+        ("¡Tenés toda la razón, perdoname! El envío tarda 5 días.", "El envío tarda 5 días."),
+        ("I got the two mixed up: the Condor 2 weighs 2.1 kg.", "The Condor 2 weighs 2.1 kg."),
+        ("Thanks for the correction! iPhone 12 is of 2020.", "iPhone 12 is of 2020."),
+        (
+            "I apologize for the error. Here is the corrected code:\n```\nx = 1\n```",
+            "Here is the code:\n```\nx = 1\n```",
+        ),
+        ("Apologies. It is duck down. Sorry again for the confusion!", "It is duck down."),
+        ("The coat is 500 pesos, you're right, sorry.", "The coat is 500 pesos."),
+        ("The coat is 500 pesos.", "The coat is 500 pesos."),
+        ("You're right, I've updated the reservation to 8 pm.", None),
+        ("Tienes razón, es así.", None),
+        ("Sorry, I'll check that and get back to you.", None),
+        ("True, but the law changed in 2019.", None),
+        ("You are absolutely right! I apologize for the oversight.", None),
+    ],
+)
+def test_an_answer_is_told_from_its_admission(reply: str, answer: str | None) -> None:
+    assert strip_admission(reply) == answer

@@ -3,8 +3,7 @@
 import pytest
 
 from evergold.curate.detectors import HIGH, LOW, PatternDetector
-from evergold.curate.remark_features import feature_names
-from evergold.curate.remark_model import ALARMS, PLAIN_WORDS, classify
+from evergold.curate.remark_encoder import ALARMS, classify
 from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage
 from scripts.remark_data import LISTS, Labelled, remarks
 from tests.rows import each_row
@@ -52,13 +51,7 @@ def test_a_remark_has_kind_target_probability_and_evidence() -> None:
     )
     assert found is not None
     assert (found.kind, found.trace_id) == (RemarkKind.CORRECTION, "t1")
-    assert 0.5 <= found.probability <= 1 and any("monday" in words for words in found.evidence)
-
-
-def test_evidence_is_in_plain_words() -> None:
-    assert set(PLAIN_WORDS) == set(feature_names())
-    found = classify("no, it is on Friday, not on Monday", "It is on Monday.", "When is the exam?")
-    assert "denies words of the answer: monday" in found.evidence
+    assert 0.5 <= found.probability <= 1 and "says what is right instead" in found.evidence[0]
 
 
 def test_the_turn_is_the_one_whose_content_the_message_touches() -> None:
@@ -111,7 +104,7 @@ def test_a_pasted_document_is_no_remark() -> None:
     [
         ("When do you open?", "At nine.", "My discount code does not work"),
         ("Do you ship to Iceland?", "Yes, in a week.", "The kettle arrived broken"),
-        ("¿A qué hora abren?", "A las nueve.", "La impresora de la oficina no funciona"),
+        ("¿A qué hora abren?", "A las nueve.", "¿Qué hago si se rompe la impresora?"),
     ],
 )
 def test_a_problem_with_something_else_is_a_new_matter(question: str, answer: str, message: str) -> None:

@@ -38,7 +38,7 @@ def test_a_detector_that_raises_is_counted_and_left_out(settings: Settings) -> N
         workspace.intake.accept(turns)
         curation = Curation(workspace.store, workspace.live.curation.policies, Raising())
         assert curation.drain().traces == 2
-        assert workspace.live.stats().confirmed + workspace.live.stats().candidate == 2
+        assert workspace.live.stats().golden == 2
         assert failures(workspace) == {"plugin_failed:detector": 1}
 
 
@@ -52,5 +52,5 @@ def test_a_tagger_that_raises_is_counted_and_left_out(tmp_path: Path, monkeypatc
     with Workspace.open(settings) as workspace:
         workspace.intake.accept([a_trace("t1", scores=[a_score()])])
         assert workspace.live.curate().traces == 1
-        assert workspace.live.stats().candidate == 1
+        assert workspace.live.stats().unconfirmed == 1
         assert failures(workspace) == {"plugin_failed:tagger broken": 1}

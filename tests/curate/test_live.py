@@ -202,7 +202,7 @@ def test_entries_follow_a_new_revision_of_their_policy_and_go_back(ws: Workspace
     old = ws.live.under([Policy(name="p", dataset="one", tags=())])
     old.backfill()
     held = {case.id: case.provenance for case in cases(ws, dataset="one")}
-    new = ws.live.under([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(candidate=0.5))])
+    new = ws.live.under([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(unconfirmed=0.5))])
     told = new.dry_run()["p@" + new.policies[0].rev[7:19]]
     done = new.backfill()
     assert done.by_kind == told.by_kind and set(done.by_kind) == {"moved", "withdrawn"}
@@ -210,9 +210,9 @@ def test_entries_follow_a_new_revision_of_their_policy_and_go_back(ws: Workspace
     kept = cases(ws, dataset='two "2"')
     assert len(kept) == done.by_kind["moved"]
     assert {(case.tags, case.provenance.inclusion_probability) for case in kept} == {(("model:m1",), 0.5)}
-    thinner = ws.live.under([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(candidate=0.4))])
+    thinner = ws.live.under([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(unconfirmed=0.4))])
     assert thinner.backfill().by_kind.get("reweighed") == len(cases(ws, dataset='two "2"'))
-    tagless = Policy(name="p", dataset='two "2"', tags=("model", "message_type"), sample=Sampling(candidate=0.4))
+    tagless = Policy(name="p", dataset='two "2"', tags=("model", "message_type"), sample=Sampling(unconfirmed=0.4))
     assert ws.live.under([tagless]).backfill().by_kind == {}
     for curation in (thinner, new):
         ws.live.undo(curation.policies[0].label)
@@ -256,10 +256,11 @@ def test_a_correction_is_one_case_whoever_edits_it_and_under_whichever_policy(ws
 def test_what_would_change_the_verdict_on_a_corrected_trace_is_true(ws: Workspace) -> None:
     ws.intake.accept([a_trace("t1"), Correction(trace_id="t1", text="Lima")])
     (told,) = ws.live.explain("t1")
-    assert {change.when: change.then.value for change in told.changes} == {
-        "a user score below 0.3 came": "failure",
-        "a system score of at least 0.8 came": "failure",
-        "a system score below 0.3 came": "failure",
+    assert {one.when: one.result.value for one in told.counterfactuals} == {
+        "a human score of 0 came": "failure",
+        "a user score of 0 came": "failure",
+        "a system score of 1 came": "failure",
+        "a system score of 0 came": "failure",
     }
     ws.intake.accept([ScoreLine(trace_id="t1", name="check", value=0.9)])
     ws.live.curate()
@@ -336,7 +337,7 @@ def test_statistics_count_by_type_tag_and_day(ws: Workspace) -> None:
     ws.live.curate()
     stats = ws.live.stats()
     assert (stats.total, stats.golden, stats.failure, stats.correction) == (4, 2, 1, 1)
-    assert (stats.confirmed, stats.candidate, stats.waiting) == (1, 1, 0)
+    assert (stats.confirmed, stats.unconfirmed, stats.candidate, stats.waiting) == (1, 1, 0, 0)
     assert stats.tags == {"failed:pii": 1, "model:m1": 1}
     assert stats.failing_checks == {"pii": 1}
     assert {day.day: day.traces for day in stats.days if day.traces} == {"2026-01-01": 1, "2026-01-02": 3}
@@ -370,13 +371,17 @@ def test_an_export_is_filtered_then_limited_newest_first_and_whole(ws: Workspace
         assert count == len(lines)
         keys = [
             "case_id",
+            "correction_text",
             "created_at",
             "entry_type",
+            "evidence",
             "expected_output",
             "id",
             "input",
             "metadata",
             "output",
+            "reference",
+            "reference_from",
             "tags",
             "trace_id",
         ]

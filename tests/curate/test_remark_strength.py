@@ -1,7 +1,8 @@
-"""Situations in which a message is no alarm, with examples other than those that shaped the rules, and what counts as a hint."""
+"""Situations in which a message is no alarm, what admits a mistake, and which turn an undo takes back."""
 
-from evergold.curate.remark_model import ALARMS, classify
-from evergold.model.checking import RemarkKind, admits, asks_back
+from evergold.curate.detectors import PatternDetector
+from evergold.curate.remark_encoder import ALARMS, classify
+from evergold.model.checking import EarlierTurn, UserMessage, admits, asks_back
 from scripts.remark_data import LISTS, Labelled, remarks
 from tests.rows import each_row
 
@@ -12,13 +13,6 @@ SITUATIONS = list(remarks(LISTS / "situations.txt"))
 def test_a_situation_is_an_alarm_only_where_the_message_speaks_of_the_answer(each: Labelled) -> None:
     kind = classify(each.message, each.answer, each.question, each.reply).kind
     assert (kind in ALARMS) == (each.kind in ALARMS)
-
-
-def test_another_value_alone_is_a_hint_and_no_alarm() -> None:
-    guess = classify("half past nine", "The bakery opens at 8.", "When does the bakery open?")
-    assert guess.kind not in ALARMS
-    hint = classify("17", "The heating is set to 27 degrees.", "Set the heating to 17 degrees")
-    assert hint.kind is RemarkKind.DOUBT and "no words speak of the answer" in hint.evidence
 
 
 @each_row(
@@ -45,3 +39,16 @@ def test_an_apology_for_something_else_admits_no_mistake(reply: str) -> None:
 )
 def test_a_reply_that_asks_back_is_no_corrected_answer(reply: str, back: bool) -> None:
     assert asks_back(reply) is back
+
+
+def test_an_undo_is_a_complaint_about_the_turn_it_takes_back() -> None:
+    said = [("/undo", "Removed."), ("/diff", ""), ("add tests", "Added tests."), ("add a page", "Added a page.")]
+    earlier = tuple(EarlierTurn(f"t{at}", message, reply) for at, (message, reply) in enumerate(said))
+    remarks = [
+        PatternDetector().remark(UserMessage("m", "/undo", turns)) for turns in (earlier, earlier[1:], earlier[:2])
+    ]
+    assert [remark and (remark.kind.value, remark.trace_id) for remark in remarks] == [
+        ("complaint", "t3"),
+        ("complaint", "t2"),
+        None,
+    ]

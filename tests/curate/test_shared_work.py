@@ -149,10 +149,8 @@ def curate(shared: Shared, *words: str, kill: bool) -> list[int]:
     return [examined(process) for process in processes[int(kill) :]]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "kill", [pytest.param(False, marks=pytest.mark.campaign), True], ids=["both_live", "one_is_killed"]
-)
+@pytest.mark.campaign
+@pytest.mark.parametrize("kill", [False, True], ids=["both_live", "one_is_killed"])
 def test_two_processes_give_what_one_gives(postgres_server: str, tmp_path: Path, kill: bool) -> None:
     with empty_database(postgres_server) as alone_url, empty_database(postgres_server) as shared_url:
         alone, shared = Shared(alone_url, tmp_path), Shared(shared_url, tmp_path)

@@ -288,7 +288,7 @@ def test_refresh_reads_the_traces_of_cases_that_nobody_changed_again(
         less = {"tools": (), "turn": ()}
         patched.setattr(case_content, "conversation_of", lambda *given: read(*given).model_copy(update=less))
         # Else the trace would lack the tool that ran, and make no case.
-        patched.setattr(case_content, "gaps_of", lambda *_: ())
+        patched.setattr(case_content, "gaps_of", lambda *_, **__: ())
         ws.live.curate()
     approved = CaseKey(dataset="live", id="default:t2")
     ws.review.decide(approved, Decision(version=1, verdict=ReviewVerdict.APPROVE, changes={}), "ana")

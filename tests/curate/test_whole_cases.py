@@ -70,7 +70,7 @@ def test_a_golden_case_has_conversation_turn_calls_tools_and_provenance(ws: Work
     assert (case.provenance.user_id, case.provenance.session_id, case.provenance.trace_id) == ("u1", "s1", "t1")
     assert case.metadata["model"] == "m-1"
     reference = case.reference()
-    assert reference is not None and (reference.text, reference.origin) == ("It is cancelled.", Origin.CANDIDATE)
+    assert reference is not None and (reference.text, reference.origin) == ("It is cancelled.", Origin.UNCONFIRMED)
     assert [tool.name for tool in case.expected_calls() or ()] == ["cancel"]
     assert "tool:cancel" in case.tags
 

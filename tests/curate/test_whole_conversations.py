@@ -92,4 +92,4 @@ def test_no_way_in_and_no_format_loses_anything(way: str, settings: Settings, tm
         written, left_out, changed = changed_by(cases, name, tmp_path)
         assert (written + left_out, changed) == (len(cases), 0), name
     golden = [case for case in cases if case.entry_type is EntryType.GOLDEN]
-    assert all(case.reference() is not None and not case.missing() for case in golden)
+    assert all(case.reference() is not None and not case.list_missing() for case in golden)

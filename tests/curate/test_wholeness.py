@@ -71,11 +71,24 @@ INCOMPLETE: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "a printed dict": ({"input": "{'user_id': 'u1', 'text': 'hi'}", "output": ANSWER}, ["envelope"]),
     "a printed object": ({"input": QUESTION, "output": "RunResult(text='Lyon', usage=Usage(n=3))"}, ["envelope"]),
+    "code for its environment": (
+        {"input": QUESTION, "output": "I look it up.\n<execute>print(track(81))</execute>\n"},
+        ["envelope"],
+    ),
     "a call as text": ({"input": QUESTION, "output": '<tool_call>{"name": "track"}</tool_call>'}, ["envelope"]),
     "a framework's object": ({"input": QUESTION, "output": json.dumps({"lc": 1, "kwargs": {}})}, ["envelope"]),
     "a framework's question": ({"input": json.dumps(ENVELOPE), "output": ANSWER}, ["envelope"]),
     "a lost call": (
         {"input": QUESTION, "output": ANSWER, "messages": CALLING, "spans": [a_tool_span("refund")]},
+        ["tools_missing"],
+    ),
+    "one of two calls of a tool lost": (
+        {
+            "input": QUESTION,
+            "output": ANSWER,
+            "messages": CALLING,
+            "spans": [{**a_tool_span("track"), "id": n, "input": json.dumps({"parcel": n})} for n in "78"],
+        },
         ["tools_missing"],
     ),
     "construction": ({"name": "create_agent Shop", "input": "You are a shop assistant."}, ["no_interaction"]),
@@ -86,7 +99,7 @@ INCOMPLETE: dict[str, tuple[dict[str, Any], list[str]]] = {
 def test_an_incomplete_trace_is_neither_golden_nor_a_failure_by_checks(tmp_path: Path, what: str) -> None:
     fields, gaps = INCOMPLETE[what]
     told = curated(tmp_path, {"id": "t1", **fields}, {"id": "scored", **fields, "scores": [GOOD]})
-    assert (told["golden_candidate"], told["golden_confirmed"], told["failure"]) == (0, 0, 0)
+    assert (told["candidate"], told["golden_unconfirmed"], told["golden_confirmed"], told["failure"]) == (0, 0, 0, 0)
     assert lacks(tmp_path, "t1") == gaps
     assert {each["gap"]: each["traces"] for each in told["incomplete"]} == dict.fromkeys(gaps, 2)
 
@@ -118,6 +131,16 @@ def test_the_last_answered_turn_of_a_dialogue_counts(tmp_path: Path) -> None:
     assert (case["input"], case["output"]) == (QUESTION, ANSWER)
 
 
+def test_closing_words_of_a_session_lack_no_answer_and_a_tools_result_is_none(tmp_path: Path) -> None:
+    times = [f"2026-07-01T10:0{n}:00Z" for n in range(2)]
+    asked = {"id": "t1", "session_id": "s", "input": QUESTION, "output": ANSWER, "started_at": times[0]}
+    closing = {"id": "t2", "session_id": "s", "input": "Thanks, bye", "started_at": times[1]}
+    cut = {"id": "t3", "input": QUESTION, "messages": CALLING[:-1], "output": json.dumps(CALLING[1:-1])}
+    curated(tmp_path, asked, closing, cut)
+    assert lacks(tmp_path, "t2") == ["no_interaction"]
+    assert "envelope" in lacks(tmp_path, "t3")
+
+
 @pytest.mark.parametrize("score", [{"source": "user"}, {"source": "human"}, {"source": "system"}])
 def test_what_somebody_said_of_an_incomplete_trace_makes_a_failure(tmp_path: Path, score: dict[str, Any]) -> None:
     bad = {"name": "opinion", "value": 0.0, **score}
@@ -139,12 +162,12 @@ def test_a_trace_that_grows_becomes_whole(tmp_path: Path) -> None:
     answer = {**question, "id": "root", "parent_id": None, "kind": "chain", "output": ANSWER}
     run(tmp_path, "ingest", "-", stdin=json.dumps(answer) + "\n")
     told = run(tmp_path, "curate", "--json").json
-    assert told["incomplete"] == [] and told["golden_candidate"] == 1
+    assert told["incomplete"] == [] and told["candidate"] == 1
 
 
 def test_without_checks_an_incomplete_trace_is_not_golden_either(tmp_path: Path) -> None:
     told = curated(tmp_path, {"id": "t1", "output": ANSWER, "scores": [GOOD]}, checks="false")
-    assert told["golden_candidate"] == 0 and told["incomplete"][0]["gap"] == "no_question"
+    assert told["golden_unconfirmed"] == 0 and told["incomplete"][0]["gap"] == "no_question"
 
 
 def test_of_a_whole_task_the_question_is_the_task(tmp_path: Path) -> None:

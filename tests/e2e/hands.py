@@ -1,4 +1,4 @@
-"""Hands that count: what a person clicks, presses and types in a task, held to the table in docs/web.md."""
+"""Hands that count: what a person clicks, presses and types in a task, held to the table in docs/measurements/web.md."""
 
 import re
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page
 
-DOCS = Path(__file__).parents[2] / "docs" / "web.md"
+DOCS = Path(__file__).parents[2] / "docs" / "measurements" / "web.md"
 ROW = re.compile(r"^\| (?P<task>[^|]+) \| (?P<clicks>\d+) \| (?P<keys>\d+) \| (?P<texts>\d+) \|$", re.MULTILINE)
 
 
@@ -46,4 +46,4 @@ def documented() -> dict[str, tuple[int, int, int]]:
 def hold(task: str, *people: Hands) -> None:
     """Compare what the people of a task did with the docs."""
     counted = tuple(sum(getattr(hands, name) for hands in people) for name in ("clicks", "keys", "texts"))
-    assert documented().get(task) == counted, f"docs/web.md: | {task} | {' | '.join(map(str, counted))} |"
+    assert documented().get(task) == counted, f"docs/measurements/web.md: | {task} | {' | '.join(map(str, counted))} |"

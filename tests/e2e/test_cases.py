@@ -38,7 +38,7 @@ def test_filters_narrow_the_list_and_live_in_the_address(opened: Open, address: 
     choose(page, "Worth", "Correction")
     expect(page).to_have_url(f"{address}/cases?tier=correction")
     expect(page.get_by_text("Correction", exact=True).first).to_be_visible()
-    choose(page, "Worth", "Golden, not confirmed")
+    choose(page, "Worth", "Golden, unconfirmed")
     choose(page, "Dataset", "handbook")
     expect(page.get_by_text("1 case", exact=True)).to_be_visible()
     page.reload()
@@ -63,7 +63,7 @@ def test_the_list_is_virtual_and_loads_on(opened: Open, address: str) -> None:
     expect(rows(page).nth(10)).to_be_visible()
     assert rows(page).count() < 60
     page.get_by_role("list", name="Cases").hover()
-    end = page.get_by_text("That is all")
+    end = page.get_by_text("End of the list")
     until = time.monotonic() + PATIENCE
     while not end.is_visible():
         assert time.monotonic() < until
@@ -189,7 +189,7 @@ def test_a_case_says_where_its_reference_comes_from_and_who_repeats_its_question
         )
     with served(tmp_path) as address:
         page = opened(f"{address}/cases/faq/c0")
-        expect(page.get_by_text("The recorded answer, which no person has confirmed")).to_be_visible()
+        expect(page.get_by_text("The recorded answer, which nobody has confirmed")).to_be_visible()
         page.get_by_role("link", name="c1", exact=True).click()
         expect(page.get_by_role("heading", name=asked[1])).to_be_visible()
         page.goto(f"{address}/cases")

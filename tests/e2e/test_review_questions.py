@@ -51,7 +51,7 @@ def ask(url: str) -> None:
 
 def opened_case(browser: Browser, server: str, name: str, **options: int) -> Page:
     page = a_reviewer(browser, server, name, "?dataset=live&id=chat-0", **options)
-    page.get_by_role("heading", name="chat-0").wait_for()
+    page.get_by_text("chat-0 · live").wait_for()
     return page
 
 
@@ -71,7 +71,7 @@ def test_questions_are_written_in_the_page_and_answered_by_key(browser: Browser,
     page.screenshot(path=PICTURES / "review-question-form.png")
     dialog.get_by_role("button", name="Save the questions").click()
     expect(page.get_by_text("Is it polite? missing")).to_be_visible()
-    expect(page.get_by_role("button", name="Confirm", exact=True)).to_be_disabled()
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_disabled()
     page.keyboard.press("1")
     expect(page.get_by_role("button", name="Yes")).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("q")
@@ -79,7 +79,7 @@ def test_questions_are_written_in_the_page_and_answered_by_key(browser: Browser,
     expect(page.get_by_role("button", name="returns", exact=True)).to_have_attribute("aria-pressed", "true")
     expect_answers(server, {("ana", "is_it_polite"): True, ("ana", "what_is_it_about"): "returns"})
     page.keyboard.press("a")
-    expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
+    expect(page.get_by_text("chat-1 · live")).to_be_visible()
     page.context.close()
 
 
@@ -103,18 +103,18 @@ def test_a_passage_is_marked_by_keyboard_alone(browser: Browser, server: str) ->
 
 def test_every_verdict_can_be_taken_back(browser: Browser, server: str) -> None:
     page = opened_case(browser, server, "ana")
-    for key, words in (("a", "Approved chat-0."), ("d", "Dismissed chat-0."), ("o", "asked for on chat-0.")):
+    for key, words in (("a", "Approved “"), ("d", "Dismissed “"), ("o", "asked for on “")):
         page.keyboard.press(key)
         expect(page.get_by_text(words)).to_be_visible()
         page.keyboard.press("z")
-        expect(page.get_by_role("heading", name="chat-0")).to_be_visible()
+        expect(page.get_by_text("chat-0 · live")).to_be_visible()
         expect(page.get_by_text("in view")).to_contain_text("7 waiting · 0 validated · 0 disputed")
     page.keyboard.press("a")
-    expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
+    expect(page.get_by_text("chat-1 · live")).to_be_visible()
     page.keyboard.press("k")
-    page.get_by_role("heading", name="chat-0").wait_for()
+    page.get_by_text("chat-0 · live").wait_for()
     page.keyboard.press("r")
-    expect(page.get_by_text("Reopened chat-0.")).to_be_visible()
+    expect(page.get_by_text("Reopened “")).to_be_visible()
     page.keyboard.press("z")
     expect(page.get_by_text("in view")).to_contain_text("1 validated")
     page.context.close()
@@ -159,6 +159,6 @@ def test_the_expected_answer_is_in_view_on_a_small_screen(browser: Browser, serv
     page.set_viewport_size({"width": 1024, "height": 768})
     field = page.get_by_label("Expected answer")
     expect(field).to_be_in_viewport(ratio=1)
-    box, bar = field.bounding_box(), page.get_by_role("button", name="Confirm", exact=True).bounding_box()
+    box, bar = field.bounding_box(), page.get_by_role("button", name="Approve", exact=True).bounding_box()
     assert box is not None and bar is not None and box["y"] + box["height"] <= bar["y"]
     page.context.close()

@@ -1,12 +1,18 @@
 """The queue in a real browser: every kind, two reviewers on one case, keys, bulk with undo, adjudication, a phone."""
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from evergold.model.case import Case
+from evergold.model.case_actions import Picking
+from evergold.model.trace import Span, Trace
+from evergold.settings import Settings
+from evergold.workspace import Workspace
 from tests.api.serving import served
 from tests.e2e.pages import a_page
 from tests.e2e.pictures import PICTURES
@@ -34,16 +40,16 @@ def a_reviewer(browser: Browser, url: str, name: str, address: str = "", *, widt
 def test_a_golden_candidate_is_confirmed_by_key_and_the_next_one_comes(browser: Browser, server: str) -> None:
     page = a_reviewer(browser, server, "ana")
     page.keyboard.press("n")
-    expect(page.get_by_role("heading", name="chat-0")).to_be_visible()
+    expect(page.get_by_text("chat-0 · live")).to_be_visible()
     expect(page.get_by_text("Conversation (2)")).to_be_visible()
     page.screenshot(path=PICTURES / "review-chat.png")
     page.keyboard.press("a")
-    expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
+    expect(page.get_by_text("chat-1 · live")).to_be_visible()
     expect(page.get_by_text("in view")).to_contain_text("6 waiting · 1 validated")
     page.context.close()
 
 
-def test_the_start_button_waits_for_the_queue(browser: Browser, server: str) -> None:
+def test_a_key_that_is_pressed_while_the_queue_loads_is_not_lost(browser: Browser, server: str) -> None:
     page = a_page(browser)
     held: list[Route] = []
     page.route("**/api/v1/review/queue?*", lambda route: held.append(route))
@@ -51,12 +57,10 @@ def test_the_start_button_waits_for_the_queue(browser: Browser, server: str) -> 
     start = page.get_by_role("button", name="Start with the first")
     expect(start).to_be_disabled()
     page.keyboard.press("n")
-    expect(page.get_by_text("Nothing else waits")).to_have_count(0)
     for route in held:
         route.continue_()
     page.unroute("**/api/v1/review/queue?*")
-    start.click()
-    expect(page.get_by_role("heading", name="chat-0")).to_be_visible()
+    expect(page.get_by_text("chat-0 · live")).to_be_visible()
     page.context.close()
 
 
@@ -112,9 +116,9 @@ def test_reviewers_who_differ_are_adjudicated(browser: Browser, server: str) -> 
     address = "?dataset=live&id=chat-0"
     for name, key in (("ana", "a"), ("bo", "d")):
         page = a_reviewer(browser, server, name, address)
-        page.get_by_role("heading", name="chat-0").wait_for()
+        page.get_by_text("chat-0 · live").wait_for()
         page.keyboard.press(key)
-        page.get_by_role("heading", name="chat-1").wait_for()
+        page.get_by_text("chat-1 · live").wait_for()
         page.context.close()
     page = a_reviewer(browser, server, "cy", "?standing=disputed")
     page.keyboard.press("n")
@@ -141,9 +145,9 @@ def test_bulk_says_what_failed_and_is_undone(browser: Browser, server: str) -> N
 def test_claims_of_two_reviewers_are_different_cases(browser: Browser, server: str) -> None:
     ana, bo = (a_reviewer(browser, server, name) for name in ("ana", "bo"))
     ana.keyboard.press("c")
-    expect(ana.get_by_role("heading", name="chat-0")).to_be_visible()
+    expect(ana.get_by_text("chat-0 · live")).to_be_visible()
     bo.keyboard.press("c")
-    expect(bo.get_by_role("heading", name="chat-1")).to_be_visible()
+    expect(bo.get_by_text("chat-1 · live")).to_be_visible()
     expect(bo.get_by_role("navigation", name="Queue")).to_contain_text("with ana")
     for page in (ana, bo):
         page.context.close()
@@ -211,10 +215,10 @@ def test_a_server_that_goes_away_is_named_and_an_edit_is_stored_when_it_is_back(
 def test_a_phone_reviews_too(browser: Browser, server: str) -> None:
     page = a_reviewer(browser, server, "ana", width=390)
     page.get_by_role("button", name="Where is my parcel?").click()
-    expect(page.get_by_role("button", name="Confirm", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.get_by_role("button", name="Confirm", exact=True).click()
-    expect(page.get_by_role("heading", name="chat-1")).to_be_visible()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(page.get_by_text("chat-1 · live")).to_be_visible()
     assert serious_faults(page) == []
     page.get_by_role("button", name="Evidence").click()
     expect(page.get_by_text("Conversation (2)")).to_be_visible()
@@ -226,3 +230,56 @@ def test_a_phone_reviews_too(browser: Browser, server: str) -> None:
     expect(page.get_by_role("button", name="lines 14–15")).to_be_visible()
     assert serious_faults(page) == []
     page.context.close()
+
+
+def test_the_most_worth_comes_first_and_a_stale_reference_shows_both_sides(browser: Browser, tmp_path: Path) -> None:
+    fill(tmp_path)
+    policy = "Refunds are paid within 30 days of the purchase. Bring the receipt to the counter."
+    with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
+
+        def send(name: str, day: int, text: str) -> None:
+            at = datetime(2026, 3, day, tzinfo=UTC)
+            span = Span(id="r", kind="retriever", output=json.dumps([{"text": text, "source": "refunds.md"}]))
+            workspace.intake.accept(
+                [Trace(id=name, input=f"{name}: when?", output="In 30 days.", started_at=at, spans=(span,))]
+            )
+
+        for name in ("kept", "replaced"):
+            send(name, 1, policy)
+        workspace.case_actions.pick(Picking(trace_ids=("kept", "replaced"), dataset="refunds"), "ana")
+        send("new", 3, policy.replace("30", "14"))
+        assert len(workspace.staleness.all()) == 2
+    with served(tmp_path, EVERGOLD_REVIEW_REVIEWERS="") as url:
+        page = a_reviewer(browser, url, "ana")
+        page.get_by_label("Order", exact=True).select_option("Most worth reviewing")
+        expect(
+            page.get_by_role("navigation", name="Queue").get_by_text("stale? the document refunds.md")
+        ).to_have_count(2)
+        page.keyboard.press("n")
+        stale = page.get_by_role("region", name="May be stale")
+        expect(stale).to_contain_text("Because the document refunds.md changed")
+        expect(stale.locator("dd")).to_have_text([policy, policy.replace("30", "14")])
+        expect(page.get_by_text("Worth reviewing: stale?")).to_be_visible()
+        first = page.url
+        stale.get_by_role("button", name="Keep").click()
+        expect(page).not_to_have_url(first)
+        stale.get_by_role("button", name="Replace").click()
+        page.get_by_label("Answer that holds now").fill("In 14 days.")
+        stale.get_by_role("button", name="Save the answer").click()
+        expect(stale).to_have_count(0)
+        page.get_by_label("Order", exact=True).select_option("Oldest first")
+        page.goto(f"{url}/review?dataset=live&id=chat-0")
+        page.get_by_role("button", name="Add an assertion").click()
+        page.get_by_label("Assertion 1", exact=True).fill("names the hour")
+        expect(page.get_by_text("saved", exact=True)).to_be_visible()
+        page.get_by_label("Comment").fill("It must not promise a refund")
+        page.get_by_role("button", name="Second opinion").click()
+        page.goto(f"{url}/review?dataset=live&id=chat-0")
+        page.get_by_role("button", name="From a comment: must not: promises a refund").click()
+        expect(page.get_by_label("Assertion 2", exact=True)).to_have_value("promises a refund")
+        expect(page.get_by_text("saved", exact=True)).to_be_visible()
+        page.goto(f"{url}/cases/live/chat-0")
+        expect(page.get_by_text("must not: promises a refund")).to_be_visible()
+        page.context.close()
+    with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
+        assert workspace.staleness.all() == []

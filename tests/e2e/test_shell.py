@@ -13,7 +13,7 @@ from tests.e2e.review_data import serious_faults
 
 pytestmark = pytest.mark.slow
 
-PLACES = ("Overview", "Traces", "Cases", "Review", "Datasets", "Benchmarks")
+PLACES = ("Overview", "Traces", "Cases", "Review", "Datasets", "Benchmarks", "Settings")
 Open = Callable[..., Page]
 TYPED_AT_ONCE = """keys => {
     for (const key of keys) document.body.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }))

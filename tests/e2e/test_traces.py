@@ -1,5 +1,6 @@
 """The Traces page: search, filters, span tree with timings, scores, conversation, and why a trace is (not) golden."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -17,9 +18,25 @@ def test_search_and_filters(opened: Open, address: str) -> None:
     expect(page).to_have_url(f"{address}/traces?q=walnut")
     expect(page.get_by_role("list", name="Traces").get_by_role("link").first).to_contain_text("walnut desk")
     expect(page.get_by_role("list", name="Traces").locator("mark").first).to_have_text("walnut")
-    direct = opened(f"{address}/traces?status=failed")
+    direct = opened(f'{address}/traces?status=failed&columns=["status"]')
     expect(direct.get_by_role("list", name="Traces").get_by_text("Failed").first).to_be_visible()
     expect(direct.get_by_role("list", name="Traces").get_by_text("Completed")).to_have_count(0)
+
+
+def test_the_usual_lists_say_what_became_of_each_trace(opened: Open, address: str) -> None:
+    page = opened(f"{address}/traces?order=oldest")
+    rows = page.get_by_role("list", name="Traces")
+    expect(rows.get_by_text("Golden").first).to_be_visible()
+    page.get_by_role("button", name="Failures").click()
+    expect(page.get_by_role("button", name="Failures")).to_have_attribute("aria-pressed", "true")
+    expect(rows.get_by_text("Golden")).to_have_count(0)
+    expect(rows.get_by_text("Failure").first).to_be_visible()
+    expect(page).to_have_url(re.compile("order=oldest"))
+    page.get_by_role("button", name="No case").click()
+    expect(rows.get_by_text("No case").or_(page.get_by_text("No trace passes these filters")).first).to_be_visible()
+    expect(rows.get_by_text("Failure")).to_have_count(0)
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(rows.get_by_text("Golden").first).to_be_visible()
 
 
 GAPS = """() => {
@@ -40,7 +57,7 @@ def test_rows_touch_and_never_overlap_after_a_filter_and_beside_a_record(
     page.get_by_role("combobox", name="Status").click()
     page.get_by_role("option", name="Failed").click()
     page.keyboard.press("Escape")
-    expect(page.get_by_text("That is all")).to_be_visible()
+    expect(page.get_by_text("End of the list")).to_be_visible()
     rows.nth(position).click()
     expect(page.get_by_role("tab", name="Spans")).to_be_visible()
     page.wait_for_function(f"({GAPS})().length === 0")
@@ -86,6 +103,7 @@ def test_why_a_trace_is_golden_or_not(opened: Open, address: str) -> None:
 def test_a_conversation_shows_its_other_turns(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00010")
     expect(page.get_by_role("region", name="This trace")).to_contain_text("opening time on Sunday")
+    page.get_by_text("earlier turn").click()
     page.get_by_role("tabpanel").get_by_role("link", name="When do I get my refund?").click()
     expect(page).to_have_url(f"{address}/traces/tr-00009")
 
@@ -102,6 +120,7 @@ def test_a_case_with_the_right_answer_is_made_from_a_trace_and_taken_back(opened
     page.get_by_label("Dataset").fill("by-hand")
     page.get_by_role("button", name="Make the case").click()
     expect(page.get_by_text("1 case in by-hand.")).to_be_visible()
+    expect(page.get_by_role("link", name="Case in by-hand")).to_be_visible()
     made = opened(f"{address}/cases/by-hand/tr-00020")
     expect(made.get_by_role("group", name="Approved by a person")).to_contain_text("ships on Monday")
     page.get_by_role("button", name="Undo").click()
@@ -159,7 +178,7 @@ def test_many_traces_are_tagged_and_scored_by_key_and_taken_back(opened: Open, a
     page.keyboard.press("Enter")
     expect(bulk).to_contain_text("Tagged 2 traces.")
     tagged = opened(f"{address}/traces?tag=look-again")
-    expect(tagged.get_by_text("That is all: 2")).to_be_visible()
+    expect(tagged.get_by_text("End of the list: 2")).to_be_visible()
     bulk.get_by_role("button", name="Undo").click()
     expect(bulk).to_contain_text("Took the tags of 2 traces back.")
     bulk.get_by_role("button", name="All bad").click()

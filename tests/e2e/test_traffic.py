@@ -25,7 +25,7 @@ def figures(page: Page) -> Locator:
 def listed(page: Page, label: str) -> int:
     """Follow a figure, and count the traces of the list that it leads to."""
     figures(page).get_by_role("link", name=re.compile(rf"^{re.escape(label)}: ")).click()
-    end = page.get_by_text("That is all: ")
+    end = page.get_by_text("End of the list: ")
     page.get_by_role("list", name="Traces").hover()
     until = time.monotonic() + PATIENCE
     while not end.is_visible():

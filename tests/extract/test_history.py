@@ -8,7 +8,8 @@ import pytest
 from evergold.errors import BadInput
 from evergold.extract.golden import Extracted, SkippedItem
 from evergold.extract.history import HistoryQuery, HistoryRules, history_cases
-from evergold.extract.messages import CommitKind, find_kind, is_bot, is_request, is_revert, read_message
+from evergold.extract.messages import CommitKind, find_kind, is_bot, is_revert, read_message, why_no_request
+from evergold.model.faults import Rejected
 from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
 from tests.repos import GitRepo, numbered
@@ -46,22 +47,51 @@ def test_a_commit_is_a_case_at_its_first_parent(made: GitRepo) -> None:
     assert skipped == ["root commit: nothing to retrieve from"]
 
 
+@each_row(
+    ("path", "base", "after", "is_docs"),
+    [
+        ("src/a.rs", "/// Old.\nfn a() {}\n", "/// New name of the widget.\n///\nfn a() {}\n", True),
+        ("src/b.rs", "/// Old.\nfn a() {}\n", "/// New.\nfn a(widget: u8) {}\n", False),
+        ("a.c", "#include <a.h>\nint a;\n", "#include <widget.h>\nint a;\n", False),
+        (
+            "a.py",
+            'def a():\n    """First.\n\n    More.\n    """\n',
+            'def a():\n    """First.\n\n    More of the widget.\n    """\n',
+            True,
+        ),
+        ("a.py", "def a():\n    return 1\n", 'def a():\n    """Return the widget."""\n    return 1\n', True),
+        ("a.py", 'SQL = """\nselect a\n"""\n', 'SQL = """\nselect widget\n"""\n', False),
+        ("a.py", "# a\nx = 1\n", "# the widget\nx = 1\n", True),
+    ],
+)
+def test_a_change_of_comments_alone_is_documentation(
+    made: GitRepo, path: str, base: str, after: str, is_docs: bool
+) -> None:
+    made.commit({path: base}, "Begin")
+    commit = made.commit({path: after}, "Describe the colour of the widget")
+    assert (commit not in extracted(made)[0]) == is_docs
+    (item,) = [item for id, item in extracted(made, kinds=tuple(CommitKind))[0].items() if id == commit]
+    assert (item.case.metadata["kind"] == "docs") == is_docs
+    assert (commit in extracted(made, kinds=(CommitKind.DOCS,))[0]) == is_docs
+
+
 def test_an_empty_file_that_is_deleted_beside_one_that_is_filled_is_no_fault(made: GitRepo) -> None:
     made.commit({"empty.py": "", "other.py": ""}, "Add two modules without a line")
-    filled = made.commit({"other.py": "x\n", "f.py": numbered(40, l3="z")}, "Fill the other module")
+    filled = made.commit({"other.py": "x\n", "f.py": numbered(40, l3="z")}, "Fill the other module with its first line")
     made.git("rm", "-q", "empty.py")
-    deleted = made.commit({"g.py": numbered(9, l2="two")}, "Delete the empty module and change two")
+    deleted = made.commit({"g.py": numbered(9, l2="two")}, "Delete the empty module beside line two")
     assert {filled, deleted} <= extracted(made)[0].keys()
 
 
 def test_rules_leave_out_and_say_so(made: GitRepo) -> None:
     made.commit(
-        {f"many/{number}.py": "x\n" for number in range(30)} | {"f.py": numbered(40, l1="y")}, "Add many many files"
+        {f"many/{number}.py": "x\n" for number in range(30)} | {"f.py": numbered(40, l1="y")},
+        "Add many modules of a line",
     )
-    made.commit({"f.py": numbered(40)}, 'Revert "Add many many files"')
+    made.commit({"f.py": numbered(40)}, 'Revert "Add many modules of a line"')
     made.commit({"uv.lock": "1\n", "web/node_modules/a/b.js": "2\n"}, "Refresh the lock file")
-    made.commit({"new.py": "x\n"}, "Only a new file")
-    kept = made.commit({"g.py": numbered(9, l2="two"), "uv.lock": "2\n"}, "Change two and lock again")
+    made.commit({"new.py": "x\n"}, "Write readers of tables in a module")
+    kept = made.commit({"g.py": numbered(9, l2="two"), "uv.lock": "2\n"}, "Spell the second line as a word")
     cases, skipped = extracted(made)
     assert list(cases) == [kept]
     assert [path.path for path in cases[kept].case.paths] == ["g.py"]
@@ -69,21 +99,21 @@ def test_rules_leave_out_and_say_so(made: GitRepo) -> None:
     assert sorted(skipped) == sorted(
         [
             "bulk change: more than 20 files",
-            "changes no line that its base has",
+            "changes no line of code that its base has",
             "dependency: of another kind (--kinds takes others)",
             "revert: of another kind (--kinds takes others)",
             "root commit: nothing to retrieve from",
         ]
     )
-    assert len(extracted(made, max_files=40, kinds=tuple(CommitKind))[0]) == 3
+    assert len(extracted(made, max_files=40, noise=True, kinds=tuple(CommitKind))[0]) == 3
     assert len(extracted(made, exclude=("*",))[0]) == 0
 
 
 def test_merges_are_taken_on_the_main_line_only(made: GitRepo) -> None:
     made.branch("side")
-    inner = made.commit({"g.py": numbered(9, l3="three")}, "Inner work on g")
+    inner = made.commit({"g.py": numbered(9, l3="three")}, "Spell the third line of g")
     made.switch("main")
-    outer = made.commit({"f.py": numbered(40, l2="two")}, "Outer work on f")
+    outer = made.commit({"f.py": numbered(40, l2="two")}, "Spell the second line of f")
     merged = made.merge("side", "--no-ff")
     cases, skipped = extracted(made)
     assert set(cases) == {inner, outer} and any(reason.startswith("merge") for reason in skipped)
@@ -106,7 +136,7 @@ def test_a_shallow_edge_is_left_out_by_name(made: GitRepo, tmp_path: Path) -> No
 
 def test_a_bare_clone_gives_the_same_cases(made: GitRepo, tmp_path: Path) -> None:
     made.commit({"f.py": numbered(40, l2="two"), "logo.bin": b"\0one"}, "Two is a word now")
-    made.commit({"logo.bin": b"\0two", "g.py": numbered(9) + "ten\n"}, "Another logo and a tenth line")
+    made.commit({"logo.bin": b"\0two", "g.py": numbered(9) + "ten\n"}, "Append a tenth line to g")
     made.git("clone", "-q", "--bare", f"file://{made.path}", str(tmp_path / "bare"))
     with Repo.open(made.path) as repo, Repo.open(tmp_path / "bare") as bare:
         cases = [list(history_cases(one, HistoryRules(), HistoryQuery(one.path))) for one in (bare, repo)]
@@ -131,8 +161,8 @@ def test_golden_lines_are_those_of_git_diff_without_context(made: GitRepo) -> No
     """An independent count: the hunk headers of `git diff -U0`, read by a regular expression."""
     texts = [numbered(40, l5="a"), numbered(40, l5="a") + "end\n", "top\n" + numbered(38), "", "one\n", "one", "two"]
     for number, text in enumerate(texts):
-        made.commit({"f.py": text}, f"Change number {number} of f")
-    cases, _ = extracted(made)
+        made.commit({"f.py": text}, f"Write text {number} into the lines of file f")
+    cases, _ = extracted(made, noise=True)
     assert len(cases) == len(texts) - 1  # filling the emptied file changes no line that base has
     for commit, item in cases.items():
         golden = {line for found in item.case.ranges for line in range(found.start, found.end + 1)}
@@ -224,18 +254,94 @@ def test_every_commit_has_a_kind(text: str, paths: str, kind: str) -> None:
     assert find_kind(read_message(text), paths.split(), text) == kind
 
 
-def test_bots_and_requests_are_told_by_their_words() -> None:
+def test_bots_are_told_by_their_names_and_kinds_by_theirs() -> None:
     assert is_bot("dependabot[bot]", read_message("Bump x")) and not is_bot("Abbott Botha", read_message("Add x"))
-    assert is_request("Add a parser for tables", 3)
-    for text in (
-        "Fix some more bugs",
-        "wip on the parser of tables",
-        "fixup! Add a parser for tables",
-        "Update code again",
-    ):
-        assert not is_request(text, 3)
     assert CommitKind.read_list("fix, docs") == (CommitKind.FIX, CommitKind.DOCS) and CommitKind.read_list(
         "all"
     ) == tuple(CommitKind)
     with pytest.raises(BadInput, match=r"'bugs' \(valid: feature, fix"):
         CommitKind.read_list("bugs")
+
+
+@each_row(
+    ("text", "changed", "is_one"),
+    [
+        ("Add a parser for tables", b"src/parser.py table", True),
+        ("Fix race between the writer and a reader", b"writer.c", True),
+        (
+            "Improve retries\n\nA request that was refused waits twice as long before each new attempt.",
+            b"retry.py",
+            True,
+        ),
+        ("Fix some more bugs", b"", False),
+        ("Fix the formula", b"formula.rb", False),
+        ("Improve the handling of headers", b"headers.py", False),
+        ("Simplified the test runner", b"runner.py", False),
+        ("Python 2 support removal WIP", b"python support", False),
+        ("wip on the parser of tables", b"parser.py", False),
+        ("fixup! Add a parser for tables", b"parser.py", False),
+        ("A first pass at the parser of wide tables", b"parser.py", False),
+        ("Progress on tables that are wider than a page", b"tables.py", False),
+        ("Could a missing colon be the reason?", b"colon", False),
+        ("Update src/parser/tables.py", b"src/parser/tables.py", False),
+        ("Add a parser for tables", b"src/unrelated.py x = 1" * 20, False),
+        ("Add a parser for tables and update the colours of buttons", b"parser", False),
+        ("Fix the wrong parser of tables, rename the lexer", b"parser", False),
+        ("Read tables by lines and add tests", b"tables", True),
+    ],
+)
+def test_a_request_says_what_to_change(text: str, changed: bytes, is_one: bool) -> None:
+    assert (not why_no_request(text, 3, changed.ljust(100))) is is_one
+
+
+def test_what_work_leaves_behind_is_not_golden(made: GitRepo) -> None:
+    """Beside code: documents, logs of releases, scratch files, versions, white space, and what a program wrote."""
+    made.commit(
+        {
+            "f.py": numbered(40, l1="import a", l2="import b"),
+            "CHANGELOG.md": "one\n",
+            "README.md": "old\n",
+            "src/playground.ts": "try\n",
+            "logo.svg": "<svg/>\n",
+            "tool": "# Version: 0.8.5 (Jun 14, 2014)\n",
+            "package.json": '{\n "version": "1.0.0",\n "main": "a"\n}\n',
+            "src/api.go": "// Code generated by tool. DO NOT EDIT.\nold\n",
+            "src/marked.go": "old\n",
+            ".gitattributes": "marked.go linguist-generated=true\n",
+        },
+        "Files of all sorts",
+    )
+    changed = made.commit(
+        {
+            "CHANGELOG.md": "line\n",
+            "README.md": "line\n",
+            "src/playground.ts": "line\n",
+            "logo.svg": "<svg >\n",
+            "tool": "# Version: 0.8.6 (Jun 15, 2014)\n",
+            "package.json": '{\n "version": "1.1.0",\n "main": "a"\n}\n',
+            "src/api.go": "// Code generated by tool. DO NOT EDIT.\nline\n",
+            "src/marked.go": "line\n",
+            "f.py": numbered(40, l1="import b", l2="import a", l5="   line    5", l9="line nine"),
+        },
+        "Write the ninth line as a word",
+    )
+    case = extracted(made)[0][changed].case
+    assert [path.path for path in case.paths] == ["f.py"] and case.metadata["filesLeftOut"] == 8
+    assert [(found.start, found.end) for found in case.ranges] == [(9, 9)]
+    assert len(extracted(made, noise=True)[0][changed].case.paths) == 9
+
+
+def test_a_commit_whose_objects_are_not_in_the_clone_costs_only_itself(made: GitRepo) -> None:
+    """A partial clone lacks objects; so does a damaged one."""
+    good = [made.commit({"f.py": numbered(40, l3="third")}, "Write the third line as a word")]
+    bad = made.commit({"g.py": numbered(9, l2="second")}, "Write the second line as a word")
+    good.append(made.commit({"f.py": numbered(40, l3="third", l4="fourth")}, "Write the fourth line as a word"))
+    blob = made.git("rev-parse", f"{bad}:g.py").strip()
+    (made.path / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    # Git would read the content from the work tree, where it still stands.
+    (made.path / "g.py").unlink()
+    with Repo.open(made.path) as repo:
+        items = list(history_cases(repo, HistoryRules(), HistoryQuery(repo.path)))
+    assert [item.case.id for item in items if isinstance(item, Extracted)] == good[::-1]
+    (rejected,) = [item for item in items if isinstance(item, Rejected)]
+    assert bad in str(rejected) and blob in str(rejected)

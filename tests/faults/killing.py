@@ -20,7 +20,7 @@ from evergold.settings import Settings
 from evergold.workspace import Workspace
 
 LOADED = [
-    *("tests.faults.killing", "evergold.api.app", "evergold.store.database.migrate", "alembic.command"),
+    *("tests.faults.killing", "evergold.api.app", "evergold.store.database.migrate"),
     *("evergold.generate.calls", "evergold.extract.evidence"),
     *(f"{room.__name__}.{module.name}" for room in (cli, workspace) for module in iter_modules(room.__path__)),
 ]

@@ -26,7 +26,9 @@ def repo(tmp_path: Path) -> GitRepo:
     made = GitRepo(tmp_path / "repo")
     made.commit({"f.py": numbered(20), "old.py": numbered(5)}, "Start of it all")
     made.git("tag", "base")
-    made.commit({"f.py": numbered(20, l7="seven"), "old.py": None, "new.py": "x = 1\n"}, "Seven is a word")
+    made.commit(
+        {"f.py": numbered(20, l7="seven"), "old.py": None, "new.py": "x = 1\n"}, "Seven is a word and no number"
+    )
     return made
 
 
@@ -69,7 +71,9 @@ def test_an_instance_is_a_case_with_the_gold_of_its_patch(repo: GitRepo, tmp_pat
     assert [path.path for path in case.paths] == ["f.py", "new.py", "old.py"]
     assert [(one.path, one.start, one.end) for one in case.ranges] == [("f.py", 7, 7), ("old.py", 1, 5)]
     tests = case.metadata["tests"]
-    assert tests["patch"] == TEST_PATCH and tests["fail_to_pass"] == ["test_f.py::test_seven"]
+    assert (tests["patch"], tests["files"]) == (TEST_PATCH, ["test_f.py"]) and tests["fail_to_pass"] == [
+        "test_f.py::test_seven"
+    ]
     assert case.extra["version"] == "1.0" and "baseVerified" not in case.metadata
 
 
@@ -113,6 +117,8 @@ def test_there_and_back(repo: GitRepo, tmp_path: Path) -> None:
     record["patch"] = (
         record["patch"].replace("-line 7\n+seven\n", " line 7\n").replace("@@ -4,7 +4,7 @@", "@@ -4,7 +4,7 @@")
     )
+    assert evergold(tmp_path, "import", write(tmp_path, record | {"FAIL_TO_PASS": '["it\'s one"]'})) == 0
+    assert stored(tmp_path).metadata["tests"] == before.metadata["tests"] | {"fail_to_pass": ["it's one"]}
     edited = record | {"patch": "diff --git a/f.py b/f.py\n--- a/f.py\n+++ b/f.py\n@@ -9 +9 @@\n-line 9\n+nine\n"}
     assert evergold(tmp_path, "import", write(tmp_path, edited)) == 0
     assert [(one.path, one.start) for one in stored(tmp_path).ranges] == [("f.py", 9)]

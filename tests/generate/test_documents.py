@@ -7,6 +7,7 @@ import pytest
 
 from evergold.errors import BadInput, Incomplete, NotFound
 from evergold.generate.documents import read_corpus, read_documents
+from evergold.generate.passages import clear_sentences
 from evergold.generate.spec import GenerationLimits, GenerationSpec
 from evergold.model.generation import Document, Skipped
 from tests.documents import write_locked_pdf, write_pdf
@@ -90,6 +91,27 @@ def test_limits_leave_out_and_say_so(tmp_path: Path) -> None:
     documents, skipped = read(tmp_path, total_mb=0.0013, file_mb=0.0018, pages=1)
     assert list(documents) == ["a.txt", "b.txt"]
     assert skipped["c.txt"] == "over the limit of all documents"
+
+
+def test_titles_headers_and_page_numbers_of_a_pdf_are_no_part_of_sentences(tmp_path: Path) -> None:
+    body = "The shop in Lima opens at 9:30 a.m. from Monday to Saturday and closes"
+    pages = [
+        ["Shop handbook", "Opening hours", body, "at 6 p.m. on all of these days.", "Page 1 of 3"],
+        [
+            "Shop handbook",
+            "Returns",
+            "A refund is the price paid for the goods, and it is paid to the card",
+            "Page 2 of 3",
+        ],
+        ["Shop handbook", "that paid for them.", "Page 3 of 3"],
+    ]
+    write_pdf(tmp_path / "shop.pdf", pages)
+    [document] = read_documents(tmp_path, GenerationLimits())
+    assert isinstance(document, Document)
+    assert clear_sentences(document.text) == [
+        f"{body} at 6 p.m. on all of these days.",
+        "A refund is the price paid for the goods, and it is paid to the card that paid for them.",
+    ]
 
 
 def test_a_pdf_that_was_cut_at_any_byte_never_stops_the_others(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from evergold.generate.maker import Maker, Outcome, Supports, _anchors, _spread
 from evergold.generate.model_writer import BUILT_IN
 from evergold.generate.passages import Library, WordSearch
 from evergold.generate.spec import GenerationSpec
-from evergold.model.generation import Assignment, Draft, Idea, Passage
+from evergold.model.generation import Draft, Idea, Passage, WritingTask
 from tests.rows import each_row
 
 LONG = "The ferry leaves at nine from the old pier and reaches the island before noon. " * 4
@@ -41,10 +41,10 @@ class Scripted:
         texts = [f"{kind} question {passage.index}.{n}" for n in range(min(count, self.ideas_each))]
         return [Idea(instruction=text, method="scripted") for text in texts]
 
-    async def write(self, assignment: Assignment) -> Draft:
+    async def write(self, assignment: WritingTask) -> Draft:
         return self.drafts[0]
 
-    async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
+    async def rewrite(self, assignment: WritingTask, draft: Draft, problems: Sequence[str]) -> Draft:
         self.told.append(list(problems))
         return self.drafts[min(len(self.told), len(self.drafts) - 1)]
 

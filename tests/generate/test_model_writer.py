@@ -8,7 +8,7 @@ import pytest
 from evergold.errors import BadInput
 from evergold.generate.model_writer import BUILT_IN, Messages, ModelWriter, chosen_prompts, make_model_writer
 from evergold.generate.spec import Prompts
-from evergold.model.generation import Assignment, Draft, Idea, Passage, RetrievedPassage
+from evergold.model.generation import Draft, Idea, Passage, RetrievedPassage, WritingTask
 from evergold.model.run import Attempt
 from tests.builders import an_attempt
 from tests.rows import each_row
@@ -32,9 +32,9 @@ def ideas(model: Model, kind: str = "qa", count: int = 3) -> list[Idea]:
     return list(asyncio.run(ModelWriter(model.ask, BUILT_IN, "openai/m").ideas(kind, PASSAGE, count)))
 
 
-def an_assignment() -> Assignment:
+def an_assignment() -> WritingTask:
     contexts = (RetrievedPassage(passage=PASSAGE),)
-    return Assignment(kind="qa", document="help.md", idea=Idea(instruction="When?"), contexts=contexts, prompt="P")
+    return WritingTask(kind="qa", document="help.md", idea=Idea(instruction="When?"), contexts=contexts, prompt="P")
 
 
 def test_a_list_of_questions_becomes_ideas_and_no_more_than_asked_for() -> None:
@@ -42,6 +42,18 @@ def test_a_list_of_questions_becomes_ideas_and_no_more_than_asked_for() -> None:
     assert [idea.instruction for idea in ideas(model)] == ["When does it leave?", "From where?", "To where?"]
     purpose, (prompt,) = model.asked[0]
     assert purpose.startswith("qa ideas help.md#") and PASSAGE.text in prompt["content"]
+
+
+@each_row(
+    "reply",
+    [
+        '["When?", "Where?"]',
+        'Here:\n```json\n["When?", "Where?"]\n```',
+        '[{"question": "When?"}, {"question": "Where?"}]',
+    ],
+)
+def test_a_bare_list_is_a_list_of_questions(reply: str) -> None:
+    assert [idea.instruction for idea in ideas(Model(reply))] == ["When?", "Where?"]
 
 
 def test_topics_are_asked_about_in_the_words_of_their_template() -> None:

@@ -54,10 +54,33 @@ def test_an_empty_file_holds_nothing() -> None:
     assert list(Lines(BytesIO(b""), "f").read_by(None, {}, lambda _: None)) == []
 
 
-@each_row("data", [b"just words", b"<xml/>", b"\x00\x01"])
-def test_a_file_that_nobody_knows_lists_the_formats(data: bytes) -> None:
-    with pytest.raises(BadInput, match=r"f: none of the known formats \(.*native.*\); name one with --source"):
+@each_row(
+    ("data", "looks"),
+    [
+        (b"just words", "it looks like text"),
+        (b"<xml/>", "it looks like XML"),
+        (b"\x00\x01", "it looks like a binary file"),
+        (b"[1, 2]", "JSON values of type int"),
+        (
+            b"prompt,answer\na,b\n",
+            "a table with the columns prompt, answer; .* misses id, input, output; .*evergold import",
+        ),
+    ],
+)
+def test_a_file_that_nobody_knows_says_what_it_looks_like(data: bytes, looks: str) -> None:
+    with pytest.raises(
+        BadInput, match=rf"f: none of the known formats \(.*native.*\): .*{looks}.*; name one with --source"
+    ):
         read(data)
+
+
+def test_objects_that_are_no_traces_are_refused_once_with_the_nearest_reader() -> None:
+    lines = b'{"run_type": "llm", "outputs": 1}\n' * 3
+    (refused,) = read(lines)
+    assert refused.where == "f" and "none of its 3 lines is a trace" in refused.reason
+    assert "the nearest reader is langsmith, which misses inputs, trace_id" in refused.reason
+    first, second = read(NATIVE + b"\n" + lines[:34])
+    assert first.id == "t1" and second.where == "f:2"
 
 
 def test_a_log_of_turns_is_cut_as_asked() -> None:

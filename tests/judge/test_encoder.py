@@ -135,6 +135,23 @@ def test_words_are_cut_into_the_longest_pieces(text: str, ids: list[int]) -> Non
     assert pieces.ids(text, 10) == ids
 
 
+@each_row(
+    ("text", "outside"),
+    [
+        ("Le train part à huit heures et il n'y a pas de retard.", True),
+        ("Das Museum öffnet nicht um neun.", True),
+        ("De winkel is op zondag gesloten.", True),
+        ("電車は八時に出発します。", True),
+        ("You only need a passport.", False),
+        ("Abre de nueve a dos. De 9 a 14 h.", False),
+        ("La tienda cierra.", False),
+        ("Paracetamol 500 mg", False),
+    ],
+)
+def test_one_sentence_is_enough_to_see_an_unmeasured_language(text: str, outside: bool) -> None:
+    assert offline.is_outside(text) is outside
+
+
 def test_the_command_tries_one_answer_and_shows_its_evidence() -> None:
     runner = CliRunner()
     asked = ["judge", "try", "--metric", "faithfulness", "--answer", "Entry costs 12 euros. Dogs are welcome."]
@@ -144,7 +161,8 @@ def test_the_command_tries_one_answer_and_shows_its_evidence() -> None:
     supported = [claim["verdict"] == "supported" for claim in result["claims"]]
     assert result["value"] == sum(supported) / 2 and result["claims"][0]["evidence"].startswith("The entry")
     graded = runner.invoke(root, ["judge", "try", "--metric", "correctness", "--answer", "Lima", "--reference", "Lima"])
-    assert "right" in graded.output and "the same text" in graded.output
+    assert "correctness 1.00 (right)" in graded.output
+    assert all(set(claim) == {"text", "verdict", "p", "evidence"} for claim in result["claims"])
     assert "--reference" in str(
         runner.invoke(root, ["judge", "try", "--metric", "correctness", "--answer", "x"]).exception
     )

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evergold.judge.quantities import Quantity, dates, plain, quantities, same_date, times
+from evergold.judge.rules import RIGHT, grade_by_rule
 from tests.rows import each_row
 
 
@@ -147,3 +148,9 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
 def test_a_number_is_the_same_with_and_without_its_separators(number: int) -> None:
     (bare,), (separated,) = quantities(f"x {number} x"), quantities(f"x {number:,} x")
     assert bare.same(separated)
+
+
+def test_at_least_is_no_minus_and_two_numbers_may_be_a_date() -> None:
+    assert [one.value for one in quantities("al menos 24 horas")] == [24 * 3600]
+    graded = grade_by_rule("¿Cuándo empieza?", "Empieza el 12 de septiembre.", "Empieza el 12/9.")
+    assert graded is not None and graded.value == RIGHT

@@ -11,7 +11,7 @@ from evergold.judge.daily import DailyBudget, ask_now
 from evergold.judge.evidence import stems_of
 from evergold.judge.offline import refuses
 from evergold.judge.rules import grade_by_rule, normal_text
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from tests.rows import each_row
 
 
@@ -128,10 +128,10 @@ class SlowJudge:
     def __init__(self) -> None:
         self.closed = False
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         if question.task != "quick":
             await asyncio.Event().wait()
-        return Answer(data={"score": 1})
+        return JudgeAnswer(data={"score": 1})
 
     async def close(self) -> None:
         self.closed = True

@@ -22,7 +22,7 @@ def trace(**fields: Any) -> dict[str, Any]:
             "scores.0: unknown field 'nam'; did you mean 'name'? (valid: comment, created_at,",
         ),
         (trace(spans=[{"id": "a", "type": "llm"}]), "spans.0: unknown field 'type' (valid: ended_at, id, input, kind,"),
-        ({"trace_id": "t", "input": "x"}, "unknown field 'trace_id' (valid: cost, cost_source, ended_at, id,"),
+        ({"trace_id": "t", "input": "x"}, "unknown field 'trace_id' (valid: app, cost, cost_source, ended_at, id,"),
         (
             trace(scores=[{**SCORE, "trace_id": "u"}]),
             "scores: trace_id 'u' is not the id of its trace, 't'; send it as",

@@ -156,3 +156,17 @@ def test_tips_include_archive_tags_newest_first(made: GitRepo) -> None:
 def test_a_damaged_stream_is_an_error_and_leaves_no_process(made: GitRepo) -> None:
     with Repo.open(made.path) as repo, pytest.raises(BadInput, match="git log failed"):
         list(repo.stream("log", "--no-such-option"))
+
+
+def test_a_partial_clone_says_what_completes_it(tmp_path: Path) -> None:
+    made = GitRepo(tmp_path / "whole")
+    made.commit({"f.py": "one\n"}, "Begin")
+    commit = made.commit({"f.py": "two\n"}, "Go on")
+    made.git("config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    made.git("clone", "-q", "--no-checkout", "--filter=blob:none", made.path.as_uri(), str(partial))
+    with (
+        Repo.open(partial) as repo,
+        pytest.raises(BadInput, match="the clone is partial: git fetch --refetch"),
+    ):
+        list(repo.stream("show", commit))

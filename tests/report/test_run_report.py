@@ -127,7 +127,7 @@ def test_what_a_reader_must_know_is_said() -> None:
     quiet = summarise(a_run(failed=0), CASES[:2], ATTEMPTS[:4], calibrations={"correctness": "calibrated"})
     assert quiet.warnings == (
         "correctness, exact_match: fewer than 6 cases cannot tell two models apart",
-        "correctness, exact_match: 1 of 2 references are candidates that no person has confirmed",
+        "correctness, exact_match: 1 of 2 references are answers that no person has confirmed",
     )
 
 

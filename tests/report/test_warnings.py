@@ -88,8 +88,8 @@ def test_means_on_the_same_candidates_share_a_warning() -> None:
     scores = {"m": {"a": 1.0, "b": 0.0}, "n": {"a": 1.0, "b": 0.0}, "o": {"a": 1.0}, "p": {}}
     assert {origin_of(case) for case in cases.values()} == {"candidate"}
     assert list(candidate_warnings({name: origin_of(case) for name, case in cases.items()}, scores)) == [
-        "m, n: 2 of 2 references are candidates that no person has confirmed",
-        "o: 1 of 1 references are candidates that no person has confirmed",
+        "m, n: 2 of 2 references are answers that no person has confirmed",
+        "o: 1 of 1 references are answers that no person has confirmed",
     ]
 
 

@@ -94,7 +94,7 @@ def test_an_incomplete_case_cannot_be_approved() -> None:
 
 
 def test_an_edit_of_a_validated_case_unvalidates_it_and_an_empty_edit_does_not() -> None:
-    validated = CASE.validated()
+    validated = CASE.as_validated()
     assert edit_case(validated, {"expected": "Lima"}).review is ReviewState.UNVALIDATED
     assert edit_case(validated, {"input": validated.input}) is validated
 

@@ -11,6 +11,8 @@ from evergold.model.review import CaseKey, Decision, Edit, QueueQuery, ReviewVer
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.case.writes import Author, put_cases
+from evergold.upkeep.review_order import ReviewOrder
+from evergold.upkeep.topics import Topics
 from evergold.workspace.review import Review
 from tests.builders import a_case
 
@@ -30,13 +32,13 @@ def fill(store: Store, *cases: Case) -> None:
 @pytest.fixture
 def review(store: Store, settings: Settings) -> Review:
     fill(store, a_case("c1"), a_case("c2"), a_case("c3", output=None))
-    return Review(store, settings)
+    return Review(store, settings, ReviewOrder(store, Topics(store)))
 
 
 @pytest.fixture
 def pairwise(store: Store, settings: Settings) -> Review:
     fill(store, a_case("c1"), a_case("c2"))
-    return Review(store, replace(settings, review_reviewers_per_case=2))
+    return Review(store, replace(settings, review_reviewers_per_case=2), ReviewOrder(store, Topics(store)))
 
 
 def test_a_verdict_records_who_and_when(review: Review) -> None:
@@ -108,7 +110,7 @@ def test_claims_never_hand_one_case_to_two_and_lapse_with_the_lease(review: Revi
     first, second = review.claim(QueueQuery(), "ana"), review.claim(QueueQuery(), "bo")
     assert first is not None and second is not None
     assert (first.case.id, second.case.id) == ("c1", "c2")
-    lapsed = Review(store, replace(review._settings, review_lease_minutes=-1))
+    lapsed = Review(store, replace(review._settings, review_lease_minutes=-1), ReviewOrder(store, Topics(store)))
     lapsed.renew(key("c1"), "ana")
     third = review.claim(QueueQuery(), "cy")
     assert third is not None and third.case.id == "c1"
@@ -136,7 +138,7 @@ def test_nothing_left_is_nothing(review: Review) -> None:
 
 
 def test_a_reviewer_must_be_known_where_reviewers_are_named(store: Store, settings: Settings, review: Review) -> None:
-    named = Review(store, replace(settings, review_reviewers=("ana:secret",)))
+    named = Review(store, replace(settings, review_reviewers=("ana:secret",)), ReviewOrder(store, Topics(store)))
     with pytest.raises(BadInput, match="valid: ana"):
         named.assign([key()], "bo")
 

@@ -26,6 +26,8 @@ from evergold.stats.agreement import interval_alpha
 from evergold.store import Store
 from evergold.store.case.cases import CaseFilter
 from evergold.store.case.writes import Author, put_cases
+from evergold.upkeep.review_order import ReviewOrder
+from evergold.upkeep.topics import Topics
 from evergold.workspace.cases import Cases
 from evergold.workspace.review import Review
 from tests.builders import a_case
@@ -69,7 +71,7 @@ def review(store: Store, settings: Settings, tmp_path: Path) -> Review:
     store.db.write(lambda connection: put_cases(connection, [a_case("c1"), a_case("c2")], Author()))
     file = tmp_path / "questions.toml"
     file.write_text(TOML)
-    result = Review(store, settings)
+    result = Review(store, settings, ReviewOrder(store, Topics(store)))
     result.set_questions("live", file, "ana")
     return result
 

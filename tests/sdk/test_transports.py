@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from evergold.sdk.steps import Span, Trace, as_text, find_fault, score_value
+from evergold.sdk.steps import RecordedSpan, RecordedTrace, as_text, find_fault, score_value
 from evergold.sdk.transports import Away, HttpTransport, group_by_kind
 from tests.rows import each_row
 
@@ -128,7 +128,7 @@ class Sink:
 
 def test_spans_belong_to_the_step_they_were_opened_in() -> None:
     sink = Sink()
-    with Trace(sink, id="t1", input="Q", tags="one") as trace:
+    with RecordedTrace(sink, id="t1", input="Q", tags="one") as trace:
         with trace.span("outer", kind="agent") as outer, outer.span("inner", kind="tool") as inner:
             inner.output = {"a": 1}
         trace.output = "A"
@@ -141,7 +141,7 @@ def test_spans_belong_to_the_step_they_were_opened_in() -> None:
 
 def test_an_exception_marks_the_step_as_failed_and_passes_on() -> None:
     sink = Sink()
-    with pytest.raises(LookupError), Trace(sink) as trace:
+    with pytest.raises(LookupError), RecordedTrace(sink) as trace:
         trace.score("ok", 0.5)
         raise LookupError("gone")
     ((_, record),) = sink.handed
@@ -151,8 +151,8 @@ def test_an_exception_marks_the_step_as_failed_and_passes_on() -> None:
 
 def test_what_comes_after_the_end_is_refused_or_sent_by_itself() -> None:
     sink = Sink()
-    with Trace(sink, id="t1") as trace:
-        late: Span = trace.span("late")
+    with RecordedTrace(sink, id="t1") as trace:
+        late: RecordedSpan = trace.span("late")
     trace.end()
     late.end()
     trace.score("thumbs", 1.0, source="user")
@@ -162,7 +162,7 @@ def test_what_comes_after_the_end_is_refused_or_sent_by_itself() -> None:
 
 
 def test_a_trace_outside_the_sample_does_nothing() -> None:
-    with Trace(None) as trace:
+    with RecordedTrace(None) as trace:
         trace.score("ok", 2.0)
         with trace.span("x"):
             pass

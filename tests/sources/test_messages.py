@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from evergold.conversation.message import is_numbered
 from evergold.sources.conventions import messages
-from evergold.sources.conventions.messages import (
-    input_text,
-    output_text,
-    parse_json,
-    role_of,
-    text_of,
-    tool_calls_of,
-)
+from evergold.sources.conventions.messages import input_text, output_text, parse_json
 from tests.mutations import mutations
 from tests.rows import each_row
 
@@ -54,6 +47,8 @@ def test_one_odd_value_in_a_message_never_breaks_the_reading() -> None:
         ({"messages": [{"role": "user", "content": "Hi"}], "model": "m"}, "Hi", None),
         ({"task": "Hi", "stream": False, "max_steps": 3}, "Hi", None),
         ({"task": "Hi", "user": "jo"}, '{"task":"Hi","user":"jo"}', None),
+        ({"user_id": "u", "session_id": "s", "new_message": {"role": "user", "parts": [{"text": "Hi"}]}}, "Hi", None),
+        ({"input": "Hi", "context": [{"id": "d"}], "answer": "Hello"}, "Hi", "Hello"),
         ({"question": "Hi"}, "Hi", '{"question":"Hi"}'),
         ({"question": "Hi", "user": "jo"}, '{"question":"Hi","user":"jo"}', '{"question":"Hi","user":"jo"}'),
         ({"prompt": "Hi", "temperature": 1}, "Hi", '{"prompt":"Hi","temperature":1}'),
@@ -68,38 +63,6 @@ def test_question_and_answer(value: Any, question: str | None, answer: str | Non
     assert input_text(value) == question
     if answer is not None or value in (None, "", []):
         assert output_text(value) == answer
-
-
-@each_row(
-    ("message", "role", "text"),
-    [
-        ({"role": "User", "content": "x"}, "user", "x"),
-        ({"type": "human", "content": "x"}, "human", "x"),
-        ({"type": "text", "content": "x"}, "", "x"),
-        ({"message": {"content": "x"}, "choice": 1}, "assistant", "x"),
-        ({"role": "user", "data": {"content": "y"}, "content": "x"}, "user", "x"),
-        ({"role": "user", "content": '[{"type": "text", "text": "a"}]'}, "user", "a"),
-        ({"role": "user", "content": '[{"a": 1}]'}, "user", '[{"a": 1}]'),
-        ({"role": "user", "content": [{"type": "image_url"}, "b", {"type": "text", "text": "c"}]}, "user", "b\n\nc"),
-        ({"role": "user", "content": [{"type": "text", "text": "d", "modality": "image"}]}, "user", ""),
-    ],
-)
-def test_who_speaks_and_what_is_said(message: dict[str, Any], role: str, text: str) -> None:
-    assert (role_of(message), text_of(message)) == (role, text)
-
-
-@each_row(
-    ("call", "expected"),
-    [
-        (CALL, {"name": "f", "arguments": {"a": 1}}),
-        ({"tool_call": CALL}, {"name": "f", "arguments": {"a": 1}}),
-        ({"name": "f", "args": {"a": 1}}, {"name": "f", "arguments": {"a": 1}}),
-        ({"toolName": "f", "input": "x"}, {"name": "f", "arguments": "x"}),
-        ({"tool_call": "odd"}, {"name": None, "arguments": {}}),
-    ],
-)
-def test_calls_in_every_spelling(call: dict[str, Any], expected: dict[str, Any]) -> None:
-    assert tool_calls_of({"role": "assistant", "tool_calls": [call]}) == [expected]
 
 
 @each_row(
@@ -139,7 +102,7 @@ listed_messages = st.lists(
 @given(listed_messages, st.sampled_from([messages.INPUT, messages.OUTPUT]))
 def test_the_short_way_to_a_text_gives_what_the_long_one_does(document: list[Any], side: int) -> None:
     text = messages._plain_text(document, side) if document else None
-    assert text is None or text == messages._unwrap_text(document, side)
+    assert text is None or text == messages._text_of_side(messages._read_backwards(document, side), side)
 
 
 def test_plain_messages_take_the_short_way() -> None:
@@ -185,3 +148,18 @@ def test_results_in_a_message_of_the_user_leave_the_question(given: list[Any]) -
         input_text([asked, {"role": "assistant", "content": "Let me look."}, {"role": "user", "content": given}])
         == "Hi"
     )
+
+
+def test_the_answer_of_an_earlier_turn_is_none_to_the_question_after_it() -> None:
+    earlier = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+    call = {"role": "assistant", "content": None, "tool_calls": [CALL]}
+    turn = [{"role": "user", "content": "Do it"}, call, {"role": "tool", "tool_call_id": "1", "content": "done"}]
+    assert output_text([*earlier, *turn]) == '[{"name":"f","arguments":{"a":1}}]'
+    # Words of the user at the end were not answered: the answer before them counts.
+    assert output_text([*earlier, {"role": "user", "content": "Thanks"}]) == "Hello"
+
+
+def test_an_envelope_that_nobody_listed_holds_its_messages() -> None:
+    spoken = {"role": "user", "content": "Hi"}
+    for envelope in ({"utterance": spoken, "tenant": "t", "flags": {"a": 1}}, {"log": [spoken], "run": {"n": 3}}):
+        assert input_text(envelope) == "Hi"

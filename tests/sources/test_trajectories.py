@@ -4,8 +4,9 @@ import json
 from typing import Any
 
 from evergold.conversation import conversation_of
+from evergold.model.faults import Rejected
 from evergold.model.trace import Trace
-from evergold.sources.agents.trajectories import AgentLogs
+from evergold.sources.agents.trajectories import AgentLogs, reward_in
 from tests.rows import each_row
 
 AT = "2026-01-01T00:00:0{}Z"
@@ -156,3 +157,99 @@ def test_a_turn_is_a_trace_that_continues_its_session(name: str) -> None:
     assert (first.input, first.output) == ("List the files.", "There is a.py.")
     found = conversation_of(second, lambda _: [first])
     assert [plain(message) for message in (*found.messages, *found.turn)] == [plain(message) for message in CHAT]
+
+
+def test_results_of_simulations_hold_their_rewards_times_and_costs() -> None:
+    times = {"start_time": AT.format(1), "end_time": AT.format(9), "agent_cost": 0.5}
+    spoken = [message | {"timestamp": AT.format(2 + at)} for at, message in enumerate(CHAT)]
+    runs = [{"id": str(at), "messages": spoken, "reward_info": {"reward": at}, **times} for at in range(2)]
+    document = json.dumps({"info": {"llm": "m"}, "tasks": [{"id": "0"}], "simulations": runs}, indent=2).encode()
+    assert AgentLogs().accepts(document)
+    note, *traces = AgentLogs().read(document.splitlines(keepends=True), "results.json")
+    assert str(note) == "results.json: 2 runs are read; what stands beside them is not: info (1), tasks (1)"
+    assert isinstance(note, Rejected) and note.is_note
+    for value, trace in enumerate(traces):
+        assert isinstance(trace, Trace) and (trace.input, trace.output, trace.cost) == ("List the files.", "No.", 0.5)
+        assert [score.value for score in trace.scores] == [value] and trace.started_at and trace.ended_at
+        assert (trace.started_at.second, trace.ended_at.second) == (1, 9)
+
+
+@each_row(
+    ("stated", "reward"),
+    [
+        ({"evaluation": {"final": {"reward": 1.0}}}, 1.0),
+        ({"outcome": {"value": 0.5}}, 0.5),
+        ({"final_reward": 0}, 0.0),
+        ({"task_success": True}, 1.0),
+        ({"reward": {"total": 1}}, 1.0),
+        ({"metrics": {"tokens": 900}}, None),
+        ({"config": {"reward": 1.0}}, None),
+        ({"overall_score": 73}, None),
+    ],
+)
+def test_a_reward_is_found_under_other_names_and_nestings(stated: dict[str, Any], reward: float | None) -> None:
+    assert reward_in({"task_id": "t", "transcript": CHAT, **stated}) == reward
+
+
+STEPS = [{"thought": "I look.", "action": "ls", "observation": "a.py"}, {"thought": "Done.", "action": "finish[a.py]"}]
+SHELL = [("system", "A shell."), ("user", "Find it."), ("assistant", "```ls```"), ("user", "Wrong flag!")]
+SPOKEN = [{"role": role, "content": text} for role, text in (*SHELL, ("assistant", "```x```"), ("user", "TIMED OUT"))]
+TEXTS: dict[str, tuple[Any, str, str]] = {
+    "thoughts and actions": ({"question": "Find it.", "trajectory": STEPS, "answer": "a.py"}, "Find it.", "a.py"),
+    "commands and what they print": ({"messages": SPOKEN}, "Find it.", "```x```"),
+    "by who speaks": (
+        {"conversations": [{"from": "human", "value": "Find it."}, {"from": "gpt", "value": "Here."}]},
+        "Find it.",
+        "Here.",
+    ),
+    "of a corpus of dialogues": (
+        {"turns": [{"speaker": "USER", "utterance": "Find it."}, {"speaker": "SYSTEM", "utterance": "Here."}]},
+        "Find it.",
+        "Here.",
+    ),
+    "in an object of its state": (
+        {
+            "state": {
+                "history": [{"role": "user", "content": "Use tools.\nTask:\nFind it.\n"}, CHAT[-1]],
+                "success": True,
+            },
+            "task": {"task_id": 0, "prompt": "Find it."},
+        },
+        "Find it.",
+        "No.",
+    ),
+    "in an object of results": ({"results": {"t": {"messages": CHAT[:4]}}}, "List the files.", "There is a.py."),
+}
+
+
+@each_row("name", TEXTS)
+def test_the_task_of_a_text_trajectory_is_its_question(name: str) -> None:
+    document, question, answer = TEXTS[name]
+    line = json.dumps(document).encode()
+    assert AgentLogs().accepts(line)
+    traces = [one for one in AgentLogs().read([line], "log.jsonl") if isinstance(one, Trace)]
+    assert [(trace.input, trace.output) for trace in traces] == [(question, answer)]
+
+
+def test_runs_of_one_task_by_two_models_are_two_traces() -> None:
+    lines = [json.dumps({"task_id": 0, "messages": [CHAT[0], CHAT[at]], "reward": 1}).encode() for at in (3, 5)]
+    ids = [[one.id for one in AgentLogs().read([line], "results.jsonl") if isinstance(one, Trace)] for line in lines]
+    assert len({*ids[0], *ids[1]}) == 2
+
+
+def test_a_call_may_name_its_function_by_a_text_and_its_run_end_with_an_error() -> None:
+    call = {"function": "bash", "args": ARGUMENTS, "id": "c1"}
+    asked = {"role": "user", "content": [{"type": "text", "content": "List the files."}]}
+    made = [asked, {"role": "assistant", "content": None, "tool_calls": [call]}, CHAT[2], CHAT[3]]
+    runs = [
+        {"run_id": "a", "messages": made, "evaluation": {"utility": False}, "error": None},
+        {"run_id": "b", "messages": made[:1], "evaluation": {"utility": False}, "error": "503"},
+    ]
+    text = json.dumps(runs[0], indent=2).encode()
+    assert AgentLogs().accepts(text)
+    first, second = (one for run in runs for one in AgentLogs().read([json.dumps(run).encode()], "run.json"))
+    assert isinstance(first, Trace) and isinstance(second, Trace)
+    turn = conversation_of(first).turn
+    assert [call["function"]["name"] for one in turn for call in one.get("tool_calls", ())] == ["bash"]
+    assert (first.input, first.scores[0].value, first.status) == ("List the files.", 0.0, "completed")
+    assert second.status == "failed"

@@ -78,6 +78,7 @@ for name in sys.argv[1:]:
 """
 RECORD_MB = LONGEST_RECORD >> 20
 SPARE_MB = 64
+LIBRARIES_MB = 8  # that pyarrow loads at the first file
 
 
 def _write_bombs(folder: Path) -> list[str]:
@@ -117,6 +118,35 @@ def test_a_small_file_that_unpacks_to_much_takes_no_more_memory_than_a_record(tm
     assert [(name, code) for name, code, _ in results] == [(name, "2") for name in names], ran.stdout
     assert ran.stderr.count("unpacks to") == len(names)
     assert max(int(grew) for _, _, grew in results) <= RECORD_MB + SPARE_MB, results
+
+
+READS = """
+import sys
+from evergold.cli import invoke
+from evergold.formats.tables import arrow
+def largest():
+    return int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1]) // 1024
+arrow(); invoke(["ingest", "first.parquet"])
+before = largest()
+code = invoke(["ingest", "x.parquet"])
+print(code, largest() - before)
+"""
+
+
+@pytest.mark.parametrize("dictionary", [True, False])
+def test_a_row_as_long_as_a_record_is_ingested_in_little_more_memory_than_one(tmp_path: Path, dictionary: bool) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    text = base64.b64encode(random.Random(1).randbytes(LONGEST_RECORD * 23 // 32)).decode()
+    for name, one in (("first", "z"), ("x", text)):
+        table = pyarrow.table({"id": [name], "input": [one], "output": ["y"]})
+        parquet.write_table(table, tmp_path / f"{name}.parquet", compression="zstd", use_dictionary=dictionary)
+    words = [sys.executable, "-c", READS]
+    ran = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=True)
+    code, grew = ran.stdout.split()[-2:]
+    assert (code, ran.stdout.count("ingested: 1 traces")) == ("0", 2)
+    assert int(grew) <= RECORD_MB + SPARE_MB + LIBRARIES_MB
 
 
 def test_a_frame_that_asks_for_a_large_window_is_refused(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from evergold.store import Store
 from evergold.store.case.cases import get_case
 from evergold.store.case.writes import Author, put_cases
 
-HELD = Case(id="c", input="Where?", output="In Lima.").validated()
+HELD = Case(id="c", input="Where?", output="In Lima.").as_validated()
 MACHINE = Author(who="policy p", action="changed", why="")
 REVIEWER = Author(who="ana", action="edited", why="", reviewer=True)
 

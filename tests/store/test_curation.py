@@ -11,9 +11,9 @@ import pytest
 from sqlalchemy import Connection, text
 
 from evergold.curate.classify import Facts, Tally, classify
-from evergold.model.case import Case, CaseStatus
+from evergold.model.case import Candidates, Case, CaseStatus
 from evergold.model.policy import Eligibility, JudgeRole, Policy, Sampling, Thresholds, Tier
-from evergold.model.trace import Correction, Score, ScoreSource, Span, Trace, TraceStatus
+from evergold.model.trace import Correction, Gap, Score, ScoreSource, Span, Trace, TraceStatus
 from evergold.store import Store
 from evergold.store.case.cases import CaseFilter, Revision, iterate_cases, revisions_of
 from evergold.store.trace.scores import put_scores, scores_of
@@ -28,9 +28,10 @@ POLICIES = [
     Policy(name="typed", eligible=Eligibility(metadata={"model": ("m1",)})),
     Policy(name="quoted", eligible=Eligibility(metadata={'a"b\\c.d': ("x", "y")})),
     Policy(),
+    Policy(name="outcome", outcome=("flag",)),
     Policy(name="strict", thresholds=Thresholds(failure_below=0.5, golden_from=0.95), ignore=("flag",)),
     Policy(name="judged", llm_judge=JudgeRole.SYSTEM, fallback_texts=("Try later.", "Oops*")),
-    Policy(name="sampled", sample=Sampling(candidate=0.5, confirmed=0.25, failure=0.75)),
+    Policy(name="sampled", sample=Sampling(candidate=0.5, unconfirmed=0.5, confirmed=0.25, failure=0.75)),
     Policy(
         name="some",
         eligible=Eligibility(
@@ -97,6 +98,7 @@ def random_traces(count: int, seed: int) -> list[Trace]:
                 Span(id=f"s{n}", kind="tool", name=pick.choice(["search", "sum"])) for n in range(pick.randint(0, 2))
             ),
             scores=random_scores(pick, sources),
+            incomplete=pick.choice([()] * 5 + [(Gap.ENVELOPE, Gap.TOOLS_MISSING)]),
         )
         for number in range(count)
     ]
@@ -110,6 +112,9 @@ def random_scores(pick: random.Random, sources: Sequence[ScoreSource]) -> tuple[
         for n in range(pick.randint(0, 4))
     )
     checks = [name for name in ("answered", "not_handed_over") if pick.random() < 0.3]
+    if pick.random() < 0.3:
+        value = pick.choice((0.1, 0.6, 0.9))
+        given += (Score(name="grounded", value=value, source=ScoreSource.LLM_JUDGE, key="check:grounded"),)
     return given + tuple(Score(name=name, value=pick.choice((0.1, 0.5, 0.9)), key=f"check:{name}") for name in checks)
 
 
@@ -117,7 +122,7 @@ VOICES: list[dict[str, Any]] = [
     {"name": "reward", "source": ScoreSource.SYSTEM},
     {"name": "answered", "source": ScoreSource.SYSTEM, "key": "check:answered"},
     {"name": "not_handed_over", "source": ScoreSource.SYSTEM, "key": "check:not_handed_over"},
-    {"name": "quality", "source": ScoreSource.LLM_JUDGE},
+    {"name": "grounded", "source": ScoreSource.LLM_JUDGE, "key": "check:grounded"},
     {"name": "remark", "source": ScoreSource.USER, "key": "detected:next"},
     {"name": "thumb", "source": ScoreSource.USER},
     {"name": "review", "source": ScoreSource.HUMAN},
@@ -144,7 +149,9 @@ def backfill(store: Store, policy: Policy) -> Changes:
 
 def entries(store: Store, policy: Policy, status: CaseStatus | None = CaseStatus.ACTIVE) -> dict[str, Case]:
     with store.db.read() as connection:
-        found = list(iterate_cases(connection, CaseFilter(policy=policy.name, status=status)))
+        found = list(
+            iterate_cases(connection, CaseFilter(policy=policy.name, status=status, candidates=Candidates.INCLUDE))
+        )
     return {str(case.provenance.trace_id): case for case in found}
 
 
@@ -154,17 +161,25 @@ def history(store: Store, case: Case) -> list[Revision]:
 
 
 def tier_of(case: Case | None) -> Tier:
-    if case is None:
-        return Tier.NONE
-    if case.entry_type == "failure":
-        return Tier.FAILURE
-    return Tier.CONFIRMED if case.confirmed else Tier.CANDIDATE
+    return Tier.NONE if case is None else Tier(case.tier)
+
+
+def put_incomplete(store: Store, incoming: Sequence[Trace]) -> None:
+    """Store traces as they are, and what some of them lack, which intake does not take from a sender."""
+
+    def work(connection: Connection) -> None:
+        put_traces(connection, incoming)
+        for trace in incoming:
+            values = {"gaps": " ".join(("", *trace.incomplete, "")) if trace.incomplete else "", "id": trace.id}
+            connection.execute(text("UPDATE traces SET incomplete = :gaps WHERE id = :id"), values)
+
+    store.db.write(work)
 
 
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 def test_sql_and_python_give_the_same_verdicts(store: Store, policy: Policy) -> None:
     incoming = random_traces(120, seed=1)
-    store.db.write(lambda c: put_traces(c, incoming))
+    put_incomplete(store, incoming)
     backfill(store, policy)
     living = entries(store, policy)
     for trace in incoming:
@@ -172,6 +187,7 @@ def test_sql_and_python_give_the_same_verdicts(store: Store, policy: Policy) -> 
         entry = living.get(trace.id)
         assert tier_of(entry) is verdict.tier, (trace, verdict)
         if entry is not None:
+            assert entry.evidence is verdict.evidence, (trace, verdict)
             assert set(entry.tags) == automatic_tags(trace, trace.scores, policy, verdict.tier)
             assert entry.provenance.inclusion_probability == verdict.included
             (told,) = history(store, entry)
@@ -188,7 +204,7 @@ def test_sql_and_python_give_the_same_verdicts(store: Store, policy: Policy) -> 
 def test_sql_and_python_give_the_same_tags_whoever_speaks_of_a_trace(store: Store, policy: Policy) -> None:
     before, after = combined_scores(80, seed=3), combined_scores(80, seed=4)
     incoming = [a_trace(f"t{number:04}", scores=scores) for number, scores in enumerate(before)]
-    store.db.write(lambda c: put_traces(c, incoming))
+    put_incomplete(store, incoming)
     backfill(store, policy)
     _same_tags(store, policy, incoming)
     # Scores of the same names replace those before: golden entries become failures, failures golden, tags follow.
@@ -213,7 +229,7 @@ def _same_tags(store: Store, policy: Policy, traces: Sequence[Trace]) -> None:
 @pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.name)
 def test_they_still_agree_after_every_score_has_changed(store: Store, policy: Policy) -> None:
     incoming = random_traces(120, seed=1)
-    store.db.write(lambda c: put_traces(c, incoming))
+    put_incomplete(store, incoming)
     backfill(store, policy)
     corrected = {trace.id for trace in incoming[::3]}
     store.db.write(lambda c: [put_correction(c, Correction(trace_id=id, text="Lima!")) for id in sorted(corrected)])
@@ -253,7 +269,13 @@ def test_one_living_entry_follows_its_scores(store: Store) -> None:
     assert entry.metadata == {"confirmed": True} and entry.version == 5
     told = history(store, entry)
     assert [revision.action for revision in told] == ["added", "confirmed", "failed", "withdrawn", "restored"]
-    assert [revision.evidence["is"] for revision in told] == ["candidate", "confirmed", "failure", "none", "confirmed"]
+    assert [revision.evidence["is"] for revision in told] == [
+        "unconfirmed",
+        "confirmed",
+        "failure",
+        "none",
+        "confirmed",
+    ]
     assert told[2].why == "a user or human score is below 0.3"
     assert told[2].evidence["scores"] == [{"name": "thumbs", "source": "user", "value": 0.0}]
     assert all(revision.who == f"policy {Policy().label}" for revision in told)

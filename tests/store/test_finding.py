@@ -380,3 +380,25 @@ def test_a_rare_value_is_asked_for_before_a_common_one(workspace: Workspace) -> 
         query = str(choose_traces(connection, select(trace_table.c.seq), wanted))
     # The numbers that the rare one has; PostgreSQL knows by its statistics what to begin with.
     assert ("json_each" in query) == (connection.dialect.name == "sqlite")
+
+
+def test_traces_are_listed_by_what_became_of_them(workspace: Workspace) -> None:
+    workspace.intake.accept(traces(12))
+    kinds = {"t1": "failure", "t2": "correction", "t3": "golden", "t4": "golden", "t5": "golden", "t6": "failure"}
+    rows = [
+        {"trace": trace, "kind": kind, "evidence": "silence" if trace == "t5" else "outcome"}
+        for trace, kind in kinds.items()
+    ]
+    # A trace with a golden case and a failure is a failure; a case that was withdrawn is none.
+    rows += [{"trace": "t6", "kind": "golden", "evidence": "outcome"}]
+    insert = """INSERT INTO eval_dataset (trace_id, entry_type, input_text, evidence) VALUES (:trace, :kind, 'q', :evidence)"""
+    workspace.store.db.write(lambda connection: connection.execute(text(insert), rows))
+    gone = """INSERT INTO eval_dataset (trace_id, entry_type, input_text, status) VALUES ('t7', 'golden', 'q', 'withdrawn')"""
+    workspace.store.db.write(lambda connection: connection.execute(text(gone)))
+    listed = {kind: found(workspace, became=[kind]) for kind in ("failure", "correction", "candidate", "none")}
+    assert listed["failure"] == ["t6", "t1"] and listed["correction"] == ["t2"] and listed["candidate"] == ["t5"]
+    assert found(workspace, became=["golden"]) == ["t6", "t4", "t3"]
+    assert listed["none"] == ["t11", "t10", "t9", "t8", "t7", "t0"]
+    assert found(workspace, became=["correction", "none"], name=["plan"]) == ["t11", "t8", "t2"]
+    outcomes = workspace.intake.outcomes([f"t{number}" for number in range(12)])
+    assert outcomes == kinds | {"t5": "candidate"}

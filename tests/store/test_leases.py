@@ -20,6 +20,8 @@ from evergold.store.trace.archive import read_records
 from evergold.store.trace.scores import enqueue
 from evergold.store.trace.traces import put_traces
 from evergold.store.verdict.curation import free_lent, lend_queued, set_aside, take_lent, take_queued
+from evergold.upkeep.review_order import ReviewOrder
+from evergold.upkeep.topics import Topics
 from evergold.workspace.review import Review
 from tests.builders import a_case, a_trace
 from tests.clocks import clock_off_by
@@ -88,7 +90,7 @@ def test_servers_whose_clocks_differ_hold_and_respect_each_others_leases(store: 
     runs.create(Run(id="r1", spec=RunSpec(dataset="live", model="m", metrics=()), created_at=MOMENT), [a_case("c1")])
     store.db.write(lambda connection: put_traces(connection, [a_trace("t1")]))
     store.db.write(lambda connection: put_cases(connection, [a_case("c1")], Author()))
-    desk = Review(store, Settings())
+    desk = Review(store, Settings(), ReviewOrder(store, Topics(store)))
     with clock_off_by(minutes):
         assert store.db.write(partial(take_lease, name="work", owner="one")) is None
         assert runs.claim("r1", "one", 20) == 1

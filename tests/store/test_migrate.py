@@ -24,7 +24,7 @@ from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.database import migrate
 from evergold.store.database.db import Database
-from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
+from evergold.store.database.migrations import BEFORE_BASELINE, HEAD, MIGRATIONS
 from evergold.store.schema import metadata
 from evergold.store.trace.traces import put_traces
 from evergold.workspace import Workspace
@@ -86,8 +86,9 @@ TABLES = {*metadata.tables}  # without the traffic, which is counted again from 
 
 def columns_of(connection: Connection, table: str) -> list[str]:
     named = [column["name"] for column in inspect(connection).get_columns(table)]
-    # What traces cost is priced on the way.
-    return [RENAMED.get(name, name) for name in named if (table, name) != ("traces", "cost")]
+    # What traces cost is priced on the way, and what the tier of an entry rests on is added to its metadata.
+    changed = (("traces", "cost"), ("eval_dataset", "metadata"))
+    return [RENAMED.get(name, name) for name in named if (table, name) not in changed]
 
 
 def rows_now(settings: Settings, before: Rows) -> Rows:
@@ -330,4 +331,4 @@ def test_a_migration_that_cannot_have_its_tables_changes_nothing(
 
 def test_revisions_are_numbered_without_a_gap() -> None:
     first = int(BEFORE_BASELINE) + 1
-    assert [f"{number:04}" for number in range(first, first + len(REVISIONS))] == list(REVISIONS)
+    assert [f"{number:04}" for number in range(first, first + len(MIGRATIONS))] == list(MIGRATIONS)

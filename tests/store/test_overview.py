@@ -59,9 +59,9 @@ def test_intake_counts_traces_and_what_they_became_by_the_day_they_began(store: 
     seen = look(store)
     assert seen.intake == [
         IntakeBucket(start="2026-01-05", traces=2, confirmed=1, failure=1),
-        IntakeBucket(start="2026-01-06", traces=1, candidate=1),
+        IntakeBucket(start="2026-01-06", traces=1, unconfirmed=1),
     ]
-    assert seen.tiers == Tiers(confirmed=1, candidate=1, failure=1)
+    assert seen.tiers == Tiers(confirmed=1, unconfirmed=1, failure=1)
     assert (seen.traces, seen.in_period) == (4, 3)
     assert look(store, bucket=Bucket.HOUR).intake[0].start == "2026-01-05T09"
 
@@ -79,7 +79,7 @@ def test_a_trace_that_several_policies_keep_counts_once(store: Store) -> None:
     seen = look(store)
     assert seen.intake == [
         IntakeBucket(start="2026-01-05", traces=2, confirmed=1, failure=1, correction=1),
-        IntakeBucket(start="2026-01-06", traces=1, candidate=1),
+        IntakeBucket(start="2026-01-06", traces=1, unconfirmed=1),
     ]
 
 

@@ -54,7 +54,7 @@ def test_intake_learns_when_enough_wait(workspace: Workspace) -> None:
 
 def test_the_server_learns_at_leisure(workspace: Workspace) -> None:
     workspace.intake.accept([a_trace("t1", input="zebra")])
-    assert (workspace.live._learn_words(), workspace.live._learn_words()) == (True, False)
+    assert (workspace.live._learn_for_searches(), workspace.live._learn_for_searches()) == (True, False)
     assert (waiting(workspace), found(workspace, "zebra")) == (0, 1)
 
 

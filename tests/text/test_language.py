@@ -1,4 +1,4 @@
-"""The language of a text, by its small words."""
+"""The language of a text, by its small words or its script."""
 
 from evergold.text.words import language_of
 from tests.rows import each_row
@@ -15,7 +15,13 @@ from tests.rows import each_row
         ("Il negozio è aperto il lunedì e gli stivali sono coperti da una garanzia di due anni.", "it"),
         ("", None),
         ("x = 1; y = 2", None),
-        ("東京は日本の首都です。", None),
+        ("OK 123", None),
+        ("You only need a passport.", None),
+        ("De tentoonstelling is op zondag gesloten en een kaartje kost niet meer dan tien euro.", "nl"),
+        ("今日は天気がいいですね", "kana"),
+        ("今天天气很好", "han"),
+        ("Сегодня хорошая погода", "cyrillic"),
+        ("오늘은 날씨가 좋아요", "hangul"),
     ],
 )
 def test_small_words_name_the_language(text: str, expected: str | None) -> None:

@@ -34,7 +34,7 @@ def test_traces_from_before_the_checks_came_on_are_to_be_checked_now(settings: S
         (reason,) = ws.overviews.kept_out(Period.YEAR).reasons
         assert (reason.code, reason.remedy) == ("no_scores", Remedy.CHECK_NOW)
         ws.live.curate()
-        assert ws.live.kept_out("").golden == 1
+        assert ws.live.kept_out("").candidate == 1
 
 
 def test_every_trace_is_counted_once_by_what_keeps_it_out(settings: Settings, tmp_path: Path) -> None:
@@ -48,11 +48,11 @@ def test_every_trace_is_counted_once_by_what_keeps_it_out(settings: Settings, tm
         ws.intake.accept([a_trace("e", output="Error: 500")])
         ws.live.curate()
         found = ws.overviews.kept_out(Period.YEAR)
-    assert (found.traces, found.golden, found.failure) == (4, 1, 1)
+    assert (found.traces, found.candidate, found.failure) == (4, 1, 1)
     reasons = {each.reason: each for each in found.reasons}
     assert sum(each.traces for each in found.reasons) == 2
     assert reasons["a system score lies between 0.3 and 0.8"].scores == {"answered": 1}
-    limited = next(each for name, each in reasons.items() if "chosen for its day" in name)
+    limited = next(each for name, each in reasons.items() if "limit.candidates_per_day" in name)
     assert (limited.remedy, limited.change) == (Remedy.LIMIT, "change how many candidates a day may have")
 
 
@@ -70,7 +70,7 @@ def test_a_trace_is_curated_once_however_many_policies_and_visits(settings: Sett
         ws.live.curate()
         stats = ws.live.stats()
     assert (stats.traces, stats.curated_traces, stats.waiting) == (2, 2, 0)
-    assert (stats.candidate, stats.failure) == (1, 1)
+    assert (stats.unconfirmed, stats.failure) == (1, 1)
 
 
 def test_a_trace_that_a_remark_brings_back_is_counted_once(settings: Settings) -> None:

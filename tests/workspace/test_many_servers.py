@@ -55,11 +55,11 @@ def test_a_backfill_on_one_server_is_refused_on_the_other_while_it_runs(servers:
     refused: list[str] = []
 
     def meanwhile(_: int) -> None:
-        for backfill in (other.live.checks.backfill, other.live.checks.missing):
+        for backfill in (other.live.checks.backfill, other.live.checks.check_missing):
             with pytest.raises(Conflict, match="a check of all traces is under way in"):
                 backfill()
             refused.append(backfill.__name__)
 
     one.live.checks.backfill(meanwhile)
-    assert refused == ["backfill", "missing"]
+    assert refused == ["backfill", "check_missing"]
     assert other.live.checks.backfill().traces == 2

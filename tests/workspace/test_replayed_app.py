@@ -35,10 +35,21 @@ TOOLS = ["find_article", "read_article"]
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home with the version `assistant@v1`: the turns of four conversations that can be replayed."""
     folder = tmp_path_factory.mktemp("replayed")
-    with served(folder, EVERGOLD_CHECKS_BUILTIN="true", EVERGOLD_HOME=str(folder)) as url, calling(url) as client:
+    given = {"EVERGOLD_CHECKS_BUILTIN": "true", "EVERGOLD_CHECKS_OFF": "grounded", "EVERGOLD_HOME": str(folder)}
+    with served(folder, **given) as url, calling(url) as client:
         converse(url)
         client.post("/api/v1/curation").raise_for_status()
-    evergold(folder, "replay-set", "live", "--filter", "tag=tool:*", "--out", "assistant@v1")
+    evergold(
+        folder,
+        "replay-set",
+        "live",
+        "--filter",
+        "tag=tool:*",
+        "--filter",
+        "candidates=include",
+        "--out",
+        "assistant@v1",
+    )
     yield folder
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput, Conflict, Refused
+from evergold.model.case import Candidates
 from evergold.model.policy import CurationRules, Limit, NewRules, Policy, Thresholds
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
 from evergold.model.trace import Trace
@@ -45,7 +46,7 @@ def save(ws: Workspace, chosen: CurationRules, why: str = "") -> None:
 
 
 def golden(ws: Workspace) -> int:
-    return ws.live.stats().golden
+    return ws.live.stats().golden + ws.live.stats().candidate
 
 
 @pytest.mark.parametrize(
@@ -66,9 +67,9 @@ def test_a_preview_says_what_saving_does_and_changes_nothing(ws: Workspace, prop
         before = golden(ws)
         preview = ws.rules.preview(proposed)
         ws.live.curate()
-        assert (preview.traces, preview.golden_now, golden(ws)) == (5, before, before)
+        assert (preview.traces, preview.golden_now + preview.candidate_now, golden(ws)) == (5, before, before)
         save(ws, proposed)
-        assert golden(ws) == preview.golden_then
+        assert golden(ws) == preview.golden_then + preview.candidate_then
         for each in preview.reasons:
             kept = {one.reason: one.traces for one in ws.live.kept_out("").reasons}
             assert kept.get(each.reason, 0) == each.then or each.then == 0
@@ -118,7 +119,7 @@ def test_a_saved_limit_holds_for_history_and_for_other_processes(ws: Workspace, 
 def test_what_a_person_decided_stands_through_changes_of_the_rules(ws: Workspace) -> None:
     save(ws, rules())
     with ws.store.db.read() as connection:
-        cases = list(iterate_cases(connection, CaseFilter(dataset="live")))
+        cases = list(iterate_cases(connection, CaseFilter(dataset="live", candidates=Candidates.ONLY)))
     kept = next(case for case in cases if case.provenance.trace_id == "t0")
     decision = Decision(version=kept.version, verdict=ReviewVerdict.APPROVE)
     ws.review.decide(CaseKey(dataset="live", id=kept.id), decision, "ana")

@@ -19,6 +19,13 @@ window = "24h"
 
 [[alerts.rules]]
 kind = "gate_failed"       # evergold compare --gate, evergold run --fail-under
+
+[[alerts.rules]]
+kind = "coverage_low"      # too little of the traffic is in topics with three golden cases
+below = 0.5
+
+[[alerts.rules]]
+kind = "topic_drift"       # the topics of the last 7 days are others than those of the 28 days before
 """
 
 import re
@@ -111,11 +118,22 @@ class GateFailed(AlertRule, frozen=True):
         return self.dataset or ""
 
 
+class CoverageLow(AlertRule, frozen=True):
+    kind: Literal[AlertKind.COVERAGE_LOW]
+    below: Share = 0.5
+
+
+class TopicDrift(AlertRule, frozen=True):
+    kind: Literal[AlertKind.TOPIC_DRIFT]
+
+
 KINDS: dict[str, type[AlertRule]] = {
     "failing_rate": FailingRate,
     "intake_stopped": IntakeStopped,
     "dataset_drop": DatasetDrop,
     "gate_failed": GateFailed,
+    "coverage_low": CoverageLow,
+    "topic_drift": TopicDrift,
 }
 
 

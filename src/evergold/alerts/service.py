@@ -3,23 +3,27 @@
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 from uuid import uuid4
 
-from evergold.alerts.rules import read_rules
+from sqlalchemy import Connection
+
+from evergold.alerts.rules import AlertRule, read_rules
 from evergold.alerts.stage import AlertPlan, AlertStage, AlertWatcher
 from evergold.alerts.webhook import escape_text, webhook_of
-from evergold.errors import BadInput, EvergoldError
+from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, unknown
 from evergold.model.operations import AlertRuleState, AlertsState, AlertTest
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.alerts import LOOKED, alerts_page
-from evergold.store.facts import fact
+from evergold.store.alerts import LOOKED, add_rule, alerts_page, mute_rule, muted_rules, remove_rule, stored_rules
+from evergold.store.facts import database_time, fact, now_and_later
 
 _log = logging.getLogger("evergold.alerts")
-NO_RULES = "no rules; name what to watch in [[alerts.rules]] of evergold.toml"
+NO_RULES = "no rules; add one in Settings, with evergold alerts add, or in [[alerts.rules]] of evergold.toml"
+MOST_RULES = 100  # that people make
 NOT_LOOKED = "no server has looked yet; `evergold serve` looks while it runs"
 
 
@@ -48,16 +52,45 @@ class Alerts:
         """Everything that a page or a list shows."""
         with self._store.db.read() as connection:
             alerts = alerts_page(connection, firing_only=firing_only, limit=limit)
-            looked = fact(connection, LOOKED)
+            looked, rules = fact(connection, LOOKED), self.stage.rules(connection)
+            muted = muted_rules(connection, database_time(connection))
         plan = self.stage.plan
         return AlertsState(
-            rules=[AlertRuleState(name=rule.label, kind=rule.model_dump()["kind"]) for rule in plan.rules],
+            rules=[_state_of(rule, rule in plan.rules, muted.get(rule.label)) for rule in rules],
             webhook=plan.webhook.shown if plan.webhook else None,
             signed=bool(plan.webhook and plan.webhook.signed),
             looked_at=looked,
-            hint=NO_RULES if not plan.rules else NOT_LOOKED if looked is None else None,
+            hint=NO_RULES if not rules else NOT_LOOKED if looked is None else None,
             alerts=alerts,
         )
+
+    def add_rule(self, table: Mapping[str, Any]) -> AlertsState:
+        """Make a rule of this workspace; one of the same name is changed. Those of the settings stay as they are."""
+        (rule,) = read_rules([table])
+        if rule.label in {held.label for held in self.stage.plan.rules}:
+            raise Conflict(f"the settings have a rule {rule.label!r}; give this one another name")
+        if len(self._store.read(stored_rules)) >= MOST_RULES:
+            raise BadInput(f"there are {MOST_RULES} rules already; remove one first")
+        self._store.write(add_rule, rule.label, rule.model_dump(mode="json"))
+        return self.state()
+
+    def remove_rule(self, label: str) -> AlertsState:
+        """Remove a rule of this workspace; its alert is over at the next look."""
+        self._require_rule(label)
+        if not self._store.write(remove_rule, label):
+            raise Conflict(f"the rule {label!r} is in the settings: remove it there")
+        return self.state()
+
+    def mute(self, label: str, hours: float) -> AlertsState:
+        """Send no notification of a rule for so many hours, and 0: send them again. Alerts are kept and shown meanwhile."""
+        self._require_rule(label)
+        self._store.write(_mute, label, hours)
+        return self.state()
+
+    def _require_rule(self, label: str) -> None:
+        labels = [rule.label for rule in self._store.read(self.stage.rules)]
+        if label not in labels:
+            raise NotFound(unknown("rule", label, labels))
 
     def test(self) -> AlertTest:
         """Read every rule, and send one test message now; nothing is kept."""
@@ -65,7 +98,7 @@ class Alerts:
         if webhook is None:
             return AlertTest(readings=readings, webhook=None, sent=None, error="", seconds=0.0)
         began = time.monotonic()
-        message = f"Test of evergold alerts: {len(self.stage.plan.rules)} rules are set"
+        message = f"Test of evergold alerts: {len(self._store.read(self.stage.rules))} rules are set"
         payload = {
             "text": escape_text(message),
             "metadata": {"event_type": "evergold_alert", "event_payload": {"event": "test"}},
@@ -85,8 +118,6 @@ class Alerts:
 
         The gate's own result never depends on that: what goes wrong here is logged.
         """
-        if not self._settings.alerts_rules:
-            return
         try:
             self.stage.gate(dataset, target, passed=passed, why=why)
             self.stage.deliver_due()
@@ -94,9 +125,8 @@ class Alerts:
             _log.error("the gate could not be kept as an alert: %s", problem.message)
 
     def start(self) -> None:
-        """Look and send in the background from now on, where rules are set; wrong rules are an error at once."""
-        # Without rules there is nothing to look at, and no thread is started.
-        if self._watcher is None and self.stage.plan.rules:
+        """Look and send in the background from now on; wrong rules of the settings are an error at once."""
+        if self._watcher is None:
             self._watcher = AlertWatcher(self.stage)
             self._watcher.start()
 
@@ -104,3 +134,18 @@ class Alerts:
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
+
+
+def _mute(connection: Connection, label: str, hours: float) -> None:
+    mute_rule(connection, label, now_and_later(connection, hours * 3600)[1] if hours else None)
+
+
+def _state_of(rule: AlertRule, is_set: bool, muted_until: str | None) -> AlertRuleState:
+    limits = rule.model_dump(mode="json", exclude_none=True)
+    return AlertRuleState(
+        name=rule.label,
+        kind=limits.pop("kind"),
+        origin="settings" if is_set else "workspace",
+        limits={name: value for name, value in limits.items() if name != "name"},
+        muted_until=muted_until,
+    )

@@ -15,7 +15,17 @@ from functools import partial
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from evergold.alerts.rules import AlertRule, DatasetDrop, FailingRate, GateFailed, IntakeStopped, duration
+from evergold.alerts.rules import (
+    AlertRule,
+    CoverageLow,
+    DatasetDrop,
+    FailingRate,
+    GateFailed,
+    IntakeStopped,
+    TopicDrift,
+    duration,
+    read_rules,
+)
 from evergold.alerts.webhook import Webhook, message
 from evergold.errors import EvergoldError
 from evergold.model.operations import Alert, AlertEvent, AlertKind, Reading
@@ -33,16 +43,19 @@ from evergold.store.alerts import (
     keep_sizes,
     largest_since,
     last_received,
+    muted_rules,
     open_alert,
     postpone_delivery,
     queue_delivery,
     scored_since,
     settle_delivery,
+    stored_rules,
     take_delivery,
 )
 from evergold.store.case.cases import dataset_names
 from evergold.store.database.rows import stamp
 from evergold.store.facts import database_time
+from evergold.store.topics import coverage_figures
 
 
 def readings_of(
@@ -57,6 +70,10 @@ def readings_of(
             readings.append(_intake(connection, rule, now))
         elif isinstance(rule, DatasetDrop):
             readings += _drops(connection, rule, now, sizes)
+        elif isinstance(rule, CoverageLow):
+            readings.append(_coverage(connection, rule))
+        elif isinstance(rule, TopicDrift):
+            readings.append(_drift(connection, rule))
     return readings
 
 
@@ -113,6 +130,34 @@ def _drop(rule: DatasetDrop, name: str, most: int, cases: int) -> Reading:
     )
 
 
+def _coverage(connection: Connection, rule: CoverageLow) -> Reading:
+    share = coverage_figures(connection).get("share")
+    return Reading(
+        rule=rule.label,
+        kind=AlertKind.COVERAGE_LOW,
+        # Traffic that was not sorted yet is not uncovered.
+        firing=share is not None and share < rule.below,
+        text="the coverage of the traffic is not known yet"
+        if share is None
+        else f"{share:.0%} of the traffic of the last 28 days is in covered topics; the limit is {rule.below:.0%}",
+        details={"share": share, "below": rule.below},
+    )
+
+
+def _drift(connection: Connection, rule: TopicDrift) -> Reading:
+    drift = coverage_figures(connection).get("drift") or {"value": None, "threshold": None, "alarm": False}
+    return Reading(
+        rule=rule.label,
+        kind=AlertKind.TOPIC_DRIFT,
+        firing=drift["alarm"],
+        text="too little traffic to compare its topics"
+        if drift["value"] is None
+        else f"the topics of the last 7 days lie {drift['value']:.3f} from those of the 28 days before; "
+        f"by chance it is at most {drift['threshold']:.3f}",
+        details=drift,
+    )
+
+
 def gate_readings(rules: Sequence[AlertRule], dataset: str, target: str, passed: bool, why: str) -> list[Reading]:
     """Read a decided gate for every rule that watches it."""
     return [
@@ -165,8 +210,15 @@ class AlertStage:
         self._owner = owner
         self._clock = clock or self._database_clock
 
+    def rules(self, connection: Connection) -> tuple[AlertRule, ...]:
+        """The rules of the settings, and those that people made; of two with one name that of the settings counts."""
+        held = {rule.label for rule in self.plan.rules}
+        return self.plan.rules + tuple(rule for rule in read_rules(stored_rules(connection)) if rule.label not in held)
+
     def look(self) -> bool:
         """Look at every rule, unless a server has done so within the interval; whether it was this one's turn."""
+        if not self._store.read(self.rules):
+            return False
         now = self._clock()
         # Nine tenths: a server that wakes a moment before the interval is over looks now, not one wake-up later.
         not_since = earlier(now, seconds=0.9 * self.plan.every_seconds)
@@ -185,7 +237,7 @@ class AlertStage:
 
     def gate(self, dataset: str, target: str, *, passed: bool, why: str) -> None:
         """Take note of a decided gate: one that fails is an alert until the same gate passes."""
-        readings = gate_readings(self.plan.rules, dataset, target, passed, why)
+        readings = gate_readings(self._store.read(self.rules), dataset, target, passed, why)
         if readings:
             now = self._clock()
             calm = str(stamp(now))  # a gate does not flap
@@ -231,7 +283,7 @@ class AlertStage:
     def _read(self, now: datetime) -> tuple[list[Reading], dict[str, int]]:
         with self._store.db.read() as connection:
             sizes = dataset_names(connection)
-            return readings_of(connection, self.plan.rules, now, sizes), sizes
+            return readings_of(connection, self.rules(connection), now, sizes), sizes
 
     def _keep(
         self, connection: Connection, readings: Sequence[Reading], sizes: dict[str, int], now: datetime
@@ -239,7 +291,7 @@ class AlertStage:
         moment = str(stamp(now))
         keep_sizes(connection, sizes, moment, earlier(now, days=KEPT_SIZES_DAYS))
         # An alert whose rule was removed from the settings would stay open for ever, since nothing reads it again.
-        close_unknown(connection, [rule.label for rule in self.plan.rules], moment)
+        close_unknown(connection, [rule.label for rule in self.rules(connection)], moment)
         forget_old(connection)
         changed = self._apply(connection, readings, moment, earlier(now, minutes=CALM_MINUTES))
         if self.plan.repeat_hours > 0:
@@ -263,9 +315,10 @@ class AlertStage:
     def _announce(
         self, connection: Connection, alert_id: int, event: AlertEvent, moment: str
     ) -> tuple[Alert, AlertEvent]:
-        if self.plan.webhook is not None:
+        alert = alert_by_id(connection, alert_id)
+        if self.plan.webhook is not None and alert.rule not in muted_rules(connection, moment):
             queue_delivery(connection, alert_id, event, moment)
-        return alert_by_id(connection, alert_id), event
+        return alert, event
 
     def _log_changes(self, changed: Sequence[tuple[Alert, AlertEvent]]) -> None:
         for alert, event in changed:

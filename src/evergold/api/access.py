@@ -73,7 +73,7 @@ READING = frozenset({"GET", "HEAD"})
 PREFIX = "/api/v1"
 LISTED = {
     Role.INGEST: ("POST /traces", "POST /scores", "POST /corrections", "POST /reactions"),
-    Role.READER: ("POST /benchmarks/plan",),
+    Role.READER: ("POST /benchmarks/plan", "POST /settings/redaction"),
     Role.REVIEWER: (
         "POST /decisions",
         "POST /decisions/bulk",
@@ -95,6 +95,10 @@ LISTED = {
         "POST /review/base/candidates",
         "POST /review/prove",
         "POST /review/rows",
+        "POST /review/fill",
+        "POST /stale/decision",
+        "PATCH /topics/{topic}",
+        "POST /problems/{problem}/fixed",
     ),
     Role.EDITOR: (
         "POST /traces/cases",
@@ -119,8 +123,18 @@ LISTED = {
         "PUT /review/questions",
         "POST /cases",
         "POST /cases/changes",
+        "POST /problems/{problem}/cases",
+        "POST /alerts/rules",
+        "DELETE /alerts/rules",
+        "POST /alerts/mute",
     ),
-    Role.OWNER: ("GET /tokens", "POST /tokens", "DELETE /tokens/{token_id}", "POST /alerts/test"),
+    Role.OWNER: (
+        "GET /tokens",
+        "POST /tokens",
+        "DELETE /tokens/{token_id}",
+        "POST /alerts/test",
+        "POST /settings/endpoint",
+    ),
 }
 ELSEWHERE = {"POST /api/public/ingestion": Role.INGEST, "POST /mcp": Role.READER, "DELETE /mcp": Role.READER}
 NEEDED = ELSEWHERE | {

@@ -1,4 +1,4 @@
-"""The server: REST under /api/v1, OTLP at /v1, tools for coding agents at /mcp, the web app everywhere else."""
+"""The server: REST under /api/v1, OTLP at /v1, tools for agents at /mcp, documentation at /docs, the web app elsewhere."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from evergold.api.errors import install_errors
 from evergold.api.middleware import install_middleware
-from evergold.api.pages import install_pages, install_reference
+from evergold.api.pages import install_docs, install_pages, install_reference
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
@@ -20,6 +20,7 @@ ROUTERS = (
     "otlp",
     "curation",  # before traces, whose ids may hold slashes
     "stats",
+    "upkeep",
     "traces",
     "review",
     "replay",
@@ -35,7 +36,7 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        with opened or Workspace.open(chosen) as workspace, workspace.serving():
+        with opened or Workspace.open(chosen) as workspace, workspace.serve():
             app.state.workspace = workspace
             yield
 
@@ -56,6 +57,7 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
         app.router.routes.extend(import_module(f"evergold.api.{name}").router.routes)
     # The pages come last: they answer every path that no route has.
     install_reference(app)
+    install_docs(app)
     install_pages(app)
     return app
 

@@ -17,9 +17,13 @@ router = Router(prefix="/api/v1/cases", tags=["cases"])
 
 
 class CasePage(BaseModel):
-    """A page of cases, newest first, of 8 million characters or so; `next` asks for the one after it."""
+    """A page of cases, newest first, of 8 million characters or so; `next` asks for the one after it.
+
+    `candidates_left_out`: golden cases that rest on silence alone and that `candidates` did not ask for.
+    """
 
     total: int
+    candidates_left_out: int = 0
     next: str | None
     cases: list[Case]
 
@@ -54,7 +58,8 @@ def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CaseP
         return workspace.cases.page(wanted, limit=limit, before=before, order=query.order, preview=query.preview)
 
     result, cursor = read_page(page, query.limit, query.before or None)
-    return CasePage(total=workspace.cases.count(wanted), next=cursor, cases=result)
+    left_out = workspace.cases.candidates_beside(wanted)
+    return CasePage(total=workspace.cases.count(wanted), candidates_left_out=left_out, next=cursor, cases=result)
 
 
 @router.get("/facets")

@@ -232,12 +232,12 @@ def known_host(settings: Settings) -> Callable[[bytes], bool]:
 
     # The same few hosts come thousands of times a second.
     @lru_cache(maxsize=256)
-    def known(header: bytes) -> bool:
+    def is_known(header: bytes) -> bool:
         match = _HOST.match(header.decode("latin-1").strip())
         name = _plain(match["name"]) if match else ""
         return bool(name) and (name == "localhost" or name in names or _is_loopback(name))
 
-    return known
+    return is_known
 
 
 def _name(entry: str, setting: str) -> str:

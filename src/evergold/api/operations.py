@@ -1,11 +1,11 @@
-"""/health, /ready and /metrics for load balancers and Prometheus; /me and /tokens; /alerts."""
+"""/health, /ready and /metrics for load balancers and Prometheus; /me and /tokens; /alerts; /settings."""
 
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Query
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,13 +14,21 @@ from evergold.api.access import require_for
 from evergold.api.middleware import Instruments
 from evergold.api.requests import Opened, Router
 from evergold.model.access import INCLUDES, LOCAL, AccessToken, Holder, NewToken, Role, TokenName
-from evergold.model.operations import AlertsState, AlertTest, PluginState
+from evergold.model.operations import (
+    AlertsState,
+    AlertTest,
+    EndpointAnswer,
+    PluginState,
+    RedactedText,
+    SettingsView,
+)
 from evergold.plugins import hanging_plugins
 from evergold.workspace import Workspace
 
 router = Router(tags=["health"])
 tokens_router = Router(prefix="/api/v1", tags=["access"])
 alerts_router = Router(prefix="/api/v1/alerts", tags=["alerts"])
+settings_router = Router(prefix="/api/v1/settings", tags=["settings"])
 
 
 class Health(BaseModel):
@@ -132,4 +140,54 @@ def test_alerts(workspace: Opened) -> AlertTest:
     return workspace.alerts.test()
 
 
-router.routes += [*tokens_router.routes, *alerts_router.routes]
+class MuteWanted(BaseModel, extra="forbid"):
+    rule: str
+    hours: Annotated[float, Field(ge=0, le=24 * 90)] = 24.0
+
+
+@alerts_router.post("/rules")
+def add_alert_rule(workspace: Opened, rule: dict[str, Any]) -> AlertsState:
+    """Make a rule, or change the one of the same name; the keys are those of `[[alerts.rules]]` in the settings."""
+    return workspace.alerts.add_rule(rule)
+
+
+@alerts_router.delete("/rules")
+def remove_alert_rule(workspace: Opened, name: str) -> AlertsState:
+    """Remove a rule that was made here; those of the settings are removed there."""
+    return workspace.alerts.remove_rule(name)
+
+
+@alerts_router.post("/mute")
+def mute_alert_rule(workspace: Opened, wanted: MuteWanted) -> AlertsState:
+    """Send no notification of a rule for some hours; 0: send them again. Its alerts are still shown."""
+    return workspace.alerts.mute(wanted.rule, wanted.hours)
+
+
+class EndpointWanted(BaseModel, extra="forbid"):
+    endpoint: str
+
+
+class TextWanted(BaseModel, extra="forbid"):
+    text: Annotated[str, Field(max_length=100_000)]
+
+
+@settings_router.get("")
+def show_settings(request: Request, workspace: Opened) -> SettingsView:
+    """Every setting with its value and where that comes from, endpoints, price list; paths and addresses for owners alone."""
+    holder: Holder = request.scope.get("evergold.holder", LOCAL)
+    return workspace.configuration.view(holder.role)
+
+
+@settings_router.post("/endpoint")
+def try_endpoint(workspace: Opened, wanted: EndpointWanted) -> EndpointAnswer:
+    """Ask an endpoint of the settings for its models."""
+    return workspace.configuration.try_endpoint(wanted.endpoint)
+
+
+@settings_router.post("/redaction")
+def try_redaction(workspace: Opened, wanted: TextWanted) -> RedactedText:
+    """What would be stored of a text; nothing is stored."""
+    return workspace.configuration.try_redaction(wanted.text)
+
+
+router.routes += [*tokens_router.routes, *alerts_router.routes, *settings_router.routes]

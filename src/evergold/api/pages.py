@@ -1,23 +1,33 @@
-"""The web app, from the files built into the package: any path that is not the API's is a page of it.
+"""The web app and the documentation, from files built into the package: a path that is no other's is a page of the app.
 
-/api/docs is the REST interface as one page of plain HTML, written from its OpenAPI document. No script and nothing from
-another host: the page lies on the origin that holds the user's token.
+/docs is the documentation, with the Markdown of each page and llms.txt (`scripts/site.py` builds it). /api/docs is the
+REST interface as one page of plain HTML, written from its OpenAPI document. Nothing comes from another host and no
+script but ours runs: the pages lie on the origin that holds the user's token.
 """
 
+import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 from fastapi.staticfiles import StaticFiles
 
 from evergold.api.errors import refusal
 from evergold.api.requests import restore_slashes
 
 DIST = Path(__file__).parent.parent / "web_dist"
+DOCS = Path(__file__).parent.parent / "docs_dist"
 NOT_BUILT = "<!doctype html><title>Evergold</title><p>The web app is not built here: run <code>make setup</code>.</p>"
+NO_DOCS = (
+    "<!doctype html><title>Evergold</title><h1>The documentation is not built here</h1><p>In a clone <code>make docs</code> "
+    "builds it; its pages are Markdown files in <code>docs/</code>. <code>evergold --help</code> lists the commands, and "
+    '<a href="/api/docs">/api/docs</a> describes the REST interface.</p>'
+)
 HEADERS = {
     # The page names files with hashes in their names; an old page would ask for files that are gone.
     "Cache-Control": "no-cache",
@@ -47,6 +57,43 @@ def install_pages(app: FastAPI) -> None:
             return FileResponse(DIST / path)
         # Every other path is a page of the app, which routes in the browser.
         return HTMLResponse(index.read_bytes(), headers=HEADERS)
+
+
+INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+
+
+def install_docs(app: FastAPI) -> None:
+    @cache
+    def list_files() -> dict[str, Path]:
+        return {file.relative_to(DOCS).as_posix(): file for file in DOCS.rglob("*") if file.is_file()}
+
+    @app.get("/docs", include_in_schema=False)
+    def enter() -> RedirectResponse:
+        return RedirectResponse("/docs/")  # links of its pages start there
+
+    @app.get("/llms.txt", include_in_schema=False)
+    def llms() -> RedirectResponse:
+        return RedirectResponse("/docs/llms.txt")
+
+    @app.get("/docs/{path:path}", include_in_schema=False)
+    def docs(path: str) -> Response:
+        files = list_files()
+        if not files:
+            return HTMLResponse(NO_DOCS, headers=HEADERS)
+        file = files.get(path or "index.html") or files.get(f"{path}.html")
+        if file is not None and file.suffix != ".html":
+            kind = "text/markdown" if file.suffix == ".md" else None
+            return FileResponse(file, media_type=kind, headers=HEADERS)
+        body = (file or files["404.html"]).read_bytes()
+        return HTMLResponse(
+            body, 404 if file is None else 200, {**HEADERS, "Content-Security-Policy": _allow_scripts(body)}
+        )
+
+
+def _allow_scripts(page: bytes) -> str:
+    """Allow the scripts that stand in a page of ours, by their hashes, and no other."""
+    hashes = (f"'sha256-{b64encode(sha256(script).digest()).decode()}'" for script in INLINE.findall(page))
+    return f"{HEADERS['Content-Security-Policy']}; script-src 'self' {' '.join(hashes)}"
 
 
 STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from evergold.api.requests import Caller, Opened, Router, Who
 from evergold.model.access import Moderation
 from evergold.model.build import ValueChange
-from evergold.model.case import Case, CaseId
+from evergold.model.case import Assertion, Case, CaseId
 from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
 from evergold.model.limits import UtcTime
 from evergold.model.review import (
@@ -123,6 +123,12 @@ def case_file(workspace: Opened, key: Key) -> CaseFile:
 def edit_case(workspace: Opened, key: Key, edit: Edit, caller: Caller) -> Case:
     """Change fields of the version that was read; 409 if it has changed since."""
     return workspace.review.edit(key, edit, caller)
+
+
+@router.get("/review/assertions")
+def draft_assertions(workspace: Opened, key: Key) -> list[Assertion]:
+    """Draft assertions from the comments of reviewers on a case; an edit of its `assertions` accepts them."""
+    return workspace.review.draft_assertions(key)
 
 
 @router.get("/review/difference")

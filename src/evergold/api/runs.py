@@ -23,7 +23,7 @@ from evergold.errors import Unavailable
 from evergold.model.access import Holder
 from evergold.model.case import Case
 from evergold.model.judging import Calibration, JudgeInfo
-from evergold.model.report import ChangeKind, ComparedCases, Mean, RunComparison
+from evergold.model.report import CaseTrials, ChangeKind, ComparedCases, Mean, RunComparison
 from evergold.model.run import Asked, Attempt, BenchmarkDataset, Board, MetricInfo, Plan, Run, RunSpec, RunStatus
 from evergold.stats.scores import MARGIN
 from evergold.store.run.attempts import AttemptOrder
@@ -60,12 +60,14 @@ class RunQuery(BaseModel):
 class Results(BaseModel):
     """A run with the mean of every metric and a page of its attempts, and what their cases asked.
 
+    `trials` counts, where each case is tried more than once, the trials that pass.
     `problems` says why metrics that apply have no value at all, once the run has ended. `cached` and `judge_cached` count
     replies of the model and of the judge that came from the cache.
     """
 
     run: Run
     means: list[Mean]
+    trials: list[CaseTrials]
     problems: list[str]
     cached: int
     judge_cached: int
@@ -251,6 +253,7 @@ def run_results(
     return Results(
         run=run,
         means=means,
+        trials=results.trials(run),
         problems=results.problems_of(run, means),
         cached=cached,
         judge_cached=judged,

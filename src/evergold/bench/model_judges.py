@@ -30,7 +30,7 @@ from evergold.calls.endpoints import (
     tool_functions,
 )
 from evergold.conversation import text_of
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Usage
 from evergold.settings import Settings
 
@@ -159,9 +159,9 @@ def _check_reply(reply: Reply, question: Question) -> tuple[dict[str, Any] | Non
 
 def _answer(
     reply: Reply, data: dict[str, Any] | None, reason: str | None, usage: Usage, repaired: bool = False
-) -> Answer:
+) -> JudgeAnswer:
     details = {name: True for name, flag in (("broken", reply.broken), ("repaired", repaired)) if flag}
-    return Answer(
+    return JudgeAnswer(
         data=data if reason is None else None,
         reason=reason,
         text=reply.text,
@@ -194,14 +194,14 @@ class _ModelJudge:
         self._limits = limits or JudgeLimits()
         self._retry = RetryPolicy(tries=self._limits.retries + 1)
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         """The answer to a question, with the time it took."""
         started = perf_counter()
         answer = await self._ask_twice(question)
         details = answer.details | {"latency_ms": (perf_counter() - started) * 1000}
         return answer.model_copy(update={"details": details})
 
-    async def _ask_twice(self, question: Question) -> Answer:
+    async def _ask_twice(self, question: Question) -> JudgeAnswer:
         schema = orjson.dumps(question.answer_schema).decode()
         messages: Messages = [
             {"role": "system", "content": SYSTEM},

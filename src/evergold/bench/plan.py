@@ -19,7 +19,7 @@ from evergold.calls.targets import parse_name
 from evergold.judge.names import DEFAULT_JUDGE
 from evergold.model.build import Frozen
 from evergold.model.case import Case
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Attempt, Plan, RunSpec, Usage
 from evergold.model.tool_schemas import with_derived_tools
 from evergold.prices import cost
@@ -47,7 +47,7 @@ class CountingJudge:
     def identity(self) -> str:
         return self.judge.identity
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         answer = await self.judge.ask(question)
         self.asked += len(SYSTEM) + len(question.prompt) + len(SHAPE) + len(orjson.dumps(question.answer_schema))
         self.answered += len(orjson.dumps(answer.data))

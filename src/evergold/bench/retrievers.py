@@ -224,10 +224,10 @@ class OracleTarget:
         return Attempt(case_id=case.id, trial=trial, ranges=ranges, paths=gold.files)
 
 
-def make_retriever(address: str, params: Mapping[str, Any], _settings: Settings) -> RetrieverTarget | OracleTarget:
+def make_retriever(address: str, params: Mapping[str, Any], settings: Settings) -> RetrieverTarget | OracleTarget:
     if address == ORACLE:
         return OracleTarget()
-    repo = params.get("repo")
-    if not isinstance(repo, str) or not repo:
-        raise BadInput(f"retriever:{address} needs a repository; name it with --repo PATH")
-    return RetrieverTarget(address, plugins.load("retrievers", address), Path(repo))
+    search, repo = plugins.load("retrievers", address), params.get("repo") or settings.review_repo_dir
+    if not isinstance(repo, str | Path):
+        raise BadInput(f"retriever:{address} needs a repository; name it with --repo PATH, or set review.repo_dir")
+    return RetrieverTarget(address, search, Path(repo))

@@ -24,7 +24,7 @@ from evergold.calls.budget import Budget
 from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, close_all, together
 from evergold.errors import EvergoldError
 from evergold.model.case import Case
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
 from evergold.model.values import content_hash
 from evergold.redact.default import DefaultRedactor
@@ -115,17 +115,17 @@ class RememberedJudge:
 
     judge: Judge
     store: AttemptStore
-    _fresh: dict[str, Answer] = field(default_factory=dict)
+    _fresh: dict[str, JudgeAnswer] = field(default_factory=dict)
 
     @property
     def identity(self) -> str:
         return self.judge.identity
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         key = content_hash({"judge": self.identity, "question": question.model_dump(mode="json")})
         known = self.store.cached_replies([key]).get(key)
         if known is not None:
-            answer = Answer.model_validate_json(known)
+            answer = JudgeAnswer.model_validate_json(known)
             # Paid by the run that asked, and no time was spent on it now.
             details = {name: value for name, value in answer.details.items() if name != "latency_ms"}
             return answer.model_copy(update={"usage": Usage(), "details": details | {"cached": True}})

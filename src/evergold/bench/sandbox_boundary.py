@@ -86,7 +86,6 @@ HIDDEN = (types.FrameType, types.CodeType, types.ModuleType)
 SHOWN_AS = {kind.__name__: kind for kind in (types.GeneratorType, types.FunctionType, types.MethodType)}
 NO_EXCEPTIONS_OF = ("unittest", "bdb", "pdb", "doctest")  # theirs end or skip a test
 BY_MODULE = {"math": math, "operator": operator}
-EQUALITY = ("__eq__", "__ne__")
 
 
 def words(text: str, form: str = "{}") -> frozenset[str]:
@@ -107,6 +106,16 @@ OPERATORS = WEIGHED | words(
 PREDICATES = frozenset(
     {"startswith", "endswith", *(name for kind in (str, set, float) for name in dir(kind) if name.startswith("is"))}
 )  # methods of plain values that are given what a test expects
+# Of these the answer's word counts where the test names the class, else where they are given no value that has them itself.
+COMPARING = words(
+    "count index find rfind rindex partition rpartition removeprefix removesuffix replace strip lstrip rstrip "
+    "union intersection difference symmetric_difference"
+)
+# Modules that an answer may give a test under another name: they only compute.
+PURE = words(
+    "bisect cmath collections copy dataclasses datetime decimal enum fractions functools heapq itertools json math "
+    "numbers operator random re statistics string textwrap time typing"
+)
 # Functions that look into an object: they run where it is.
 FORWARDED = {
     "copy": words("copy deepcopy"),
@@ -158,7 +167,10 @@ class Peer:
         self.ends_scripts = False  # whether an exception that a test does not catch decides how a command ends
         self.printed = Output()
         self._reader, self._writer = open(link, "rb"), open(link, "wb", closefd=False)  # noqa: SIM115
-        self._failed: AssertionError | None = None
+        self._failed: BaseException | None = None
+        # Number of an object → the length it said, and after how many calls.
+        self._lengths: dict[int, tuple[int, int]] = {}
+        self._calls = 0
         self._held: dict[int, Any] = {}  # objects that the other side has references to
         self._numbers: dict[int, int] = {}
         self._theirs: dict[int, Any] = {}  # references and classes here, by their number there
@@ -189,19 +201,23 @@ class Peer:
                 raise self._failed
             if "error" in message:
                 problem = self._exception(message["error"])
-                raise (
-                    self._tame(problem, loading=fields.get("id") == FIRST) if self.trusted and op == "call" else problem
-                )
+                if self.trusted and fields.get("name") not in ("__next__", "__anext__"):
+                    problem = self._tame(problem, loading=op == "call" and fields["id"] == FIRST)
+                raise problem
             return message
 
     def _tame(self, problem: BaseException, *, loading: bool) -> BaseException:
         """Turn an exception that ends more than the call into an error, unless the test speaks of it."""
-        name = type(problem).__name__
-        if isinstance(problem, StopIteration) and name not in self.words:  # it would end a test's `map` or `zip` early
-            return RuntimeError(f"the answer raised {name}")
+        harmless = RuntimeError(f"the answer raised {type(problem).__name__}: {problem}")
+        if loading and isinstance(problem, ImportError):  # for which a test may skip itself
+            return harmless
+        if (
+            isinstance(problem, StopIteration) and "StopIteration" not in self.words
+        ):  # it would end a test's `map` early
+            return harmless
         if isinstance(problem, SystemExit):  # it would end a script, and well
             if loading or (self.ends_scripts and "SystemExit" not in self.words):
-                return RuntimeError(f"the answer raised {name}")
+                return harmless
             problem.code = ExitCode(problem.code) if self.ends_scripts else problem.code  # type: ignore[assignment]
         return problem
 
@@ -215,7 +231,8 @@ class Peer:
         try:
             reply = self._do(message)
         except BaseException as problem:  # also SystemExit: the other side decides what it means
-            if self.trusted and isinstance(problem, AssertionError):
+            pytest = sys.modules.get("_pytest.outcomes")
+            if self.trusted and isinstance(problem, (AssertionError, *([pytest.Failed] if pytest else ()))):
                 self._failed = problem
             try:
                 reply = {"error": self._describe(problem)}
@@ -329,8 +346,6 @@ class Peer:
         return self._encode_object(value, kind)
 
     def _encode_object(self, value: Any, kind: type) -> Any:
-        if isinstance(value, types.ModuleType) and not self.trusted:
-            return {"t": "module", "v": value.__name__}
         if isinstance(value, types.BuiltinFunctionType) and value.__self__ in (builtins, math, operator):
             return {"t": "function", "m": value.__module__, "v": value.__name__}
         if isinstance(value, BaseException):
@@ -400,7 +415,7 @@ class Peer:
         return self._decode_named(kind, sent.get("m"), str(value))
 
     def _decode_named(self, kind: str, module: str | None, name: str) -> Any:
-        """Find what both sides have: types, functions, modules and exceptions of the standard library."""
+        """Find what both sides have: types, functions and exceptions of the standard library."""
         named: Any = None
         if kind == "type":
             named = getattr(builtins, name, None)
@@ -409,8 +424,6 @@ class Peer:
             # A test calls what an answer returns: nothing that acts.
             safe = named is not None and (module in BY_MODULE or name in SAFE_FUNCTIONS or not self.trusted)
             return named if safe and isinstance(named, types.BuiltinFunctionType) else _refuse(name)
-        elif kind == "module" and name.partition(".")[0] in sys.stdlib_module_names:
-            return importlib.import_module(name)
         elif kind == "stdlib" and str(module).partition(".")[0] in sys.stdlib_module_names - set(NO_EXCEPTIONS_OF):
             named = getattr(importlib.import_module(str(module)), name, None)
             named = named if isinstance(named, type) and issubclass(named, BaseException) else None
@@ -494,6 +507,7 @@ class Peer:
 
     def call(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call an object of the other side; lists, dicts and sets that it changed are changed here."""
+        self._calls += 1
         given = {**{str(at): one for at, one in enumerate(args)}, **named}
         reply = self.ask("call", id=number, args={key: self.encode(one) for key, one in given.items()})
         for key, new in (reply.get("changed") or {}).items():
@@ -514,30 +528,78 @@ class Peer:
     def plain(self, number: int) -> Any:
         return self.decode(self.ask("plain", id=number)["value"])
 
+    def items(self, number: int, whole: RemoteObject) -> Iterator[Any]:
+        """The items of an object; raises where an answer's object gives not as many as it says, or said since the last call."""
+        made = self.operate(number, "__iter__", ())
+        items: Iterator[Any] = made if isinstance(made, RemoteObject) else iter(made)
+        if not self.trusted:
+            return items
+        earlier = self._lengths.get(number)
+        try:
+            length = earlier[0] if earlier and earlier[1] == self._calls else len(whole)
+        except Exception:
+            return items
+
+        def give() -> Iterator[Any]:
+            given = 0
+            for item in items:
+                given += 1
+                yield item
+            if given != length:
+                raise AssertionError(f"the answer's object says that it has {length} items and gives {given}")
+
+        return give()
+
+    def note_length(self, number: int, length: Any) -> Any:
+        self._lengths[number] = (length, self._calls)
+        return length
+
     def weigh(self, one: RemoteObject, name: str, args: tuple[Any, ...]) -> Any:
         """An operator that is given another value, as far as the word of the answer's object counts."""
         _, number, plain = one._evergold_
         other = args[0] if args else None
-        both, equal = isinstance(other, RemoteObject), name == "__eq__"
-        if both and name in EQUALITY:
-            if other is one:
-                return equal
-            reply = self.operate(number, name, args)
+        both = isinstance(other, RemoteObject)
+        permitted = both or self.is_permitted(type(one), name)
+        if permitted and name == "__ne__":  # the opposite of `==`, so that not both are true
+            equal = self.weigh(one, "__eq__", args)
+            return equal if equal is NotImplemented else not equal
+        if permitted and name == "__eq__":
             # What is equal to a value that nobody has is equal to everything.
-            return not reply if reply is equal and self._equals_anything(number, name) else reply
+            reply = other is one or self.operate(number, name, args)
+            return (
+                reply
+                if other is one or reply is NotImplemented or not reply
+                else not self._equals_anything(number, other)
+            )
+        if isinstance(other, RemoteObject) and name in ("__lt__", "__gt__"):  # not true both ways round
+            reply = self.operate(number, name, args)
+            return reply if reply is not True else self.operate(other._evergold_[1], name, (one,)) is not True
         # Zero is what `sum` begins with.
-        if both or self.is_permitted(type(one), name) or (name == "__radd__" and type(other) is int and other == 0):
+        if permitted or (name == "__radd__" and type(other) is int and other == 0):
             return self.operate(number, name, args)
         if plain:
             own = self.plain(number)
             return other in own if name == "__contains__" else getattr(own, name, lambda _: NotImplemented)(other)
         return any(item is other or item == other for item in one) if name == "__contains__" else NotImplemented
 
-    def _equals_anything(self, number: int, name: str) -> bool:
-        try:
-            return self.operate(number, name, (os.urandom(8).hex(),)) is (name == "__eq__")
-        except Exception:
-            return False
+    def _equals_anything(self, number: int, other: Any) -> bool:
+        """Whether an object also claims to be equal to values that nobody has, of the type of `other` too."""
+        text, large = os.urandom(8).hex(), int.from_bytes(os.urandom(6), "big") + 2**48
+        unlike: dict[type, Any] = {
+            int: large,
+            float: large / 7,
+            list: [text],
+            tuple: (text,),
+            dict: {text: 1},
+            set: {text},
+        }
+        for value in (text, unlike.get(type(other), text)):
+            try:
+                if self.operate(number, "__eq__", (value,)) is True:
+                    return True
+            except Exception:  # an honest one may not compare itself with everything
+                continue
+        return False
 
 
 class RemoteObject:
@@ -549,7 +611,15 @@ class RemoteObject:
         peer, number, _ = self._evergold_
         if peer.trusted and name in PREDICATES and not peer.is_permitted(type(self), name):
             raise AttributeError(f"{name} of an object of class {type(self).__name__}, which is no plain value")
-        return peer.get(number, name)
+        value = peer.get(number, name)
+        if (
+            peer.trusted
+            and name in COMPARING
+            and isinstance(value, RemoteObject)
+            and not peer.is_permitted(type(self), name)
+        ):
+            return functools.partial(_refuse_plain, value, name)
+        return value
 
     def __setattr__(self, name: str, value: Any) -> None:
         peer, number, _ = self._evergold_
@@ -565,9 +635,8 @@ class RemoteObject:
 
     def __iter__(self) -> Iterator[Any]:
         peer, number, _ = self._evergold_
-        made = peer.operate(number, "__iter__", ())
-        items = made if isinstance(made, RemoteObject) else iter(made)
-        return _count(items, self) if peer.trusted else items
+        items: Iterator[Any] = peer.items(number, self)
+        return items
 
 
 class RemoteClass(type):
@@ -617,7 +686,8 @@ def _add_operators() -> None:
             peer, number, _ = self._evergold_
             if peer.trusted and name in WEIGHED:
                 return peer.weigh(self, name, args)
-            return peer.operate(number, name, args)
+            made: Any = peer.operate(number, name, args)
+            return peer.note_length(number, made) if name == "__len__" else made
 
         return operate
 
@@ -682,22 +752,11 @@ def _refuse_inner(target: Any, name: str, *, changes: bool) -> None:
         raise AttributeError(f"{name} is not passed on")
 
 
-def _count(items: Iterator[Any], whole: RemoteObject) -> Iterator[Any]:
-    """The items of an object; raises where they are not as many as it says."""
-    try:
-        length = len(whole)
-    except Exception:
-        return items
-
-    def give() -> Iterator[Any]:
-        given = 0
-        for item in items:
-            given += 1
-            yield item
-        if given != length:
-            raise AssertionError(f"the answer's object says that it has {length} items and gives {given}")
-
-    return give()
+def _refuse_plain(method: RemoteObject, name: str, *args: Any, **named: Any) -> Any:
+    """Call a method that plain values have too, unless it is given what a plain value would be compared with."""
+    if name in ("count", "index") or any(hasattr(one, name) for one in args if type(one) in PLAIN):
+        raise AttributeError(f"{name} of an object that is no plain value")
+    return method(*args, **named)
 
 
 def _replace_content(old: Any, new: Any) -> None:
@@ -733,10 +792,11 @@ def serve_answer(link: int, code: str) -> None:
         def __getattr__(self, name: str) -> Any:
             return names[name]
 
-    def load() -> tuple[list[str], Names]:
+    def load() -> tuple[dict[str, str | None], Names]:
         sys.stdout = peer.printed
         exec(compile(code, "answer.py", "exec", dont_inherit=True), names)
-        return [name for name in names if not name.startswith("__")], Names()
+        modules = {name: getattr(one, "__name__", "") for name, one in names.items() if type(one) is types.ModuleType}
+        return {name: modules.get(name) for name in names if not name.startswith("__")}, Names()
 
     peer.hold_first(load)
     peer.serve()
@@ -753,7 +813,13 @@ def connect(
     taken = used.taken_builtins() if taken_builtins is None else taken_builtins
     wanted = [name for name in offered if name in peer.words and (name not in BUILTIN_NAMES or name in taken)]
     number = space._evergold_[1]
-    taken_names = {name: used.real_module(name, peer.get(number, name)) for name in wanted}
+    taken_names = {}
+    for name in wanted:
+        module = str(offered[name] or "")
+        if not module:
+            taken_names[name] = used.real_module(name, peer.get(number, name))
+        elif module in PURE or (module == name and name in sys.stdlib_module_names):
+            taken_names[name] = importlib.import_module(module)
     names.update(taken_names)
     for name, value in taken_names.items():
         if isinstance(value, RemoteClass) and name in classes:
@@ -897,7 +963,7 @@ class _Uses:
 
     def real_module(self, name: str, value: Any) -> Any:
         """Give a test the module that it means, where the answer has another thing of that name."""
-        if name not in sys.stdlib_module_names or isinstance(value, types.ModuleType):
+        if name not in sys.stdlib_module_names:
             return value
         import ast
 
@@ -923,5 +989,28 @@ def connect_module(names: dict[str, Any]) -> None:
     for imported in re.findall(rf"\bfrom\s+{own}\s+import\s*(\([^)]*\)|[^\n]*)", text):
         taken |= set(re.findall(r"\w+", imported))
     connect(int(os.environ["EVERGOLD_ANSWER"]), text, names, code, frozenset(taken))
-    # `from answer import *` must not bring a name that hides one of Python's own.
-    names["__all__"] = [one for one in names if one[0] != "_" and one not in BUILTIN_NAMES]
+    # `from answer import *` must not bring a name that hides one of Python's own or of the tests.
+    own_names = _names_of_tests([path.read_text("utf-8", "replace") for path in files if path.suffix == ".py"], own)
+    names["__all__"] = [one for one in names if one[0] != "_" and one not in BUILTIN_NAMES | own_names]
+
+
+def _names_of_tests(sources: list[str], answer: str) -> set[str]:
+    """What the files of a command define or import themselves; the answer may not replace it."""
+    import ast
+
+    names: set[str] = set()
+    for source in sources:
+        try:
+            body = ast.parse(source).body
+        except SyntaxError:
+            continue
+        for node in body:
+            if isinstance(node, ast.Import) or (isinstance(node, ast.ImportFrom) and node.module != answer):
+                names |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                names |= {
+                    one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+                }
+    return names

@@ -27,7 +27,7 @@ from evergold.credentials import hide_address
 from evergold.errors import BadInput
 from evergold.judge.names import check_judge, judge_named, make_judge
 from evergold.model.build import Frozen
-from evergold.model.case import Case
+from evergold.model.case import Candidates, Case
 from evergold.model.run import MetricInfo, MetricSpec, Run, RunSpec, Turns, Usage
 from evergold.model.tool_schemas import PackedCases, with_derived_tools
 from evergold.seams import Judge, Target
@@ -144,6 +144,7 @@ class RunSetup:
                 "target": self._target(spec.model),
                 **judged_by(spec.model, listed),
                 **({"derived_tools": derived} if derived else {}),
+                **({"candidates_left_out": frozen.candidates_left_out} if frozen.candidates_left_out else {}),
             },
         )
         return run, cases
@@ -154,7 +155,10 @@ class RunSetup:
         check_replay(spec, local=local)
         # Parameters are tested here so that a queued run cannot fail on them minutes later.
         self._deadline(spec)
-        frozen = self._freeze(spec.dataset, limit=spec.limit, local=local, **where).only(spec.cases)
+        # Cases that are named come along whatever they rest on.
+        candidates = Candidates.INCLUDE if spec.cases else spec.candidates
+        options = {"limit": spec.limit, "local": local, "candidates": candidates}
+        frozen = self._freeze(spec.dataset, **options, **where).only(spec.cases)
         named = metrics_of(frozen.cases)
         # A run that names no metrics takes those that its cases name.
         metrics = metrics or make_metrics(named)

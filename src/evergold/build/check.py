@@ -30,8 +30,8 @@ from evergold.errors import BadInput
 from evergold.model.build import FileEntry, Manifest
 
 MOST_UNGROUNDED = 0.4
-"""The judge finds no support for 24 to 25 % of restated sentences that people call supported (`docs/offline-judge.md`). Of 50
-records with one such sentence each, 40 % are passed by nearly every sound split and by none that is unsupported throughout."""
+"""The judge finds no support for 24 to 25 % of restated sentences that people call supported (`measurements/offline-judge.md`).
+Of 50 records with one such sentence each, 40 % are passed by nearly every sound split and by none that is unsupported."""
 _REPORTED_BYTES = 1 << 20
 
 

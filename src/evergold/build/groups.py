@@ -27,7 +27,14 @@ from evergold.text.likeness import THRESHOLD, NearIndex, TextEntry, jaccard, pai
 KEEP, ONE = "keep", "one"
 REPEATS = (KEEP, ONE)
 # The origins of a reference from the most to the least trusted; a case without any comes after all of them.
-_RANKS = {Origin.PERSON: 0, Origin.SOURCE: 1, Origin.REVISED: 1, Origin.CONFIRMED: 1, Origin.CANDIDATE: 2}
+_RANKS = {
+    Origin.PERSON: 0,
+    Origin.SOURCE: 1,
+    Origin.REVISED: 1,
+    Origin.CONFIRMED: 1,
+    Origin.UNCONFIRMED: 2,
+    Origin.CANDIDATE: 3,
+}
 
 
 @dataclass

@@ -127,7 +127,8 @@ def holds_cases(manifest: Manifest) -> bool:
 def locate(manifest_path: Path, manifest: Manifest, name: str) -> Path:
     """Where a file that the manifest names really is.
 
-    A manifest of ours says where its root is; for any other, the nearest folder above it that has the file is taken.
+    A manifest of ours says where its root is; for any other, the nearest folder above it that has the file is taken. A build
+    that was copied to another folder has its files beside the manifest.
     """
     folder = manifest_path.parent if manifest_path.is_file() else manifest_path
     # An absolute path or a URL was given that way and does not move with the folder.
@@ -136,7 +137,9 @@ def locate(manifest_path: Path, manifest: Manifest, name: str) -> Path:
     # Manifests of other tools name no root.
     root = getattr(manifest, "project_root", None)
     if isinstance(root, str):
-        return normal(folder / root / name)
+        result = normal(folder / root / name)
+        tails = (folder.joinpath(*Path(name).parts[start:]) for start in range(1, len(Path(name).parts)))
+        return result if result.exists() else next((tail for tail in tails if tail.is_file()), result)
     for base in (folder, *folder.resolve().parents):
         if (base / name).exists():
             return base / name

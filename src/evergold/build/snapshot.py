@@ -34,11 +34,12 @@ from evergold.build.groups import (
 from evergold.errors import BadInput, Conflict, Incomplete, unknown
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Build, Manifest
-from evergold.model.case import Case, CaseStatus
+from evergold.model.case import Candidates, Case, CaseStatus, ways_to_confirm
 from evergold.model.values import canonical_json, content_hash
 
 LEAKS = ("report", "fail", "ignore")
 EXCLUDED = "excluded"
+CANDIDATE = "candidate"
 _OF_THE_MOMENT = frozenset({"generated_at_utc", "builder", manifests.SEAL})
 """What may differ between two manifests of the same build."""
 
@@ -74,6 +75,13 @@ class SnapshotSpec:
     def manifest(self) -> Path:
         return self.out / "manifest.json"
 
+    @property
+    def leaves_candidates(self) -> bool:
+        """Whether cases that rest on silence alone are left out, and counted as such."""
+        return (
+            self.filters.get("candidates", Candidates.EXCLUDE) == Candidates.EXCLUDE and "evidence" not in self.filters
+        )
+
 
 @dataclass(frozen=True)
 class FrozenSnapshot:
@@ -93,9 +101,10 @@ def draft(
     """Draft a build, unwritten. `cases` are all of the dataset that pass the filter, those that take no part included."""
     spec.require_sane()
     # Cases that cannot be used are listed in a file of their own, so that a build explains what is missing.
-    taken, excluded = _sort_out(cases)
+    taken, excluded = _sort_out(cases, without_candidates=spec.leaves_candidates)
     if not taken:
-        advice = "; loosen the filter" if spec.filters else ""
+        waiting = sum(reason == CANDIDATE for _, reason in excluded)
+        advice = f"; {ways_to_confirm(waiting)}" if waiting else "; loosen the filter" if spec.filters else ""
         raise Incomplete(f"dataset {spec.dataset!r} has no case to freeze ({_counts(spec, excluded)}){advice}")
     clusters = clusters_of(taken)
     taken, repeats = _repeats(spec, taken, clusters, excluded)
@@ -137,13 +146,15 @@ def stage_build(frozen: FrozenSnapshot) -> FileSet:
     return files
 
 
-def _sort_out(cases: Iterable[Case]) -> tuple[list[Case], list[tuple[str, str]]]:
+def _sort_out(cases: Iterable[Case], *, without_candidates: bool) -> tuple[list[Case], list[tuple[str, str]]]:
     """Cases that take part, by id; and the others, each with its reason."""
     taken, excluded = [], []
     for case in cases:
-        lacking = case.missing()
+        lacking = case.list_missing()
         if case.status is not CaseStatus.ACTIVE:
             excluded.append((case.id, str(case.status)))
+        elif without_candidates and case.tier == CANDIDATE:
+            excluded.append((case.id, CANDIDATE))
         elif lacking:
             excluded.append((case.id, f"lacks {', '.join(lacking)}"))
         else:
@@ -163,7 +174,7 @@ def _repeats(
 
 
 def _line(case: Case) -> bytes:
-    content = case.content() | {"review": str(case.review), "rev": case.rev()}
+    content = case.content() | {"review": str(case.review), "evidence": str(case.evidence), "rev": case.rev()}
     return canonical_json(content) + b"\n"
 
 

@@ -34,7 +34,7 @@ from evergold.model.build import (
     Manifest,
     Sample,
 )
-from evergold.model.case import Case, Provenance
+from evergold.model.case import Candidates, Case, Provenance
 from evergold.model.values import hash_bytes
 from evergold.settings import Settings
 from evergold.storage import RemotePath, file_name, location
@@ -207,6 +207,10 @@ class Builds:
         """
         spec.require_sane()
         wanted = case_filter(spec.dataset, spec.filters)
+        if spec.leaves_candidates:
+            wanted = wanted.model_copy(
+                update={"candidates": Candidates.INCLUDE}
+            )  # the manifest counts them as left out
         with self._store.db.read() as connection:
             require_dataset(connection, spec.dataset)
             # A version that is built again has the same parent as the first time, whatever came after it.
@@ -215,7 +219,9 @@ class Builds:
             earlier_splits = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
             # Cases that were withdrawn since still say where their group was, so all states are read.
             everything = (
-                iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None)) if earlier_splits else ()
+                iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None, candidates=Candidates.INCLUDE))
+                if earlier_splits
+                else ()
             )
             groups = settle_groups(_check_between(everything, checkpoint), earlier_splits, spec.group_by)
             frozen = draft(spec, _check_between(iterate_cases(connection, wanted), checkpoint), parent, groups)

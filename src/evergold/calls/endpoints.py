@@ -31,7 +31,7 @@ from evergold.calls.caller import CallFailure, TargetUnusable, classify
 from evergold.credentials import Secret, hide, hide_bytes, learn_headers, learn_url, seal
 from evergold.errors import BadInput, Unavailable, unknown
 from evergold.model.case import Case
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Attempt, Usage
 from evergold.prices import cost
 from evergold.settings import Settings
@@ -371,8 +371,8 @@ class RemoteTarget(_WorkerCalls):
 class RemoteJudge(_WorkerCalls):
     """A judge that workers ask."""
 
-    async def ask(self, question: Question) -> Answer:
-        answer: Answer = await self._call("ask", question)
+    async def ask(self, question: Question) -> JudgeAnswer:
+        answer: JudgeAnswer = await self._call("ask", question)
         return answer
 
 

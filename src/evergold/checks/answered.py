@@ -128,6 +128,13 @@ _REPORT = re.compile(
     r"\b(?:successfully|since|until|fixed|repaired|resolved|restored|desde|hasta|reparad[oa]|resuelto)\b"
 )
 _JSON_ASKED = re.compile(r"\bjson\b|\bschema\b|\bpayload\b|\barray\b|\bdictionary\b")
+# How programs begin a text that reports an error: capitals, a colon behind the word, or the name of an exception.
+_OPENS_AS_ERROR = re.compile(
+    r"\s*(?:\[?ERROR\b|(?i:error|failed|failure|fatal|exception|fallo)\s*[:!]|(?:\w+\.)*\w*(?:Error|Exception)\b\s*[:(])"
+)
+_DENIES = re2.compile(
+    r"\b(?:no|not|cannot|\w+n't|never|unable|fail\w*|errors?|problem\w*|issue|ni|sin|tampoco|nunca|imposible|fallo\w*)\b"
+)
 _QUOTES = "\"'«“"
 _DELIVERED = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s|```|^\s*\|.*\|", re.M)  # a list, code or a table: something was given
 
@@ -136,7 +143,7 @@ class Answered:
     """1.0 for an answer; 0.0 for nothing, an error text, a stack trace or a raw call; 0.5 for a refusal or an apology."""
 
     name: ClassVar[str] = "answered"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     def __init__(self, fallback_texts: tuple[str, ...] = ()) -> None:
         self._own = tuple(
@@ -198,6 +205,8 @@ def _raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
         return None
     if len(objects) == 1 and _is_error(objects[0]):
         return CheckResult(0.0, "the reply is an error object", reply[:80])
+    if turn.own_format:
+        return None
     return CheckResult(0.5, "the reply is raw JSON that nobody asked for", reply[:80]) if objects else None
 
 
@@ -226,10 +235,33 @@ def _called_name(item: dict[str, object]) -> object:
 def _is_error(item: dict[str, object]) -> bool:
     if item.get("error") or item.get("errors") or item.get("exception") or item.get("isError") is True:
         return True
-    if str(item.get("status", "")).casefold() in ("error", "failed", "fail") or item.get("success") is False:
+    if str(item.get("status", "")).casefold() in ("error", "failed", "failure", "fail"):
+        return True
+    if item.get("success") is False or item.get("ok") is False:
         return True
     message = fold_text(str(item.get("message") or item.get("detail") or ""))
     return len(item) <= 3 and bool(message) and phrases().error.fullmatch(message.strip(" .!")) is not None
+
+
+def reports_failure(result: str) -> bool:
+    """Whether the result of a tool says that the call failed: an error object, or a text that begins as an error."""
+    text = result.strip()
+    if text[:1] == "{":
+        try:
+            value = json.loads(text)
+        except ValueError:
+            return False
+        return isinstance(value, dict) and _is_error(value)
+    head = fold_text(text[:LONGEST])
+    return bool(_OPENS_AS_ERROR.match(text) or _TRACE.match(head) or phrases().technical.fullmatch(head.rstrip(" .!")))
+
+
+def admits_failure(answer: str) -> bool:
+    """Whether an answer may say that something did not work: it refuses, apologises, or denies anything at all."""
+    head = fold_text(answer[: LONGEST * 2])
+    return _DENIES.search(head) is not None or any(
+        _kind(clause)[0] not in ("content", "filler") for clause in _clauses(head)
+    )
 
 
 def _stack_trace(head: str, turn: Turn) -> CheckResult | None:

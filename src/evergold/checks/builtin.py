@@ -1,20 +1,19 @@
 """The built-in checks of a single turn, and the judges that checks of one's own ask.
 
-Each check gives a result, or None where it does not apply. `LanguageMatch` detects a language by its script, and in Latin script
-by small words. `Grounded` asks the offline judge whether the contexts support the answer; a policy decides whether that counts.
-`CheckJudges` puts one rubric to a judge, one question a trace, and no more questions a day than the budget allows.
+Each check gives a result, or None where it does not apply. `Grounded` asks the offline judge whether the contexts support the
+answer; a policy decides whether that counts. `CheckJudges` puts one rubric to a judge, one question a trace, and no more
+questions a day than the budget allows.
 """
 
 import json
 import re
-import unicodedata
-from collections import Counter
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 import re2
 
+from evergold.checks.answered import admits_failure, reports_failure
 from evergold.checks.own import CheckFailed, JudgeCheck
 from evergold.judge.daily import DailyBudget, ask_now
 from evergold.model.checking import CheckResult, Turn
@@ -22,89 +21,12 @@ from evergold.model.judging import Question
 from evergold.model.trace import ScoreSource, TraceStatus
 from evergold.model.values import unit_interval
 from evergold.seams import Judge, Redactor
-from evergold.text.words import fold_text, sentences
+from evergold.text.words import fold_text, language_of, sentences
 
 if TYPE_CHECKING:
     from evergold.judge.offline import OfflineJudge
 
-SMALL_WORDS = {
-    "en": (
-        "the is are was were of and to for with that this you your it its what how when where which can "
-        "do does i my have has not be on at from will there we our an as by or if"
-    ),
-    "es": (
-        "el la los las de del que y en es son un una unos por para con su sus tu mi lo se como cuando "
-        "donde cual puedo esta este estas hay mas pero muy al le te me ya tiene"
-    ),
-    "fr": (
-        "le la les des du et est sont une dans pour avec que qui vous votre je mon il elle nous sur pas "
-        "au aux ce cette plus ne"
-    ),
-    "de": (
-        "der die das und ist sind ein eine fur mit von zu den dem nicht auf sie ich wir ihr wie was wann "
-        "wo kann im am auch bei"
-    ),
-    "pt": (
-        "o os as da do das dos e em um uma para com que nao seu sua voce eu por como mais mas na no ao pelo esta sao"
-    ),
-    "it": (
-        "il lo gli di e che in un una per con non sono del della dei si mi ti come quando dove piu ma anche nel alla"
-    ),
-}
-SCRIPTS = {
-    "CYRILLIC": "cyrillic", "CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana", "HANGUL": "hangul", "ARABIC": "arabic",
-    "HEBREW": "hebrew", "GREEK": "greek", "DEVANAGARI": "devanagari", "THAI": "thai",
-}  # fmt: skip
 LOOKED_AT = 600  # characters: a hundred words name their language
-# Hits by small words; fewer are chance in a short text.
-ENOUGH = 3
-
-_OF_WORD: dict[str, tuple[str, ...]] = {}
-for _language, _words in SMALL_WORDS.items():
-    for _word in _words.split():
-        _OF_WORD[_word] = (*_OF_WORD.get(_word, ()), _language)
-_APART = {code: " " for code in range(128) if not chr(code).isalpha() and chr(code) != "'"}
-
-
-def language_of(text: str, bare: str) -> str | None:
-    """Name the language or the script of a text; `bare` is the same text folded. None when it is not plain."""
-    script = _script(text[:LOOKED_AT])
-    if script is not None:
-        return script
-    hits: dict[str, float] = {}
-    for word, times in Counter(bare[:LOOKED_AT].translate(_APART).split()).items():
-        languages = _OF_WORD.get(word, ())
-        for language in languages:
-            # A word that several languages share counts a part for each.
-            hits[language] = hits.get(language, 0.0) + times / len(languages)
-    ranked = sorted(hits.items(), key=lambda item: -item[1])
-    if not ranked or ranked[0][1] < ENOUGH:
-        return None
-    second = ranked[1][1] if len(ranked) > 1 else 0.0
-    # Twice the runner-up: close languages (Spanish, Portuguese) share many small words.
-    return ranked[0][0] if ranked[0][1] >= 2 * second else None
-
-
-def _script(text: str) -> str | None:
-    if text.isascii():
-        return None
-    counts: dict[str, int] = {}
-    letters = 0
-    for sign in text:
-        if sign.isalpha():
-            letters += 1
-            # Latin letters with marks end at U+024F; everything above is named by its script.
-            if ord(sign) > 0x24F:
-                name = SCRIPTS.get(unicodedata.name(sign, "").split(" ")[0].split("-")[0])
-                if name:
-                    counts[name] = counts.get(name, 0) + 1
-    # Japanese mixes kana with Chinese characters; kana decide.
-    if "kana" in counts:
-        counts["kana"] += counts.pop("han", 0)
-    name, number = max(counts.items(), key=lambda item: item[1], default=("", 0))
-    return name if number * 2 > letters else None
-
-
 SECRET_KINDS = frozenset({"SECRET", "CARD", "PASSWORD", "KEY", "TOKEN"})
 CUT_SHORT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length", "token_limit"})
 FILTERED = frozenset({"content_filter", "safety", "recitation", "blocklist", "prohibited_content"})
@@ -155,7 +77,7 @@ class LanguageMatch:
         # A translation is in another language by request.
         if not reply or _OTHER_LANGUAGE_ASKED.search(question):
             return None
-        asked, answered = language_of(turn.input, question), language_of(reply, fold_text(reply[:LOOKED_AT]))
+        asked, answered = language_of(turn.input, LOOKED_AT), language_of(reply, LOOKED_AT)
         if asked is None or answered is None:
             return None
         if asked == answered:
@@ -185,20 +107,26 @@ class NoSecret:
 
 
 class ToolOk:
-    """0.0 when a tool call failed and no later call of that tool succeeded; no result without tool calls."""
+    """0.0 when a tool call failed, by its status or by its result, no later call of that tool succeeded, and the answer claims
+    success; 0.5 where the answer says that it did not work, or another tool may have mended it; no result without calls."""
 
     name: ClassVar[str] = "tool_ok"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     def check(self, turn: Turn) -> CheckResult | None:
         if not turn.tools:
             return None
         # The last call of each tool decides: a retry that succeeded has recovered the failure.
-        last = {step.name: step.failed for step in turn.tools}
-        failed = [name for name, bad in last.items() if bad]
-        if failed:
-            return CheckResult(0.0, "a tool call failed and was not recovered", ", ".join(failed)[:80])
-        return CheckResult(1.0, "every tool call succeeded or was recovered")
+        last = {step.name: step for step in turn.tools}
+        failed = [step for step in last.values() if step.failed or reports_failure(step.result)]
+        if not failed:
+            return CheckResult(1.0, "every tool call succeeded or was recovered")
+        evidence = "; ".join(f"{step.name}: {step.result}" if step.result else step.name for step in failed)[:160]
+        if not turn.output or admits_failure(turn.output):
+            return CheckResult(0.5, "a tool call failed, and the answer says that something did not work", evidence)
+        if failed[-1] is not turn.tools[-1] and not any(step.failed for step in failed):
+            return CheckResult(0.5, "a tool's result says that it failed; another tool was called after it", evidence)
+        return CheckResult(0.0, "a tool call failed and was not recovered, and the answer claims success", evidence)
 
 
 class ValidJson:
@@ -234,7 +162,7 @@ NAME = re.compile(r"[\w.:/\\?&=#%~@+$,;!*'()\[\]-]*", re.ASCII)
 
 
 class Grounded:
-    """The share of the answer's sentences that the contexts support; no result without the text of a context."""
+    """The share of the answer's sentences that contexts and results of tools support; no result without a text of either."""
 
     name = "grounded"
     slow = True  # the model takes a tenth of a second for an answer
@@ -248,11 +176,14 @@ class Grounded:
 
     @property
     def version(self) -> str:
-        return f"2 {self._judge.identity}"
+        return f"3 {self._judge.identity}"
 
     def check(self, turn: Turn) -> CheckResult | None:
+        results = [step.result for step in turn.tools if not step.failed]
         texts = [
-            context[:MOST_EVIDENCE] for context in turn.contexts if not NAME.fullmatch(context.strip()[:MOST_EVIDENCE])
+            text[:MOST_EVIDENCE]
+            for text in (*turn.contexts, *results)
+            if not NAME.fullmatch(text.strip()[:MOST_EVIDENCE])
         ]
         if not texts or not turn.output:
             return None

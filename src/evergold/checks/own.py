@@ -180,12 +180,14 @@ class When(BaseModel, frozen=True, extra="forbid"):
     """Which traces a check looks at: every condition must hold, a list means "one of these"."""
 
     name: tuple[str, ...] = ()
+    app: tuple[str, ...] = ()
     tag: tuple[str, ...] = ()
     metadata: dict[str, str | int | float | bool] = Field(default_factory=dict)
 
     def holds(self, turn: Turn) -> bool:
         return (
             (not self.name or turn.name in self.name)
+            and (not self.app or turn.app in self.app)
             and (not self.tag or not set(self.tag).isdisjoint(turn.tags))
             and all(turn.metadata.get(key) == value for key, value in self.metadata.items())
         )

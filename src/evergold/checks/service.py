@@ -104,7 +104,7 @@ class Checks:
         with hold_lease(self._store.db, BACKFILL, "a check of all traces"):
             return self.stage.backfill(everything=True, progress=progress)
 
-    def missing(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
+    def check_missing(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Check what no check has seen yet."""
         with hold_lease(self._store.db, BACKFILL, "a check of all traces"):
             return self.stage.backfill(everything=False, progress=progress)

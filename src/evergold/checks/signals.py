@@ -5,7 +5,7 @@ Most of this comes with the next message of the session. There is nothing to eva
 ("thanks", "ok", a thumb up) got a courtesy. That rule is narrow on purpose, because a short request is a request: every word of
 the message must be a courtesy, it must ask nothing, no tool may have been called, and the answer must be short, show courtesy
 and hold no figure, code, list or link. After a word that may let something be done ("ok", "yes"), each clause of the answer
-must be a courtesy.
+must be a courtesy, or all of it short exclamations ("¡Buen viaje!").
 """
 
 import re
@@ -157,6 +157,9 @@ _GESTURES = re.compile(
     "\U0001f90c-\U0001f93a\U0001f970-\U0001f97a\U0001fae0-\U0001faf8\u2600\u263a\u2639\u2705\u2714\u270a-\u270d\u2728\u2764\u2b50"
     "\U0001f31f\U0001f3fb-\U0001f3ff\ufe0f\u200d]+"
 )
+_EXCLAIMS = re.compile(
+    r"(?:\s*¡?(?:[^\W\d_]+,? ?){1,4}!+\W*)+"
+)  # wishes and greetings of a few words, each with its mark
 _SMILEYS = re.compile(r"(?<!\w)[:;]-?[)DPp](?!\w)|<3|\^\^")
 
 
@@ -176,7 +179,7 @@ class Substance:
     """0.5 when message and answer are courtesies alone; no result for every other turn."""
 
     name: ClassVar[str] = "substance"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     def check(self, turn: Turn) -> CheckResult | None:
         # A call shows that the message let something be done, however short it is.
@@ -221,7 +224,7 @@ def is_courteous_answer(answer: str, *, strict: bool) -> bool:
     clauses = (
         [clause for clause in _SUBSTANCE_CLAUSES.split(text) if _SUBSTANCE_WORDS.search(clause)] if strict else [text]
     )
-    return all(map(_shows_courtesy, clauses))
+    return _EXCLAIMS.fullmatch(answer) is not None or all(map(_shows_courtesy, clauses))
 
 
 def _shows_courtesy(clause: str) -> bool:

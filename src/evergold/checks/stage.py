@@ -22,6 +22,7 @@ from evergold.store.verdict.checks import (
     before_in_session,
     drop_checks,
     find_unchecked,
+    follow_formats,
     ids_between,
     note_gaps,
     put_checked,
@@ -160,6 +161,7 @@ class CheckStage:
         """Run the whole suite, or `only` some of it, over these traces and keep what it found."""
         turns = turns_of(connection, trace_ids)
         note_gaps(connection, turns)
+        follow_formats(connection, turns)
         outcomes = list(self.suite.run(turns, only))
         marks = [(turn.id, *question_keys(turn.id, turn.input, turn.output)) for turn in turns]
         return outcomes, put_checked(connection, outcomes, marks, self.suite.identity, _unseen(turns, outcomes))

@@ -17,7 +17,7 @@ FOLLOW_UP = frozenset(
 )  # checks whose result comes with the next turn of the session
 
 MOST_AHEAD = 10_000
-WHOLENESS = "1"  # bump when the same trace can lack something else: it is looked at together with the checks
+WHOLENESS = "2"  # bump when the same trace can lack something else: it is looked at together with the checks
 
 
 class Suite:

@@ -12,13 +12,17 @@ import click
 
 # The module of each verb, and its one-line help.
 VERBS = {
-    "alerts": ("admin", "List alerts and test where they go."),
+    "alerts": ("admin", "Add rules, list alerts, test where they go."),
     "backup": ("admin", "The whole workspace into one file, while it is in use."),
     "build": ("build", "Freeze offline RAG records, or a stored dataset, into splits and a manifest."),
     "cases": ("datasets", "List, show and tag cases."),
     "check": ("build", "Check a build: schema, counts, hashes, drops and drift."),
     "check-traces": ("curate", "Run the checks over stored traces: answered, finished, and those of your own."),
     "compare": ("runs", "Compare two runs over the same cases; --gate for CI."),
+    "coverage": (
+        "upkeep",
+        "How much of the traffic the golden cases cover, what they lack, whether the traffic changed.",
+    ),
     "curate": ("curate", "Turn traces into dataset entries, by policy."),
     "datasets": ("datasets", "List datasets, show versions, compare two of them, check benchmark files."),
     "db": ("admin", "Size and growth of the database."),
@@ -36,6 +40,9 @@ VERBS = {
     "mcp": ("admin", "Tools for coding agents, by the Model Context Protocol."),
     "openapi": ("admin", "Print the REST interface as OpenAPI JSON."),
     "plugins": ("admin", "List the plug-ins of every seam."),
+    "problems": ("upkeep", "Failures that recur: list, mark as fixed, make regression cases."),
+    "stale": ("upkeep", "References that may no longer hold: list, keep, replace, retire."),
+    "redact": ("admin", "Show what redaction makes of a text."),
     "replay-set": ("replay", "Freeze cases that can be replayed as an agent benchmark."),
     "replay-users": ("replay", "Draft simulated users from conversations, and confirm them."),
     "report": ("runs", "The report of a run: terminal, Markdown, HTML, JSON, JUnit."),
@@ -48,6 +55,7 @@ VERBS = {
     "settings": ("admin", "Print every setting, its value and where it comes from."),
     "stats": ("admin", "Totals of the living dataset: types, tags, days."),
     "tokens": ("admin", "Add, list and revoke tokens of the server, each with a role."),
+    "topics": ("upkeep", "What traces and cases ask: list topics, rename, merge, split them."),
     "traces": ("traces", "List, show, prune and erase traces; take scores back."),
     "verify": ("build", "Derive every hash of a build again."),
 }

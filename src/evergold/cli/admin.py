@@ -1,4 +1,4 @@
-"""Commands for operators: `tokens`, `alerts`, `stats`, `db`, `backup`, `restore`, `settings`, `doctor`, `plugins`, `mcp`."""
+"""Commands for operators: tokens, alerts, stats, db, backup, restore, settings, redact, doctor, plugins, mcp."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def forget_revoked_tokens(workspace: Workspace, as_json: bool) -> None:
 
 @click.group()
 def alerts_command() -> None:
-    """List alerts and test where they go. A server looks at the rules of the setting `alerts.rules` while it runs."""
+    """Add, mute and remove rules, list alerts, test where they go. A server looks at the rules while it runs."""
 
 
 @alerts_command.command("list")
@@ -107,6 +107,40 @@ def list_alerts(workspace: Workspace, firing: bool, limit: int, as_json: bool) -
     table(f"{len(rows)} alerts", ("alert", "state", "rule", "since", "notified", "what"), rows)
     if state.hint:
         echo(state.hint, err=True)
+
+
+@alerts_command.command("add")
+@click.argument("kind")
+@click.argument("limits", nargs=-1, metavar="[KEY=VALUE]…")
+@report_verb
+def add_alert_rule(workspace: Workspace, kind: str, limits: tuple[str, ...], as_json: bool) -> None:
+    """Add a rule of KIND to this workspace: `failing_rate check=answered above=0.1`. The same name again changes it.
+
+    Kinds and keys are those of [[alerts.rules]]. A running server watches it from the next look on.
+    """
+    pairs = [limit.partition("=") for limit in limits]
+    if wrong := [name for name, equals, _ in pairs if not equals]:
+        raise BadInput(f"write KEY=VALUE, not {wrong[0]!r}")
+    state = workspace.alerts.add_rule({"kind": kind, **{name: value for name, _, value in pairs}})
+    print_result(state, as_json, f"{len(state.rules)} rules: {', '.join(rule.name for rule in state.rules)}")
+
+
+@alerts_command.command("remove")
+@click.argument("name")
+@report_verb
+def remove_alert_rule(workspace: Workspace, name: str, as_json: bool) -> None:
+    """Remove a rule that was added here."""
+    print_result(workspace.alerts.remove_rule(name), as_json, f"{name} is removed")
+
+
+@alerts_command.command("mute")
+@click.argument("name")
+@click.option("--hours", type=click.FloatRange(0, 24 * 90), default=24.0, show_default=True, help="0: no longer muted.")
+@report_verb
+def mute_alert_rule(workspace: Workspace, name: str, hours: float, as_json: bool) -> None:
+    """Send no notification of a rule for some hours; its alerts are still listed."""
+    done = f"{name} is muted for {hours:g} hours" if hours else f"{name} is no longer muted"
+    print_result(workspace.alerts.mute(name, hours), as_json, done)
 
 
 @alerts_command.command("test")
@@ -145,7 +179,7 @@ def _delivery_text(alert: Alert) -> str:
 @click.option("--days", type=click.IntRange(1, 3660), default=30, show_default=True, help="How many days back.")
 @report_verb
 def stats_command(workspace: Workspace, dataset: str, days: int, as_json: bool) -> None:
-    """Totals per type, confirmed and candidate, per tag and per day."""
+    """Totals per type, golden and candidates apart, per tag and per day."""
     repeats = workspace.repeats.of(dataset).counts
     stats = workspace.live.stats(dataset, days=days).model_copy(update={"repeats": repeats})
     if as_json:
@@ -154,7 +188,8 @@ def stats_command(workspace: Workspace, dataset: str, days: int, as_json: bool) 
     covered = "no traces yet" if stats.coverage is None else f"{stats.coverage:.1%} of {stats.traces} traces"
     totals = [
         ("golden, confirmed", stats.confirmed),
-        ("golden, candidate", stats.candidate),
+        ("golden, unconfirmed", stats.unconfirmed),
+        ("candidates, which nobody has confirmed", stats.candidate),
         ("failure", stats.failure),
         ("correction", stats.correction),
         ("withdrawn", stats.withdrawn),
@@ -169,8 +204,8 @@ def stats_command(workspace: Workspace, dataset: str, days: int, as_json: bool) 
     if stats.tags:
         table("by tag", ("tag", "count"), list(stats.tags.items()), numbers=("count",))
     if stats.days:
-        rows = [(day.day, day.traces, day.golden, day.failure, day.correction) for day in stats.days]
-        columns = ("day", "traces", "golden", "failure", "correction")
+        rows = [(day.day, day.traces, day.golden, day.candidate, day.failure, day.correction) for day in stats.days]
+        columns = ("day", "traces", "golden", "candidate", "failure", "correction")
         table("by day", columns, rows, numbers=columns[1:])
 
 
@@ -298,6 +333,15 @@ def settings_command(workspace: Workspace, as_json: bool) -> None:
     columns = ("name", "value", "origin", "env", "doc")
     lines = [[row[name] for name in columns] for row in rows]
     print_result(rows, as_json, lambda: table("settings", columns, lines))
+
+
+@click.command()
+@click.argument("text", required=False)
+@report_verb
+def redact_command(workspace: Workspace, text: str | None, as_json: bool) -> None:
+    """Show what redaction makes of TEXT (or of standard input); nothing is stored."""
+    tried = workspace.configuration.try_redaction(sys.stdin.read() if text is None else text)
+    print_result(tried, as_json, tried.text)
 
 
 @click.command()

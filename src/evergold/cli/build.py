@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from evergold.cli.options import A_PATH, cluster_option, parse_filters, report_verb
+from evergold.cli.options import A_PATH, CANDIDATES, CANDIDATES_HELP, cluster_option, parse_filters, report_verb
 from evergold.cli.output import echo, emit_json, print_result, progress, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
@@ -27,7 +27,7 @@ NAME_WIDTH = 22
 SHOWN_ITEMS = 3
 LONGEST = 160
 EMPTY_SPLIT = ": cases that belong together are never parted; give it a larger share, or group by something smaller"
-OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "on_leak", "avoid", "canary", "repeats")
+OF_A_DATASET = ("out", "shares", "group_by", "seed", "filters", "candidates", "on_leak", "avoid", "canary", "repeats")
 OF_A_FILE = (
     "config",
     "offline_dataset",
@@ -61,6 +61,7 @@ OF_A_FILE = (
     "--group-by", help="What must not be parted: session, document, repository, trace, user, none.  [default: auto]"
 )
 @click.option("--seed", type=int, help="Decides which group goes where.  [default: 0]")
+@click.option("--candidates", type=click.Choice(CANDIDATES), help=CANDIDATES_HELP)
 @click.option(
     "--filter", "filters", metavar="FIELD=VALUE", multiple=True, help="Only cases with this; may be repeated."
 )
@@ -111,7 +112,8 @@ def _build_file(workspace: Workspace, flags: dict[str, Any]) -> tuple[Manifest, 
 
 def _freeze(workspace: Workspace, dataset: str, flags: dict[str, Any]) -> tuple[Manifest, Path]:
     options = {name: flags[name] for name in ("shares", "group_by", "seed", "on_leak", "canary", "repeats", "force")}
-    options |= {"filters": parse_filters(flags["filters"]), "avoid": tuple(flags["avoid"])}
+    filters = parse_filters(flags["filters"]) | ({"candidates": flags["candidates"]} if flags["candidates"] else {})
+    options |= {"filters": filters, "avoid": tuple(flags["avoid"])}
     build, path = workspace.builds.freeze_as(dataset, flags["version"], flags["out"], **options)
     from evergold.model.build import Manifest
 
@@ -127,12 +129,16 @@ def _repeat_notes(repeats: dict[str, Any], group_by: str) -> Iterator[str]:
 
 
 def _print_build(manifest: Manifest, path: Path) -> None:
+    from evergold.model.case import candidates_left_out
+
     extra = manifest.model_extra or {}
     rows = [(name, entry.count, f"{entry.bytes:,}", entry.path) for name, entry in manifest.splits.items()]
     rows += [("excluded: " + kind, count, "", "") for kind, count in manifest.excluded_task_types.items()]
     rows += [("excluded: " + reason, count, "", "") for reason, count in extra.get("excluded", {}).items()]
     rows += [("rejected: " + reason, count, "", "") for reason, count in manifest.rejected.items()]
     table(f"build {manifest.version}", ("split", "records", "bytes", "file"), rows, numbers=("records", "bytes"))
+    if waiting := extra.get("excluded", {}).get("candidate"):
+        echo(candidates_left_out(waiting), err=True)
     rejected = extra.get("rejected_records", {})
     if rejected.get("count"):
         echo(f"{rejected['count']} rejected records, with line and reason, are in {rejected['path']}", err=True)

@@ -125,7 +125,8 @@ def _print_explanations(explanations: list[Explanation], as_json: bool) -> None:
         emit_json([explanation.model_dump(mode="json") for explanation in explanations])
         return
     for shown in explanations:
-        echo(f"{shown.policy}: {shown.tier.value}, because {shown.reason}")
+        resting = f" by {shown.evidence.value}" if shown.evidence is not None else ""
+        echo(f"{shown.policy}: {shown.tier.value}{resting}, because {shown.reason}")
         for score in shown.deciding:
             why = f": {score.comment}" if score.comment else ""
             echo(f"  decided by  {score.name} = {score.value:g} ({score.source.value}){why}")
@@ -135,8 +136,8 @@ def _print_explanations(explanations: list[Explanation], as_json: bool) -> None:
             echo(f"  incomplete  {lack.gap.value} (sent by {shown.exporter}): {lack.change}")
         for remark in shown.remarks:
             echo(f"  remark      {remark_line(remark)}")
-        for change in shown.changes:
-            echo(f"  if {change.when}, it would be {change.then.value}")
+        for change in shown.counterfactuals:
+            echo(f"  if {change.when}, it would be {change.result.value}")
 
 
 def remark_line(remark: ShownRemark) -> str:
@@ -168,7 +169,8 @@ def _counts(changes: Changes) -> dict[str, object]:
     return {
         "examined": changes.traces,
         "golden_confirmed": changes.by_tier.get("confirmed", 0),
-        "golden_candidate": changes.by_tier.get("candidate", 0),
+        "golden_unconfirmed": changes.by_tier.get("unconfirmed", 0),
+        "candidate": changes.by_tier.get("candidate", 0),
         "failure": changes.by_tier.get("failure", 0),
         "correction": changes.by_kind.get("corrected", 0),
         "withdrawn": changes.by_kind.get("withdrawn", 0),
@@ -179,7 +181,12 @@ def _counts(changes: Changes) -> dict[str, object]:
 
 
 def _changes_text(changes: Changes) -> str:
-    tiers = {"confirmed": "golden (confirmed)", "candidate": "golden (candidate)", "failure": "failure"}
+    tiers = {
+        "confirmed": "golden (confirmed)",
+        "unconfirmed": "golden (unconfirmed)",
+        "candidate": "candidate",
+        "failure": "failure",
+    }
     shown = [f"{changes.by_tier[tier]} {name}" for tier, name in tiers.items() if changes.by_tier.get(tier)]
     for kind, name in (("corrected", "correction"), ("withdrawn", "withdrawn")):
         shown += [f"{changes.by_kind[kind]} {name}"] if changes.by_kind.get(kind) else []
@@ -232,7 +239,7 @@ def check_traces_command(
         workspace.intake.get(trace_id)
         _print_checks(checks.stage.explain(trace_id), as_json)
         return
-    work = checks.stage.dry_run if dry_run else checks.backfill if backfill else checks.missing
+    work = checks.stage.dry_run if dry_run else checks.backfill if backfill else checks.check_missing
     with progress("checking", workspace.live.trace_count()) as advance:
         report = work(advance)
     hint = checks.state()["hint"]

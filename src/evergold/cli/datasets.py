@@ -17,7 +17,9 @@ from evergold.cli.options import (
     ENTRY_TYPES,
     REVIEW_STATES,
     PathOrUrl,
+    candidates_option,
     cluster_option,
+    evidence_option,
     report_verb,
     with_workspace,
 )
@@ -137,8 +139,10 @@ def cases_command() -> None:
 @click.option("--kind", type=click.Choice(CASE_KINDS))
 @click.option("--type", "entry_type", type=click.Choice(ENTRY_TYPES))
 @click.option(
-    "--confirmed/--candidate", "confirmed", default=None, help="Golden cases with, or without, a person's word."
+    "--confirmed/--unconfirmed", "confirmed", default=None, help="Golden cases with, or without, somebody's word."
 )
+@candidates_option
+@evidence_option
 @click.option("--review", type=click.Choice(REVIEW_STATES))
 @click.option("--status", type=click.Choice(CASE_STATUSES), default="active", show_default=True)
 @click.option("--tag", help="Only cases with this tag.")
@@ -153,12 +157,16 @@ def list_cases(workspace: Workspace, limit: int, as_json: bool, **filters: objec
 
     wanted = CaseFilter.model_validate(filters)
     result, _ = workspace.cases.page(wanted, limit=limit)
-    total = workspace.cases.count(wanted)
+    total, waiting = workspace.cases.count(wanted), workspace.cases.candidates_beside(wanted)
     if as_json:
-        emit_json({"total": total, "cases": [case.model_dump(mode="json") for case in result]})
+        listed = [_as_record(case) for case in result]
+        emit_json({"total": total, "candidates_left_out": waiting, "cases": listed})
         return
-    rows = [(case.dataset, case.id, case.kind, case.entry_type, _trust(case), case.input) for case in result]
-    table(f"{total} cases", ("dataset", "id", "kind", "type", "state", "input"), rows)
+    rows = [
+        (case.dataset, case.id, case.kind, case.entry_type, case.evidence, _trust(case), case.input) for case in result
+    ]
+    table(f"{total} cases", ("dataset", "id", "kind", "type", "evidence", "state", "input"), rows)
+    _print_candidates(total, waiting)
 
 
 @cases_command.command("show")
@@ -171,7 +179,7 @@ def show_case(workspace: Workspace, dataset: str, case_id: str, history: bool, a
     case = workspace.cases.get(dataset, case_id)
     revisions = workspace.cases.history(dataset, case_id) if history else []
     if as_json:
-        emit_json(case.model_dump(mode="json") | ({"history": revisions} if history else {}))
+        emit_json(_as_record(case) | ({"history": revisions} if history else {}))
         return
     for line in case_lines(case):
         echo(line)
@@ -228,8 +236,10 @@ def import_command(workspace: Workspace, file: Path, as_json: bool, **given: Any
 @click.option("--out", type=A_PATH, help="File or folder (default: DATASET with the usual ending).")
 @click.option("--type", "entry_type", type=click.Choice(ENTRY_TYPES))
 @click.option(
-    "--confirmed/--candidate", "confirmed", default=None, help="Golden cases with, or without, a person's word."
+    "--confirmed/--unconfirmed", "confirmed", default=None, help="Golden cases with, or without, somebody's word."
 )
+@candidates_option
+@evidence_option
 @click.option("--review", type=click.Choice(REVIEW_STATES))
 @click.option("--tag", help="Only cases with this tag.")
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
@@ -256,29 +266,45 @@ def export_command(
     path = out or Path(file_name(dataset) + workspace.cases.suffix_of(format_name))
     unfit: list[Rejected] = []
     unheld: Counter[str] = Counter()
+    evidence: Counter[str] = Counter()
     count = workspace.cases.export(
-        wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld
+        wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld, evidence=evidence
     )
     for item in unfit:
         echo(f"left out: {item}", err=True)
+    waiting = workspace.cases.candidates_beside(wanted)
+    _print_candidates(count, waiting)
     if as_json:
-        emit_json(
-            {"path": str(path), "format": format_name, "cases": count, "left_out": len(unfit), "unheld": dict(unheld)}
-        )
+        left_out = {"left_out": len(unfit), "candidates_left_out": waiting}
+        counted = {"unheld": dict(unheld), "evidence": dict(evidence)}
+        emit_json({"path": str(path), "format": format_name, "cases": count, **left_out, **counted})
         return
     echo(f"exported {count} cases to {path}" + (f"; {len(unfit)} left out" if unfit else ""))
+    if evidence:
+        echo("they rest on " + ", ".join(f"{name}: {number}" for name, number in evidence.most_common()))
     if unheld:
         fields = ", ".join(f"{name}: {number}" for name, number in unheld.most_common())
         echo(f"{format_name} has no place for {fields}; they travel with the file and are read back", err=True)
+
+
+def _as_record(case: Case) -> dict[str, Any]:
+    """A case as JSON. Its `expected` is the right answer also where it is a correction, whose words are in `correction_text`."""
+    answers = case.shown_answers()
+    return case.model_dump(mode="json") | {"expected": answers["expected_output"]} | answers
 
 
 def _trust(case: Case) -> str:
     """Name how far a case can be trusted; only golden cases are candidates."""
     if case.review == "validated":
         return "validated"
-    if case.entry_type != "golden":
-        return "unvalidated"
-    return "confirmed" if case.confirmed else "candidate"
+    return case.tier if case.entry_type == "golden" else "unvalidated"
+
+
+def _print_candidates(cases: int, waiting: int) -> None:
+    from evergold.model.case import candidates_left_out, ways_to_confirm
+
+    if waiting:
+        echo(candidates_left_out(waiting) if cases else ways_to_confirm(waiting), err=True)
 
 
 def case_lines(case: Case) -> Iterator[str]:

@@ -43,7 +43,10 @@ class DemoStep:
 
 STEPS = (
     DemoStep("Traces, scores and corrections of a support assistant come in", ("ingest", "samples/traces.jsonl")),
-    DemoStep("A policy turns them into cases: golden, failure, correction", ("curate",)),
+    DemoStep(
+        "A policy turns them into cases: golden, failure, correction, and candidates that nobody has confirmed",
+        ("curate",),
+    ),
     DemoStep("Why is one of them golden?", ("curate", "--explain", "demo-001")),
     DemoStep("What the living dataset holds now", ("stats",)),
     DemoStep(

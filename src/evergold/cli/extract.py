@@ -91,7 +91,11 @@ def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
     "--max-files", type=click.IntRange(1), default=20, show_default=True, help="More files than that is a bulk change."
 )
 @click.option("--exclude", multiple=True, metavar="GLOB", help="Further files that do not count.")
-@click.option("--no-default-excludes", is_flag=True, help="Count vendored, generated and lock files too.")
+@click.option(
+    "--no-default-excludes",
+    is_flag=True,
+    help="Count vendored, generated and lock files too, and what is no code beside code.",
+)
 @click.option(
     "--kinds",
     default="feature,fix,refactor",
@@ -99,7 +103,6 @@ def extract_sidekick(workspace: Workspace, as_json: bool, **given: Any) -> int:
     metavar="KIND,…",
     help="Kinds of commits: feature, fix, refactor, docs, tests, dependency, ci, release, revert, merge, or all.",
 )
-@click.option("--keep-reverts", is_flag=True, hidden=True, help="Old name of --kinds …,revert.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many cases.")
 @cluster_option
 @destination_options
@@ -110,9 +113,6 @@ def extract_git(workspace: Workspace, as_json: bool, **given: Any) -> int:
     Every commit has a kind, by its paths and its message. Features, fixes and refactorings whose message says what was wanted
     become cases; --kinds takes others.
     """
-    if given.pop("keep_reverts"):
-        given["kinds"] += "" if given["kinds"] == "all" else ",revert"
-        echo(f"note: --keep-reverts is an old name; write --kinds {given['kinds']}", err=True)
     return _print_summary(workspace.flows.extract("git", given, progress), as_json)
 
 

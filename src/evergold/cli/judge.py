@@ -61,7 +61,7 @@ def try_judge(
     metric: str, question: str, answer: str, reference: str, contexts: tuple[str, ...], as_json: bool
 ) -> None:
     """Judge one answer offline and show each claim with its verdict, probability and evidence."""
-    from evergold.workspace.judges import try_offline
+    from evergold.workspace.judges import is_uncertain, try_offline
 
     result = try_offline(metric, question, answer, reference, contexts)
     if as_json:
@@ -69,7 +69,15 @@ def try_judge(
         return
     value = "unscored" if result["value"] is None else f"{result['value']:.2f}"
     outside = "; outside the measured languages, by words alone" if result["outside"] else ""
-    rows = [(claim["verdict"], f"{claim['p']:.2f}", claim["text"], claim["evidence"]) for claim in result["claims"]]
+    rows = [
+        (
+            each["verdict"],
+            f"{each['p']:.2f}{' (uncertain)' * is_uncertain(metric, each['p'])}",
+            each["text"],
+            each["evidence"],
+        )
+        for each in result["claims"]
+    ]
     # A table of output that is piped has no title, so the value stands on a line of its own.
     echo(f"{metric} {value} ({result['verdict']}{outside}), by {result['version']}")
     table("claims", ("verdict", "p", "claim", "evidence"), rows)

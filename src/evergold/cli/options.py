@@ -19,6 +19,9 @@ from evergold.workspace import Workspace
 CASE_KINDS = ("chat", "context", "qa", "summary", "task")
 CASE_STATUSES = ("active", "withdrawn", "dismissed", "erased")
 ENTRY_TYPES = ("golden", "failure", "correction")
+CANDIDATES = ("exclude", "include", "only")
+EVIDENCE = ("person", "user", "outcome", "content", "check", "silence", "source")
+CANDIDATES_HELP = "Golden cases that rest on silence alone: left out (default), taken along, or only these."
 REVIEW_STATES = ("unvalidated", "validated")
 T = TypeVar("T")
 LAST_SECONDS = 1.0  # for the transaction under way, after Ctrl-C
@@ -81,6 +84,15 @@ def report_verb(verb: Callable[..., T]) -> Callable[..., T]:
     return json_flag(with_workspace(verb))
 
 
+candidates_option = click.option(
+    "--candidates", type=click.Choice(CANDIDATES), default="exclude", show_default=True, help=CANDIDATES_HELP
+)
+evidence_option = click.option(
+    "--evidence",
+    multiple=True,
+    type=click.Choice(EVIDENCE),
+    help="Only cases whose tier rests on this; may be repeated.",
+)
 cluster_option = click.option(
     "--cluster", metavar="tcp://…", help="Dask scheduler whose workers do the work; they see the same files."
 )

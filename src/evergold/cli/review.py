@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from evergold.cli.options import A_PATH, CASE_KINDS, REVIEW_STATES, report_verb, settings_of, with_workspace
-from evergold.cli.output import echo, emit_json, table
+from evergold.cli.output import echo, emit_json, print_result, table
 from evergold.workspace import Workspace
 
 STANDINGS = ("open", "agreed", "disputed", "second_opinion")
@@ -70,20 +70,63 @@ def list_queue(workspace: Workspace, limit: int, as_json: bool, **filters: objec
 @click.argument("case_id")
 @click.argument("verdict", type=click.Choice(VERDICTS))
 @click.option("--who", default="cli", show_default=True, help="The reviewer's name.")
+@click.option("--answer", help="The right answer, where it is edited.")
 @click.option("--comment", default="", help="Why.")
 @click.option("--adjudicate", is_flag=True, help="Settle a dispute.")
 @click.option("--override-base", is_flag=True, help="Approve although the repository disproves the base commit.")
 @with_workspace
-def decide_case(workspace: Workspace, dataset: str, case_id: str, verdict: str, who: str, **given: Any) -> None:
+def decide_case(
+    workspace: Workspace, dataset: str, case_id: str, verdict: str, who: str, answer: str | None, **given: Any
+) -> None:
     """Give a verdict on a case as it is now."""
     from evergold.model.review import CaseKey, Decision, ReviewVerdict
 
     key = CaseKey(dataset=dataset, id=case_id)
     # The verdict is on the version of this moment; a script has seen no other.
     version = workspace.review.case(key).case.version
-    decision = Decision(version=version, verdict=ReviewVerdict(verdict), **given)
+    changes = {} if answer is None else {"expected": answer}
+    decision = Decision(version=version, verdict=ReviewVerdict(verdict), changes=changes, **given)
     case = workspace.review.decide(key, decision, who)
     echo(f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}")
+
+
+@review_command.command("assertions")
+@click.argument("dataset")
+@click.argument("case_id")
+@click.option("--must", multiple=True, help='Add what an answer must do: --must "names the deadline".')
+@click.option("--must-not", multiple=True, help="Add what an answer must not do.")
+@click.option("--accept", is_flag=True, help="Add the drafts.")
+@click.option("--who", default="cli", show_default=True, help="Who changes the case.")
+@report_verb
+def change_assertions(
+    workspace: Workspace,
+    dataset: str,
+    case_id: str,
+    must: tuple[str, ...],
+    must_not: tuple[str, ...],
+    accept: bool,
+    who: str,
+    as_json: bool,
+) -> None:
+    """Show the assertions of a case and those drafted from reviewers' comments, or add some."""
+    from evergold.model.review import CaseKey, Edit
+
+    key = CaseKey(dataset=dataset, id=case_id)
+    drafts, case = workspace.review.draft_assertions(key), workspace.review.case(key).case
+    added = [{"must": text} for text in must] + [{"must_not": text} for text in must_not] + (drafts if accept else [])
+    if added:
+        wanted = [*case.assertions, *(one for one in added if one not in case.assertions)]
+        case = workspace.review.edit(key, Edit(version=case.version, changes={"assertions": wanted}), who)
+    left = [one for one in drafts if one not in case.assertions]
+    lines = [
+        f"{kind}{word.replace('_', ' ')} {text}"
+        for kind, some in (("", case.assertions), ("draft: ", left))
+        for one in some
+        for word, text in one.items()
+    ]
+    print_result(
+        {"assertions": case.assertions, "drafts": left}, as_json, "\n".join(lines) or "no assertions, no drafts"
+    )
 
 
 @review_command.command("questions")
@@ -96,6 +139,31 @@ def change_questions(workspace: Workspace, dataset: str, file: Path | None, who:
     if file is not None:
         workspace.review.set_questions(dataset, file, who)
     emit_json(workspace.review.questions(dataset))
+
+
+@review_command.command("next")
+@click.option("--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many at most.")
+@click.option("--dataset", help="Only this dataset.")
+@report_verb
+def list_next(workspace: Workspace, limit: int, dataset: str | None, as_json: bool) -> None:
+    """List the cases whose review is worth most now, each with the reason; each review changes what comes next."""
+    listed = workspace.review_order.next(limit, dataset)
+    if as_json:
+        emit_json(listed)
+        return
+    rows = [(one.dataset, one.id, f"{one.value:.2f}", one.why, one.title) for one in listed]
+    table(f"{len(rows)} cases", ("dataset", "id", "value", "why", "input"), rows, numbers=("value",))
+
+
+@review_command.command("fill")
+@click.option("--gaps", type=click.IntRange(1, 500), required=True, metavar="N", help="So many traces of the gaps.")
+@click.option("--who", default="cli", show_default=True, help="Who fills the queue.")
+@report_verb
+def fill_queue(workspace: Workspace, gaps: int, who: str, as_json: bool) -> None:
+    """Queue cases of topics that lack golden cases (`evergold coverage` lists them), the largest gaps first."""
+    picked = workspace.fill_review(gaps, who)
+    added = sum(not one.problem for one in picked)
+    print_result(picked, as_json, f"{added} cases wait in the dataset gaps; review them: evergold review --page queue")
 
 
 @review_command.command("progress")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import orjson
 
-from evergold.cli.options import PathOrUrl, cluster_option, combine_options, report_verb
+from evergold.cli.options import PathOrUrl, candidates_option, cluster_option, combine_options, report_verb
 from evergold.cli.output import echo, emit_json, progress, table
 from evergold.errors import BadInput
 from evergold.workspace import Workspace
@@ -102,6 +102,7 @@ replay_options = combine_options(
 @click.option("--concurrency", type=click.IntRange(1, 1000), default=20, show_default=True, help="Most calls at once.")
 @click.option("--budget", metavar="TOKENS|$MONEY", help="Hard limit, of target and judge: 50000, or $2.50.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N cases.")
+@candidates_option
 @click.option("--seed", type=int, help="Sent with every call; trial k gets seed + k.")
 @click.option("--param", "params", multiple=True, metavar="KEY=VALUE", help="Sent to the model (temperature=0).")
 @click.option("--repo", type=click.Path(file_okay=False), help="Repository a retriever looks into.")
@@ -151,7 +152,11 @@ def _run_baselines(workspace: Workspace, options: dict[str, Any]) -> int:
     if options["fail_under"] or options["resume"]:
         raise BadInput("--fail-under and --resume go with one model; name a single retriever")
     names = list(dict.fromkeys(name for name in options["model"].removeprefix(RETRIEVER).split("|") if name))
-    runs = [_run(workspace, options | {"model": f"{RETRIEVER}{name}"}) for name in names]
+    runs: list[Run] = []
+    for name in names:
+        runs.append(_run(workspace, options | {"model": f"{RETRIEVER}{name}"}))
+        if runs[-1].error:
+            raise BadInput(runs[-1].error)
     means = [workspace.bench.results.means(run) for run in runs]
     compared = [workspace.bench.results.compare(runs[0].id, run.id) for run in runs[1:]]
     if options["as_json"]:
@@ -271,6 +276,7 @@ def _price(cost: float | None) -> str:
 
 
 def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
+    from evergold.model.case import candidates_left_out
     from evergold.model.report import COULD_NOT_RUN, INCONCLUSIVE, decide_minimum
 
     thresholds = _parse_thresholds(options["fail_under"])
@@ -286,10 +292,13 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
     elif passes_nothing:
         code = INCONCLUSIVE
     if options["as_json"]:
-        emit_json({"run": run, "means": means, "exit_code": code, **gate.as_dict()})
+        trials = workspace.bench.results.trials(run)
+        emit_json({"run": run, "means": means, "trials": trials, "exit_code": code, **gate.as_dict()})
     else:
         table(f"{run.id}: {run.spec.model} on {run.spec.dataset}", ("metric", "mean"), [(m.metric, m) for m in means])
         echo(summary_line(run, workspace.bench.results.count_cached(run.id)))
+        if waiting := run.provenance.get("candidates_left_out"):
+            echo(candidates_left_out(waiting), err=True)
         for reason in gate.reasons:
             echo(reason, err=True)
         for problem in workspace.bench.results.problems_of(run, means):

@@ -69,7 +69,8 @@ def show_run(workspace: Workspace, run_id: str, case_id: str | None, failures: b
     # zip ends the iterator after the limit, so the attempts behind it are never read.
     attempts = [attempt for attempt, _ in zip(wanted, range(limit), strict=False)]
     if as_json:
-        emit_json({"run": run, "means": means, "case": case, "attempts": attempts})
+        trials = workspace.bench.results.trials(run)
+        emit_json({"run": run, "means": means, "trials": trials, "case": case, "attempts": attempts})
         return
     if case is not None:
         _print_case(case)
@@ -185,7 +186,7 @@ def _print_case(case: Case) -> None:
     if reference is not None:
         _print_block(f"reference ({reference.origin})", reference.text)
     for number, context in enumerate(case.contexts, start=1):
-        text = context.text or "(its text was lost)"
+        text = context.text or "(its text was not recorded)"
         more = len(text) - LONGEST_CONTEXT
         shown = f"{text[:LONGEST_CONTEXT]}… ({more:,} characters more)" if more > 0 else text
         _print_block(f"context {number}" + (f" ({context.source})" if context.source else ""), shown)

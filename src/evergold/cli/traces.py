@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     help="What becomes a trace: of an agent's log the whole task by default, of a chat each turn.",
 )
 @click.option("--strict", is_flag=True, help="Store nothing when any record is bad.")
+@click.option(
+    "--scale",
+    multiple=True,
+    metavar="NAME=BAD:GOOD",
+    help="Read scores of this name by their scale, numbers or words: stars=1:5, risk=1:0, tone=rude:kind.",
+)
 @cluster_option
 @report_verb
 def ingest_command(workspace: Workspace, files: tuple[str, ...], as_json: bool, strict: bool, **how: Any) -> int:
@@ -44,6 +50,10 @@ def ingest_command(workspace: Workspace, files: tuple[str, ...], as_json: bool, 
         echo(problem, err=True)
     if report.rejected > len(report.problems):
         echo(f"… and {report.rejected - len(report.problems)} more rejected records", err=True)
+    if any("from 0 to 1" in problem for problem in report.problems):
+        echo(
+            "scores of another scale are read with --scale NAME=BAD:GOOD, such as stars=1:5 or tone=rude:kind", err=True
+        )
     nothing = "; nothing was stored (--strict)" if strict and report.rejected else ""
     print_result(report.counts(), as_json, f"{report.table()[0]}{nothing}")
     return int(report.rejected > 0)
@@ -60,6 +70,13 @@ def traces_command() -> None:
 @click.option("--status", type=click.Choice(["started", "completed", "failed"]))
 @click.option("--name", help="Only traces of this name.")
 @click.option("--model", help="Only traces that used this model.")
+@click.option("--app", multiple=True, help="Only traces of this app, `service/name`; may be repeated.")
+@click.option(
+    "--became",
+    multiple=True,
+    type=click.Choice(["golden", "candidate", "failure", "correction", "none"]),
+    help="Only traces whose case is this; none: those without a case.",
+)
 @click.option("--incomplete", multiple=True, metavar="REASON", help="Only traces that lack this, `any`, or `none`.")
 @click.option("--exporter", help="Only incomplete traces that this instrumentation, service or agent sent.")
 @click.option("--since", metavar="TIME", help="Only traces begun at or after this time (UTC).")
@@ -75,11 +92,17 @@ def list_traces(workspace: Workspace, limit: int, before: str | None, as_json: b
     wanted = TraceFilter.model_validate(filters)
     result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
     total = workspace.intake.count(wanted)
+    became = workspace.intake.outcomes([trace.id for trace in result])
     if as_json:
-        emit_json({"total": total, "next": cursor, "traces": [trace.model_dump(mode="json") for trace in result]})
+        listed = [trace.model_dump(mode="json") for trace in result]
+        emit_json({"total": total, "next": cursor, "traces": listed, "became": became})
         return
-    rows = [(_start_text(trace), trace.id, trace.status, trace.name, trace.input, trace.output) for trace in result]
-    table(f"{total} traces", ("started", "id", "status", "name", "input", "output"), rows)
+    columns = ("started", "id", "status", "became", "name", "input", "output")
+    rows = []
+    for one in result:
+        outcome = became.get(one.id) or ("incomplete" if one.incomplete else "")
+        rows.append((_start_text(one), one.id, one.status, outcome, one.name, one.input, one.output))
+    table(f"{total} traces", columns, rows)
 
 
 @traces_command.command("show")

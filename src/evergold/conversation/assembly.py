@@ -19,6 +19,7 @@ from evergold.conversation.tools import attributes_of, is_calls, messages_of_run
 from evergold.model.case import Context, Conversation
 from evergold.model.limits import Values, require_storable
 from evergold.model.trace import Span, Trace, TraceStatus
+from evergold.model.values import is_raw
 
 FACTS = ("model", "provider")
 PASSAGE_KEYS = ("content", "page_content", "pageContent", "text", "body", "snippet", "passage", "chunk", "document")
@@ -27,11 +28,14 @@ PASSAGE_LISTS = (
     *("documents", "contexts", "nodes", "source_nodes", "results", "matches", "output", "outputs", "docs"),
     "chunks",
 )
+NAMED_LISTS = ("documents", "contexts", "source_nodes", "source_documents", "nodes", "docs", "chunks", "context")
+ANSWERING = frozenset({"llm", "tool", "event", "agent", "embedding"})
 FLATTENED_DOCUMENTS = ("reranker.output_documents", "retrieval.documents")
 DOCUMENT_ATTRIBUTES = ("gen_ai.retrieval.documents", "retrieval.documents", "db.query.result")
 DEEPEST_PASSAGES = 5
 # An object without a text, as Python prints it.
 PRINTED = re.compile(r'[\s"\[]*<[A-Za-z_][\w.]*(?:\(| object at 0x)')
+ANNOUNCED = re.compile(r"(?:(?:your|new|current|user|the)\s+)?(?:task|question|query|request|input)\s*:\s*", re.I)
 STORABLE_VALUES: TypeAdapter[dict[str, Any]] = TypeAdapter(Values)
 
 Earlier = Callable[[Trace], Sequence[Trace]]
@@ -62,7 +66,8 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
         # Of a trace that says nothing the last answer of its session is not the answer.
         before = [message for one in earlier(trace) for message in _turn_of(one)] if own else []
         whole, problems = pair_results(before + own, ())
-    messages, turn, after = split_turn(whole, trace.output)
+    messages, turn, after = split_turn(_end_with_answer(whole, trace), trace.output)
+    messages = _bare_question(messages, trace.input.strip())
     tools = list(exchange.tools) if exchange else []
     # The model call names its tools best; else the app, else a span above it.
     tools = tools or tools_in(trace.metadata.get("tools")) or _find_tools(spans, source) or tools_of_runs(runs)
@@ -136,15 +141,12 @@ def texts_of(trace: Trace, conversation: Conversation) -> tuple[str, str | None]
     closing = any(message["role"] == "user" and text_of(message).strip() == text for message in conversation.after)
     if asked.get("role") == "user" and (not text or is_raw(question) or closing):
         question = text_of(asked)
-    reply = text_of(conversation.turn[-1]) if conversation.turn else ""
+    last = conversation.turn[-1] if conversation.turn else {}
+    # A turn that ends with a tool's result has no answer in it.
+    reply = text_of(last) if last.get("role") == "assistant" else ""
     if reply and (is_raw(answer) or prints(answer, reply)):
         answer = reply
     return question, answer
-
-
-def is_raw(value: str | None) -> bool:
-    """Whether a text looks like the JSON of messages, which no person asked or answered with."""
-    return bool(value) and str(value).lstrip()[:1] in ("{", "[")
 
 
 def _start_of(span: Span) -> tuple[str, str]:
@@ -167,6 +169,35 @@ def _append_answer(messages: list[Message], trace: Trace) -> list[Message]:
     return [*messages, {"role": "assistant", "content": trace.output}]
 
 
+def _bare_question(messages: list[Message], question: str) -> list[Message]:
+    """The messages with the question as the person asked it, without the word that a framework writes before it."""
+    text = text_of(messages[-1]).strip() if messages else ""
+    if question and text.endswith(question) and ANNOUNCED.fullmatch(text.removesuffix(question)):
+        return [*messages[:-1], {**messages[-1], "content": question}]
+    return messages
+
+
+def _end_with_answer(whole: list[Message], trace: Trace) -> list[Message]:
+    """The messages without what a tool gave back that the agent answers by: the answer is what it was called with."""
+    last = next((number for number in range(len(whole) - 1, -1, -1) if whole[number]["role"] != "tool"), -1)
+    calls = list(whole[last].get("tool_calls", ())) if last >= 0 else []
+    if (
+        trace.output
+        and last + 1 < len(whole)
+        and len(calls) == 1
+        and states_answer(calls[0]["function"]["arguments"], trace.output)
+    ):
+        return whole[: last + 1]
+    return whole
+
+
+def states_answer(given: str, answer: str) -> bool:
+    """Whether a tool was called with the answer."""
+    arguments = decode_json(given)
+    texts = [value for value in arguments.values() if isinstance(value, str)] if isinstance(arguments, dict) else []
+    return bool(answer.strip()) and any(text.strip() == answer.strip() for text in texts)
+
+
 def _turn_of(trace: Trace) -> list[Message]:
     """One trace as a turn of its session: its own messages, or the question, the tools at work, the answer."""
     if given := messages_in(trace.metadata.get("messages"), "input"):
@@ -176,7 +207,7 @@ def _turn_of(trace: Trace) -> list[Message]:
         exchange.input if exchange else [{"role": "user", "content": trace.input}] if trace.input else []
     )
     runs = tool_runs(sorted(trace.spans, key=_start_of))
-    done = messages_of_runs(runs)
+    done = messages_of_runs([run for run in runs if not trace.output or not states_answer(run.arguments, trace.output)])
     spoken = trace.output and not is_calls(trace.output, [run.name for run in runs])
     answer: list[Message] = [{"role": "assistant", "content": trace.output}] if spoken else []
     return [*asked, *done, *answer]
@@ -268,7 +299,7 @@ def _documents_of(span: Span) -> list[Any]:
     if listed := span.metadata.get("documents"):
         return documents_in(listed)
     if span.kind not in ("retriever", "reranker"):
-        return []
+        return [] if span.kind in ANSWERING else _listed_passages(span.output)
     # Only of retrievers: the output of any other span is an answer, not a passage.
     outputs = ("output.value", "traceloop.entity.output", "mlflow.spanOutputs", "langfuse.observation.output")
     for value in (*(attributes.get(key) for key in outputs), span.output):
@@ -296,6 +327,17 @@ def documents_in(value: Any, depth: int = 0) -> list[Any]:
                 return documents
         if any(isinstance(document.get(key), str) for key in PASSAGE_KEYS):
             return [document]
+    return []
+
+
+def _listed_passages(output: str | None) -> list[Any]:
+    """The passages that a step lists in its output by a name that means documents, such as `vector_db_retrieve` does."""
+    document = decode_json(output) if output and output.lstrip()[:1] == "{" else None
+    lists = [document.get(key) for key in NAMED_LISTS] if isinstance(document, dict) else []
+    for listed in lists:
+        items = listed if isinstance(listed, list) else []
+        if items and all(isinstance(item, dict) and _context(item).text for item in items):
+            return items
     return []
 
 

@@ -40,7 +40,8 @@ EXCHANGE = (
 NO_PARAMETERS = frozenset(
     (
         *("tools", "functions", "messages", "input", "instructions", "output", "usage", "id", "object"),
-        *("created_at", "status", "error", "metadata", "base_url", "incomplete_details"),
+        *("created_at", "status", "error", "metadata", "base_url", "incomplete_details", "http_options"),
+        *("system_instruction", "system", "labels"),
     )
 )
 WHOLE_RUNS = ("pydantic_ai.all_messages", "all_messages_events", "all_messages", "events")
@@ -209,7 +210,10 @@ def _openinference(span: Span, attributes: Attributes) -> Exchange:
 
 def _restore_request(listed: list[Message], value: Any) -> list[Message]:
     """The messages of the request itself where the flattened ones say the same, but for calls or ids left out of them."""
+    # Two messages written under one number: one that is no result answers a call.
     blank = any(not text_of(one) and not one.get("tool_calls") for one in listed)
+    if any(one.get("tool_call_id") and one["role"] != "tool" for one in listed):
+        return messages_in(value, "input") or listed
     if not blank and all(one.get("tool_call_id") for one in listed if one["role"] == "tool"):
         return listed
     whole = messages_in(value, "input")

@@ -73,6 +73,7 @@ AUTOGEN_ROLES = {
 PYDANTIC_AI_ROLES = {"system-prompt": "system", "user-prompt": "user"}
 COHERE_ROLES = frozenset({"USER", "CHATBOT", "SYSTEM", "TOOL"})
 SMOLAGENTS_CALLING = "Calling tools:"
+SMOLAGENTS_TASK, SMOLAGENTS_RESULT = "New task:\n", "Observation:\n"
 SMOLAGENTS_LONGEST = 200_000  # characters that are parsed as a Python literal
 
 
@@ -149,7 +150,8 @@ def _picture(media: str | None, data: Any) -> Piece:
 def _call_or_result(kind: str, part: Part) -> list[Piece] | None:
     ident = first_of(part, RESULT_IDENTS)
     if kind in CALL_TYPES:
-        return [_call(part)]
+        # OpenInference writes the call beside a part that says no more than its kind.
+        return [_call(part)] if any(value for key, value in part.items() if key != "type") else []
     # `web_search_tool_result` and other server tools of Anthropic's end the same way.
     if kind in RESULT_TYPES or (kind.endswith("tool_result") and ("tool_use_id" in part or "content" in part)):
         failed = kind == "tool-error" or bool(part.get("is_error") or part.get("isError"))
@@ -509,16 +511,19 @@ def _autogen(item: Part) -> list[Part] | None:
 
 
 def _smolagents(item: Part) -> list[Part] | None:
-    """Roles `tool-call` and `tool-response`, whose texts hold the calls as Python prints them."""
+    """Roles `tool-call` and `tool-response`, whose texts hold the calls as Python prints them; words before each text."""
     role = str(item.get("role")).rpartition(".")[2].lower().replace("_", "-")
-    if role not in ("tool-call", "tool-response"):
-        return None
     text = content = item.get("content") or item.get("contents")
-    if role == "tool-response":
-        return [{"role": "tool", "content": content}]
     if isinstance(content, list) and len(content) == 1 and isinstance(content[0], dict):
         part = content[0].get("message_content", content[0])
         text = part.get("text") if isinstance(part, dict) else None
+    if role == "user" and isinstance(text, str) and text.startswith(SMOLAGENTS_TASK):
+        return [{"role": "user", "content": text.removeprefix(SMOLAGENTS_TASK)}]
+    if role not in ("tool-call", "tool-response"):
+        return None
+    if role == "tool-response":
+        plain = isinstance(text, str) and text.startswith(SMOLAGENTS_RESULT)
+        return [{"role": "tool", "content": str(text).removeprefix(SMOLAGENTS_RESULT) if plain else content}]
     if isinstance(text, str) and text.lstrip().startswith(SMOLAGENTS_CALLING) and len(text) < SMOLAGENTS_LONGEST:
         try:
             # Printed by Python's repr, so single quotes and None: no JSON. `literal_eval` runs no code.

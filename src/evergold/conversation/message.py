@@ -199,6 +199,7 @@ CALL_IDENTS = (
     "Id",
     "tool_id",
 )
+CALL_HOLDERS = frozenset(CALL_ARGUMENTS)
 CALL_WRAPPERS = ("tool_call", "toolCall", "function", "functionCall", "function_call")
 
 
@@ -276,8 +277,14 @@ def tool_message(content: Any, ident: Any = None, name: Any = None, *, failed: b
     return message
 
 
+AI_SDK_OUTPUTS = frozenset({"text", "json", "error-text", "error-json", "content"})
+
+
 def result_content(content: Any) -> Any:
     """A result's content: text parts as text, other parts as they are, any other value as JSON text."""
+    output = decode_object(content) if str(content)[:20].lstrip()[:7] in ('{"type"', "{'type'") else {}
+    if output.keys() == {"type", "value"} and output["type"] in AI_SDK_OUTPUTS:
+        return result_content(output["value"])
     if isinstance(content, list) and content and all(isinstance(part, dict) for part in content):
         if all(("type" in part or len(part) == 1) and isinstance(part.get("text"), str) for part in content):
             parts = [{"type": "text", "text": part["text"]} for part in content]
@@ -377,6 +384,8 @@ def call_of(call: Any) -> dict[str, Any] | None:
         inner = wrapped
         ident = ident if ident is not None else first_of(inner, CALL_IDENTS)
     name = first_of(inner, CALL_NAMES)
+    if name is None and isinstance(inner.get("function"), str) and not CALL_HOLDERS.isdisjoint(inner):
+        name = inner["function"]
     if name is None:
         return None
     # Semantic Kernel names a function by plug-in and function; models see both joined by a dash.

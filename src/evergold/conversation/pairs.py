@@ -23,9 +23,19 @@ def pair_results(messages: Sequence[Message], runs: Sequence[ToolRun]) -> tuple[
 
 
 def _merge_calls(messages: Sequence[Message]) -> list[Message]:
-    """What the assistant says and calls in messages of their own, with no result between them, as one message."""
+    """What the assistant says and calls in messages of their own, with no result between them, as one message.
+
+    An answer that repeats calls of its own turn makes none: an exporter wrote both replies on one span.
+    """
     merged: list[Message] = []
+    made: list[tuple[str, str]] = []
     for message in messages:
+        made = [] if message["role"] == "user" else made
+        calls = message.get("tool_calls", ())
+        same = [(call["id"], _normalise_arguments(call["function"]["arguments"])) for call in calls if call["id"]]
+        if message.get("content") and calls and len(same) == len(calls) and made and set(same) <= set(made):
+            message = {key: value for key, value in message.items() if key != "tool_calls"}
+        made += same
         last = merged[-1] if merged else {}
         # Parallel calls arrive as separate items from the Responses API and from agent logs.
         alone = message.get("tool_calls") and not message.get("content")
@@ -104,11 +114,22 @@ def _fill_results(messages: list[Message], runs: Sequence[ToolRun]) -> list[Mess
             filled += pending
             pending = []
         filled.append(message)
+        if len(message.get("tool_calls", ())) > 1 and lacking.get(number):
+            _separate_result(message, messages[number + 1 : number + 2], made)
         for call in lacking.get(number, ()):
             run = made.get(id(call))
             if run is not None and run.result is not None:
                 pending.append(tool_message(run.result, call["id"], run.name, failed=run.failed))
     return filled + pending
+
+
+def _separate_result(message: Message, results: Sequence[Message], made: dict[int, ToolRun]) -> None:
+    """Give the first of several calls its own result, where a framework put those of all of them into one text."""
+    runs = [made.get(id(call)) for call in message["tool_calls"]]
+    texts = [run.result for run in runs if run is not None and run.result is not None]
+    for result in results:
+        if len(texts) == len(runs) and text_of(result).strip() == "\n".join(texts).strip():
+            result["content"] = texts[0]
 
 
 def _runs_of_calls(messages: Sequence[Message], runs: Sequence[ToolRun]) -> dict[int, ToolRun]:

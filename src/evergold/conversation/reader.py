@@ -24,6 +24,7 @@ from evergold.conversation.message import (
     parse_printed,
     result_content,
     role_named,
+    text_of,
     text_piece,
 )
 from evergold.conversation.tools import is_offer
@@ -417,4 +418,11 @@ def _wrapped_messages(document: dict[str, Any], side: Side, depth: int) -> list[
         value = decode_json(given[key])
         if isinstance(value, dict | list) and (messages := _messages(value, side, depth + 1)):
             return messages
+    # Under a name that nobody knows only what has roles is taken for messages.
+    for value in map(decode_json, given.values()):
+        named = value if isinstance(value, list) else [value]
+        if all(isinstance(one, dict) and "role" in one for one in named):
+            messages = _messages(value, side, depth + 1)
+            if any(text_of(one) or one.get("tool_calls") for one in messages):
+                return messages
     return []

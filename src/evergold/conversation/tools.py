@@ -33,6 +33,7 @@ ARGUMENT_ATTRIBUTES = ("gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_a
 RESULT_ATTRIBUTES = ("gen_ai.tool.call.result", "ai.toolCall.result", "tool_response", "output.value")
 SCHEMA_ATTRIBUTES = ("gen_ai.tool.json_schema", "tool.json_schema", PARAMETERS)
 DESCRIPTION_ATTRIBUTES = ("gen_ai.tool.description", "tool.description")
+BESIDE = ("tags", "metadata", "options", "config")
 ARGUMENT_WRAPPERS = ("input_str", "inputs", "kwargs", "input", "args", "arguments")
 
 
@@ -166,6 +167,7 @@ def _run(span: Span) -> ToolRun:
     result = _result_text(gave) if gave is not None else str(error) if failed and error else None
     name = str(span.metadata.get("tool") or attributes.get("gen_ai.tool.name") or span.name)
     arguments, ident = _unwrap_arguments(given, ident)
+    arguments = _name_arguments(arguments, decode_json(attributes.get(PARAMETERS)))
     return ToolRun(name, arguments_text(arguments), None if ident is None else str(ident), result, failed, span)
 
 
@@ -206,8 +208,10 @@ def _unwrap_arguments(given: Any, ident: Any) -> tuple[Any, Any]:
             return document["args"], ident or document.get("id")
         if isinstance(document.get("kwargs"), dict) and document.get("args") == []:
             return document["kwargs"], ident  # a call of a Python function, with what else was passed beside it
+        if isinstance(document.get("inputs"), dict) and "input_str" in document:
+            return document["inputs"], ident  # LangChain's, beside tags and metadata
         # Frameworks wrap the arguments in the parameter of their own run method (`{"input_str": "{…}"}`).
-        only = [key for key, value in document.items() if value not in (None, "", [], {})]
+        only = [key for key, value in document.items() if value not in (None, "", [], {}) and key not in BESIDE]
         if (
             len(only) == 1
             and only[0] in ARGUMENT_WRAPPERS
@@ -217,10 +221,26 @@ def _unwrap_arguments(given: Any, ident: Any) -> tuple[Any, Any]:
     return given, ident
 
 
+def _name_arguments(given: Any, schema: Any) -> Any:
+    """Arguments that a Python function was given by place, by the names of the tool's parameters where those are known."""
+    document = decode_json(given)
+    if not isinstance(document, dict) or not isinstance(document.get("kwargs"), dict):
+        return given
+    values = document.get("args")
+    if not isinstance(values, list) or not values:
+        return given
+    names = list(schema.get("properties", schema)) if _is_schema(schema) else []
+    if len(names) < len(values):
+        return {"args": values} | document["kwargs"]
+    return dict(zip(names, values, strict=False)) | document["kwargs"]
+
+
 def _result_text(gave: Any) -> str:
-    """A result as text; a tool message that a framework passed on is its content."""
+    """A result as text; a tool message or a function's response that a framework passed on is its content."""
     document = decode_json(gave)
     if isinstance(document, dict):
+        if document.keys() == {"id", "name", "response"}:  # Google's
+            return as_text(document["response"])
         inner = document.get("kwargs") if isinstance(document.get("kwargs"), dict) else document
         if isinstance(inner, dict) and (inner.get("type") == "tool" or "tool_call_id" in inner) and "content" in inner:
             return as_text(inner["content"])

@@ -4,9 +4,10 @@
 """
 
 import re
+from collections.abc import Set as AbstractSet
 from typing import Any
 
-from evergold.conversation.assembly import texts_of
+from evergold.conversation.assembly import states_answer, texts_of
 from evergold.conversation.message import INSTRUCTING, decode_json, text_of
 from evergold.conversation.tools import attributes_of, is_calls, tool_runs
 from evergold.model.case import Conversation
@@ -14,6 +15,9 @@ from evergold.model.checking import Turn
 from evergold.model.trace import Gap, Span, Trace, TraceStatus
 
 MODEL_CALLS = frozenset({"llm", "event"})
+DOCUMENTS = "documents"  # among the kinds of a turn: some span of it lists documents
+RETRIEVING = frozenset({"retriever", "reranker", DOCUMENTS})
+STATED = frozenset({"messages", "contexts"})  # what the line of a trace may say of its conversation
 NO_DIALOGUE = frozenset({"embedding", "reranker"})
 OPERATIONS = ("gen_ai.operation.name", "mcp.method.name", "rpc.method")
 BUILDING = frozenset({"create_agent", "create_assistant", "create_thread", "initialize"})
@@ -37,8 +41,12 @@ CALL_AS_TEXT = re.compile(
     r"\s*(?:<\|?(?:tool_call|function_call|tool_calls|python_tag|invoke)\b|\[TOOL_CALLS\]|<function=|"
     r"Action:[^\n]{0,80}\n\s*Action Input:)"
 )
+# The last words of a reply that hands code or a call to its environment; what came of it is not there.
+CALL_AT_END = re.compile(r"</(?:execute|tool_call|function_call|invoke|function_calls)>\s*\Z")
 # A dict, or an object of a class, as Python prints it; nothing stands behind it.
 PRINTED = re.compile(r"\s*(?:[\[(]?\{\s*'[^'\n]*'\s*:|(?:\w+\.)*[A-Z]\w*\([A-Za-z_]\w*=).*[\]})]\s*", re.S)
+# What exporters write instead of a content that they keep to themselves.
+MASKED = re.compile(r"\s*(?:HIDDEN:[\w-]+|[\[<_*]*(?:redacted|hidden|masked|filtered|elided)[\]>_*]*)\s*", re.I)
 INSTRUCTS = ("You are ", "You're ", "Eres ", "Act as ")
 LONG = 2000  # characters: so long a question may be a prompt that was filled in
 
@@ -46,7 +54,9 @@ LONG = 2000  # characters: so long a question may be a prompt that was filled in
 def may_lack(turn: Turn) -> bool:
     """Whether a trace has to be read whole to tell; False where its texts show that it lacks nothing."""
     question, answer = turn.input, turn.output
-    if not question or not answer or turn.tools or turn.incomplete or "messages" in turn.metadata:
+    if not question or not answer or turn.tools or turn.incomplete or not STATED.isdisjoint(turn.metadata):
+        return True
+    if not turn.kinds.isdisjoint(RETRIEVING):
         return True
     if (turn.kinds and MODEL_CALLS.isdisjoint(turn.kinds)) or len(question) > LONG or question.startswith(INSTRUCTS):
         return True
@@ -56,16 +66,22 @@ def may_lack(turn: Turn) -> bool:
 
 
 def _is_suspicious(text: str) -> bool:
-    return text.lstrip()[:1] in ("{", "[", "<", "(") or text.endswith(")") or text.startswith("Action:")
+    shaped = text.lstrip()[:1] in ("{", "[", "<", "(") or text.rstrip()[-1:] in (")", ">") or text.startswith("Action:")
+    return shaped or (len(text) < 40 and MASKED.fullmatch(text) is not None)
 
 
-def gaps_of(trace: Trace, conversation: Conversation) -> tuple[Gap, ...]:
-    """Name what keeps a trace from being evaluated, whatever its scores; nothing where it is whole."""
+def gaps_of(trace: Trace, conversation: Conversation, *, last: bool = False) -> tuple[Gap, ...]:
+    """Name what keeps a trace from being evaluated, whatever its scores; nothing where it is whole.
+
+    `last`: no trace of its session follows. A user's words that close a session are no question that lacks its answer.
+    """
     question, answer = texts_of(trace, conversation)
-    if _builds_something(trace, answer):
+    masked = MASKED.fullmatch(question) is not None
+    answer = None if answer and MASKED.fullmatch(answer) else answer
+    if _builds_something(trace, answer) or (last and _closes_dialogue(trace, conversation, answer)):
         return (Gap.NO_INTERACTION,)
     lacking = {
-        Gap.NO_QUESTION: not question.strip() and not _shows_something(conversation),
+        Gap.NO_QUESTION: masked or (not question.strip() and not _shows_something(conversation)),
         Gap.NO_ANSWER: _has_no_answer(trace, conversation, answer),
         Gap.QUESTION_NOT_FROM_A_PERSON: bool(question.strip()) and not _is_from_a_person(question, trace, conversation),
         Gap.ENVELOPE: _is_envelope(question) or _is_wrapped_answer(answer or "", conversation),
@@ -84,9 +100,15 @@ def _builds_something(trace: Trace, answer: str | None) -> bool:
     root = next((span for span in trace.spans if span.parent_id is None), None)
     attributes = attributes_of(root) if root is not None else {}
     operation = next((str(attributes[key]) for key in OPERATIONS if attributes.get(key)), "")
-    if operation in BUILDING or operation.endswith("/list"):
+    if operation in BUILDING or operation.endswith("/list") or operation.startswith("notifications/"):
         return True
     return not answer and BUILDS.match(root.name if root is not None else trace.name) is not None
+
+
+def _closes_dialogue(trace: Trace, conversation: Conversation, answer: str | None) -> bool:
+    """Whether a trace is the user's closing words alone, after answers."""
+    answered = any(message["role"] == "assistant" for message in conversation.messages)
+    return answered and not trace.spans and _has_no_answer(trace, conversation, answer)
 
 
 def _shows_something(conversation: Conversation) -> bool:
@@ -97,7 +119,10 @@ def _shows_something(conversation: Conversation) -> bool:
 def _has_no_answer(trace: Trace, conversation: Conversation, answer: str | None) -> bool:
     """Whether no answer was exported, and nothing says that the app crashed; an empty answer is one."""
     crashed = trace.status is TraceStatus.FAILED or any(span.status is TraceStatus.FAILED for span in trace.spans)
-    acted = any(message["role"] == "assistant" for message in conversation.turn)
+    replies = [message for message in conversation.turn if message["role"] == "assistant"]
+    spoken = [reply for reply in replies if reply.get("tool_calls") or not MASKED.fullmatch(text_of(reply))]
+    # Where contents are kept back, what is left of a reply without a text is none.
+    acted = bool(spoken) and (len(spoken) == len(replies) or any(map(text_of, spoken)))
     return answer is None and not crashed and not acted
 
 
@@ -123,10 +148,12 @@ def _is_envelope(text: str) -> bool:
 
 def _is_wrapped_answer(answer: str, conversation: Conversation) -> bool:
     """Whether an answer is an envelope. Calls that were made are no text: the turn ends with them."""
-    last = conversation.turn[-1] if conversation.turn else {}
+    last = next((message for message in reversed(conversation.turn) if message["role"] == "assistant"), {})
     names = [call["function"]["name"] for call in last.get("tool_calls", ())]
     if names and is_calls(answer, names):
         return False
+    if CALL_AT_END.search(answer):
+        return True
     return _is_envelope(answer) or _is_call(decode_json(answer) if answer.lstrip()[:1] in ("{", "[") else None)
 
 
@@ -141,22 +168,31 @@ def _is_call(document: Any) -> bool:
 
 
 def _lacks_tools(trace: Trace, conversation: Conversation) -> bool:
-    """Whether a tool ran that the conversation does not call; what ran inside another tool is that one's own matter."""
+    """Whether a tool ran that the conversation does not call; what ran inside a tool or a called agent is its own matter."""
     by_id = {span.id: span for span in trace.spans}
-    outer = [span for span in trace.spans if span.kind == "tool" and not _is_inside_tool(span, by_id)]
-    called = {
-        call["function"]["name"]
-        for message in (*conversation.messages, *conversation.turn)
-        for call in message.get("tool_calls", ())
-    }
-    return any(run.name and run.name not in called for run in tool_runs(outer))
+    called: dict[str, list[Any]] = {}
+    for message in (*conversation.messages, *conversation.turn):
+        for call in message.get("tool_calls", ()):
+            called.setdefault(call["function"]["name"], []).append(decode_json(call["function"]["arguments"]))
+    outer = [span for span in trace.spans if span.kind == "tool" and not _is_inside_tool(span, by_id, called.keys())]
+    ran: dict[str, list[Any]] = {}
+    for run in tool_runs(outer):
+        if not run.name or states_answer(run.arguments, trace.output or ""):
+            continue
+        # A run that two instrumentations recorded is one.
+        if (arguments := decode_json(run.arguments)) not in ran.setdefault(run.name, []):
+            ran[run.name].append(arguments)
+    return any(
+        name not in called or (len(runs) > len(called[name]) and any(one not in called[name] for one in runs))
+        for name, runs in ran.items()
+    )
 
 
-def _is_inside_tool(span: Span, by_id: dict[str, Span]) -> bool:
+def _is_inside_tool(span: Span, by_id: dict[str, Span], called: AbstractSet[str]) -> bool:
     seen = {span.id}
     above = by_id.get(span.parent_id or "")
     while above is not None and above.id not in seen:
-        if above.kind == "tool":
+        if above.kind == "tool" or (above.kind == "agent" and not called.isdisjoint(re.split(r"[^\w-]+", above.name))):
             return True
         seen.add(above.id)
         above = by_id.get(above.parent_id or "")
@@ -172,9 +208,12 @@ SWITCHES = {
     "openinference.": "unset OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS in the app's environment",
     "ai": "set recordInputs and recordOutputs of experimental_telemetry to true",
     "pydantic-ai": "pass InstrumentationSettings(include_content=True)",
-    "gcp.vertex.agent": "set ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true in the app's environment",
+    "gcp.vertex.agent": "set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and "
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY in the app's environment (older versions: "
+    "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS=true)",
     "azure.": "set AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true in the app's environment",
     "semantic_kernel": "set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true in the app's environment",
+    "ai.koog": "call setVerbose(true) where the feature OpenTelemetry is installed",
     "agent_framework": "set ENABLE_SENSITIVE_DATA=true in the app's environment",
     "org.springframework.ai": "set spring.ai.chat.observations.log-prompt and log-completion to true",
     "io.quarkiverse.langchain4j": "set quarkus.langchain4j.tracing.include-prompt and include-completion to true",

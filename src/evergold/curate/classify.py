@@ -7,27 +7,40 @@ A failure wins over everything, because finding a problem is worth more than con
 system score to be good *and* a reply worth keeping: a trace that failed, said nothing, or answered with a fallback
 text is never golden, whatever its scores.
 
-What would change a verdict is found by trying: each plausible further score is put to the same table, and those that
-give another tier are reported. An explanation can therefore never disagree with what curation does.
+What would change a verdict is found by trying: each score that somebody could give or take back is put to the same table, and
+those that give another tier are reported. An explanation can therefore never disagree with what curation does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evergold.model.policy import BLANKS, Change, Explanation, JudgeRole, OwnScore, Policy, Reason, Tier
+from evergold.model.case import TierEvidence
+from evergold.model.policy import (
+    BLANKS,
+    SUPPORTED_FROM,
+    Counterfactual,
+    Explanation,
+    JudgeRole,
+    Policy,
+    Reason,
+    ScoreChange,
+    Tier,
+)
 from evergold.model.trace import Score, ScoreSource, Trace, TraceStatus
+from evergold.model.values import app_of
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The tier, why, and the scores that decided it. `included` is the share of such traces the policy keeps."""
+    """The tier, why, what it rests on, and the scores that decided it. `included`: the share of such traces the policy keeps."""
 
     tier: Tier
     reason: Reason
     deciding: tuple[Score, ...] = ()
     included: float = 1.0
+    evidence: TierEvidence | None = None
 
 
 @dataclass(frozen=True)
@@ -41,9 +54,12 @@ class Tally:
     everybody: tuple[Score, ...] = ()
     human: bool = False
     scored: bool = False  # whether `people` are scores that somebody gave, and no remarks that were detected
+    outcome: tuple[Score, ...] = ()  # those of the app that say how it went
+    judged: bool = False  # whether a judge's score takes part
+    doubts: tuple[Score, ...] = ()  # checks by a judge that found too little supported
 
     @classmethod
-    def of(cls, scores: Iterable[Score], policy: Policy) -> Tally:
+    def of(cls, scores: Sequence[Score], policy: Policy) -> Tally:
         part = [score for score in scores if score.name not in policy.ignore]
         judged = policy.llm_judge is JudgeRole.SYSTEM
         system = [
@@ -62,6 +78,19 @@ class Tally:
             everybody=tuple(score for score in part if score.source in (ScoreSource.USER, ScoreSource.HUMAN)),
             human=bool(human),
             scored=bool(human or user),
+            outcome=tuple(
+                score
+                for score in system
+                if not score.by_check
+                and score.source is ScoreSource.SYSTEM
+                and (not policy.outcome or score.name in policy.outcome)
+            ),
+            judged=any(score.source is ScoreSource.LLM_JUDGE for score in system),
+            doubts=tuple(
+                score
+                for score in part
+                if score.by_check and score.source is ScoreSource.LLM_JUDGE and score.value < SUPPORTED_FROM
+            ),
         )
 
     def is_praised(self, low: float, high: float) -> bool:
@@ -70,9 +99,9 @@ class Tally:
         return bool(values) and min(values) >= low and max(values) >= high
 
     def system(self, low: float, high: float) -> tuple[Score, ...]:
-        """The system scores that count beside what people said, and checks that presume beside what the app said."""
+        """The system scores that count beside what people said, and checks that presume beside an outcome."""
         if not self.is_praised(low, high):
-            good = bool(self.app) and min(score.value for score in self.app) >= high
+            good = bool(self.outcome) and min(score.value for score in self.app) >= high
             silent = {score.name for score in self.checks if good and score.presumes and score.value >= low}
             return self.app + tuple(score for score in self.checks if score.name not in silent)
         # Praise outweighs checks that doubt; those that agree still stand as reasons.
@@ -85,11 +114,12 @@ BETWEEN = (Reason.SYSTEM_BETWEEN, Reason.USER_BETWEEN)  # a crash says more than
 @dataclass(frozen=True)
 class Facts:
     """What the store knows of a trace beside its scores: corrected by a person, seen by the checks a policy asks for, chosen
-    among the candidates of its day."""
+    among the candidates of its day, and whether its message is a remark on an earlier answer."""
 
     corrected: bool = False
     checked: bool = True
     chosen: bool = True
+    remarks: bool = False
 
 
 def classify(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts = Facts()) -> Verdict:  # noqa: B008
@@ -114,11 +144,33 @@ def classify(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts
         verdict = Verdict(Tier.FAILURE, Reason.CORRECTED)
     if verdict.tier is not Tier.FAILURE and not facts.checked:
         return Verdict(Tier.NONE, Reason.UNCHECKED)
+    if tally.doubts and verdict.reason in (Reason.CONTENT, Reason.CHECKED):
+        return Verdict(Tier.NONE, Reason.DOUBTED, tally.doubts)
+    if facts.remarks and verdict.reason in (Reason.CONTENT, Reason.CHECKED):
+        return Verdict(Tier.NONE, Reason.REMARK)
     if not policy.keeps(trace.id, verdict.tier):
         return Verdict(Tier.NONE, Reason.NOT_SAMPLED)
     if verdict.reason is Reason.CHECKED and not facts.chosen:
         return Verdict(Tier.NONE, Reason.OVER_LIMIT)
-    return Verdict(verdict.tier, verdict.reason, verdict.deciding, policy.sample.rate(verdict.tier))
+    evidence = evidence_of(verdict, tally, policy)
+    return Verdict(verdict.tier, verdict.reason, verdict.deciding, policy.sample.rate(verdict.tier), evidence)
+
+
+def evidence_of(verdict: Verdict, tally: Tally, policy: Policy) -> TierEvidence:
+    """Name the strongest thing that the tier rests on."""
+    low = policy.thresholds.failure_below
+    person = TierEvidence.PERSON if tally.human else TierEvidence.USER
+    if verdict.reason is Reason.CORRECTED:
+        return TierEvidence.PERSON
+    if verdict.tier is Tier.FAILURE:
+        if any(score.value < low for score in tally.people):
+            return person
+        return TierEvidence.OUTCOME if any(score.value < low for score in tally.outcome) else TierEvidence.CHECK
+    if verdict.tier is Tier.CONFIRMED:
+        return person
+    return {Reason.OUTCOME: TierEvidence.OUTCOME, Reason.CONTENT: TierEvidence.CONTENT}.get(
+        verdict.reason, TierEvidence.SILENCE
+    )
 
 
 def _is_stated(verdict: Verdict, tally: Tally, policy: Policy) -> bool:
@@ -151,7 +203,11 @@ def by_scores(tally: Tally, policy: Policy) -> Verdict:
         return Verdict(Tier.CONFIRMED, Reason.CONFIRMED, system + tuple(s for s in tally.everybody if s.value >= high))
     if tally.people:
         return Verdict(Tier.NONE, Reason.USER_BETWEEN, tally.everybody)
-    return Verdict(Tier.CANDIDATE, Reason.CANDIDATE if tally.app else Reason.CHECKED, system)
+    if tally.outcome:
+        return Verdict(Tier.UNCONFIRMED, Reason.OUTCOME, system)
+    if tally.judged:
+        return Verdict(Tier.UNCONFIRMED, Reason.CONTENT, system)
+    return Verdict(Tier.CANDIDATE, Reason.CHECKED, system)
 
 
 def unfit(trace: Trace, policy: Policy) -> Reason | None:
@@ -174,6 +230,7 @@ def eligible(trace: Trace, policy: Policy) -> bool:
     rules = policy.eligible
     return (
         (not rules.names or trace.name in rules.names)
+        and (not rules.apps or app_of(trace.name, trace.metadata) in rules.apps)
         and (not rules.users or trace.user_id in rules.users)
         and (trace.user_id is None or trace.user_id not in rules.exclude_users)
         and len(trace.input) >= rules.min_input_chars
@@ -184,65 +241,43 @@ def eligible(trace: Trace, policy: Policy) -> bool:
 def explain(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts = Facts()) -> Explanation:  # noqa: B008
     verdict = classify(trace, scores, policy, facts)
     tally = Tally.of(scores, policy)
-    taking_part = tally.app + tally.checks + tally.everybody
+    taking_part = tally.app + tally.checks + tally.everybody + verdict.deciding
     return Explanation(
         trace_id=trace.id,
         policy=policy.label,
         tier=verdict.tier,
+        evidence=verdict.evidence,
         reason=policy.explain(verdict.reason),
         deciding=verdict.deciding,
         # Scores that the policy ignores are shown, so that nobody wonders why they changed nothing.
         left_out=tuple(score for score in scores if score not in taking_part),
-        changes=tuple(_changes(trace, scores, policy, verdict, facts)),
-        own_scores=tuple(_own_scores(trace, scores, policy, verdict, facts)),
+        counterfactuals=tuple(_counterfactuals(trace, scores, policy, verdict, facts)),
     )
 
 
-def _own_scores(
+def _counterfactuals(
     trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict, facts: Facts
-) -> Iterator[OwnScore]:
-    """Try a score that the reader of the explanation could give; those that change nothing are left out."""
-    for value in (1.0, 0.0):
-        own = Score(name="opinion", value=value, source=ScoreSource.HUMAN)
-        tier = classify(trace, [*scores, own], policy, facts).tier
+) -> Iterator[Counterfactual]:
+    """Try each change that somebody could make by the same table; those that change nothing are left out."""
+    for change, changed in _possible_changes(scores, policy):
+        tier = classify(trace, changed, policy, facts).tier
         if tier is not verdict.tier:
-            yield OwnScore(value=value, then=tier)
+            yield Counterfactual(change=change, result=tier)
 
 
-def _changes(trace: Trace, scores: Sequence[Score], policy: Policy, verdict: Verdict, facts: Facts) -> Iterator[Change]:
-    tried = [(words, trace, hypothetical) for words, hypothetical in _hypotheses(scores, policy, verdict)]
-    tried += [(words, mended, scores) for words, mended in _mend_trace(trace, verdict)]
-    for words, of_trace, with_scores in tried:
-        tier = classify(of_trace, with_scores, policy, facts).tier
-        if tier is not verdict.tier:
-            yield Change(when=words, then=tier)
-
-
-def _hypotheses(scores: Sequence[Score], policy: Policy, verdict: Verdict) -> Iterator[tuple[str, Sequence[Score]]]:
-    low, high = policy.thresholds.failure_below, policy.thresholds.golden_from
-    user, system = ScoreSource.USER, ScoreSource.SYSTEM
-    good, bad = Score(name="a further score", value=1.0), Score(name="a further score", value=0.0)
-    middling = Score(name="a further score", value=low)
-    additions = (
-        (f"a user score of at least {high:g} came", good, user),
-        (f"a user score between {low:g} and {high:g} came", middling, user),
-        (f"a user score below {low:g} came", bad, user),
-        (f"a system score of at least {high:g} came", good, system),
-        (f"a system score below {low:g} came", bad, system),
-    )
-    for words, score, source in additions:
-        yield words, [*scores, score.model_copy(update={"source": source})]
-    offending = [score for score in verdict.deciding if score.value < high]
-    if offending:
-        names = ", ".join(f"{score.name} ({score.value:g})" for score in offending)
-        # Raised and taken back are tried apart: a missing score is not a good one.
-        raised = [score.model_copy(update={"value": 1.0}) if score in offending else score for score in scores]
-        yield f"{names} were at least {high:g}", raised
-        yield f"{names} were taken back", [score for score in scores if score not in offending]
-
-
-def _mend_trace(trace: Trace, verdict: Verdict) -> Iterator[tuple[str, Trace]]:
-    if verdict.reason is Reason.TRACE_FAILED:
-        yield "the trace had completed", trace.model_copy(update={"status": "completed"})
-    if verdict.reason in (Reason.NO_OUTPUT, Reason.FALLBACK):
-        yield "the trace had a real reply", trace.model_copy(update={"output": "a real reply"})
+def _possible_changes(scores: Sequence[Score], policy: Policy) -> Iterator[tuple[ScoreChange, Sequence[Score]]]:
+    low = policy.thresholds.failure_below
+    known = {score.name for score in scores} | set(policy.ignore)
+    outcome = next((name for name in (*policy.outcome, "outcome", "result") if name not in known), "a further outcome")
+    added = {ScoreSource.HUMAN: ("opinion", (1.0, 0.0)), ScoreSource.USER: ("feedback", (1.0, low, 0.0))}
+    added[ScoreSource.SYSTEM] = (outcome, (1.0, 0.0))
+    for source, (name, values) in added.items():
+        name = name if name not in known else f"a further {name}"
+        for value in values:
+            own = Score(name=name, value=value, source=source)
+            yield ScoreChange(action="add", name=name, value=value, source=source), [*scores, own]
+    for score in scores:
+        if score.id is not None:
+            left = [one for one in scores if one is not score]
+            taken = {"score_id": score.id, "name": score.name, "value": score.value, "source": score.source}
+            yield ScoreChange(action="withdraw", **taken), left

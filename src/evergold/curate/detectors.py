@@ -1,8 +1,8 @@
 """Detect what a user's message says of an earlier answer of its session.
 
-The built-in detector compares the message with each of the last answers (`remark_features.py`, `remark_model.py`): it needs no
-model and knows English and Spanish; in other languages it sees values and repetition only. A false alarm turns a good answer
-into a failure, so a message is taken for a correction or a complaint only where that is much more probable than not.
+The built-in detector reads the message with the small encoder of the offline judge (`remark_encoder.py`), in English and
+Spanish; in other languages it sees undone answers and repeated questions only. A false alarm turns a good answer into a
+failure, so a message is taken for a correction or a complaint only where that is more probable than not.
 
 `JudgeDetector` asks a model instead, before the transaction that curates. Where the model has no answer (it failed, its budget
 of the day is spent, the message is not in the sample) the built-in one answers, and the remark's evidence and a counter say so.
@@ -18,18 +18,16 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from evergold.curate.remark_encoder import read_remark
-from evergold.curate.remark_features import see, touches
-from evergold.curate.remark_model import ALARMS, THRESHOLD, classify
-from evergold.curate.remark_rules import asks_for, speaks_of_answer
+from evergold.curate.remark_encoder import ALARMS, THRESHOLD, classify, undoes
 from evergold.judge.daily import DailyBudget, ask_now, today
 from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage, grants
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.values import unit_interval
 from evergold.plugins import PLUGIN_SECONDS, call_within, hanging_plugins, is_foreign
 from evergold.seams import Detector, Judge
@@ -37,48 +35,73 @@ from evergold.store import Store
 from evergold.store.database.rows import batches
 from evergold.store.facts import count
 from evergold.store.verdict.corrections import messages_after
+from evergold.text.words import Text
 
 CORRECTION_SCORE = "user_correction"
 HIGH = 0.0
 LOW = 0.3
 # The lower the value, the surer the answer was wrong; from 0.3 up it counts as no failure.
-VALUES = {RemarkKind.CORRECTION: HIGH, RemarkKind.COMPLAINT: 0.2, RemarkKind.DOUBT: LOW, RemarkKind.REPEAT: 0.5}
+VALUES = {
+    RemarkKind.CORRECTION: HIGH,
+    RemarkKind.COMPLAINT: 0.2,
+    RemarkKind.DOUBT: LOW,
+    RemarkKind.REPEAT: 0.5,
+    RemarkKind.ACCEPTANCE: 0.9,  # as a reaction that thanks
+}
 LONGEST = 600  # a longer message is new work or a pasted document, not a remark
 DAY = 24 * 3600.0
-CLEARLY_MORE = 2  # words an earlier turn must share more than the last one, to be the one a message is on
+LOOKED_AT = 4000  # characters of a question and of an answer
+AHEAD_SECONDS = 2.0  # of questions between two transactions
+READ_TOGETHER = 50  # traces whose messages are read from the database at once
+LONG = 4  # letters of a word that counts
+CLEARLY_MORE = 3  # how much more an earlier turn must share than the last one, to be the one a message is on
 
 
 class PatternDetector:
-    """Remarks in English and Spanish by fitted features, no model."""
+    """Remarks in English and Spanish by the small encoder; its name in settings is older than that."""
 
     def detect(self, message: str, reply: str | None = None) -> float | None:
         """Give the value a message has as a user's score of the reply before it; None where it says nothing of it."""
         remark = self.remark(UserMessage("", message, (EarlierTurn("", "", reply),)))
-        return VALUES[remark.kind] if remark is not None and remark.kind is not RemarkKind.REPEAT else None
+        value = VALUES[remark.kind] if remark is not None else None
+        return value if value is not None and value <= LOW else None
 
     def remark(self, message: UserMessage) -> Remark | None:
         """Say what a message remarks on which of the turns before it, if anything."""
         recent = recent_turns(message)
         if not recent or len(message.text) > LONGEST:
             return None
+        if undoes(message.text):
+            undone = _find_undone(recent)
+            return None if undone is None else Remark(RemarkKind.COMPLAINT, undone.id, 1.0, ("the answer was undone",))
         granted = message.reply if grants(message.reply) else None
-        last = see(message.text, recent[0].output, recent[0].input)
-        # Whoever gives what the last answer asked for speaks of no earlier one.
-        replies = asks_for(recent[0].output, last) and not speaks_of_answer(last)
-        turn = (
-            recent[0] if replies else _find_subject(f"{message.text}\n{granted}" if granted else message.text, recent)
-        )
+        turn = _find_subject(f"{message.text}\n{granted}" if granted else message.text, recent)
         guess = classify(message.text, turn.output, turn.input, message.reply)
         # Only an alarm may be about an earlier turn; anything else belongs to the last answer.
         if guess.kind not in ALARMS and turn is not recent[0]:
             turn = recent[0]
             guess = classify(message.text, turn.output, turn.input, message.reply)
-        # What the features do not see, the encoder may: that an answer was undone or is spoken against.
-        if guess.kind is RemarkKind.NONE and recent[0].output:
-            guess = read_remark(message.text, recent[0].output, recent[0].input, message.reply) or guess
         if guess.kind is RemarkKind.NONE:
             return None
         return Remark(guess.kind, turn.id, round(guess.probability, 3), guess.evidence)
+
+    def read_ahead(self, store: Store, trace_ids: Sequence[str], seconds: float = AHEAD_SECONDS) -> int:
+        """Read the messages of these traces and of those after them; how many traces were reached in the seconds.
+
+        The encoder takes tens of milliseconds a message. What it says is kept, so that the transaction that curates, which
+        others wait for, need not run it.
+        """
+        reached, until = 0, time.monotonic() + seconds
+        for batch in batches(list(trace_ids), READ_TOGETHER):
+            if reached and time.monotonic() > until:
+                break
+            with store.db.read() as connection:
+                messages = messages_after(connection, batch)
+            for message in messages:
+                with suppress(Exception):  # it fails again in the transaction, where a failure is counted
+                    self.remark(message)
+            reached += len(batch)
+        return reached
 
 
 class ValueDetector:
@@ -101,22 +124,46 @@ def recent_turns(message: UserMessage) -> tuple[EarlierTurn, ...]:
     return tuple(turn for turn in message.earlier if turn.seconds is None or turn.seconds <= DAY)
 
 
+def _find_undone(recent: Sequence[EarlierTurn]) -> EarlierTurn | None:
+    """Choose the turn that an undo takes back: commands are no turns, and each undo before it took another one."""
+    undone = 0
+    for turn in recent:
+        if undoes(turn.input):
+            undone += 1
+        elif not turn.input.lstrip().startswith("/"):
+            if not undone:
+                return turn
+            undone -= 1
+    return None
+
+
 def _find_subject(message: str, recent: Sequence[EarlierTurn]) -> EarlierTurn:
     """Choose the turn whose content a message touches; the last one unless an earlier one is touched clearly more.
 
     An answer that admits the mistake names what it mends, so its words count with those of the message.
     """
-    last = touches(message, recent[0].output, recent[0].input)
+    words = _content(message)
+
+    def count_shared(turn: EarlierTurn) -> int:
+        answer = _content((turn.output or "")[:LOOKED_AT])
+        # A word of the answer counts twice: it is the answer that is remarked on.
+        return len(words & answer) + len(words & (answer | _content(turn.input[:LOOKED_AT])))
+
+    last = count_shared(recent[0])
     best, most = recent[0], last
     for turn in recent[1:]:
-        shared = touches(message, turn.output, turn.input)
+        shared = count_shared(turn)
         # An earlier turn must share clearly more words: people mostly react to what they have just read.
         if shared > most and shared >= last + (1 if last == 0 and shared > 1 else CLEARLY_MORE):
             best, most = turn, shared
     return best
 
 
-AHEAD_SECONDS = 2.0  # of questions between two transactions
+def _content(text: str) -> frozenset[str]:
+    """Take the words that carry meaning, in any language: long ones and numbers."""
+    return frozenset(word for word in Text(text).content if len(word) >= LONG or word[0].isdigit())
+
+
 TOGETHER = 8  # traces whose messages are asked about at the same time
 ANSWER_SECONDS = 20.0  # for one question
 REST_SECONDS = 60.0  # after a batch in which every question failed
@@ -142,7 +189,8 @@ what the assistant answered to the message:
 Reply with a JSON object:
 "evidence": the words of the message that decide, copied exactly; empty if there are none;
 "kind": "correction" (the user says what is right instead), "complaint" (the answer is wrong, without what is right), "doubt"
-(it may be wrong), "repeat" (the same question again), "none" (a new or further question, thanks, a changed mind, all else);
+(it may be wrong), "repeat" (the same question again), "acceptance" (it was right or it worked; thanks alone are none), "none" (a
+new or further question, thanks, a changed mind, all else);
 "turn": the number of the turn it is on, 0 for "none";
 "probability": from 0 to 1, how sure the kind is."""
 
@@ -291,7 +339,7 @@ def _question(message: UserMessage) -> Question:
     return Question(task="remark", inputs=inputs, prompt=prompt, answer_schema=SCHEMA)
 
 
-def _read(answer: Answer, message: UserMessage) -> Judged:
+def _read(answer: JudgeAnswer, message: UserMessage) -> Judged:
     """Read the judge's answer; an alarm that is not more probable than not is none."""
     if answer.data is None:
         return Judged(problem=f"the judge gave no answer: {answer.reason}"[:200])

@@ -4,7 +4,7 @@ Turns may come out of order. When one arrives that lies between an answer and th
 the message is looked at again, and what no longer holds is taken back.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +14,7 @@ from evergold.curate.detectors import CORRECTION_SCORE, VALUES, Called, ValueDet
 from evergold.model.checking import Remark, RemarkKind
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
-from evergold.store.trace.scores import drop_score, put_scores
+from evergold.store.trace.scores import drop_score, enqueue, put_scores
 from evergold.store.trace.traces import put_correction
 from evergold.store.verdict.corrections import (
     BY_DETECTOR,
@@ -44,8 +44,9 @@ class RemarkFinding:
 
     @property
     def traces(self) -> set[str]:
-        """The traces whose scores change with the finding."""
-        return {trace_id for trace_id, _ in self.held} | ({self.remark.trace_id} if self.remark is not None else set())
+        """The traces on which the finding has an effect: those it speaks of, and its own."""
+        on = {self.remark.trace_id} if self.remark is not None else set()
+        return {self.message_id} | on | {trace_id for trace_id, _ in self.held}
 
 
 def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Detector) -> list[RemarkFinding]:
@@ -71,8 +72,13 @@ def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Dete
     return findings
 
 
-def put_finding(connection: Connection, finding: RemarkFinding, detector: str = "") -> bool:
-    """Keep a finding with its trace; whether it is a correction that nobody had made yet."""
+def put_finding(
+    connection: Connection, finding: RemarkFinding, detector: str = "", at_hand: Collection[str] = ()
+) -> bool:
+    """Keep a finding with its trace; whether it is a correction that nobody had made yet.
+
+    The trace of the message itself is curated again, unless it is `at_hand`.
+    """
     comment, remark = finding.message[:SHOWN], finding.remark
     # A reviewer who dismissed the correction has the last word on it.
     if is_dismissed(connection, finding.message_id):
@@ -85,9 +91,11 @@ def put_finding(connection: Connection, finding: RemarkFinding, detector: str = 
         if gone or before.comment != comment or (remark is not None and remark.kind is not RemarkKind.CORRECTION):
             take_back(connection, trace_id, before.comment)
     if remark is None:
-        drop_remarks(connection, [finding.message_id])
+        if drop_remarks(connection, [finding.message_id]) and finding.message_id not in at_hand:
+            enqueue(connection, [finding.message_id])
         return False
-    put_remark(connection, finding.message_id, remark, detector)
+    if put_remark(connection, finding.message_id, remark, detector) and finding.message_id not in at_hand:
+        enqueue(connection, [finding.message_id])
     score = Score(
         name=CORRECTION_SCORE,
         value=VALUES[remark.kind],

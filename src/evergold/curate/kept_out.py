@@ -2,7 +2,7 @@
 
 from sqlalchemy import Connection
 
-from evergold.model.policy import KeptOut, KeptOutReason, Policy, Reason, Remedy
+from evergold.model.policy import KeptOut, KeptOutReason, Policy, Reason, Remedy, Tier
 from evergold.store.verdict.tiers import LOOKED_AT, TIER_OF, Scope, reasons_since, scores_between
 
 CHANGE = {
@@ -15,6 +15,8 @@ CHANGE = {
     Reason.NO_OUTPUT: (Remedy.TRACES, "send the answer: the output of the first span, or gen_ai.output.messages"),
     Reason.FALLBACK: (Remedy.FALLBACK_TEXTS, "change the list of fallback texts"),
     Reason.UNCHECKED: (Remedy.CHECKS, "choose the checks that must have given a result"),
+    Reason.DOUBTED: (Remedy.TRACES, "look at the answers that the contexts do not support"),
+    Reason.REMARK: (Remedy.TRACES, "look at the answers that these messages speak of"),
     Reason.OVER_LIMIT: (Remedy.LIMIT, "change how many candidates a day may have"),
     Reason.INELIGIBLE: (Remedy.ELIGIBLE, "change which traces are eligible"),
     Reason.NOT_SAMPLED: (Remedy.ELIGIBLE, "change which share is kept"),
@@ -28,11 +30,12 @@ def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str
     # Traces without a score have no row to count, so they are the difference to all.
     unscored = traces - sum(number for reason, number in counts.items() if reason is not Reason.NO_SCORES)
     counts[Reason.NO_SCORES] = max(0, unscored)
-    made = {"golden": 0, "failure": 0}
+    made = {"golden": 0, "candidate": 0, "failure": 0}
     reasons = []
     for reason, number in counts.items():
         if reason in TIER_OF:
-            made[TIER_OF[reason].entry_type or ""] += number
+            tier = TIER_OF[reason]
+            made["candidate" if tier is Tier.CANDIDATE else tier.entry_type or ""] += number
         elif number:
             scores = scores_between(connection, policy, since) if reason is Reason.SYSTEM_BETWEEN else {}
             # Where checks are on, a trace without a score is one that they have not seen yet.

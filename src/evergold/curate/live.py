@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sqlalchemy import Connection
@@ -13,12 +14,12 @@ from evergold.curate.findings import RemarkFinding, findings_in, forget_findings
 from evergold.curate.queued import SHARED_SECONDS, QueuedCuration, put_plugin_tags
 from evergold.errors import BadInput, unknown
 from evergold.model.checking import Turn
-from evergold.model.policy import Explanation, Lack, Policy
-from evergold.model.trace import CHECK_KEY, Gap, Score
+from evergold.model.policy import Explanation, Lack, Policy, Tier
+from evergold.model.trace import CHECK_KEY, Gap, Score, Trace
 from evergold.model.values import content_hash
 from evergold.store import Store
 from evergold.store.case.cases import iterate_with_traces
-from evergold.store.case.content import Contents, fill_contents, renew_contents
+from evergold.store.case.content import fill_contents, renew_contents
 from evergold.store.case.writes import Author, put_cases
 from evergold.store.database.rows import batches
 from evergold.store.facts import Portion, has_parts, keep_part, shared_work, take_part
@@ -33,8 +34,8 @@ from evergold.store.verdict.candidates import (
     put_off_days,
     weigh_day,
 )
-from evergold.store.verdict.checks import find_unchecked, has_spoken, turns_of
-from evergold.store.verdict.corrections import count_unpaired, is_corrected, shown_remarks
+from evergold.store.verdict.checks import find_unchecked, has_spoken, seen_by_checks, turns_of
+from evergold.store.verdict.corrections import count_unpaired, is_corrected, is_remark, shown_remarks
 from evergold.store.verdict.curation import (
     BATCH,
     Changes,
@@ -168,24 +169,29 @@ class Curation(QueuedCuration):
         """Each policy's verdict on a trace, its grounds, the remarks behind them, and what would change it."""
         with self._store.db.read() as connection:
             trace = get_trace(connection, trace_id)
-            facts = [self._facts(connection, policy, trace_id) for policy in self.policies]
+            explained = [self._explain(connection, policy, trace) for policy in self.policies]
             shown: dict[str, object] = {"remarks": tuple(shown_remarks(connection, trace_id))}
         if trace.incomplete:
             exporter = exporter_of(trace)
             lacks = (Lack(gap=gap, change=change_of_exporter(gap, exporter)) for gap in trace.incomplete)
             shown |= {"incomplete": tuple(lacks), "exporter": exporter}
-        return [
-            explain(trace, trace.scores, policy, known).model_copy(update=shown)
-            for policy, known in zip(self.policies, facts, strict=True)
-        ]
+        return [one.model_copy(update=shown) for one in explained]
 
-    def _facts(self, connection: Connection, policy: Policy, trace_id: str) -> Facts:
+    def _explain(self, connection: Connection, policy: Policy, trace: Trace) -> Explanation:
         scope = self.scope_of(policy)
-        return Facts(
-            corrected=is_corrected(connection, trace_id),
-            checked=has_spoken(connection, trace_id, scope.required),
-            chosen=not scope.limited or is_chosen(connection, policy, trace_id),
+        facts = Facts(
+            corrected=is_corrected(connection, trace.id),
+            checked=has_spoken(connection, trace.id, scope.required),
+            remarks=is_remark(connection, trace.id),
         )
+        explanation = explain(trace, trace.scores, policy, facts)
+        # Whether the day has room is looked up only where something depends on it: that reads the whole day.
+        tiers = {explanation.tier, *(one.result for one in explanation.counterfactuals)}
+        if scope.limited and Tier.CANDIDATE in tiers and not is_chosen(connection, policy, trace.id):
+            explanation = explain(trace, trace.scores, policy, replace(facts, chosen=False))
+        # Checks that are still to come may say anything.
+        known = not scope.limited or bool(seen_by_checks(connection, [trace.id]))
+        return explanation if known else explanation.model_copy(update={"counterfactuals": ()})
 
     def undo(self, label: str) -> Undone:
         """Take back what a policy revision (`name@digits`) did."""
@@ -279,21 +285,21 @@ def judge_traces(store: Store, curation: Curation, checks: CheckStage, ids: Sequ
         there = known_traces(connection, ids)
         known = [trace_id for trace_id in ids if trace_id in there]
         fresh = find_unchecked(connection, known, checks.suite.identity) if checks.suite else []
-        given, failed = _run_checks(checks, turns_of(connection, fresh))
-        contents = Contents(connection, fresh)
+        turns = {turn.id: turn for turn in turns_of(connection, fresh)}
+        given, failed = _run_checks(checks, list(turns.values()))
         for trace_id in known:
             trace = get_trace(connection, trace_id)
             scores = trace.scores
             if trace_id in given:
-                gaps, _ = contents.gaps_of(trace_id)
-                trace = trace.model_copy(update={"incomplete": tuple(map(Gap, gaps.split()))})
+                gaps = (turns[trace_id].gaps or "").split()
+                trace = trace.model_copy(update={"incomplete": tuple(map(Gap, gaps))})
                 # Scores of an earlier version of the checks are replaced by those of today.
                 scores = (*(score for score in scores if not score.by_check), *given[trace_id])
-            corrected = is_corrected(connection, trace_id)
+            corrected, remarks = is_corrected(connection, trace_id), is_remark(connection, trace_id)
             for policy in curation.policies:
                 # A check that could not be run must not count as passed for the policies that require it.
                 silent = failed.get(trace_id, frozenset()) & set(policy.checks)
-                facts = Facts(corrected=corrected, checked=not silent)
+                facts = Facts(corrected=corrected, checked=not silent, remarks=remarks)
                 verdicts[policy.label][trace_id] = classify(trace, scores, policy, facts)
     return verdicts
 

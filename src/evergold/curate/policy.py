@@ -138,6 +138,7 @@ def _class_trial(name: str, pairs: list[tuple[str, str]]) -> ClassTrial:
 CLASSES = {
     "golden": "golden",
     "confirmed": "golden",
+    "unconfirmed": "golden",
     "candidate": "golden",
     "failure": "failure",
     "correction": "failure",

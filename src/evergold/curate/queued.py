@@ -24,7 +24,7 @@ from sqlalchemy import Connection
 
 from evergold import plugins
 from evergold.checks.stage import CheckStage
-from evergold.curate.detectors import Called, JudgeDetector, call_guarded
+from evergold.curate.detectors import Called, JudgeDetector, PatternDetector, call_guarded
 from evergold.curate.findings import findings_in, put_finding
 from evergold.errors import Unavailable
 from evergold.machine import give_back_memory, new_owner
@@ -60,6 +60,7 @@ from evergold.store.verdict.curation import (
     lend_queued,
     list_queue,
     newest_number,
+    next_queued,
     put_tags,
     queue_counts,
     take_lent,
@@ -198,9 +199,14 @@ class QueuedCuration:
     def _ready(self, limit: int, owner: str, *, shared: bool = False) -> Callable[[Connection], Sequence[str]]:
         """Run what is slow over the next traces before the transaction; what takes those traces off the queue in it."""
         judged = self._detector if isinstance(self._detector, JudgeDetector) else None
+        fitted = self._detector if isinstance(self._detector, PatternDetector) else None
         slow = self._checks if self._checks is not None and self._checks.slow else None
         if judged is None and slow is None:
             if not shared:
+                if fitted is not None:
+                    with self._store.db.read() as connection:
+                        coming = next_queued(connection, limit)
+                    limit = fitted.read_ahead(self._store, coming) or limit
                 return partial(take_queued, limit=limit)
         else:
             limit = min(limit, MOST_AHEAD)
@@ -213,6 +219,8 @@ class QueuedCuration:
             waiting = waiting[: slow.run_ahead(waiting)]
         if judged is not None:
             waiting = waiting[: judged.ask_ahead(self._store, waiting)]
+        if fitted is not None:
+            waiting = waiting[: fitted.read_ahead(self._store, waiting)]
         return partial(take_lent, trace_ids=waiting, owner=owner)
 
     def drain(self, until: float = inf) -> Changes:
@@ -302,7 +310,7 @@ class QueuedCuration:
             return waiting, self._put_off(connection) if choose and self._in_force else Changes()
         if self._detector is not None:
             for finding in findings_in(connection, waiting, self._detector):
-                put_finding(connection, finding, self._detector_name)
+                put_finding(connection, finding, self._detector_name, waiting)
         if isinstance(self._detector, JudgeDetector):
             count(connection, self._detector.take_counts())
         if self._in_force:

@@ -1,42 +1,121 @@
-"""What a message says of the answer before it, by the small encoder of the offline judge.
+"""Say what a message is of the answer before it, by the small encoder of the offline judge and the answer that it got.
 
-It finds more remarks than the fitted features (`remark_model.py`) where the next answer admits nothing, and raises more false
-alarms in chats about tasks. So it adds what costs no good answer its place: an answer that was undone, and a doubt, which keeps
-an answer out of the golden ones and makes no failure.
+The encoder reads question, answer and message and gives a probability to each kind. It does so without the next answer: chat
+models apologise for everything, and an answer that admits its mistake is weighed apart, by a regression fitted on chats that
+neither trained the encoder nor measure it (`docs/measurements/remarks.md`).
 """
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp, log
 
 import numpy as np
 
-from evergold.curate.remark_model import Guess
 from evergold.judge.encoder import ModelDamaged, shipped_encoder
 from evergold.judge.offline import is_outside
-from evergold.model.checking import RemarkKind
+from evergold.model.checking import RemarkKind, admits, agrees, regrets
+from evergold.text.words import Text, fold_text
 
-KINDS = ("none", "correction", "complaint", "doubt", "repeat", "acceptance")
+KINDS = tuple(RemarkKind(name) for name in ("none", "correction", "complaint", "doubt", "repeat", "acceptance"))
 """The kinds in the order of the encoder's numbers."""
-THRESHOLD = 0.5
+ALARMS = (RemarkKind.CORRECTION, RemarkKind.COMPLAINT)
+THRESHOLD = 0.5  # of an alarm; below it a message is no correction and no complaint
+DOUBTED = 0.25  # from here on it is a doubt: people see it, and it is no failure
+READ, GRANTED, ADMITTED, BIAS = 0.58, 2.6, 3.7, -0.95
+"""The regression: the logit of an alarm as the encoder reads it; a next answer that apologises for what may be wrong or agrees,
+or that admits a mistake. After a question it may only confirm: there an admission counts as an apology, agreement not at all."""
+WEAK = 0.1  # below it a message hardly reads as a remark
+LEAST = 1e-3  # of a probability whose logit is taken
+ACCEPTED = 0.8  # a false acceptance makes a wrong answer golden, so it has to be sure
+FEW = 8  # words of a message that only changes a word of the request
+_DENIED = re.compile(  # "not dollars, pesos", "pesos, not dollars", "dólares no, pesos"
+    r"^(?:no,? )?(?:not|no) (?:(?:in|at|the|en|el|la|a) )*([^\W\d_]{3,}),|"
+    r", (?:not|no) (?:(?:in|at|the|en|el|la|a) )*([^\W\d_]{3,})[.!]*$|"
+    r"^(?:(?:en|el|la) )?([^\W\d_]{3,}) no, "
+)
 UNDO = ("/undo", "/revert", "/rewind")
 """Commands of agents that take the last answer back."""
+BY_KIND = {
+    RemarkKind.CORRECTION: "says what is right instead",
+    RemarkKind.COMPLAINT: "speaks against the answer",
+    RemarkKind.DOUBT: "doubts the answer",
+    RemarkKind.REPEAT: "asks the same again",
+    RemarkKind.ACCEPTANCE: "says that the answer was right or worked",
+}
 
 
-def read_remark(message: str, answer: str, question: str, reply: str | None = None) -> Guess | None:
-    """Say whether a message undoes the answer before it or speaks against it; None where it does neither."""
-    if message.strip().lower() in UNDO:
-        return Guess(RemarkKind.COMPLAINT, 1.0, 1.0, ("the answer was undone",))
-    shares = read_shares(message, answer, question, reply or "")
-    alarm = shares["correction"] + shares["complaint"] if shares else 0.0
-    if alarm < THRESHOLD:
-        return None
-    return Guess(RemarkKind.DOUBT, alarm, alarm, (f"reads as a remark against the answer, {alarm:.0%}",))
+@dataclass(frozen=True)
+class Guess:
+    """The most probable kind, its probability, that of an alarm of either kind, and what spoke for it."""
+
+    kind: RemarkKind
+    probability: float
+    alarm: float
+    evidence: tuple[str, ...] = ()
 
 
-def read_shares(message: str, answer: str, question: str, reply: str) -> dict[str, float] | None:
+def undoes(message: str) -> bool:
+    """Whether a message is a command that takes an answer back."""
+    return (message.lower().split() or [""])[0] in UNDO
+
+
+def classify(message: str, answer: str | None, question: str, reply: str | None = None) -> Guess:
+    """Say what a message is, held against the answer before it and the answer it got."""
+    again = message.split() == question.split() != []
+    shares = read_shares(message, answer or "", question)
+    if shares is None:
+        return Guess(RemarkKind.REPEAT, 1.0, 0.0, ("is the question again",)) if again else Guess(KINDS[0], 1.0, 0.0)
+    read = sum(shares[kind] for kind in ALARMS)
+    # Whoever takes back a word of the own request changes the wish; the answer did as asked.
+    alarm = 0.0 if _takes_back(message, question) and not admits(reply) else weigh_reply(read, reply, "?" in message)
+    evidence = ("the next answer admits it",) if admits(reply) else ()
+    if alarm >= THRESHOLD:
+        kind = max(ALARMS, key=shares.__getitem__)
+        # Only the next answer speaks for it: a correction is what that answer takes up.
+        if read < WEAK and not set(Text(message).content) & set(Text(reply or "").content):
+            kind = RemarkKind.COMPLAINT
+        return Guess(kind, alarm, alarm, (f"{BY_KIND[kind]}, {read:.0%}", *evidence))
+    rest = {kind: share for kind, share in shares.items() if kind not in ALARMS}
+    kind = RemarkKind.REPEAT if again else max(rest, key=rest.__getitem__)
+    if kind is RemarkKind.ACCEPTANCE and shares[kind] < ACCEPTED:
+        kind = RemarkKind.NONE
+    if kind is RemarkKind.NONE and alarm >= DOUBTED:
+        return Guess(RemarkKind.DOUBT, alarm, alarm, (f"may speak against the answer, {read:.0%}", *evidence))
+    sure = 1.0 if again else shares[kind]
+    return Guess(kind, sure, alarm, () if kind is RemarkKind.NONE else (f"{BY_KIND[kind]}, {sure:.0%}",))
+
+
+def _takes_back(message: str, question: str) -> bool:
+    """Whether a short message denies a word that the question asked for: "in dollars?" "not dollars, pesos"."""
+    denied = _DENIED.search(fold_text(message)) if len(message.split()) <= FEW else None
+    return denied is not None and denied[denied.lastindex or 0] in re.findall(r"\w+", fold_text(question))
+
+
+def weigh_reply(read: float, reply: str | None, asks: bool) -> float:
+    """Give the probability of an alarm, given how the message reads and whether the next answer admits a mistake."""
+    share = min(max(read, LEAST), 1 - LEAST)
+    granted = 0.0
+    if admits(reply):
+        granted = GRANTED if asks else ADMITTED
+    elif regrets(reply) or (agrees(reply) and not asks):
+        granted = GRANTED
+    return 1 / (1 + exp(-(READ * log(share / (1 - share)) + granted + BIAS)))
+
+
+def read_shares(message: str, answer: str, question: str) -> dict[RemarkKind, float] | None:
     """The probability of each kind; None where the encoder cannot read the message."""
-    if is_outside(message) or not message.strip():
+    if not message.strip() or is_outside(message):
         return None
     try:
-        logits = shipped_encoder().logits("remark", [(question, answer, message, reply)])[0]
+        return dict(zip(KINDS, _encode(message, answer, question), strict=True))
     except ModelDamaged:
         return None
+
+
+@lru_cache(maxsize=1024)
+def _encode(message: str, answer: str, question: str) -> tuple[float, ...]:
+    """Give the encoder's shares; the latest are kept, because a transaction asks again what was read ahead of it."""
+    logits = shipped_encoder().logits("remark", [(question, answer, message, "")])[0]
     odds = np.exp(logits - logits.max())
-    return dict(zip(KINDS, (odds / odds.sum()).tolist(), strict=True))
+    return tuple((odds / odds.sum()).tolist())

@@ -157,6 +157,8 @@ class RuleChanges:
             traces=now.traces,
             golden_now=now.golden,
             golden_then=then.golden,
+            candidate_now=now.candidate,
+            candidate_then=then.candidate,
             failure_now=now.failure,
             failure_then=then.failure,
             reasons=_compare(now, then),

@@ -9,57 +9,60 @@ The words of a message are the query, and what the commit is for decides whether
 features, fixes and refactorings whose message says what was wanted. Every commit that was looked at is counted by kind.
 """
 
+import operator
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evergold.errors import BadInput
-from evergold.extract.diff import FileDiff, parse_diff
+from evergold.extract.diff import FileDiff, Hunk, parse_diff
 from evergold.extract.golden import DATASET, Extracted, SkippedItem, Wanted
 from evergold.extract.messages import (
     DEFAULT_KINDS,
+    NO_WORDS,
+    SEVERAL_THINGS,
     CommitKind,
     Message,
     find_kind,
+    find_stems,
     is_bot,
-    is_request,
+    is_noise,
     is_revert,
+    kind_of_path,
+    mentions,
     read_message,
+    why_no_request,
 )
-from evergold.extract.ranges import Head, PathRanking, RangeSource, base_texts, spans_of
+from evergold.extract.ranges import Head, PathRanking, RangeSource, spans_of
 from evergold.formats.dataset_pair import lines_of
 from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.faults import Rejected
 from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
-from evergold.repo.history import Commit, commits, diffs
+from evergold.repo.history import Commit, commits, readable_diffs
 from evergold.spread import Spread
-
-VENDORED = ("vendor/*", "*/vendor/*", "third_party/*", "*/third_party/*", "node_modules/*", "*/node_modules/*")
-_GENERATED = """
-*.min.js *.min.css *.map *_pb2.py *_pb2_grpc.py *.pb.go *.generated.* *.snap */__snapshots__/* dist/* */dist/*
-"""
-_LOCKED = """
-*.lock *package-lock.json *npm-shrinkwrap.json *pnpm-lock.yaml *go.sum *Package.resolved *.lockfile
-"""
-GENERATED, LOCK_FILES = tuple(_GENERATED.split()), tuple(_LOCKED.split())
 
 
 @dataclass(frozen=True)
 class HistoryRules:
-    """`exclude` are globs over whole paths; a commit that touches more than `max_files` others is a bulk change."""
+    """`exclude` are globs over whole paths; a commit that touches more than `max_files` others is a bulk change.
+
+    `noise`: count files, and lines of files, that are no work on a task.
+    """
 
     max_files: int = 20
-    exclude: tuple[str, ...] = field(default=(*VENDORED, *GENERATED, *LOCK_FILES))
+    exclude: tuple[str, ...] = ()
     kinds: tuple[CommitKind, ...] = DEFAULT_KINDS
     min_words: int = 3
     repository: str = ""
+    noise: bool = False
 
     def is_excluded(self, path: str) -> bool:
-        return _matches_any(path, self.exclude)
+        return _matches_any(path, self.exclude) or (not self.noise and is_noise(path))
 
 
 def counted_files(files: list[FileDiff], rules: HistoryRules) -> list[FileDiff]:
@@ -80,14 +83,17 @@ COMMITS_AT_ONCE = 2000
 COMMITS_A_PART = 100
 DIFFS_AT_ONCE = 50
 
-NO_WORDS = "its message says too little"
 MERGE = "merge (its commits are taken one by one; --first-parent takes the merge instead)"
 ROOT = "root commit: nothing to retrieve from"
 SHALLOW = "edge of a shallow clone: its parent is missing"
 KIND = "of another kind (--kinds takes others)"
 EMPTY = "touches no file that counts"
 BULK = "bulk change"
-NO_BASE_LINES = "changes no line that its base has"
+NO_BASE_LINES = "changes no line of code that its base has"
+
+
+# The most that a message of one line stands for: files of code, hunks, lines of the base.
+SHORT = 8, 60, 400
 
 
 class Parsed(NamedTuple):
@@ -189,14 +195,29 @@ def cases_of_part(repo_dir: Path, rules: HistoryRules, part: list[Commit]) -> li
 
 def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[Extracted | Rejected | SkippedItem]:
     """Diffs are read a window at a time, so that the base files of many commits are one question to git."""
+    if not rules.noise:
+        rules = replace(rules, exclude=(*rules.exclude, *_generated_paths(repo)))
     pairs = [(commit.id, commit.parents[0]) for commit in chosen.values()]
     window: list[Parsed | Rejected | SkippedItem] = []
-    for commit_id, diff in diffs(repo, pairs) if pairs else ():
+    for commit_id, diff in readable_diffs(repo, pairs):
         window.append(_parse(chosen[commit_id], diff, rules))
         if len(window) == DIFFS_AT_ONCE:
             yield from _finish(window, repo, rules)
             window = []
     yield from _finish(window, repo, rules)
+
+
+def _generated_paths(repo: Repo) -> tuple[str, ...]:
+    """Globs of the files that the repository itself marks as generated or vendored, as it does at present."""
+    attributes = repo.objects.at("HEAD", ".gitattributes")
+    lines = repo.objects.read(attributes.id).decode("utf-8", "replace").splitlines() if attributes else []
+    marked = [line.split() for line in lines if not line.startswith("#")]
+    globs = [fields[0].replace("**", "*") for fields in marked if _MARKED & set(fields[1:])]
+    # A pattern without a slash is about the name in any folder; one with it begins at the root.
+    return tuple(form for glob in globs for form in ((glob.lstrip("/"),) if "/" in glob else (glob, f"*/{glob}")))
+
+
+_MARKED = {f"linguist-{mark}{value}" for mark in ("generated", "vendored") for value in ("", "=true")}
 
 
 def _finish(
@@ -222,39 +243,115 @@ def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) 
     return SkippedItem(reason, find_kind(message, (), commit.message), is_bot(commit.author, message))
 
 
-def _parse(commit: Commit, diff: bytes, rules: HistoryRules) -> Parsed | Rejected | SkippedItem:
+def _parse(commit: Commit, diff: bytes | BadInput, rules: HistoryRules) -> Parsed | Rejected | SkippedItem:
     try:
+        if isinstance(diff, BadInput):
+            raise diff
         files = parse_diff(diff)
     except BadInput as problem:
         return Rejected(where=f"commit {commit.id}", field="diff", reason=problem.message)
     message = read_message(commit.message)
     kind = find_kind(message, [file.new_path or file.path for file in files], commit.message)
     # A merge on the main line is of the kind of what it brings; one that says nothing of it is a merge.
-    if len(commit.parents) > 1 and not is_request(message.query, rules.min_words):
+    if len(commit.parents) > 1 and why_no_request(message.query, rules.min_words):
         kind = CommitKind.MERGE
     counted = counted_files(files, rules)
+    if kind in DEFAULT_KINDS and not rules.noise:
+        counted = [changed for file in counted if (changed := _without_noise(file))]
     reason = ""
-    if kind not in rules.kinds:
+    # Whether the change is one of comments alone is only known beside the base files.
+    may_be_docs = CommitKind.DOCS in rules.kinds and kind in DEFAULT_KINDS
+    if kind not in rules.kinds and not may_be_docs:
         reason = f"{kind}: {KIND}"
     elif not counted:
         reason = EMPTY
     elif len(counted) > rules.max_files:
         reason = f"{BULK}: more than {rules.max_files} files"
-    elif kind in DEFAULT_KINDS and not is_request(message.query, rules.min_words):
-        reason = NO_WORDS
+    elif kind in DEFAULT_KINDS:
+        counted, reason = _part_of_request(counted, message.query, rules)
     if reason:
         return SkippedItem(reason, kind, is_bot(commit.author, message))
     return Parsed(commit, message, kind, counted, len(files) - len(counted))
 
 
+def _part_of_request(files: list[FileDiff], query: str, rules: HistoryRules) -> tuple[list[FileDiff], str]:
+    """The files that what was asked for changed, or why nobody can tell which those are.
+
+    Beside code, documents and settings of tools do not count, and a manifest where it has a word of the request.
+    """
+    texts = [_text_of(file) for file in files]
+    if reason := why_no_request(query, rules.min_words, b"\n".join(texts)):
+        return files, reason
+    stems, paths = find_stems(query), [file.new_path or file.path for file in files]
+    named, kinds = [mentions(text, stems) for text in texts], [kind_of_path(path) for path in paths]
+    code = [is_named for is_named, kind in zip(named, kinds, strict=True) if kind is None]
+    if rules.noise or not code:
+        return files, ""
+    if len(code) > 3 and code.count(True) * 2 < len(code):
+        return files, SEVERAL_THINGS
+    kept = [
+        file
+        for file, path, is_named, kind in zip(files, paths, named, kinds, strict=True)
+        if kind in (None, CommitKind.TESTS) or (kind is CommitKind.DEPENDENCY and is_named)
+        if not is_noise(path, beside_code=True)
+    ]
+    hunks = [hunk for file in kept for hunk in file.hunks]
+    size = len(code), len(hunks), sum(hunk.old_count for hunk in hunks)
+    if "\n" not in query and any(map(operator.gt, size, SHORT)):
+        return files, f"{BULK}: more than one line of message can say"
+    return kept, "" if kept else EMPTY
+
+
+def _text_of(file: FileDiff) -> bytes:
+    """The paths and the changed lines of a file, in lower case."""
+    lines = [line for hunk in file.hunks for line in hunk.body]
+    return b"\n".join([(file.old_path or "").encode(), (file.new_path or "").encode(), *lines]).lower()
+
+
+_VERSION = re.compile(rb"\d+(?:\.\d+)+[\w.+-]*(?: *\(.{4,20}\))?")  # perhaps with its day
+
+
+_IMPORT = re.compile(rb"[+-](?:import|from|use|using|require|#\s*include)\b")
+
+
+def _without_noise(file: FileDiff) -> FileDiff | None:
+    """A file without the hunks that only set a version, of the package or of one it depends on, change white space, or sort
+    imports."""
+    manifest = kind_of_path(file.new_path or file.path) is CommitKind.DEPENDENCY
+    hunks = [hunk for hunk in file.hunks if not _is_trivial(hunk, manifest)]
+    imports = {line for hunk in hunks for line in hunk.body if _IMPORT.match(line)}
+    moved = {line[1:] for line in imports if line.startswith(b"-") and b"+" + line[1:] in imports}
+    if moved:
+        hunks = [hunk for hunk in hunks if not all(line[1:] in moved or not line[1:].strip() for line in hunk.body)]
+    return file if len(hunks) == len(file.hunks) else replace(file, hunks=hunks) if hunks else None
+
+
+def _is_trivial(hunk: Hunk, manifest: bool) -> bool:
+    if not hunk.old_count or not hunk.new_count:
+        return False
+    old, new = (b"".join(lines) for lines in (hunk.old_lines(), hunk.new_lines()))
+    if (manifest or b"version" in old.lower()) and _VERSION.sub(b"", old) == _VERSION.sub(b"", new):
+        return True
+    return b"".join(old.split()) == b"".join(new.split())
+
+
 def _case(parsed: Parsed, base_files: dict[str, bytes], rules: HistoryRules) -> Extracted | SkippedItem:
-    commit = parsed.commit
-    ranges = [item for file in parsed.files for item in _ranges(file, base_files)]
+    commit, files = parsed.commit, parsed.files
+    if not rules.noise:
+        files = [file for file in files if not _is_generated(file, base_files)]
+    ranges = [item for file in files for item in _ranges(file, base_files)]
     message, bot = parsed.message, is_bot(commit.author, parsed.message)
-    if not ranges:
-        return SkippedItem(NO_BASE_LINES, parsed.kind, bot)
+    kind = parsed.kind
+    code = [file for file in files if kind_of_path(file.new_path or file.path) is None]
+    if kind in DEFAULT_KINDS and code and all(is_comment(file, base_files.get(file.old_blob or "")) for file in code):
+        kind = CommitKind.DOCS
+    if kind not in rules.kinds:
+        return SkippedItem(f"{kind}: {KIND}", kind, bot)
+    any_file = rules.noise or kind not in DEFAULT_KINDS
+    if not any(any_file or kind_of_path(item["path"]) is None for item in ranges):
+        return SkippedItem(NO_BASE_LINES, kind, bot)
     ranking = PathRanking()
-    ranking.add_golden(parsed.files)
+    ranking.add_golden(files)
     # Of the kinds that are taken by default only real requests come this far.
     enough = len(message.query.split()) >= rules.min_words
     case = Case.model_validate(
@@ -266,40 +363,87 @@ def _case(parsed: Parsed, base_files: dict[str, bytes], rules: HistoryRules) -> 
             "paths": ranking.rank(),
             "ranges": ranges,
             "base_commit": commit.parents[0],
-            "metadata": _metadata(commit, message, parsed.left_out) | {"kind": str(parsed.kind), "bot": bot},
+            "metadata": _metadata(commit, message, parsed.left_out + len(parsed.files) - len(files))
+            | {"kind": str(kind), "bot": bot},
             "provenance": Provenance(source="git", repository=rules.repository or None, case_index=0),
         }
     )
     return Extracted(case, why_no_query="" if enough else NO_WORDS)
 
 
-def _ranges(file: FileDiff, base_files: dict[str, bytes]) -> list[dict[str, Any]]:
-    """The base lines the diff touches, each proved by its text; as fields of a range, which the case makes of them.
+_GENERATED = re.compile(
+    rb"^\W*(?:this (?:file|code|module|class)\b.{0,40}\b)?(?:code |auto-?|automatically |auto )?generated\b|@generated\b"
+    rb"|\bdo not (?:edit|modify)\b",
+    re.I | re.M,
+)
+# A licence may come first.
+_HEAD_BYTES = 1500
 
-    Changed lines stand in the diff; an insertion counts lines that do not, and those come from the base file.
-    """
-    if file.hunks and file.old_blob in base_files:
-        last = file.hunks[-1]
-        # One line more than the last hunk: an insertion counts the line after it.
-        head = Head.of(base_files[file.old_blob], last.old_start + last.old_count + 1)
-        texts = {span: head.text(*span) for span in spans_of(file, line_count=head.line_count)}
+
+def _is_generated(file: FileDiff, base_files: dict[str, bytes]) -> bool:
+    """Whether a program wrote the file, as its first lines say."""
+    if file.old_blob in base_files:
+        head = base_files[file.old_blob][:_HEAD_BYTES]
     else:
-        shown = base_texts(file)
-        texts = {
-            (start, end): b"".join([shown[number] for number in range(start, end + 1)]) for start, end in spans_of(file)
-        }
+        head = b"".join(file.hunks[0].new_lines()[:30])[:_HEAD_BYTES] if file.hunks else b""
+    return _GENERATED.search(head) is not None
+
+
+_COMMENT_MARKS = (
+    (re.compile(r".*\.(?:py|rb|sh|bash|pl|pm|r|exs?|cr|nim|jl|ps1|tf|coffee)$"), rb"#"),
+    (re.compile(r".*\.(?:lua|sql|hs|elm|ad[bs]|vhd)$"), rb"--"),
+    (re.compile(r".*\.(?:cljs?|el|scm|lisp|rkt)$"), rb";"),
+    (re.compile(r".*\.[eh]rl$"), rb"%"),
+)
+_DOCSTRINGS = (".py", ".ex", ".exs")
+_OPENS_DOCSTRING = re.compile(rb"\s*(?:[rRuU]|@\w*doc ~?[sS]?)?\s*")
+
+
+def is_comment(file: FileDiff, base: bytes | None) -> bool:
+    """Whether a change is one of comments and docstrings alone; `base` is the old file."""
+    if base is None or not file.hunks:
+        return False
+    mark = next((mark for names, mark in _COMMENT_MARKS if names.match(file.path)), rb"//|/\*|\*(?:\s|/|$)")
+    comment, docstrings = re.compile(rb"\s*(?:$|%s)" % mark), file.path.endswith(_DOCSTRINGS)
+    for hunk in file.hunks:
+        inside = docstrings and _is_in_docstring(base, hunk.first_lines[0] - 1)
+        if not all(_is_text(lines, inside, comment, docstrings) for lines in (hunk.old_lines(), hunk.new_lines())):
+            return False
+    return True
+
+
+def _is_text(lines: list[bytes], inside: bool, comment: re.Pattern[bytes], docstrings: bool) -> bool:
+    for line in lines:
+        begins = docstrings and _OPENS_DOCSTRING.fullmatch(line.partition(b'"""')[0]) and b'"""' in line
+        if not (inside or begins or comment.match(line)):
+            return False
+        inside ^= docstrings and line.count(b'"""') % 2 == 1
+    return True
+
+
+def _is_in_docstring(base: bytes, count: int) -> bool:
+    """Whether a docstring is open behind so many lines of a file; other texts of several lines are data."""
+    parts = b"\n".join(base.split(b"\n", count)[:count]).split(b'"""')
+    return len(parts) % 2 == 0 and bool(_OPENS_DOCSTRING.fullmatch(parts[-2].rpartition(b"\n")[2]))
+
+
+def _ranges(file: FileDiff, base_files: dict[str, bytes]) -> list[dict[str, Any]]:
+    """The base lines the diff touches, each proved by its text; as fields of a range, which the case makes of them."""
+    if not file.hunks or file.old_blob not in base_files:
+        return []
+    last = file.hunks[-1]
+    # One line more than the last hunk: an insertion counts the line after it.
+    head = Head.of(base_files[file.old_blob], last.old_start + last.old_count + 1)
     shared = {"path": file.path, "sources": (RangeSource.GOLDEN_DIFF,), "blob": file.old_blob}
     return [
-        shared | {"start": start, "end": end, "text_hash": hash_bytes(text)} for (start, end), text in texts.items()
+        shared | {"start": start, "end": end, "text_hash": hash_bytes(head.text(start, end))}
+        for start, end in spans_of(file, line_count=head.line_count)
     ]
 
 
 def _blob_to_read(file: FileDiff) -> tuple[str, ...]:
-    """The base file, where the diff inserts without removing."""
-    if file.old_path is None or file.old_blob is None or file.submodule:
-        return ()
-    # Only a hunk without old lines needs the file: all other base lines are in the diff.
-    return (file.old_blob,) if any(not hunk.old_count for hunk in file.hunks) else ()
+    """The base file of a change that has lines there."""
+    return (file.old_blob,) if file.hunks and file.old_path and file.old_blob and not file.submodule else ()
 
 
 def _metadata(commit: Commit, message: Message, left_out: int) -> dict[str, Any]:

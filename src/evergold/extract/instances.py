@@ -2,14 +2,15 @@
 
 An instance is a line of JSON (or a row of Parquet): an issue, the commit it was solved on, the patch that solved it and
 the tests that show it. The issue is the query of a context case and the base lines of `patch` its gold; `test_patch` and
-the names of its tests are kept as `metadata["tests"]`, and are no gold: nobody is asked to find a file that does not
-exist yet. The patch stands in `extra["evidence"]`, where the validator and `check` look for the change to prove.
+the names of its tests are the case's tests (`metadata["tests"]`), and are no gold: nobody is asked to find a file that does
+not exist yet. The patch stands in `extra["evidence"]`, where the validator and `check` look for the change to prove.
 
 A task folder asks for the fix where the case has tests, and otherwise for the files that have to change; its verifier
 writes the reward.
 """
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from typing import Any, ClassVar
 import orjson
 
 from evergold.errors import BadInput
-from evergold.extract.diff import parse_diff
+from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.golden import DATASET
 from evergold.extract.ranges import PathRanking, PathSource, RangeRanking, RangeSource, spans_of
 from evergold.formats.atomic import FileSet
@@ -78,9 +79,11 @@ def case_of_instance(record: Record) -> Case:
         "input": str(record["problem_statement"]),
         "base_commit": record.get("base_commit"),
     }
+    tests = _tests_of(record)
     if isinstance(carried, Mapping) and carried.get("patch") == content_hash(patch):
-        return rebuild_case(held, carried.get("metadata"))
-    tests = {"patch": record.get("test_patch") or "", **{name.lower(): _names(record.get(name)) for name in TESTS}}
+        case = rebuild_case(held, carried.get("metadata"))
+        # The columns win: they are what somebody edits.
+        return case.model_copy(update={"metadata": {**case.metadata, "tests": tests}}) if any(tests.values()) else case
     unread = unread_of(record, *KNOWN) | {"evidence": {"diff": patch}}
     guessed = {
         **_gold_of(patch),
@@ -91,13 +94,24 @@ def case_of_instance(record: Record) -> Case:
     return rebuild_case(held, None, guessed=guessed, dataset=DATASET, unread=unread)
 
 
+def _tests_of(record: Record) -> Record:
+    """The tests of an instance: their patch, the files it touches, and the names of those to pass."""
+    patch = str(record.get("test_patch") or "")
+    files = [file.new_path or file.path for file in _files_of(patch, "test_patch")] if patch else []
+    return {"patch": patch, "files": files, **{name.lower(): _names(record.get(name)) for name in TESTS}}
+
+
+def _files_of(patch: str, column: str) -> list[FileDiff]:
+    try:
+        return parse_diff(patch if patch.endswith("\n") else f"{patch}\n")
+    except BadInput as problem:
+        raise ValueError(f"{column}: {problem.message}") from problem
+
+
 def _gold_of(patch: str) -> Record:
     """The paths and base lines that a patch touches."""
     paths, ranges = PathRanking(), RangeRanking()
-    try:
-        files = parse_diff(patch if patch.endswith("\n") else f"{patch}\n")
-    except BadInput as problem:
-        raise ValueError(f"patch: {problem.message}") from problem
+    files = _files_of(patch, "patch")
     if not files:
         raise ValueError("patch: it changes no file")
     paths.add_golden(files)
@@ -191,9 +205,9 @@ END_OF_PATHS
 RUN_TESTS = """\
 #!/bin/bash
 cd {workdir}
-git apply --whitespace=nowarn /tests/test.patch
-{command}
-if [ $? -eq 0 ]; then echo 1; else echo 0; fi > /logs/verifier/reward.txt
+echo 0 > /logs/verifier/reward.txt
+git apply --whitespace=nowarn /tests/test.patch || exit 1
+{command} && echo 1 > /logs/verifier/reward.txt
 """
 SCORE_FILES = """\
 #!/bin/bash
@@ -259,13 +273,12 @@ def task_files(case: Case, patch: str) -> dict[str, str]:
     if test_patch and isinstance(tests, Mapping):
         wanted = [str(name) for key in TESTS for name in tests.get(key.lower()) or ()]
         command = str(case.extra.get("test_cmd") or "python -m pytest -q")
-        named = " ".join(f"'{name}'" for name in wanted if "'" not in name)
         return shared | {
             "instruction.md": case.input.rstrip() + "\n",
             "solution/solve.sh": SOLVE.format(**where),
             "solution/solution.patch": patch,
             "tests/test.patch": test_patch,
-            "tests/test.sh": RUN_TESTS.format(command=f"{command} {named}", **where),
+            "tests/test.sh": RUN_TESTS.format(command=f"{command} {shlex.join(wanted)}", **where),
         }
     return shared | {
         "instruction.md": case.input.rstrip() + ASK_FOR_FILES.format(**where),

@@ -9,7 +9,7 @@ from the words second. Each rule is a line of a table; the first that fits decid
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -72,7 +72,7 @@ _NUMBER = rf"(?:<?{_LINK}>?|(?<![\w&])(?:[\w.-]{{1,80}}/[\w.-]{{1,80}})?(?:#|GH-
 _NUMBERS = rf"{_NUMBER}(?:(?:,| and| &|;)? *{_NUMBER})*"
 _CITED = (
     r"(?:(?:this )?(?:partially |also )?(?:clos|fix|resolv|address|implement|complet|finish)(?:es|ed|e|s|ing)?"
-    r"|refs?|references|see(?: also)?|relate[sd] to|part of|follow[- ]?up (?:to|of|on)|cf|per|from|in|via|after|by|of|for|to"
+    r"|refs?|references|see(?: also)?|relate[sd](?: to)?|part of|follow[- ]?up (?:to|of|on)|cf|per|from|in|via|after|by|of|for|to"
     r"|backport(?:s|ed)?(?: of)?|issues?|bugs?|tickets?|prs?|pull requests?|merge requests?|mr|gh)"
 )
 _CITATION = rf"(?:{_CITED}:? +)*{_NUMBERS}(?:(?:,| and| &|;)? *(?:{_CITED}:? +)*{_NUMBERS})*"
@@ -83,7 +83,7 @@ _REFERENCES = (
     # "(#12)", "(fixes #12, closes #13)", "[#12]": whole brackets that hold nothing but citations.
     re.compile(rf"\s*[(\[]{_CITATION}[.,]?[)\]]", re.I),
     # "Fixed #12 -- Made it so", "GH-12: Make it so"; a line that is a citation and nothing else.
-    re.compile(rf"^{_CITATION}(?: *(?:--|[-:–—])+ *|[.]?$)", re.I),
+    re.compile(rf"^{_CITATION}(?: *(?:--|[-:–—])+ *|[.]?$| +(?=(?-i:[A-Z])))", re.I),
     # "…, closes #12", "as reported in issue #12 and PR #13": at the end of a clause.
     re.compile(rf"(?:,|;| and| –| —| -+)?\s+{_CITATION}(?=[.,;:!)\]]*(?:\s*$|\. ))", re.I),
     # "Fix bug #12 in the parser": the words around a number in the middle of a sentence are needed.
@@ -97,7 +97,8 @@ _MERGE_SUBJECT = re.compile(
 _NOISE_LINE = re.compile(
     r"\(cherry picked from commit .*|\(backported from .*|git-svn-id: .*|See merge request .*|#? ?Conflicts:.*|[-_=]{3,}"
     r"|[-*] \[[ xX]\] .*|<!--.*-->|Squashed commit of the following:|This reverts commit .*|\U0001f916 Generated with .*"
-    r"|\[(?:skip ci|ci skip|no ci)\]",
+    r"|\[(?:skip ci|ci skip|no ci)\]|[A-Z][A-Z_-]{3,}=\S+|--HG--|(?:branch|extra) : .*"
+    r"|(?:created|imported|exported|synced|generated) (?:by|from|with) .*",
     re.I,
 )
 _SQUASHED = re.compile(r"commit [0-9a-f]{7,64}\nAuthor: ")
@@ -197,28 +198,97 @@ def _without_numbers(query: str) -> str:
 # Words that say that something was done and not what.
 _EMPTY_WORDS = (
     "a an the of for to in on at by with and or from into as is are be it its this that some more another other few misc "
-    "various minor small little tiny quick simple fix fixes fixed fixing fixup hotfix update updates updated updating change "
-    "changes changed changing tweak tweaks tweaked improve improves improved improvement improvements cleanup cleanups clean "
-    "cleaned cleaning up code stuff thing things bug bugs issue issues problem problems error errors wip work progress review "
-    "comments comment feedback address addressed pr refactor refactors refactored refactoring lint linting linter test tests "
-    "testing merge merged conflict conflicts oops try trying again add adds added adding remove removed removes removing "
-    "style format formatting formatted typo typos whitespace initial first commit draft temp tmp done better bit feat chore "
-    "nit nits we i my our new use using make makes so"
+    "various minor small little tiny quick simple fix fixup hotfix bug issue problem error wip work progress review comment "
+    "feedback address pr lint linter test merge conflict oops again add remove style format typo whitespace initial first "
+    "commit draft temp tmp done bit feat chore nit we i my our new use uses used using make so code stuff thing up not no do "
+    "if when while only which there their can could should would will was were has have than then all any every each always "
+    "never don't doesn't isn't but out via per make now also just bugfix resolve correct repair patch"
 )
-_EMPTY = frozenset(_EMPTY_WORDS.split())
-_WORD = re.compile(r"[^\W\d_][\w.'-]*|\d+(?:\.\d+)+")
-_UNFINISHED = re.compile(r"(?:fixup|squash|amend)! |wip\b|\[wip\]|draft\b|tmp\b|temp\b|checkpoint\b", re.I)
+# How many words must name something after a verb; after others three. Of "improve" a reader asks in what way.
+_NEEDED_WORDS = {
+    2: "add remove",
+    4: "refactor clean cleanup tidy update change modify simplify reorganize restructure modernize rewrite start begin "
+    "continue finish try attempt experiment prepare initial first more some several towards play wire setup",
+    6: "improve improvement enhance enhancement better polish tweak adjust optimize optimise minor various misc small rework",
+}
+_WORD = re.compile(r"(?<!\w)[^\W\d_][\w.'-]*|\d+(?:\.\d+)+")
+_PARTS = re.compile(r"[._-]|(?<=[a-z])(?=[A-Z])")
+_NAMING = re.compile(r"[^\W\d_]\w")
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ied|ed|ies|es|s|e|y|ion|ions|ment|ments|er|ers|ly)$")
 
 
-def is_request(query: str, min_words: int) -> bool:
-    """Whether a text says what is wanted: enough words, at least two of which name something."""
-    if len(query.split()) < min_words:
-        return False
+def _stem(word: str) -> str:
+    return _ENDING.sub("", word.lower())
+
+
+_NEEDED = {_stem(word): count for count, words in _NEEDED_WORDS.items() for word in words.split()}
+_EMPTY = frozenset(map(_stem, _EMPTY_WORDS.split())) | _NEEDED.keys()
+# Bytes of a change that few words can tell, and in which they need not come again.
+_SMALL_CHANGE = 48
+NO_WORDS = "its message says too little"
+SEVERAL_THINGS = "does several things at once"
+_UNFINISHED = re.compile(
+    r"(?:an? |the )?(?:first|initial|second|another|quick|rough) (?:cut|pass|attempt|stab|try|draft|steps?|go|shot|take)\b|"
+    r"(?:fixup|squash|amend)! |(?:\W*|.*\W)(?:wip|work[- ]in[- ]progress)\b|(?:draft|te?mp|checkpoint|save|play)\b"
+    r"|(?:some |more |small |further )*(?:progress|work\w*|steps?|thoughts|ideas?)\b|.*\?$"
+    r"|(?:pull|sync|merg|import)\w* (?:all|the|in|latest|upstream|changes|some)\b"
+    # What GitHub proposes for an edit on its pages: the verb and the name of the file.
+    r"|(?:update|create|delete|rename|edit) [`'\"]?[\w/.@-]+\.\w+[`'\"]?(?: (?:to|for|in|as) .{0,20})?$",
+    re.I,
+)
+# Better than it was, but in what?
+_COMPARED = re.compile(
+    r"\b(?:more|better|nicer|easier|cleaner|proper|some|several|various|unnecessary|unneeded|unused)\b", re.I
+)
+_CHANGE = (
+    r"(?:fix|add|remov|updat|refactor|renam|improv|clean|bump|upgrad|mov|implement|replac|tweak|delet|drop|chang)"
+    r"(?:e?d|es|e|ing|s|up)?\b"
+)
+_LISTED = re.compile(r"\n(?:[A-Z]|[-*+] )")
+_CHANGE_LINES = re.compile(rf"^[ \t]*[-*+]?[ \t]*{_CHANGE}", re.I | re.M)
+# A second thing done in the same breath; tests and documents of the first are none.
+_SECOND_THING = re.compile(
+    rf"(?:[;,.+&]|\band\b|\s-)\s*(?:also |then )*{_CHANGE}(?! (?:it|them|its|that|up|\S*tests?|(?:\S+ )?tests?"
+    r"|(?:the |some )?docs?|documentation|readme\S*|changelog\S*)\b)"
+    r"|(?:[;,.+&]|\band\b)\s*(?:also|minor|some|small|misc)\b|, and \w+ing\b|\betc\b|\band more\b|(?:[.;] +\S.*){2}",
+    re.I,
+)
+
+
+def find_stems(text: str) -> set[str]:
+    """The stems of the words that name something; a name in code counts by its parts."""
+    return {_stem(part) for word in _WORD.findall(text) for part in _PARTS.split(word) if _NAMING.search(part)} - _EMPTY
+
+
+def mentions(changed: bytes, stems: Iterable[str]) -> bool:
+    """Whether one of the stems is in a text of lower case."""
+    return any(stem.encode() in changed for stem in stems if len(stem) > 2)
+
+
+def why_no_request(query: str, min_words: int, changed: bytes | None = None) -> str:
+    """Why a text does not say what is wanted; "" where it does.
+
+    How much it must name depends on the verb: after "improve" more than after "add". Something that
+    it names has to be in the paths and lines that `changed`, in lower case, if these are more than a few.
+    """
     if not min_words:
-        return True
-    parts = (part for word in _WORD.findall(query) for part in re.split(r"[._-]|(?<=[a-z])(?=[A-Z])", word))
-    telling = {part.lower() for part in parts if part} - _EMPTY
-    return len(telling) >= 2 and not _UNFINISHED.match(query)
+        return ""
+    subject, _, body = _MARKS.sub("", query).partition("\n")
+    subject = (_CONVENTIONAL.sub("", subject, count=1) or subject)[:_LONGEST_SENTENCE]
+    first = _WORD.search(subject)
+    stems = find_stems(query)
+    needed = _NEEDED.get(_stem(first[0]) if first else "", 3) + 2 * bool(_COMPARED.search(subject))
+    is_small = changed is not None and len(changed) < _SMALL_CHANGE
+    if len(query.split()) < min_words or len(stems) < (2 if is_small else needed) or _UNFINISHED.match(subject):
+        return NO_WORDS
+    second_thing = not body.strip() and _SECOND_THING.search(subject)
+    # A list instead of a subject: lines that begin a sentence or are marked, before the first empty one.
+    listed = len(_LISTED.findall(query.partition("\n\n")[0]))
+    if second_thing or listed > 1 or len(_CHANGE_LINES.findall(query)) > 2:
+        return SEVERAL_THINGS
+    # Two words are enough where both are in what changed.
+    parts = [{stem} for stem in stems] if len(stems) < 3 else [stems]
+    return "" if changed is None or is_small or all(mentions(changed, part) for part in parts) else NO_WORDS
 
 
 _BOT = re.compile(
@@ -238,6 +308,18 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.I)
 
 
+# Files that nobody writes: fetched, generated, recorded, locked.
+_NOISE = _any_of(
+    r"(?:.*/)?(?:vendor|third_party|node_modules|dist|__snapshots__)/.*",
+    r".*\.(?:min\.(?:js|css)|map|snap|lock|lockfile|pb\.\w+|generated\.[^/]*|designer\.cs|g\.dart|orig|rej)$",
+    r".*(?:_pb2(?:_grpc)?\.py|-lock\.(?:json|yaml)|npm-shrinkwrap\.json|go(?:\.work)?\.sum|package\.resolved)$",
+)
+# Files that work on code leaves behind: pictures, what is listed by release, and what one tried things out in.
+_LEFT_BEHIND = _any_of(
+    r".*\.(?:svg|png|jpe?g|gif|ico|webp|pdf|log|pbxproj|xcscheme|iml)$|(?:.*/)?(?:newsfragments?|change(?:log|s)\.d|\.changes(?:et)?)/.*",
+    r"(?:.*/)?(?:changelogs?|changes|history|news|releases?|release[-_]?notes)(?:\.(?:md|mdx|rst|txt|adoc|html|textile|rdoc))?$",
+    r"(?:.*/)?(?:play(?:ground)?|scratch(?:pad)?|tmp|temp)(?:/.*|\.\w+)$",
+)
 # Which kind of work a file alone stands for, by its path.
 _FILES = (
     (
@@ -256,7 +338,7 @@ _FILES = (
         CommitKind.TESTS,
         _any_of(
             r"(?:.*/)?(?:tests?|testing|specs?|__tests__|test_?data|fixtures|e2e|benchmarks?|acceptance)/.*",
-            r"(?:.*/)?(?:test_[^/]*|[^/]*[_.-](?:tests?|spec)\.\w+|conftest\.py|[^/]*tests?\.(?:java|cs|kt|php|swift))$",
+            r"(?:.*/)?(?:test_[^/]*|test\.\w+|[^/]*[_.-](?:tests?|spec)\.\w+|conftest\.py|[^/]*tests?\.(?:java|cs|kt|php|swift))$",
         ),
     ),
     (
@@ -281,7 +363,8 @@ _FILES = (
     ),
 )
 # `fix(parser)!: …`: who writes such a prefix has named what kind it is.
-_CONVENTIONAL = re.compile(r"([a-z]+)(?:\(([^)]*)\))?!?: ?", re.I)
+_CONVENTIONAL = re.compile(r"^([a-z]+)(?:\(([^)]*)\))?!?: ?", re.I)
+_SCOPE = re.compile(r"[\w/.,*-]+: +(?=\w)")
 _PREFIX_KINDS = {
     **dict.fromkeys(("feat", "feature", "features"), CommitKind.FEATURE),
     **dict.fromkeys(("fix", "bug", "bugfix", "hotfix", "security", "regression"), CommitKind.FIX),
@@ -292,11 +375,16 @@ _PREFIX_KINDS = {
     **dict.fromkeys(("ci", "build", "style", "lint", "workflow", "workflows", "actions"), CommitKind.CI),
     "release": CommitKind.RELEASE,
 }
-_SCOPES = (("dep", CommitKind.DEPENDENCY), ("vendor", CommitKind.DEPENDENCY), ("release", CommitKind.RELEASE))
+_SCOPES = (
+    *(("dep", CommitKind.DEPENDENCY), ("vendor", CommitKind.DEPENDENCY), ("release", CommitKind.RELEASE)),
+    *(("doc", CommitKind.DOCS), ("readme", CommitKind.DOCS), ("ci", CommitKind.CI), ("test", CommitKind.TESTS)),
+)
 _VERSION = r"v?\d+(?:\.\d+)+(?:[-.]?(?:a|b|rc|alpha|beta|dev|pre|post|final|canary|next)[-.]?\d*)*"
 _ARTICLES = r"(?:(?:a|some|the|our|all|minor|small|few|more|several|various|another|new) )*"
 _UPDATE = r"(?:update|upgrade|bump|pin|unpin|lock|refresh|use|require)(?:s|d|ed)?"
-_DOCUMENTS = r"(?:docs?|documentation|docstrings?|comments?|readme\S*|changelog|spelling|wording|copyright\w*)"
+_DOCUMENTS = (
+    r"(?:docs?|documentation|docstrings?|comments?|examples?|readme\S*|changelog|spelling|wording|copyright\w*)"
+)
 _TOOLS = r"(?:black|isort|ruff|prettier|gofmt|clang-format|eslint|flake8|pyupgrade|autopep8|pre-?commit|rustfmt|mypy)"
 _SUBJECTS = (
     (
@@ -331,16 +419,18 @@ _SUBJECTS = (
             r"(?:typos?|spelling|grammar|misspell\w*|docstrings?|comments?)\b",
             rf"(?:fix|improve|update|add|expand|clarify|tweak|reword|correct|remove|change)\w* (?:\S+ ){{0,2}}{_DOCUMENTS}"
             r"(?:\b(?! (?:generat|build|command|option|pars|handl|string))|$)",
-            r"doc(?:s|ument(?:ed|ing|s|ation)?)\b",
+            r"doc(?:s|ument(?:ed|ing|s|ation)?)\b|.* (?:docs|documentation|readme\S*|docstrings?|examples?|links?)[.]?$",
+            r".*\btypos?\b",
         ),
     ),
     (
         CommitKind.TESTS,
         _any_of(
-            r"(?:add|fix|improve|update|extend|more|remove|adjust|move|refactor|rename|clean ?up|skip|correct|enable|disable)"
-            r"\w* (?:\S+ ){0,3}(?:tests?|specs?|test cases?|test suite|coverage)"
-            r"(?:$|\b(?! ?(?:client|runner|\w+ client|request|helper|utilit|framework)))(?!.* and )",
-            r"tests? ",
+            r"(?:add|fix|improve|update|extend|more|remove|adjust|move|write|wrote|port|refactor|rename|clean ?up|skip"
+            r"|correct|enable|disable)\w* (?:\S+ ){0,3}(?:tests?|specs?|test cases?|test suite|coverage)"
+            r"(?:$|\b(?! ?(?:client|runner|\w+ client|request|helper|utilit|framework)))"
+            r"(?!.* and (?!\S*tests?\b)(?:fix|add|mak|chang|us)\w*)",
+            r"tests? |.* benchmarks?[.]?$",
         ),
     ),
     (
@@ -375,6 +465,9 @@ _SUBJECTS = (
         ),
     ),
 )
+# With a manifest among the files; what else changed came with the new version.
+_UPGRADE = re.compile(rf"(?:bump|upgrad)\w*\b|{_UPDATE} (?:to )?(?:the )?(?:latest|newest|new|[\w@./-]+ v?\d)", re.I)
+_BESIDE_CODE = (CommitKind.DOCS, CommitKind.TESTS, CommitKind.CI)
 # Marks in front of a subject: "[1.2.x] ", ":bug: ", an emoji.
 _MARKS = re.compile(r"^(?:\[[^\]]*\] *|:[a-z_0-9]+: *|[^\w\s\"'`([{#*.~!-]+ *)+")
 _SCOPED = r"(?:\w+(?:\([^)]*\))?: *)?"
@@ -394,20 +487,26 @@ def find_kind(message: Message, paths: Sequence[str], whole_text: str) -> Commit
     if is_revert(message.query) or is_revert(whole_text):
         return CommitKind.REVERT
     subject = _MARKS.sub("", message.subject) or message.subject
-    by_prefix, by_words = _kind_of_prefix(subject), _kind_of_words(subject)
+    by_prefix = _kind_of_prefix(subject)
+    if by_prefix is None and (scope := _SCOPE.match(subject)):
+        subject = subject[scope.end() :]
+    by_words = _kind_of_words(subject)
     if by_words is CommitKind.FEATURE:
         # "Fixed #12 -- Made it so" is a fix by the word that went with the number.
         by_words = _kind_of_words(message.title, DEFAULT_KINDS)
-    by_path = [_kind_of_path(path) for path in paths]
+    by_path = [kind_of_path(path) for path in paths]
     code = by_path.count(None)
     if paths and not code:
         return _without_code(set(by_path), by_prefix or by_words)
     if by_prefix:
         return by_prefix
+    if by_path.count(CommitKind.DOCS) > 3 * code:
+        return CommitKind.DOCS
+    if CommitKind.DEPENDENCY in by_path and _UPGRADE.match(subject):
+        return CommitKind.DEPENDENCY
     # Where most of the change is code, documentation, tests and tools are what it came with.
-    mostly_code = by_words in by_path and code * 2 > len(paths) + 1
-    bulk_of_code = by_words in (CommitKind.RELEASE, CommitKind.DEPENDENCY) and code > 3
-    return _kind_of_words(subject, DEFAULT_KINDS) if mostly_code or bulk_of_code else by_words
+    mostly_code = by_words in _BESIDE_CODE and by_words in by_path and code * 2 > len(paths) + 1
+    return _kind_of_words(subject, DEFAULT_KINDS) if mostly_code else by_words
 
 
 def _without_code(of_paths: set[CommitKind | None], named: CommitKind) -> CommitKind:
@@ -423,7 +522,13 @@ def _without_code(of_paths: set[CommitKind | None], named: CommitKind) -> Commit
 
 # The same paths come again in thousands of commits.
 @lru_cache(maxsize=65536)
-def _kind_of_path(path: str) -> CommitKind | None:
+def is_noise(path: str, beside_code: bool = False) -> bool:
+    """Whether a path says nothing about a task; `beside_code`: that of a task that changed code."""
+    return bool(_NOISE.match(path) or (beside_code and _LEFT_BEHIND.match(path)))
+
+
+@lru_cache(maxsize=65536)
+def kind_of_path(path: str) -> CommitKind | None:
     """The kind of work a path alone stands for; None for code."""
     return next((kind for kind, pattern in _FILES if pattern.match(path)), None)
 

@@ -399,7 +399,8 @@ def prove_rows(cases: Iterable[Case], repo: Repo) -> Iterator[RowProof]:
     """Prove each row: its base by the commit it names or the evidence it carries, its golden lines by their hashes."""
     for batch in batches(cases):
         names = {case.id: repo.objects.commit(commit_of(case)) for case in batch}
-        made = dict(history.diffs(repo, ((name, "") for name in dict.fromkeys(names.values()) if name)))
+        commits = [(name, "") for name in dict.fromkeys(names.values()) if name]
+        made = {name: diff for name, diff in history.readable_diffs(repo, commits) if isinstance(diff, bytes)}
         for case in batch:
             diff = made.get(names[case.id] or "", b"").decode("utf-8", "replace")
             yield _prove_row(case, repo, CodeChange(diff=diff or None))

@@ -74,11 +74,6 @@ def merge_lines(numbers: Sequence[int]) -> list[Span]:
     return merge((number, number) for number in numbers)
 
 
-def base_texts(file: FileDiff) -> dict[int, bytes]:
-    """The base lines that the diff itself shows, by number."""
-    return {number: text for hunk in file.hunks for number, text in enumerate(hunk.old_lines(), start=hunk.old_start)}
-
-
 def text_hash(lines: Iterable[bytes]) -> str:
     """The hash that proves a range: of its lines as they stand in the file, line ends included."""
     return hash_bytes(b"".join(lines))

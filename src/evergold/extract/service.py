@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection
 
@@ -38,6 +37,9 @@ from evergold.store import Store
 from evergold.store.case.cases import case_ids, touched_cases
 from evergold.store.case.writes import Author, put_cases
 
+if TYPE_CHECKING:
+    from evergold.sources.sidekick import SidekickSource
+
 BATCH = 200
 INTO = {"out_dir": Path(), "full": False, "into_store": False}
 OF_SESSIONS = {"repo_dir": None, "trailers": (), "cluster": None, **INTO}
@@ -54,35 +56,6 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 Advance = Callable[[int], None]
 Progress = Callable[[str, int | None], AbstractContextManager[Advance]]  # what is counted, and how many there are
-
-
-@dataclass(frozen=True)
-class Destination:
-    """Where an extraction writes: two files in a folder, and the store too where that is wanted."""
-
-    out_dir: Path = Path()
-    full: bool = False
-    into_store: bool = False
-
-
-@dataclass(frozen=True)
-class SidekickQuery:
-    """Which tasks of which Sidekick database; `repo_dir` replaces the repository that the workspace names."""
-
-    workspace_id: str
-    database: Path | None = None
-    skip_archived: bool = False
-    repo_dir: Path | None = None
-
-
-@dataclass(frozen=True)
-class SessionQuery:
-    """Which session logs of which agent (a flow source); Claude Code and Codex without paths: where they keep them."""
-
-    agent: str
-    paths: tuple[Path, ...] = ()
-    repo_dir: Path | None = None
-    trailers: tuple[str, ...] = TRAILERS
 
 
 def _silent(_label: str, _total: int | None) -> AbstractContextManager[Advance]:
@@ -105,72 +78,30 @@ class Flows:
             if name not in known[source]:
                 raise BadInput(unknown(f"option of extract {source}", name, tuple(known[source])))
         options = {**known[source], **given}
-        into = Destination(location(options["out_dir"]), options["full"], options["into_store"])
+        into_store, cluster = options["into_store"], options.get("cluster")
         repo_dir = options.get("repo_dir") and location(options["repo_dir"])
-        if source == "sidekick":
-            if not options["workspace_id"]:
-                raise BadInput("workspace_id is missing: which workspace of the Sidekick app to extract from")
-            database = options["sidekick_db"] and location(options["sidekick_db"])
-            asked = SidekickQuery(options["workspace_id"], database, options["skip_archived"], repo_dir)
-            sides = Side(options["range_side"]), HunkContext(options["hunk_context"])
-            return self.sidekick(
-                asked, into, Rules(options["all_approvals"], *sides, evidence=into.into_store), progress
-            )
-        if source == "git":
-            kept = () if options["no_default_excludes"] else HistoryRules().exclude
-            kinds = CommitKind.read_list(options["kinds"])
-            rules = HistoryRules(max_files=options["max_files"], exclude=(*kept, *options["exclude"]), kinds=kinds)
-            named = (options[name] for name in ("revision", "since", "first_parent", "limit"))
-            return self.history(
-                HistoryQuery(location(options["repo"]), *named), into, rules, progress, options["cluster"]
-            )
-        paths = options.get("files") or (options.get("project") or options.get("sessions"),)
-        files = tuple(location(path) for path in ([paths] if isinstance(paths, str | Path) else paths) if path)
-        if "files" in options:
-            files = tuple(one for path in files for one in find_matching(path))
-        query = SessionQuery(source, files, repo_dir, options["trailers"] or TRAILERS)
-        return self.sessions(query, into, progress, options["cluster"])
-
-    def sidekick(
-        self, query: SidekickQuery, into: Destination, rules: Rules | None = None, progress: Progress = _silent
-    ) -> Summary:
-        """Extract the completed tasks of the Sidekick app."""
-        from evergold.sources.sidekick import SidekickSource
-
-        source = SidekickSource(query.workspace_id, query.database, query.skip_archived)
-        with self._open(into) as extraction, progress("flows", source.count()) as advance:
-            return extract_sidekick(source, extraction, query.repo_dir, rules, advance)
-
-    def history(
-        self,
-        query: HistoryQuery,
-        into: Destination,
-        rules: HistoryRules | None = None,
-        progress: Progress = _silent,
-        cluster: str | None = None,
-    ) -> Summary:
-        """Extract the commits of a repository; with the address of a Dask cluster, by workers that see the repository."""
-        rules = rules or HistoryRules()
-        if not rules.repository:
-            rules = replace(rules, repository=repository_name(query.repo_dir))
-        with self._open(into) as extraction, progress("commits", None) as advance, spread_over(cluster) as spread:
-            return extract_history(query, extraction, rules, advance, spread)
-
-    def sessions(
-        self, query: SessionQuery, into: Destination, progress: Progress = _silent, cluster: str | None = None
-    ) -> Summary:
-        """Extract the sessions of a coding agent that led to commits; with a cluster, workers read the logs."""
-        source = _source(query.agent, query.paths)
-        with plugins.name_culprit("flow_sources", query.agent):
-            return self._extract_sessions(source, query, into, progress, cluster)
-
-    def _extract_sessions(
-        self, source: FlowSource, query: SessionQuery, into: Destination, progress: Progress, cluster: str | None
-    ) -> Summary:
-        rules = AgentRules(trailers=query.trailers, evidence=into.into_store)
-        bar = progress("sessions", source.count())
-        with self._open(into) as extraction, bar as advance, spread_over(cluster) as spread:
-            return extract_sessions(source, extraction, query.repo_dir, rules, advance, spread)
+        with self._open(options) as into:
+            if source == "sidekick":
+                tasks, rules = _tasks(options), _rules(options)
+                with progress("flows", tasks.count()) as advance:
+                    return extract_sidekick(tasks, into, repo_dir, rules, advance)
+            if source == "git":
+                repo = location(options["repo"])
+                query = HistoryQuery(repo, *(options[name] for name in ("revision", "since", "first_parent", "limit")))
+                history = HistoryRules(
+                    options["max_files"],
+                    tuple(options["exclude"]),
+                    CommitKind.read_list(options["kinds"]),
+                    repository=repository_name(repo),
+                    noise=options["no_default_excludes"],
+                )
+                with progress("commits", None) as advance, spread_over(cluster) as spread:
+                    return extract_history(query, into, history, advance, spread)
+            with plugins.name_culprit("flow_sources", source):
+                logs = _logs(source, options)
+                agents = AgentRules(options["trailers"] or TRAILERS, evidence=into_store)
+                with progress("sessions", logs.count()) as advance, spread_over(cluster) as spread:
+                    return extract_sessions(logs, into, repo_dir, agents, advance, spread)
 
     def check_rows(self, path: Path, repo_dir: Path, advance: Advance = lambda rows: None) -> RowCheck:
         """Prove every row of a dataset A or B file against the repository."""
@@ -195,10 +126,11 @@ class Flows:
         return len(usable)
 
     @contextmanager
-    def _open(self, into: Destination) -> Iterator[Extraction]:
+    def _open(self, options: Mapping[str, Any]) -> Iterator[Extraction]:
         """Open the folder, and the store where it is wanted too; cases are stored in batches."""
-        if not into.into_store:
-            yield Extraction(into.out_dir, into.full)
+        folder, full = location(options["out_dir"]), options["full"]
+        if not options["into_store"]:
+            yield Extraction(folder, full)
             return
         store, batch = self._store(), list[Case]()
 
@@ -210,7 +142,7 @@ class Flows:
 
         # Read once: asking the store for every commit of a long history would take longer than reading it.
         stored = store.read(case_ids, DATASET)
-        yield Extraction(into.out_dir, into.full, keep, lacks=lambda case_id: case_id not in stored)
+        yield Extraction(folder, full, keep, lacks=lambda case_id: case_id not in stored)
         # After the block: the last batch is stored only if the extraction went well.
         store.db.write(partial(_put_cases, cases=batch))
 
@@ -224,8 +156,28 @@ def _put_cases(connection: Connection, cases: Sequence[Case]) -> None:
     put_cases(connection, free, Author(action=EXTRACTED))
 
 
-def _source(agent: str, paths: Sequence[Path]) -> FlowSource:
+def _tasks(options: Mapping[str, Any]) -> "SidekickSource":
+    from evergold.sources.sidekick import SidekickSource
+
+    if not options["workspace_id"]:
+        raise BadInput("workspace_id is missing: which workspace of the Sidekick app to extract from")
+    database = options["sidekick_db"] and location(options["sidekick_db"])
+    return SidekickSource(options["workspace_id"], database, options["skip_archived"])
+
+
+def _rules(options: Mapping[str, Any]) -> Rules:
+    sides = Side(options["range_side"]), HunkContext(options["hunk_context"])
+    return Rules(options["all_approvals"], *sides, evidence=options["into_store"])
+
+
+def _logs(agent: str, options: Mapping[str, Any]) -> FlowSource:
     """Open the logs of an agent: two keep them in a folder of their own, for the others files are named."""
-    files = tuple(paths) if agent not in ("claude-code", "codex") else paths[0] if paths else None
-    source: FlowSource = plugins.load("flow_sources", agent, files)
+    if "files" in options:
+        given = options["files"]
+        named = [given] if isinstance(given, str | Path) else given
+        paths: object = tuple(file for path in named for file in find_matching(location(path)))
+    else:
+        folder = options.get("project") or options.get("sessions")
+        paths = location(folder) if folder else None
+    source: FlowSource = plugins.load("flow_sources", agent, paths)
     return source

@@ -19,10 +19,19 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, one_case, read_lines
+from evergold.formats.lines import Record, columns_of, first_record, read_lines, read_objects, try_line
 from evergold.formats.parts import JoinedFile, Joining, Opener
-from evergold.formats.records import KEY, carry_fields, rebuild_case, shown_reference, unread_of, with_edits
-from evergold.formats.tables import arrow, json_lines
+from evergold.formats.records import (
+    KEY,
+    answer_of,
+    carry_fields,
+    question_of,
+    rebuild_case,
+    shown_reference,
+    unread_of,
+    with_edits,
+)
+from evergold.formats.tables import arrow
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.report import html_of_rows
@@ -66,7 +75,58 @@ def _show_value(row: Record) -> Record:
     return {"tags": tuple(row.get("tags") or ()), "contexts": [{"text": text} for text in row.get("contexts") or []]}
 
 
+ITEM_SIGNS = tuple(
+    f'"{key}"'.encode()
+    for key in ("datasetId", "dataset_id", "sourceTraceId", "source_trace_id", "source_run_id", "node_id", "example_id")
+)
+"""Keys by which an example of a dataset of Langfuse, LangSmith or Phoenix is known."""
+OUTPUTS = ("expected_output", "expectedOutput", "reference_outputs", "outputs", "output")
+TRACES = ("sourceTraceId", "source_trace_id", "source_run_id")
+BOOKKEEPING = (
+    "createdAt",
+    "updatedAt",
+    "created_at",
+    "modified_at",
+    "updated_at",
+    "node_id",
+    "version",
+    "mediaReferences",
+)
+
+
+def _is_item(row: Record) -> bool:
+    """Whether a row is an example of a tracing platform: input and output are objects, or it names their dataset."""
+    asked = row.get("inputs", row.get("input"))
+    return isinstance(asked, dict | list) or (asked is not None and any(name in row for name in ("datasetId", *TRACES)))
+
+
+def _item(row: Record) -> Case:
+    """An example of a dataset of Langfuse, LangSmith or Phoenix; what is said beside question and answer is kept."""
+    if row.get("status") == "ARCHIVED":
+        raise ValueError("archived there, so it is left out")
+    asked = "inputs" if "inputs" in row else "input"
+    question, messages, key = question_of(row[asked])
+    out = next((name for name in OUTPUTS if row.get(name) is not None), "")
+    answer, answer_key = answer_of(row.get(out))
+    trace = next((row[name] for name in TRACES if row.get(name)), None)
+    ident = row.get("id") or row.get("example_id")
+    held = {"id": None if ident is None else str(ident), "input": question, "expected": answer}
+    guessed = {"messages": messages, "provenance": {"source": "import", "trace_id": trace} if trace else None}
+    # An input with more than its question keeps the rest: other variables, tools, parameters.
+    more = {
+        asked: unread_of(row[asked], key or "") if isinstance(row[asked], dict) and key else {},
+        out: unread_of(row[out], answer_key) if out and isinstance(row[out], dict) and answer_key else {},
+    }
+    unread = unread_of(row, asked, out, "id", "example_id", "metadata", "datasetName", *TRACES, *BOOKKEEPING)
+    unread |= {name: value for name, value in more.items() if value}
+    metadata = row.get("metadata") if isinstance(row.get("metadata"), dict) else {}
+    name = str(row.get("datasetName") or row.get("dataset_name") or "imported")
+    return rebuild_case(held, metadata, guessed=guessed, dataset=name, unread=unread)
+
+
 def _foreign(row: Record) -> Case:
+    if _is_item(row):
+        return _item(row)
     asked, answered = (next((name for name in names if _is_text(row.get(name))), None) for names in (ASKED, ANSWERED))
     if asked is None:
         raise ValueError(
@@ -279,13 +339,22 @@ def _card(splits: list[str]) -> str:
 
 
 class Parquet:
-    """One Parquet file with declared types; needs `pip install 'evergold[export]'`."""
+    """One Parquet file with declared types (extra `export`). Read are also CSV and JSON of such rows, ours or anybody's."""
 
     suffix: ClassVar[str] = ".parquet"
     joining: ClassVar[Joining] = JoinedTable
 
     def accepts(self, head: bytes) -> bool:
-        return head.startswith(b"PAR1")
+        if head.startswith(b"PAR1"):
+            return True
+        if columns := columns_of(head):
+            asked = [name for name in columns if name.partition(".")[0] in (*ASKED, "inputs")]
+            return bool(asked) and len(set(columns) & {"id", *ANSWERED, *OUTPUTS}) + len(asked) > 1
+        if head.lstrip()[:1] not in (b"[", b"{"):
+            return False
+        first = first_record(head)
+        listed = b'"input' in head and any(sign in head for sign in ITEM_SIGNS)
+        return listed or (_is_item(first) and "expectations" not in first and any(name in first for name in OUTPUTS))
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         arrow()
@@ -297,9 +366,8 @@ class Parquet:
         return table.count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        with path.open("rb") as handle:
-            for number, line in enumerate(json_lines(handle, str(path)), 1):
-                yield one_case(line, f"{path.name}[{number}]", case_of)
+        for where, row in read_objects(path):
+            yield try_line(row, where, case_of)
 
 
 Row = Mapping[str, Any]
@@ -341,6 +409,7 @@ CASE_COLUMNS = {
     "reference": "text",
     "reference_origin": "text",
     "review": "text",
+    "evidence": "text",
     "tags": "texts",
     "trace_id": "text",
     "session_id": "text",
@@ -427,6 +496,7 @@ def case_row(case: Case) -> dict[str, Any]:
         "kind": case.kind.value,
         "entry_type": case.entry_type.value,
         "review": case.review.value,
+        "evidence": case.evidence.value,
         "reference": shown_reference(case),
         "reference_origin": None if reference is None else reference.origin.value,
         "tags": list(case.tags),

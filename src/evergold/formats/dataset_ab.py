@@ -285,7 +285,7 @@ class _Dataset:
         with FileSet() as files:
             out = files.open(path)
             for case in cases:
-                if case.review is ReviewState.VALIDATED and (lacking := case.missing()):
+                if case.review is ReviewState.VALIDATED and (lacking := case.list_missing()):
                     # FileSet removes the temporary file: a refused case leaves the old file as it was.
                     raise Incomplete(f"case {case.id!r} lacks {', '.join(lacking)}; a validated row cannot do without")
                 row, rest = self.row(case), self.rest(case)

@@ -23,7 +23,7 @@ import orjson
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, first_record, one_case, read_lines
+from evergold.formats.lines import Record, columns_of, first_record, one_case, read_lines, read_objects, try_line
 from evergold.formats.parts import JoinedArray, Joining
 from evergold.formats.records import (
     Message,
@@ -151,6 +151,7 @@ KNOWN = (
     "expected_tools",
     "additional_metadata",
 )
+SHOWN = 4096
 DELIMITER = "|"  # between the texts of a context, where DeepEval writes them as one
 _TELLING = (
     b'"expected_output"',
@@ -159,6 +160,8 @@ _TELLING = (
     b'"actualOutput"',
     b'"scenario"',
 )
+
+_OTHERS = (b'"datasetId"', b'"sourceTraceId"')  # Langfuse's items have an `expectedOutput` too
 
 _decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
@@ -170,9 +173,10 @@ class DeepEval:
 
     def accepts(self, head: bytes) -> bool:
         start = head.removeprefix(BOM_UTF8).lstrip()
-        if start[:1] == b"{":
-            return {"input", "actual_output", "expected_output"} <= first_record(head).keys()
-        return start[:1] == b"[" and any(key in start for key in _TELLING)
+        if start[:1] == b"{" or columns_of(head):
+            first = columns_of(head) or first_record(head).keys()
+            return {"input", "actual_output", "expected_output"} <= set(first) or {"scenario", "turns"} <= set(first)
+        return start[:1] == b"[" and any(key in start for key in _TELLING) and not any(key in start for key in _OTHERS)
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         """Write every case as a golden; a second file appears only where cases have several turns."""
@@ -194,6 +198,10 @@ class DeepEval:
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """One golden after the other; an array is mapped into memory, not copied and decoded whole."""
         with open_read(path) as handle:
+            if columns_of(handle.peek(SHOWN)[:SHOWN]):
+                for where, record in read_objects(path):
+                    yield try_line(record, where, case_of)
+                return
             # `peek` may give more or less than asked, and consumes nothing: the array below is read from the start.
             if handle.peek(64)[:64].removeprefix(BOM_UTF8).lstrip()[:1] == b"{" and _in_lines(path):
                 yield from read_lines(path, case_of)
@@ -243,7 +251,7 @@ def _content(handle: BufferedReader) -> memoryview:
 
 def _in_lines(path: Path) -> bool:
     with open_read(path) as handle:
-        return "input" in first_record(handle.readline())
+        return not {"input", "scenario"}.isdisjoint(first_record(handle.readline()))
 
 
 def record_of(case: Case) -> Record:

@@ -3,9 +3,12 @@
 Whatever reads lines reads packed lines and Parquet tables too: `open_rows` gives the rows of a table as lines of JSON.
 """
 
+import csv
+import sys
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +59,70 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             bare = (line.removeprefix(BOM_UTF8) if number == 1 else line).strip()
             if bare:
                 yield number, bare
+
+
+ENVELOPES = ("examples", "data", "items", "tests")
+
+
+def read_objects(path: Path) -> Iterator[tuple[str, Any]]:
+    """Each record of a file with its place: rows of Parquet or CSV, JSON lines, a JSON array, or a list inside an object.
+
+    A cell of CSV that holds JSON is that value, an empty one says nothing, and columns `input.question` are one object.
+    """
+    with open_rows(path) as handle:
+        lines = iter(handle)
+        first = next(lines, b"").removeprefix(BOM_UTF8)
+        if columns_of(first):
+            csv.field_size_limit(sys.maxsize)  # a cell may hold a whole conversation
+            table = csv.DictReader(line.decode("utf-8", "replace") for line in chain([first], lines))
+            for row in table:
+                yield f"{path.name}:{table.line_num}", _nest_columns(row)
+            return
+        record = object_in(first)
+        if record and not _unwrap(record):
+            for number, line in enumerate(chain([first], lines), 1):
+                if line.strip():
+                    yield f"{path.name}:{number}", record_in(line)
+            return
+        try:
+            document = orjson.loads(first + b"".join(lines))
+        except orjson.JSONDecodeError as problem:
+            raise BadInput(f"{path}: no Parquet file, no CSV table and no JSON: {problem}") from problem
+    listed = document if isinstance(document, list) else _unwrap(document) or [document]
+    yield from ((f"{path.name}[{number}]", record) for number, record in enumerate(listed, 1))
+
+
+def columns_of(head: bytes) -> list[str]:
+    """The names in the first line of a table as CSV; none when it is no table."""
+    line = head.removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0].decode("utf-8", "replace").strip()
+    if not line or line[0] in "{[-#" or "," not in line or ": " in line:
+        return []
+    return [name.strip() for name in next(csv.reader([line]))]
+
+
+def _unwrap(document: Any) -> list[Any] | None:
+    """The records that an object wraps, as REST interfaces give them."""
+    if not isinstance(document, dict):
+        return None
+    held = next((document[key] for key in ENVELOPES if isinstance(document.get(key), list | dict)), None)
+    return held if isinstance(held, list) else _unwrap(held)
+
+
+def _nest_columns(row: dict[str | Any, Any]) -> Record:
+    record: Record = {}
+    for column, cell in row.items():
+        if not cell or not isinstance(column, str):
+            continue
+        value = cell
+        if isinstance(cell, str) and cell[:1] in "[{":
+            with suppress(orjson.JSONDecodeError):
+                value = orjson.loads(cell)
+        outer, _, inner = column.partition(".")
+        if inner and isinstance(record.setdefault(outer, {}), dict):
+            record[outer][inner] = value
+        else:
+            record[column] = value
+    return record
 
 
 def record_in(line: bytes) -> Record:

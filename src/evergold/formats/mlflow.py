@@ -1,6 +1,6 @@
 """MLflow evaluation records: `{inputs, outputs, expectations, tags, source}` as JSON lines."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import orjson
 
@@ -8,7 +8,9 @@ from evergold.formats.lines import Record
 from evergold.formats.records import (
     KEY,
     RecordLines,
+    answer_of,
     carry_fields,
+    question_of,
     rebuild_case,
     shown_reference,
     unread_of,
@@ -17,7 +19,6 @@ from evergold.formats.records import (
 from evergold.model.case import Case
 
 HELD = {"input", "output", "expected"}
-QUESTION_KEYS = ("question", "query", "input", "prompt", "request")
 
 
 class MLflow(RecordLines):
@@ -38,26 +39,25 @@ class MLflow(RecordLines):
     def case(self, record: Record) -> Case:
         inputs, tags = record["inputs"], dict(record.get("tags") or {})
         rest = orjson.loads(tags.pop(KEY)) if KEY in tags else None
-        key = next((key for key in QUESTION_KEYS if isinstance(inputs.get(key), str)), None)
+        question, messages, key = question_of(inputs)
         expectations = record.get("expectations") or {}
+        expected = answer_of(expectations.get("expected_response"))[0]
         held = {
-            "input": inputs[key] if key is not None else orjson.dumps(inputs).decode(),
-            "output": _as_text(record.get("outputs")),
-            "expected": _as_text(expectations.get("expected_response")),
+            "input": question,
+            "output": answer_of(record.get("outputs"))[0],
+            "expected": expected,
             "tags": sorted(f"{name}:{value}" if value else name for name, value in tags.items()) or None,
         }
         # `source` of a record of ours only repeats its name; of another's it is information.
         unread = unread_of(
             record, "inputs", "outputs", "expectations", "tags", *(("source",) if rest is not None else ())
         )
+        trace = ((record.get("source") or {}).get("source_data") or {}).get("trace_id")
+        guessed = {"messages": messages, "provenance": {"source": "mlflow", "trace_id": trace} if trace else None}
         more = {
             "inputs": unread_of(inputs, key) if key else {},
             "expectations": unread_of(expectations, "expected_response"),
         }
         unread |= {name: value for name, value in more.items() if value}
-        case = rebuild_case(held, {KEY: rest} if rest is not None else None, unread=unread)
-        return with_edited_reference(case, _as_text(expectations.get("expected_response")))
-
-
-def _as_text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else orjson.dumps(value).decode()
+        case = rebuild_case(held, {KEY: rest} if rest is not None else None, guessed=guessed, unread=unread)
+        return with_edited_reference(case, expected)

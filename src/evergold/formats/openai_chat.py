@@ -1,7 +1,9 @@
 """OpenAI's shapes: fine-tuning (`messages`), preferences (preferred and not), and evals (`input`, `ideal`).
 
-Training conversations are what fine-tuning takes: real calls, their results, and nothing of ours. They have no place for
-metadata, and their files are uploaded as they are. So what they cannot hold stands in a file beside them
+Training conversations are what fine-tuning takes: real calls, their results, and nothing of ours. A model is trained on the
+answer of a case alone: whatever it answered earlier in the conversation has weight 0, since nobody says here that it was right
+(where somebody did, that answer has its own line). A line is left out where nobody stands behind its answer. They have no place
+for metadata, and their files are uploaded as they are. So what they cannot hold stands in a file beside them
 (`NAME.evergold.jsonl`), found again by the hash of a line: lines may be added, moved and taken out.
 """
 
@@ -31,7 +33,8 @@ from evergold.formats.records import (
     unread_of,
     with_edited_reference,
 )
-from evergold.model.case import Case, EntryType, Origin, Reference, written_case
+from evergold.model.case import Case, EntryType, Origin, Reference, TierEvidence, written_case
+from evergold.model.checking import admits, regrets, strip_admission
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, expected_of
 from evergold.model.tool_schemas import derived_schemas
@@ -53,6 +56,9 @@ NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 PERSON = re.compile(r"[^\s<|\\/>]{1,64}")
 PARTS = ("text", "image_url")
 MOST_TOOLS = 128
+NOBODY_SPOKE = (
+    "a candidate: nobody said that its answer is good, and no outcome did; confirm it in review to train on it"
+)
 
 
 class Unfit(ValueError):
@@ -62,6 +68,11 @@ class Unfit(ValueError):
 def question_of(case: Case) -> list[Message]:
     """What was to be answered, in the roles and keys a trainer knows. Raises `Unfit` where there is one it does not know."""
     return [_known_fields(message) for message in conversation(case)]
+
+
+def without_learning(messages: Iterable[Message]) -> list[Message]:
+    """The messages, of which the assistant's are not to be learned."""
+    return [message | ({"weight": 0} if message["role"] == "assistant" else {}) for message in messages]
 
 
 def answer_of(case: Case, reference: Reference) -> list[Message]:
@@ -208,6 +219,8 @@ def beside(path: Path) -> Path:
 class _Training(RecordLines):
     """A training file and the one beside it. `record` raises `Unfit` where a case has no line."""
 
+    trains: ClassVar[bool] = True  # known failures are kept away from it, and what its lines rest on is counted
+
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         """Cases that have no such record go to `options["rejected"]`, with the reason."""
         rejected: list[Rejected] = options.get("rejected", [])
@@ -276,7 +289,9 @@ class FineTune(_Training):
         reference = case.reference()
         if reference is None:
             raise Unfit(NO_REFERENCE)
-        messages = check_messages([*question_of(case), *answer_of(case, reference)])
+        if reference.origin is Origin.CANDIDATE and case.evidence is TierEvidence.SILENCE:
+            raise Unfit(NOBODY_SPOKE)
+        messages = check_messages([*without_learning(question_of(case)), *answer_of(case, reference)])
         tools = offered_tools(case, messages)
         return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
@@ -315,8 +330,14 @@ class Preference(_Training):
         reference = case.reference()
         if reference is None or reference.text is None:
             raise Unfit(NO_REFERENCE)
+        concedes = admits(reference.text) or regrets(reference.text)
+        preferred = strip_admission(reference.text) if concedes else reference.text
+        if preferred is None:
+            raise Unfit(
+                "no pair: the right answer only concedes, so it replies to the correction and not to the question"
+            )
         # A pair of equal answers teaches nothing, and a pair of two right ones teaches something wrong.
-        if not case.output or case.output == reference.text or _both_right(case, reference):
+        if not case.output or case.output in (reference.text, preferred) or _both_right(case, reference):
             raise Unfit("no pair: a preference needs a wrong answer and another, right one")
         if reference.tool_calls is not None and expected_of(reference.tool_calls) != expected_of(case.tool_calls):
             raise Unfit("no pair: the right answer makes other calls, so the two answer different messages")
@@ -326,7 +347,7 @@ class Preference(_Training):
         tools = offered_tools(case, messages)
         return {
             "input": given | {"tools": tools} if tools else given,
-            "preferred_output": [assistant(reference.text)],
+            "preferred_output": [assistant(preferred)],
             "non_preferred_output": [assistant(case.output)],
         }
 

@@ -93,23 +93,35 @@ class JoinedYaml:
             self._out.write(self._empty)
 
 
-WATCHED = ("messages", "turn", "tools", "tool_calls", "expected_tools", "tests", "contexts", "prompt", "citations")
+WATCHED = (
+    "messages",
+    "turn",
+    "tools",
+    "tool_calls",
+    "expected_tools",
+    "tests",
+    "assertions",
+    "contexts",
+    "prompt",
+    "citations",
+)
 
 
-def count_unheld(
-    cases: Iterable[Case], chosen: Format, counts: Counter[str], rejected: list[Rejected]
-) -> Iterator[Case]:
-    """Pass cases on to a format; count, for each that it writes, the fields it cannot express.
+def count_written(cases: Iterable[Case], chosen: Format, total: "WrittenPart") -> Iterator[Case]:
+    """Pass cases on to a format; count, for each that it writes, the fields it cannot express and what it rests on.
 
     A format says in `expresses` what it can; one of another package that says nothing is not counted.
     """
     expresses: frozenset[str] | None = getattr(chosen, "expresses", None)
     for case in cases:
-        before = len(rejected)
+        before = len(total.rejected)
         # Control comes back when the format asks for the next case: by then it has written or rejected this one.
         yield case
-        if expresses is not None and len(rejected) == before:
-            counts.update(field for field in unheld_fields(case) if field not in expresses)
+        if len(total.rejected) > before:
+            continue
+        total.evidence[case.stands_on.value] += 1
+        if expresses is not None:
+            total.unheld.update(field for field in unheld_fields(case) if field not in expresses)
 
 
 def unheld_fields(case: Case) -> Iterator[str]:
@@ -136,6 +148,7 @@ class WrittenPart:
     count: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     unheld: Counter[str] = field(default_factory=Counter)
+    evidence: Counter[str] = field(default_factory=Counter)
 
 
 def require_joinable(format_name: str) -> None:
@@ -159,7 +172,7 @@ def write_cases(format_name: str, name: str, part: CasesPart) -> WrittenPart:
         options["numbers"] = lambda cases: part.numbers
     with TemporaryDirectory(prefix="evergold-") as folder:
         root = Path(folder)
-        cases = count_unheld(part.cases, chosen, written.unheld, written.rejected)
+        cases = count_written(part.cases, chosen, written)
         written.count = chosen.write(cases, root / name, **options)
         files = [path for path in sorted(root.rglob("*")) if path.is_file()]
         written.files = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
@@ -180,6 +193,7 @@ def write_joined(spread: Spread, format_name: str, parts: Iterable[CasesPart], p
             total.count += part.count
             total.rejected += part.rejected
             total.unheld.update(part.unheld)
+            total.evidence.update(part.evidence)
         joined.close()
     for left in getattr(chosen, "may_write", lambda path: ())(path):
         if left.name != name and left.name not in joined.files:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import orjson
 
+from evergold.conversation.reader import messages_in
 from evergold.formats.lines import Record, first_record, read_lines, write_lines
 from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Answer, Case, EntryType, plain_messages
@@ -130,6 +131,46 @@ def with_edits(case: Case, given: Mapping[str, Any], own: Mapping[str, Any]) -> 
 
 
 Message = dict[str, Any]
+QUESTION_KEYS = ("question", "query", "input", "prompt", "request", "message", "user_input", "instruction", "problem")
+ANSWER_KEYS = (
+    "expected_response",
+    "answer",
+    "output",
+    "response",
+    "expected",
+    "reference",
+    "result",
+    "text",
+    "content",
+)
+
+
+def text_in(value: Any, keys: Sequence[str]) -> tuple[str | None, str | None]:
+    """The text that an object says under one of the keys, or as its only value, and the key; a text is itself."""
+    if value is None or value == {} or isinstance(value, str):
+        return value or None, None
+    if isinstance(value, Mapping):
+        texts = [name for name, one in value.items() if isinstance(one, str)]
+        key = next((name for name in keys if name in texts), texts[0] if len(value) == 1 and texts else None)
+        if key is not None:
+            return value[key], key
+    return orjson.dumps(value).decode(), None
+
+
+def question_of(value: Any) -> tuple[str | None, list[Message], str | None]:
+    """What is asked by the input of another tool's example: its text, its messages where it has some, and its key."""
+    text, key = text_in(value, QUESTION_KEYS)
+    if key is None and isinstance(value, Mapping | list) and (messages := messages_in(value, "input")):
+        return last_user_text(messages), messages, "messages"
+    return text, [], key
+
+
+def answer_of(value: Any) -> tuple[str | None, str | None]:
+    """The text of an output of another tool's example, and its key."""
+    text, key = text_in(value, ANSWER_KEYS)
+    messages = messages_in(value, "output") if key is None and isinstance(value, Mapping | list) else []
+    texts = [text_of(one.get("content")) for one in messages if one.get("role") == "assistant"]
+    return (texts[-1], "messages") if texts else (text, key)
 
 
 def conversation(case: Case) -> list[Message]:

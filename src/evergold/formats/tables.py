@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from os import SEEK_END
 from typing import Any, BinaryIO, NamedTuple
 
+import numpy as np
 import orjson
 
 from evergold.errors import BadInput
@@ -23,6 +24,7 @@ DENSE_PAGES = 10  # times the packed size of their group, which larger pages may
 DENSE_LISTS = 100  # likewise for the values of lists
 VALUE = 16  # bytes that a value without a length of its own takes at least
 LONGEST_HEADER = 1 << 20
+TOO_DENSE = f"more than {MOST_DENSE} times the size of the file; write shorter rows"
 DATA, DICTIONARY, DATA_V2 = 0, 2, 3
 DELTA_LENGTHS, DELTA_TEXTS = DELTA = (6, 7)  # encodings of texts; the second repeats in few bytes what it does not hold
 
@@ -30,9 +32,12 @@ DELTA_LENGTHS, DELTA_TEXTS = DELTA = (6, 7)  # encodings of texts; the second re
 def json_lines(handle: BinaryIO, name: str) -> Iterator[bytes]:
     """Each row as an object on a line; a cell that is empty is left out."""
     for rows in read_rows(handle, name):
-        for row in rows:
-            filled = {key: cell for key, cell in row.items() if cell is not None}
-            yield orjson.dumps(filled, default=_text, option=orjson.OPT_APPEND_NEWLINE)
+        rows.reverse()
+        while rows:  # a loop over the list would hold the row, and a large one is to be held once
+            filled = {key: cell for key, cell in rows.pop().items() if cell is not None}
+            line = orjson.dumps(filled, default=_text, option=orjson.OPT_APPEND_NEWLINE)
+            del filled
+            yield line
 
 
 def read_rows(handle: BinaryIO, name: str, wanted: Sequence[str] | None = None) -> Iterator[list[dict[str, Any]]]:
@@ -52,19 +57,29 @@ def read_rows(handle: BinaryIO, name: str, wanted: Sequence[str] | None = None) 
             # Arrow reads delta encodings in no other way than value by value.
             if column.physical_type == "BYTE_ARRAY"
             and not any("DELTA" in str(one.column(at).encodings) for one in groups)
+            and any(_repeats(handle, name, one.column(at)) for one in groups)
         ]
         size = handle.seek(0, SEEK_END)
         handle.seek(0)
         table = parquet.ParquetFile(handle, pre_buffer=False, read_dictionary=texts)
         plain = {field.name: field.with_type(_plain_type(field.type, pyarrow)) for field in table.schema_arrow}
         for number_of_group, group in enumerate(groups):
-            at_once = _rows_at_once(handle, name, group, columns)
-            for batch in table.iter_batches(at_once, row_groups=[number_of_group], columns=wanted, use_threads=False):
+            at_once = _rows_at_once(handle, name, group, columns, size)
+            batches = table.iter_batches(at_once, row_groups=[number_of_group], columns=wanted, use_threads=False)
+            while (batch := next(batches, None)) is not None:
+                if group.num_rows <= at_once:
+                    batches = iter(())  # the reader would hold the pages of the group
                 schema = pyarrow.schema([plain[field] for field in batch.schema.names])
-                for part in _parts(pyarrow.Table.from_batches([batch]), size, f"{name}, row {number + 1} or later"):
-                    # `safe=False` cuts nanoseconds to microseconds; a safe cast would refuse the file for them.
-                    yield part.cast(schema, safe=False).to_pylist()
-                    number += part.num_rows
+                waiting = list(_parts(pyarrow.Table.from_batches([batch]), size, f"{name}, row {number + 1} or later"))
+                waiting.reverse()
+                del batch  # it would be held while its rows are used, as a part by a loop over the list
+                while waiting:
+                    number += waiting[-1].num_rows
+                    rows = _rows_of(waiting.pop(), schema)
+                    if len(rows) == 1:
+                        pyarrow.default_memory_pool().release_unused()
+                    yield rows
+                    del rows
     except (pyarrow.ArrowException, OSError) as problem:
         reason = (str(problem).splitlines() or [type(problem).__name__])[0]
         raise BadInput(f"{name}: no Parquet file that can be read, behind row {number}: {reason}") from problem
@@ -80,7 +95,36 @@ class _Page(NamedTuple):
     encoding: int
 
 
-def _rows_at_once(handle: BinaryIO, name: str, group: Any, columns: list[Any]) -> int:
+def _repeats(handle: BinaryIO, name: str, chunk: Any) -> bool:
+    """Whether the texts of a column in a group of rows may mean the same text of its dictionary."""
+    if not chunk.has_dictionary_page or chunk.total_uncompressed_size <= AT_ONCE:
+        return bool(chunk.has_dictionary_page)
+    pages = list(_pages(handle, name, chunk))
+    return sum(page.values for page in pages) > 2 * sum(page.values for page in pages if page.kind == DICTIONARY)
+
+
+def _rows_of(table: Any, schema: Any) -> list[dict[str, Any]]:
+    """The rows of a table; a large text is made of the bytes of Arrow without a copy between."""
+    if table.num_rows != 1 or table.nbytes <= AT_ONCE:
+        # `safe=False` cuts nanoseconds to microseconds; a safe cast would refuse the file for them.
+        rows: list[dict[str, Any]] = table.cast(schema, safe=False).to_pylist()
+        return rows
+    row: dict[str, Any] = {}
+    for field in schema:
+        (cell,) = table.column(field.name).chunks
+        if cell.null_count or str(field.type) != "string":
+            row[field.name] = cell.cast(field.type, safe=False)[0].as_py()
+            continue
+        number = 0
+        if hasattr(cell, "dictionary"):
+            number, cell = cell.indices[0].as_py(), cell.dictionary
+        _, ends, texts = cell.buffers()
+        first, last = memoryview(ends).cast("i")[cell.offset + number :][:2]
+        row[field.name] = str(memoryview(texts)[first:last], "utf-8")
+    return [row]
+
+
+def _rows_at_once(handle: BinaryIO, name: str, group: Any, columns: list[Any], file_size: int) -> int:
     """How many rows of a group are read together. Raises `BadInput` for one that holds more than anybody's data would."""
     held = packed = 0
     rows = BATCH
@@ -88,6 +132,9 @@ def _rows_at_once(handle: BinaryIO, name: str, group: Any, columns: list[Any]) -
         chunk = group.column(at)
         pages = list(_pages(handle, name, chunk))
         data = [page for page in pages if page.kind != DICTIONARY]
+        longest = max((page.unpacked // max(1, page.values) for page in pages), default=0)
+        if longest > AT_ONCE and longest > MOST_DENSE * file_size:
+            raise BadInput(f"{name}: a row unpacks to {longest:,} bytes or more, {TOO_DENSE}")
         held += sum(max((page.unpacked for page in some), default=0) for some in (data, [*set(pages) - set(data)]))
         packed += sum(page.packed for page in pages)
         is_list = column.max_repetition_level > 0
@@ -202,10 +249,7 @@ def _parts(table: Any, file_size: int, where: str) -> Iterator[Any]:
     start = held = 0
     for at, size in enumerate(_sizes_of_rows(table)):
         if size > AT_ONCE and size > MOST_DENSE * file_size:
-            raise BadInput(
-                f"{where}: a row unpacks to {size:,} bytes, more than {MOST_DENSE} times the size of the file; "
-                "write shorter rows"
-            )
+            raise BadInput(f"{where}: a row unpacks to {size:,} bytes, {TOO_DENSE}")
         if held + size > AT_ONCE and at > start:
             yield table.slice(start, at - start)
             start, held = at, 0
@@ -219,10 +263,8 @@ def _longest(table: Any) -> int:
 
 
 def _longest_in(array: Any) -> int:
-    from pyarrow import compute
-
     if hasattr(array, "dictionary"):
-        return (compute.max(compute.binary_length(array.dictionary)).as_py() or 0) if len(array.dictionary) else 0
+        return int(_lengths(array.dictionary).max(initial=0))
     if hasattr(array, "offsets"):
         return _longest_in(array.values)
     return max(map(_longest_in, array.flatten()), default=0) if hasattr(array, "field") else VALUE
@@ -230,31 +272,37 @@ def _longest_in(array: Any) -> int:
 
 def _sizes_of_rows(table: Any) -> list[int]:
     """How many bytes each row has once its texts are written out, about."""
-    sizes = [0] * table.num_rows
-    for column in table.columns:
-        at = 0
-        for chunk in column.chunks:
-            for size in _sizes(chunk).to_pylist():
-                sizes[at] += size or 0
-                at += 1
+    columns = (np.concatenate([_sizes(chunk) for chunk in column.chunks]) for column in table.columns if len(column))
+    sizes: list[int] = sum(columns, np.zeros(table.num_rows, np.int64)).tolist()
     return sizes
 
 
-def _sizes(array: Any) -> Any:
-    import pyarrow
-    from pyarrow import compute
+# The buffers are read, because what pyarrow makes of numbers of Python and numpy loads pandas, which takes 45 MB.
+def _numbers(array: Any) -> Any:
+    return np.frombuffer(array.buffers()[1], str(array.type))[array.offset :][: len(array)]
 
+
+def _lengths(texts: Any) -> Any:
+    ends = texts.buffers()[1]
+    if ends is None or not len(texts):
+        return np.zeros(len(texts), np.int64)
+    return np.diff(
+        np.frombuffer(ends, "int64" if "large" in str(texts.type) else "int32")[texts.offset :][: len(texts) + 1]
+    )
+
+
+def _sizes(array: Any) -> Any:
     if hasattr(array, "dictionary"):
-        lengths = compute.binary_length(array.dictionary).cast(pyarrow.int64())
-        return compute.add(compute.fill_null(compute.take(lengths, array.indices), 0), VALUE)
+        lengths = np.append(_lengths(array.dictionary), 0)  # of a row without a text the index may be any
+        return lengths[np.minimum(_numbers(array.indices).astype(np.uint32), len(lengths) - 1)] + VALUE
+    if str(array.type) in ("string", "binary", "large_string", "large_binary"):
+        return _lengths(array) + VALUE
     if hasattr(array, "offsets"):
-        sums = compute.cumulative_sum(_sizes(array.values))
-        sums = pyarrow.concat_arrays([pyarrow.array([0], pyarrow.int64()), sums])
-        ends = compute.take(sums, array.offsets)
-        return compute.add(compute.subtract(ends[1:], ends[:-1]), VALUE)
-    total = pyarrow.array([VALUE * getattr(array.type, "list_size", 1)] * len(array), pyarrow.int64())
+        ends = np.append(0, np.cumsum(_sizes(array.values)))[_numbers(array.offsets)]
+        return np.diff(ends) + VALUE
+    total = np.full(len(array), VALUE * getattr(array.type, "list_size", 1))
     for part in array.flatten() if hasattr(array, "field") else ():
-        total = compute.add(total, _sizes(part))
+        total = total + _sizes(part)
     return total
 
 

@@ -26,7 +26,7 @@ from evergold.formats.records import (
     with_reference,
 )
 from evergold.formats.yaml_documents import MAX_BYTES, Problem, Unreadable, YamlDocument, bytes_of, read
-from evergold.model.case import Case, CaseKind, CodeTests, Context, Difficulty, Provenance
+from evergold.model.case import Assertion, Case, CaseKind, CodeTests, Context, Difficulty, Provenance
 from evergold.model.faults import Describe, Rejected, faults_of
 from evergold.model.tool_calls import ExpectedTool
 
@@ -60,6 +60,11 @@ class Task(_Strict):
         strict=False,
         description="Tests that the answer's code must pass, for tests_passed: Python texts, stdin with stdout, or a command.",
     )
+    assertions: tuple[Assertion, ...] = Field(
+        (),
+        strict=False,
+        description="What an answer must or must not do (`must: names the deadline`), for the metric assertions.",
+    )
     metrics: tuple[Text, ...] = Field(
         (),
         strict=False,
@@ -85,6 +90,7 @@ class Task(_Strict):
             expected_tools=self.expected_tools,
             ordered=self.ordered,
             tests=self.tests,
+            assertions=self.assertions,
             metrics=self.metrics,
             tags=self.tags,
             tools=self.tools,
@@ -238,6 +244,7 @@ HELD = {
     "expected_tools",
     "ordered",
     "tests",
+    "assertions",
     "metrics",
     "tags",
     "tools",
@@ -246,7 +253,7 @@ HELD = {
 
 class TaskFiles:
     suffix: ClassVar[str] = ".yaml"
-    expresses: ClassVar[frozenset[str]] = frozenset({"tools", "expected_tools", "tests", "contexts"})
+    expresses: ClassVar[frozenset[str]] = frozenset({"tools", "expected_tools", "tests", "assertions", "contexts"})
 
     def accepts(self, head: bytes) -> bool:
         return b"\ntasks:" in head or head.startswith(b"tasks:")
@@ -289,6 +296,7 @@ class TaskFiles:
                 "expected_tools": task.expected_tools,
                 "ordered": task.ordered,
                 "tests": task.tests,
+                "assertions": task.assertions,
                 "metrics": task.metrics,
             }
             case = rebuild_case(held, task.metadata, dataset=path.stem)
@@ -315,6 +323,7 @@ def task_of(case: Case) -> Task:
         expected_tools=case.expected_calls(),
         ordered=case.ordered,
         tests=case.tests,
+        assertions=case.assertions,
         metrics=case.metrics,
         context=tuple(context.text for context in case.contexts if context.text is not None),
         tags=case.tags,

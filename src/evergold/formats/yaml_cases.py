@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, try_line
+from evergold.formats.lines import Record, columns_of, read_objects, try_line
 from evergold.formats.parts import JoinedYaml, Joining
 from evergold.formats.records import (
     KEY,
@@ -79,6 +80,8 @@ COMPARED = frozenset(
 """Assertions of promptfoo whose value is the answer itself."""
 
 
+KINDS = COMPARED | {"javascript", "python", "llm-rubric", "regex", "is-json", "fn", "eval", "grade", "file"}
+
 CALLED = "tool-call-f1"
 """The assertion on the names of tools that were called."""
 
@@ -118,7 +121,27 @@ class Promptfoo(_ListInYaml):
     key: ClassVar[str] = "tests"
 
     def accepts(self, head: bytes) -> bool:
-        return b"tests:" in head and b"vars:" in head
+        if EXPECTED in columns_of(head):
+            return True
+        if head.lstrip()[:1] in (b"[", b"{"):
+            return b'"vars"' in head and b'"assert"' in head and b'"gradingResult"' not in head
+        return (b"tests:" in head or head.lstrip()[:1] == b"-") and b"vars:" in head
+
+    def read(self, path: Path) -> Iterator[Case | Rejected]:
+        """Tests of a config, or of a file of their own: a YAML list, JSON, JSON lines, or CSV with `__expected`."""
+        with open_read(path) as stream:
+            head = stream.peek(SHOWN)[:SHOWN].lstrip()
+            if head[:1] == b"-" and not head.startswith(b"---"):
+                text = BytesIO(f"{self.key}:\n".encode() + stream.read())
+                yield from (
+                    try_line(record, f"{path.name}[{number}]", self.case)
+                    for number, record in enumerate(items(text, self.key), 1)
+                )
+                return
+        if head[:1] in (b"[", b"{") or columns_of(head):
+            yield from (try_line(_as_test(record), where, self.case) for where, record in read_objects(path))
+        else:
+            yield from super().read(path)
 
     def fit(self, cases: Iterable[Case], rejected: list[Rejected]) -> Iterable[Case]:
         """A test without an assertion passes whatever is answered, so it is left out."""
@@ -168,6 +191,29 @@ class Promptfoo(_ListInYaml):
         unread |= {name: value for name, value in more.items() if value}
         case = rebuild_case(held, record.get("metadata"), guessed=guessed, unread=unread)
         return with_edited_reference(case, held["expected"])
+
+
+EXPECTED = "__expected"
+SHOWN = 4096
+
+
+def _as_test(row: Record) -> Record:
+    """A test of a row of CSV, whose columns are variables, but for those that begin with two underscores."""
+    if "vars" in row:
+        return row
+    checks = [str(value) for name, value in row.items() if name.startswith(EXPECTED)]
+    known = [
+        (kind, value.strip()) if value and kind in KINDS else ("equals", check)
+        for check in checks
+        for kind, _, value in [check.partition(":")]
+    ]
+    metadata = {name[11:]: value for name, value in row.items() if name.startswith("__metadata:")}
+    return {
+        "vars": {name: value for name, value in row.items() if not name.startswith("__")},
+        "assert": [{"type": kind, "value": value} for kind, value in known],
+        **({"description": row["__description"]} if row.get("__description") else {}),
+        **({"metadata": metadata} if metadata else {}),
+    }
 
 
 ASIDE = ("context", "messages")

@@ -8,13 +8,16 @@ never end. A PDF that pypdf cannot read (broken, locked, scanned) is skipped wit
 import codecs
 import logging
 import os
+import re
 import stat
 import warnings
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from statistics import median
 
 from evergold.errors import BadInput, Incomplete, NotFound
 from evergold.generate.passages import passages
@@ -39,7 +42,7 @@ def read_pdf(name: str, path: Path, limits: GenerationLimits) -> Document | Skip
             if len(reader.pages) > limits.pages:
                 detail = f"{len(reader.pages):,} pages; limits.pages is {limits.pages:,}"
                 return Skipped(name=name, reason="too many pages", detail=detail)
-            texts = [_clean(page.extract_text()) for page in reader.pages]
+            texts = _part_lines([_clean(page.extract_text()) for page in reader.pages])
     # A disk that fails is the caller's matter; it must not be reported as a broken PDF.
     except OSError:
         raise
@@ -50,11 +53,70 @@ def read_pdf(name: str, path: Path, limits: GenerationLimits) -> Document | Skip
         return Skipped(name=name, reason="broken PDF", detail=detail)
     if not any(text.strip() for text in texts):
         return Skipped(name=name, reason="no text", detail=f"{len(texts)} pages of pictures; it needs text recognition")
-    starts, offset = [], 0
+    starts, whole = [], ""
     for text in texts:
-        starts.append(offset)
-        offset += len(text) + len(_BETWEEN_PAGES)
-    return Document(name=name, text=_BETWEEN_PAGES.join(texts), kind="pdf", pages=tuple(starts))
+        # A sentence may go on over the page.
+        whole += "" if not whole else "\n" if text[:1].islower() or whole.endswith(",") else _BETWEEN_PAGES
+        starts.append(len(whole))
+        whole += text
+    return Document(name=name, text=whole, kind="pdf", pages=tuple(starts))
+
+
+_PAGE_NUMBER = re.compile(
+    r"\W*(?:(?:page|página|pág\.?|p\.)\s*)?\d{1,4}(?:\s*(?:of|de|/)\s*\d{1,4})?\W*", re.IGNORECASE
+)
+_EDGE = 2  # lines at the top and at the bottom of a page that a header or footer may take
+_OFTEN = 0.5  # share of the pages that repeat one
+_FULL = 0.75  # of the width of the text; a shorter line that ends without a stop was not wrapped
+
+
+def _part_lines(pages: Sequence[str]) -> list[str]:
+    """The text of pages without headers, footers and page numbers, with titles as paragraphs of their own.
+
+    A PDF has lines and no paragraphs: without this a title runs into the sentence below it, and a header into the middle of one.
+    """
+    lines = [[line.rstrip() for line in page.split("\n")] for page in pages]
+    edges = [{_numberless(line) for line in (*page[:_EDGE], *page[-_EDGE:]) if line.strip()} for page in lines]
+    counts = Counter(line for edge in edges for line in edge)
+    repeated = {line for line, count in counts.items() if count >= max(2, _OFTEN * len(pages))}
+    width = median([len(line) for page in lines for line in page if len(line) > 1] or [0])
+    wide = max(width, 0.8 * max((len(line) for page in lines for line in page), default=0))
+    results: list[str] = []
+    for page in lines:
+        last = len(page) - _EDGE
+        kept = [
+            line
+            for at, line in enumerate(page)
+            if not ((at < _EDGE or at >= last) and (_numberless(line) in repeated or _PAGE_NUMBER.fullmatch(line)))
+        ]
+        results.append("\n".join(_part_titles(kept, wide)).strip("\n"))
+    return results
+
+
+def _numberless(line: str) -> str:
+    return re.sub(r"\d+", "0", line.strip().casefold())
+
+
+def _part_titles(lines: Sequence[str], wide: float) -> Iterator[str]:
+    """The lines with an empty one around each that is a title: short, without a stop, before a line that begins anew."""
+    for at, line in enumerate(lines):
+        text, after = line.strip(), (lines[at + 1].strip() if at + 1 < len(lines) else "")
+        begins = bool(text) and (text[0].isupper() or text[0].isdigit() or text[0] == "¿")
+        short = len(line) < _FULL * wide and not text.endswith((".", ",", ";", ":", "-", "!"))
+        anew = bool(after) and not after[0].islower()
+        # A line that a sentence runs into is none, however short: the one before it has no stop either.
+        before = lines[at - 1].strip() if at else ""
+        fresh = not before or before.endswith((".", "!", "?", ":")) or len(before) < _FULL * wide or _is_titled(text)
+        if begins and short and anew and fresh:
+            yield from ("", line, "")
+        else:
+            yield line
+
+
+def _is_titled(text: str) -> bool:
+    """Whether every longer word of a text has a capital."""
+    words = [word for word in text.split() if len(word) > 3]
+    return bool(words) and all(word[0].isupper() for word in words)
 
 
 def _clean(text: str) -> str:

@@ -1,102 +1,56 @@
-"""The writer without a model: questions and summaries taken from the documents word for word.
+"""The writer without a model: questions that a sentence of a document answers, and summaries, word for word.
 
-A question comes from a sentence that defines something, from the heading it stands under, or from a sentence with a gap;
-its answer is that sentence. A summary is the sentences that have most in common with the rest of the document. All of it is
-true of the document and none of it is written well: it makes the loop run offline, and says in every record what it is.
-Questions and requests are in the language of the document.
+A sentence becomes a question only where its form tells what somebody would ask: it defines something, says what to do if or in
+order to, how many, when, who may; or it stands under a heading that asks. The answer is that sentence. Most sentences have no
+such form and give nothing: a document without a good question gives none. Sentences that point elsewhere ("above") are
+left out. A summary is the sentences that have most in common with the rest of the document.
+Questions and requests are in the language of the document; questions of this writer are English or Spanish.
 """
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from evergold.generate.passages import clear_sentences, flat
-from evergold.model.generation import Assignment, Draft, Idea, Passage
-from evergold.text.words import Text, language_of
+from evergold.model.generation import Draft, Idea, Passage, WritingTask
+from evergold.text.words import Text, language_of, sentences
 
 
 class Templates(NamedTuple):
-    """What is asked of a heading, a gap, a topic, a whole document; and where to cite."""
+    """What is asked of a topic and of a whole document."""
 
-    heading: str
-    gap: str
     topic: str
     summary: str
 
 
 ENGLISH = Templates(
-    heading="What does {document} say about “{title}”?",
-    gap="Complete the sentence as the documents have it: “{gapped}”",
     topic="What do the documents say about “{topic}”? Cite the passage of each statement.",
     summary="Summarise {document} in a few sentences.",
 )
 TEMPLATES = {
     "en": ENGLISH,
     "es": Templates(
-        heading="¿Qué dice {document} sobre «{title}»?",
-        gap="Complete la frase tal como figura en los documentos: «{gapped}»",
         topic="¿Qué dicen los documentos sobre «{topic}»? Cite el pasaje de cada afirmación.",
         summary="Resuma {document} en unas pocas frases.",
     ),
     "fr": Templates(
-        heading="Que dit {document} sur « {title} » ?",
-        gap="Complétez la phrase telle qu’elle figure dans les documents : « {gapped} »",
         topic="Que disent les documents sur « {topic} » ? Citez le passage de chaque affirmation.",
         summary="Résumez {document} en quelques phrases.",
     ),
     "de": Templates(
-        heading="Was sagt {document} über „{title}“?",
-        gap="Ergänzen Sie den Satz so, wie er in den Dokumenten steht: „{gapped}“",
         topic="Was sagen die Dokumente über „{topic}“? Geben Sie zu jeder Aussage die Textstelle an.",
         summary="Fassen Sie {document} in wenigen Sätzen zusammen.",
     ),
     "pt": Templates(
-        heading="O que diz {document} sobre “{title}”?",
-        gap="Complete a frase tal como está nos documentos: “{gapped}”",
         topic="O que dizem os documentos sobre “{topic}”? Cite a passagem de cada afirmação.",
         summary="Resuma {document} em poucas frases.",
     ),
     "it": Templates(
-        heading="Che cosa dice {document} su «{title}»?",
-        gap="Completi la frase così come si trova nei documenti: «{gapped}»",
         topic="Che cosa dicono i documenti su «{topic}»? Citi il passaggio di ogni affermazione.",
         summary="Riassuma {document} in poche frasi.",
     ),
 }
-
-
-class Definitions(NamedTuple):
-    """How a language defines things: the sentence, words that are no subject, articles, and the question per verb."""
-
-    pattern: re.Pattern[str]
-    no_subject: frozenset[str]
-    articles: frozenset[str]
-    questions: dict[str, str]
-    otherwise: str
-
-
-_NO_SPANISH_SUBJECT = """esto eso este esta ese esa estos estas esos esas ello él ella ellos ellas aquí allí lo que quien
-si cuando mientras cada todo toda todos todas nada nadie algo alguien no como en a para con desde por y pero o así también
-además tampoco"""
-SPANISH_DEFINITIONS = Definitions(
-    re.compile(
-        r"(?P<subject>(?:(?:El|La|Los|Las|Un|Una)\s+)?[A-ZÀ-Þ`a-zà-ÿ][^\s,;:()]*(?:\s+(?!que\b|quien\b|cual\b)[^\s,;:()]+){0,3}?)\s+"
-        r"(?:(?P<being>es|son)\s+(?:una?|el|la|los|las|uno|cualquier|cada|lo)\b|"
-        r"(?P<verb>significa|se refiere a|se define como|consiste en|se llama|se denomina))\s+\S"
-    ),
-    frozenset(_NO_SPANISH_SUBJECT.split()),
-    frozenset({"El", "La", "Los", "Las", "Un", "Una"}),
-    {
-        "son": "¿Qué son {}?",
-        "significa": "¿Qué significa {}?",
-        "se refiere a": "¿A qué se refiere {}?",
-        "consiste en": "¿En qué consiste {}?",
-        "se llama": "¿Cómo se llama {}?",
-        "se denomina": "¿Cómo se denomina {}?",
-    },
-    "¿Qué es {}?",
-)
 
 
 def templates_of(passages: Sequence[Passage]) -> Templates:
@@ -108,38 +62,581 @@ def templates_of(passages: Sequence[Passage]) -> Templates:
 LABEL = "extractive: taken from the documents word for word, no model"
 SUMMARY_SENTENCES = 3
 TOPIC_SENTENCES = 3
-GAP = "_____"
-_DEFINES = re.compile(
-    # The lazy repeat stops at the first verb; at most four words keep clauses from being read as a subject.
-    r"(?P<subject>(?:(?:An?|The)\s+)?[A-ZÀ-Þ`][^\s,;:()]*(?:\s+(?!that\b|which\b|who\b)[^\s,;:()]+){0,3}?)\s+"
-    r"(?:(?P<being>is|are)\s+(?:an?|the|one|any|what|how|where|when|those|every)\b|"
-    r"(?P<verb>means|refers to|is defined as|consists of|is called|stands for))\s+\S"
+MOST_QUESTION_WORDS = 18
+FEWEST_DEFINING = 5  # words of a definition
+FEWEST_NAMING = 3  # longer words of a condition
+MOST_ANSWERING = 3  # sentences of a paragraph that is an answer as a whole
+MOST_LIMIT = 8  # words of what limits a "cannot"
+
+
+def _words(texts: str) -> str:
+    return "|".join(texts.split())
+
+
+def _set(texts: str) -> frozenset[str]:
+    return frozenset(texts.split())
+
+
+def _any(texts: str) -> re.Pattern[str]:
+    """One of these words, in any case; `_` stands for a space."""
+    return re.compile(rf"\b(?:{_words(texts).replace('_', ' ')})\b", re.IGNORECASE)
+
+
+# A sentence that points at another place cannot be understood, or not be asked about, alone.
+_POINTS = _any(
+    r"""above below following here this these those aforementioned latter former instead previous(?:ly)? see_(?:also|the|our)
+    as_shown as_follows for_example for_instance e\.g next_(?:section|page|chapter|step) steps?_\d
+    (?:different|other|another)_ones? that_(?:time|case|point|position|way) preceding figure_\d table_\d siguientes?
+    anterior(?:es|mente)? arriba abajo a_continuación dich[oa]s? mism[oa]s? ver_(?:también|la|el) véase aquí est[eao]s?
+    es[eao]s? por_ejemplo p\.ej presente_(?:ley|reglamento|guía|documento|manual)"""
 )
-# A sentence that begins with one of these refers to another one and defines nothing by itself.
-_NO_SUBJECT_WORDS = """it this that these those they there he she we you i here what which who if when while one each
-all some many most such both other another everything nothing anything something everyone nobody no not as in on at for
-with from by to after before and but or so"""
-_NO_SUBJECT = frozenset(_NO_SUBJECT_WORDS.split())
-_ARTICLES = frozenset({"A", "An", "The"})
-_QUESTIONS = {
-    "are": "What are {}?",
-    "means": "What does {} mean?",
-    "refers to": "What does {} refer to?",
-    "consists of": "What does {} consist of?",
-    "is called": "What is {} called?",
-    "stands for": "What does {} stand for?",
+_PRONOUN = _any(
+    """it they them their its he she him his her this these those such ello ellos ellas ést[eao]s? es[eao]s? est[eao]s?
+    aquell[oa]s?"""
+)
+_RELATIVE = _any(
+    """either neither instead also too again else another others? otherwise both anyway still así también además otr[oa]s?
+    amb[oa]s tampoco tal(?:es)?"""
+)
+_VAGUE = _any(
+    """ones? yet problems? problemas? issues? inconvenientes? inquietudes sure unsure doubt anything something somehow
+    familiar curious busy any_kind cada_un[oa] \\w+[aei]r(?:l[oae]s?|me) more_(?:information|details|about)
+    (?:learn|read|know)_more questions? feedback further already sugerimos recomendamos ya_sea continu\\w+ proceed
+    (?:do|did|done)_(?:this|that|so|it) más_información más_detalles (?:saber|conocer)_más ampliar dudas? consultas?
+    preguntas? ello"""
+)
+# Words that a question must not be left with when somebody else asks it.
+_SPOKEN_TO = _any(
+    """you your\\w* yourself we us our usted\\w* te ti tú nosotros nuestr\\w+ os \\w+[aei]r(?:te|nos|os|se) est[aá]s tienes
+    puedes debes quieres necesitas deseas acced[ae]s hag[ae]s abras uses vayas"""
+)
+_ARTICLES = _set("a an the el la los las un una unos unas")
+_NO_SUBJECT = _set(
+    """it this that these those they there he she we you i here what which who if when while one each all some many most such
+    both other another everything nothing anything something everyone nobody no not as in on at for with from by to after
+    before and but or so my your our their his her its only how why where part rest first second third last next goal idea
+    point reason result way thing answer question problem key note example since although though because unless once
+    whereas whether until given like unlike despite even more less larger smaller additional diferencia difference value
+    default name option method function parameter file type valor nombre opción método función parámetro archivo tipo esto
+    eso este esta ese esa estos estas esos esas ello él ella ellos ellas aquí allí lo que quien si cuando mientras cada
+    todo toda todos todas nada nadie algo alguien no como en a para con desde por y pero o así también además tampoco su
+    sus tu tus mi mis nuestro nuestra se al del solo sólo uno una ejemplo idea resultado respuesta pregunta problema
+    primero primera segundo segunda último última siguiente según entre sobre ante bajo durante hacia hasta tras mediante
+    aunque donde cuyo existen existe hay"""
+)
+_NO_END = _set(
+    "to that of for and or not will can must should also de que y o no a en con para también además solo sólo"
+)
+# A first word that cannot stand for a thing, wherever it is in the subject.
+_UNSTEADY = re.compile(
+    r"\b(?:here|now|today|each|ten|one|two|three|first|second|third|last|next|main|suggested|principal|if|si|what|"
+    r"ahora|hoy|primer\w*|segund\w*|últim\w*)\b"
+    r"|^\d|[/&]| [-–] ",
+    re.IGNORECASE,
+)
+_ORDERS = _words(
+    """add apply ask avoid be call change check choose click close complete configure confirm consider convert copy create
+    decrease delete disable discuss document download drag edit email enable ensure enter escalate file fill find get give
+    go include increase install keep leave let log look make mark migrate move open pay pick place prepare press provide
+    push put raise reach record register remove rename replace report request reset restart return run save schedule
+    select send set share sign speak specify split stop submit switch talk tell try turn type uninstall update upgrade
+    upload use verify wait work write"""
+)
+_IMPERATIVE = re.compile(
+    rf"(?:then |please |just |simply |always |never |do not |don't )*(?:{_ORDERS})\b(?! (?:is|are|was|were|will|"
+    rf"has|have|can)\b)"
+)
+_HAS_SUBJECT = re.compile(
+    r"(?:you|your|the|an?|all|any|no|there|someone|somebody|nobody)\b(?! (?:like|love|enjoy|prefer|think|feel|wonder)\b)|"
+    r"[A-Za-z-]+s? (?:is|are|was|were|has|have|does|do|cannot|can't|fails?)\b"
+)
+# The comma before it stands inside a list, or what follows is no answer by itself: it leads elsewhere, or to further steps.
+_GOES_ON = re.compile(
+    r"(?:or|and|but|because|such|including|however|for|they|he|she|through|via|with|in|on|at|from|by|first|"
+    r"start|begin|even|although|"
+    r"though|while|since|as|if|when|unless|until|before|after|see|refer|consult|read|visit|check|contact|take|"
+    r"follow|y|o|pero|como|incluyendo|"
+    r"sin embargo|primero|por|con|en|desde|mediante|aunque|cuando|mientras|ya|incluso|consult[ae]|ve[ar]|"
+    r"visit[ae]|le[ae]|empieza|empiece|comien\w+|dale|echa|sig[ua]e?|abrimos)\b|"
+    r"[^,]{1,40}, (?:and|or|and/or|y|o) |[^,]{1,60}\b(?:and|or|y|o|e)\b[^,]{0,40}, "
+)
+# Something that follows from a condition, and what is an opinion on it.
+_FOLLOWS = re.compile(
+    r"\b(?:will|may|must|should|cannot|can't|won't|has to|have to|needs? to|are (?:eligible|required|entitled|"
+    r"paid|charged|not)|"
+    r"is (?:not|required))\b|'ll\b"
+)
+_HEDGES = _any("probably likely maybe perhaps better best fine important worth good great easier what_steps find_that")
+# What follows the verb of a definition: a kind of thing and what tells it from others; no praise, no rank, no figure of speech.
+_PRAISE = re.compile(
+    r"(?:an?|the|any|every|those|una?|el|la|los|las|unos|unas) (?:(?:very|great|good|fine|bad|useful|important|"
+    r"critical|key|must|lot|bit|"
+    r"little|few|art|skill|best|most|least|only|same|first|last|cornerstone|subject|responsib\w+|result|reason|"
+    r"case|one|thing|allowed|"
+    r"recommended|default|common|popular|typical|simple|easy|nice|perfect|powerful|valuable|essential|necessary|"
+    r"big|huge|new|different|better|"
+    r"requirement|member|example|sign|matter|part|\w{3,}est|buen\w*|gran|excelente|mejor\w*|peor\w*|únic[oa]s?|"
+    r"primer\w*|últim[oa]s?|más|"
+    r"clave|parte|responsab\w+|resultado|razón|caso|importante|encargad[oa]s?|que)\b)",
+    re.IGNORECASE,
+)
+_DISTINGUISHES = _any(
+    """that which who for used of to where whose designed with from by in between que de del para con por donde cuy[oa]s? en
+    entre destinad[oa]s? utilizad[oa]s?"""
+)
+_ENGLISH_MINE = {
+    "you are": "I am",
+    "you're": "I'm",
+    "you've": "I've",
+    "you'll": "I'll",
+    "you'd": "I'd",
+    "yourself": "myself",
+    "yours": "mine",
 }
-_DEFINITIONS = {
-    "en": Definitions(_DEFINES, _NO_SUBJECT, _ARTICLES, _QUESTIONS, "What is {}?"),
-    "es": SPANISH_DEFINITIONS,
+_ENGLISH_MINE["your"] = "my"
+_SPANISH_MINE = {"tus": "mis", "tu": "mi", "sus": "mis", "su": "mi"}
+_VERBS_OF_USERS = """
+tienes=tengo tiene=tengo quieres=quiero quiere=quiero necesitas=necesito necesita=necesito deseas=deseo desea=deseo
+puedes=puedo puede=puedo usas=uso usa=uso utilizas=utilizo utiliza=utilizo pierdes=pierdo pierde=pierdo olvidas=olvido
+olvida=olvido recibes=recibo recibe=recibo encuentras=encuentro encuentra=encuentro eres=soy trabajas=trabajo
+trabaja=trabajo sabes=sé sabe=sé
+"""
+_SPANISH_VERBS = dict(pair.split("=") for pair in _VERBS_OF_USERS.split())
+# Verbs that say little without what follows them.
+_UNFINISHED = _set(
+    """connected mapped added linked attached combined used displayed applied assigned converted considered found called
+    identified"""
+)
+_OTHER_GENDER = _any("días gigas megas mapas programas sistemas problemas temas idiomas")
+_FEMININE = re.compile(r"(?:\w+as|\w+[cs]iones|\w+dades|veces|partes|clases|fases|bases|sedes)$", re.IGNORECASE)
+Asking = Callable[[re.Match[str]], str | None]
+"""What is asked of a sentence of some form; None where its words make no good question."""
+
+
+def _subject(match: re.Match[str]) -> str | None:
+    """The subject as it stands inside a question; None where it is no thing of its own."""
+    text, words = match["subject"], match["subject"].split()
+    bare = words[1:] if words[0].lower() in _ARTICLES else words
+    if not bare or bare[0].lower().strip("“”\"'") in _NO_SUBJECT or words[-1].lower() in _NO_END:
+        return None
+    if _PRONOUN.search(text) or _UNSTEADY.search(text) or (words[0].endswith("ing") and len(words) > 1):
+        return None
+    # A name keeps its capital. Of a first word nobody can tell, unless it is an article or has the ending of a common noun.
+    if words[0].lower() in _ARTICLES or (words[0].istitle() and words[0].endswith("ing")):
+        return text[0].lower() + text[1:]
+    if len(words) > 1 or not words[0].istitle():
+        return text
+    if abstract := re.search(r"(dad|ción|sión|eza|encia|ancia|tud)$|(miento|ismo|aje)$", text):
+        return f"{'la' if abstract[1] else 'el'} {text.lower()}"
+    return text
+
+
+def _of(template: str) -> Asking:
+    """A question about the subject, with the other parts of the sentence in their places."""
+
+    def ask(match: re.Match[str]) -> str | None:
+        subject, parts = _subject(match), match.groupdict(default="")
+        return None if subject is None else template.format(**parts | {"subject": subject})
+
+    return ask
+
+
+def _whole(template: str) -> Asking:
+    """A question in the words of the sentence, where none of them points at somebody."""
+
+    def ask(match: re.Match[str]) -> str | None:
+        question = template.format(**match.groupdict(default=""))
+        return None if _PRONOUN.search(question) or _SPOKEN_TO.search(question) else question
+
+    return ask
+
+
+def _swap(text: str, pairs: Mapping[str, str]) -> str | None:
+    """The text as said by whom it speaks to; None where a word is left that would be wrong in another mouth."""
+    for word, own in pairs.items():
+        text = re.sub(rf"\b{word}\b", own, text, flags=re.IGNORECASE)
+    return None if _SPOKEN_TO.search(text) or _PRONOUN.search(text) or text.endswith(" that") else text
+
+
+def _is_definite(condition: str, rest: str) -> bool:
+    """Whether a condition says what it is about, and what follows it is an answer."""
+    vague = _VAGUE.search(condition) or _RELATIVE.search(condition) or _GOES_ON.match(rest) or rest.endswith("?")
+    return not vague and condition[-1].isalnum()
+
+
+def _ask_if(match: re.Match[str]) -> str | None:
+    """“If you lose your badge, tell security.” → what should I do if I lose my badge?"""
+    condition, rest = match["condition"].strip(), match["rest"].strip()
+    own = re.sub(r"^you (?:aren't|are not)\b", "I am not", re.sub(r"^you were\b", "I was", condition))
+    spoken = _swap(re.sub(r"^you (?!are\b)", "I ", own, flags=re.IGNORECASE), _ENGLISH_MINE)
+    if spoken is None or not _HAS_SUBJECT.match(condition) or not _is_definite(condition, rest) or " ARE " in condition:
+        return None
+    if len(re.findall(r"\w{4,}", condition)) < FEWEST_NAMING - condition.lower().startswith("you"):
+        return None
+    if re.match(r"you (?:can|may) (?!be\b|have\b)", rest):
+        return f"What can I do if {spoken}?"
+    if re.match(
+        r"you(?:'ll| will)? (?:should|must|need|have to|are required|be required|want to)\b", rest
+    ) or _IMPERATIVE.match(rest):
+        return f"What should I do if {spoken}?"
+    follows = (
+        _FOLLOWS.search(rest) and not _HEDGES.search(rest) and len(re.findall(r"\w{4,}", condition)) >= FEWEST_NAMING
+    )
+    return f"What happens if {spoken}?" if follows else None
+
+
+def _ask_si(match: re.Match[str]) -> str | None:
+    condition, rest = match["condition"].strip(), match["rest"].strip()
+    no, first, others = re.match(r"(no )?(\S+)(.*)", condition, re.IGNORECASE).groups("")  # type: ignore[union-attr]
+    if not _is_definite(condition, rest) or first.lower() in ("te", "me", "nos", "os", "le"):
+        return None
+    if verb := _SPANISH_VERBS.get(first.lower()):
+        familiar = first.lower().endswith("s")  # who is addressed as "tú" has "tu"; "su" is then somebody else's
+        spoken = None if familiar and re.search(r"\bsus?\b", others) else _swap(f"{no}{verb}{others}", _SPANISH_MINE)
+        if spoken is None or len(re.findall(r"\w{4,}", condition)) < FEWEST_NAMING:
+            return None
+        stated = re.match(r"(?:el|la|los|las|un|una|se|existen?|hay|cada|tod[oa]s?)\b", rest)
+        return f"¿{'Qué pasa' if stated else 'Qué debo hacer'} si {spoken}?"
+    # A condition of somebody else is said as it stands; a verb of "you" cannot be.
+    named = re.fullmatch(r"(?:el|la|los|las|un|una|se|hay|algún|alguna|existen?)", first, re.IGNORECASE)
+    instructed = len(re.findall(r"\w{4,}", condition)) >= FEWEST_NAMING and re.search(
+        r"\b(?:el|la|los|las|una?|ningún|[a-z]+s)\b", condition
+    )
+    if named is None or not instructed or _PRONOUN.search(condition) or _swap(condition, {}) is None:
+        return None
+    ordered = re.match(
+        r"(?:no )?(?:se )?(?:deb\w+|recomienda|\w+[aei]r\b|asegúr\w+|"
+        r"(?!el\b|la\b|se\b)[a-zà-ÿ]+[ae] (?:a )?(?:el|las?|los|una?|un[oa]s|al)\b|[a-zà-ÿ]*[áéí][a-z]+[aei]l[ao]s?\b)",
+        rest,
+    )
+    return f"¿Qué se debe hacer si {condition}?" if ordered else f"¿Qué pasa si {condition}?"
+
+
+_ORDEN = re.compile(
+    r"(?:simplemente |solo |sólo |también )?(?:puedes?|debes?|deberás?|tienes? que|se (?:debe|puede|recomienda|"
+    r"utiliza|usa)|es necesario|"
+    r"basta|hay que|haz|ve|pon|mediante|a través|utilizando|usando|por medio|[a-zà-ÿ]{2,}(?:a|e|ar|er|ir|[ae]l[oa]s?|te)\b)"
+)
+
+
+def _ask_how(start: str, mine: Mapping[str, str]) -> Asking:
+    """“To reset your password, open Settings.” → how do I reset my password?"""
+
+    def ask(match: re.Match[str]) -> str | None:
+        task, rest = match["task"].strip(), match["rest"]
+        spoken = _swap(re.sub(r"\b(?:we|you)\b", "I", task), mine)
+        # Whoever is told what to do is told so: "you can …", "click …"; a statement about something else is no instruction.
+        english = start.startswith("How")
+        instructed = re.match(r"(?:you|we recommend|by|using|via|through)\b", rest) or _IMPERATIVE.match(rest)
+        other = not english and (re.search(r"\bsus?\b", task) or not _ORDEN.match(rest))
+        if (
+            spoken is None
+            or other
+            or (english and not instructed)
+            or len(task.split()) < 3
+            or _VAGUE.search(task)
+            or _RELATIVE.search(task)
+        ):
+            return None
+        leads = match.re.pattern.startswith(("To", "Para")) and _GOES_ON.match(rest)
+        return None if leads else f"{start} {spoken}?"
+
+    return ask
+
+
+def _ask_plain(opening: str, instead: str = "") -> Asking:
+    """“The shop opens at 9:30” → when does the shop open?"""
+
+    def ask(match: re.Match[str]) -> str | None:
+        subject, verb = _subject(match), match["verb"].lower()
+        if subject is None:
+            return None
+        plural = not verb.endswith("s")
+        # The first word of a plural is no name: "Orders to Chile arrive …".
+        if plural and subject.split()[0].istitle() and subject.split()[0].endswith("s"):
+            subject = subject[0].lower() + subject[1:]
+        base = verb if plural else {"has": "have", "does": "do"}.get(verb, verb[:-1])
+        thing = f" {match['thing']}" if "thing" in match.groupdict() else ""
+        return f"{opening}{thing} {'do' if plural else 'does'} {subject} {instead or base}?"
+
+    return ask
+
+
+def _ask_cuantos(match: re.Match[str]) -> str | None:
+    subject, thing = _subject(match), match["thing"]
+    feminine = _FEMININE.match(thing.split()[0]) and not _OTHER_GENDER.match(thing)
+    return None if subject is None else f"¿{'Cuántas' if feminine else 'Cuántos'} {thing} {match['verb']} {subject}?"
+
+
+def _ask_passive(match: re.Match[str]) -> str | None:
+    """“Worn boots can be returned within 30 days” → can worn boots be returned? With what follows “by” it is asked how."""
+    subject, done, rest = _subject(match), match["done"], match["rest"]
+    if subject is None or done in _UNFINISHED or not (subject.split()[0] in _ARTICLES or subject[1:].islower()):
+        return None
+    thing = f"{subject[0].lower()}{subject[1:]} be {done}"
+    if re.match(r"(?:by \w+ing|using|via|through)\b", rest):
+        return f"How can {thing}?" if match["may"] == "can" else None
+    # What cannot be done under some condition may be possible else: the condition belongs into the question.
+    if match["may"] != "can":
+        limit = rest.rstrip(".")
+        return f"Can {thing} {limit}?" if len(limit.split()) <= MOST_LIMIT and not _PRONOUN.search(limit) else None
+    limited = re.match(r"(?:within|for|until|up to|only|once|if|when|at any time|before|after|without)\b", rest)
+    return f"Can {thing}?" if limited else None
+
+
+def _ask_se_puede(match: re.Match[str]) -> str | None:
+    subject, may = _subject(match), f"{match['verb']} {match['done']}"
+    if subject is None:
+        return None
+    if re.match(r"(?:mediante|usando|utilizando|con|desde|a través|por medio)\b", match["rest"]):
+        return None if match["no"] else f"¿Cómo se {may} {subject}?"
+    if match["no"]:
+        limit = match["rest"].rstrip(".")
+        return (
+            f"¿Se {may} {subject} {limit}?" if len(limit.split()) <= MOST_LIMIT and not _PRONOUN.search(limit) else None
+        )
+    limited = re.match(
+        r"(?:hasta|dentro|en \d|solo|sólo|si|cuando|sin|antes|después|únicamente|durante)\b", match["rest"]
+    )
+    return f"¿Se {may} {subject}?" if limited else None
+
+
+def _ask_what(match: re.Match[str]) -> str | None:
+    """What something is, where the sentence defines it."""
+    subject, defined, being = _subject(match), match["defined"], match["being"]
+    if (
+        subject is None
+        or _PRAISE.match(defined)
+        or not _DISTINGUISHES.search(defined)
+        or len(defined.split()) < FEWEST_DEFINING
+    ):
+        return None
+    # A definition that goes on to a consequence or a list, one in a circle, and "the minutes is …".
+    opening = " ".join(defined.split()[:5])
+    if _HEDGES.search(opening) or re.search(
+        r"\b(?:importante|esencial|essential|useful|útil|más \w+|\w+er than)\b", opening
+    ):
+        return None
+    circular = set(Text(subject).content) & set(Text(" ".join(defined.split()[1:3])).content)
+    if ", so " in defined or ":" in defined or (circular and len(subject.split()) < 2):
+        return None
+    if being == "is" and re.search(r"[a-z](?<![sui])s$", subject) and subject.split()[-1].islower():
+        return None
+    # The first word of a plural is no name unless others have capitals too.
+    if being == "are" and subject[1:].islower():
+        subject = subject.lower()
+    if being in ("es", "son"):
+        who = re.match(r"(?:la persona|quien|el profesional|la empleada|el empleado)\b", defined)
+        return f"¿{'Quién' if who else 'Qué'} {being} {subject}?"
+    return f"What {being} {subject}?"
+
+
+_THING = (
+    r"(?P<subject>(?:(?:An?|The)\s+)?[A-ZÀ-Þ`“\"][^\s,;:()]*(?:\s+(?!that\b|which\b|who\b|is\b|are\b|was\b|"
+    r"and\b|or\b)[^\s,;:()]+){0,4}?)"
+)
+_COSA = (
+    r"(?P<subject>(?:(?:El|La|Los|Las|Un|Una)\s+)?[A-ZÀ-Þ`a-zà-ÿ“\"][^\s,;:()]*"
+    r"(?:\s+(?!que\b|quien\b|cual\b|es\b|son\b|fue\b|y\b|o\b|no\b|se\b)[^\s,;:()]+){0,4}?)"
+)
+_MANY = (
+    r"(?:(?:up to|at least|at most|about|around|only|exactly|over|more than) )?(?:\d[\d.,]*|two|three|four|five|"
+    r"six|seven|eight|nine|ten|twelve)"
+)
+_CIFRAS = _words("dos tres cuatro cinco seis siete ocho nueve diez doce")
+_MUCHOS = rf"(?:(?:hasta|al menos|como máximo|unos|unas|solo|más de) )?(?:\d[\d.]*|{_CIFRAS})"
+_COUNTING = _words(
+    """has have gets get receives receive includes include contains contain lasts offers offer requires require supports
+    support"""
+)
+_CUENTAN = _words(
+    """tiene tienen incluye incluyen contiene contienen dura duran ofrece ofrecen requiere requieren recibe reciben abarca
+    cubre"""
+)
+_DONE = _words(
+    "founded created established released published launched built introduced approved signed adopted discovered invented"
+)
+_HECHO = _words(
+    """fundad cread establecid publicad lanzad construid introducid aprobad sancionad promulgad firmad adoptad inventad
+    inaugurad"""
+)
+_VALUES = _words(
+    """purpose aim maximum minimum deadline limit price cost length size duration capital role mission rate fee age penalty
+    address"""
+)
+_VALORES = _words(
+    """objetivos? finalidad propósito función misión plazos? horarios? precio costo coste límite duración capital máximo
+    mínimo fecha"""
+)
+_PART = _words("[a-z]{3,}ed sent made given taken sold kept paid bought brought")
+_YEAR = r"\b.*\b(?:1[5-9]|20)\d\d\b.*$"
+_UNTOLD = _words(
+    r"""ver\b encontrar\b us\w+ utiliz\w+ emple\w+ especific\w+ indic\w+ defin\w+ configur\w+ leer\b consider\w+ decir\b
+    hacer\b dividir\b"""
+)
+_WEEK = _words("lunes martes miércoles jueves viernes sábados domingos días")
+
+Form = tuple[str, str, Asking]
+# The forms of sentences that are asked about, the best first: pattern, name, question.
+ENGLISH_FORMS: tuple[Form, ...] = (
+    (r"If (?P<condition>[^,;:()]{8,110}), (?:then )?(?P<rest>[^,].{10,})$", "condition", _ask_if),
+    (
+        r"To (?P<task>(?!(?:be|whom|date|the|an?|this|your|my|which|what|some|all|do|"
+        r"always)\b)[a-z]+ [^,;:]{4,80}), (?P<rest>[a-z].{6,})$",
+        "task",
+        _ask_how("How do I", _ENGLISH_MINE),
+    ),
+    (
+        r"You can (?P<task>(?!no\b|also\b)[a-z]+ [^,;:]{4,70}?) (?P<rest>(?:by \w+ing|using|via|through)\b.{4,})$",
+        "task",
+        _ask_how("How can I", _ENGLISH_MINE),
+    ),
+    (
+        rf"{_THING} (?P<was>was|were) (?:first |originally |officially )?(?P<done>{_DONE}){_YEAR}",
+        "date",
+        _of("When {was} {subject} {done}?"),
+    ),
+    (
+        r"Only (?!one\b|two\b)(?:[^,;:]{3,60}?) (?P<may>can|may|must) (?P<task>(?!not\b|be\b|want\b|need\b)[a-z]+ .{3,90})[.]$",
+        "who",
+        _whole("Who {may} {task}?"),
+    ),
+    (
+        rf"{_THING} (?P<verb>{_COUNTING}) {_MANY} (?P<thing>(?!percent)[a-z]+s(?: of [a-z]+)?)\b.*$",
+        "number",
+        _ask_plain("How many"),
+    ),
+    (
+        rf"{_THING} (?P<verb>takes?) (?:(?:about|around|up to|at least|between|from) )*\d[^,;]*?\b(?:minutes|"
+        rf"hours|days|weeks|months|years)\b.*$",
+        "number",
+        _ask_plain("How long"),
+    ),
+    (
+        rf"{_THING} (?P<verb>arrives?) (?:in|within) \d[^,;]*?\b(?:hours|days|weeks)\b.*$",
+        "number",
+        _ask_plain("How long", "take to arrive"),
+    ),
+    (rf"{_THING} (?P<verb>costs?) [^,;]*\d.*$", "number", _ask_plain("How much")),
+    (
+        rf"{_THING} (?P<verb>opens?|closes?|starts?|begins?|ends?|departs?|expires?) (?:at|on|from|in|after|"
+        rf"every|daily|between)\b.*(?:\d|days?\b).*$",
+        "date",
+        _ask_plain("When"),
+    ),
+    (
+        rf"{_THING} (?P<may>can|cannot|may not|must not) be (?P<done>{_PART}),? (?P<rest>.{{4,}})$",
+        "allowed",
+        _ask_passive,
+    ),
+    (
+        rf"The (?P<value>(?:{_VALUES}) (?:\w+ )?(?:of|for) [^,;:]{{3,60}}?) (?:is|are) .{{4,}}$",
+        "value",
+        _whole("What is the {value}?"),
+    ),
+    (
+        rf"{_THING} (?:is|are) (?:located|situated|headquartered|based(?= in)) (?:in|at|on|near) .+$",
+        "place",
+        _of("Where is {subject} located?"),
+    ),
+    (
+        rf"{_THING} (?:stands for|is short for|is an? (?:acronym|abbreviation) for) \S.*$",
+        "definition",
+        _of("What does {subject} stand for?"),
+    ),
+    (
+        r"(?P<subject>[A-Z][\w-]+(?: [a-z-]+)?) means (?!that\b|you\b|we\b|the\b|to\b)\S.*$",
+        "definition",
+        _of("What does {subject} mean?"),
+    ),
+    (
+        rf"{_THING} (?P<being>is|are) (?:defined as )?(?P<defined>(?:an?|the|any|every|those) \S.*)$",
+        "definition",
+        _ask_what,
+    ),
+)
+SPANISH_FORMS: tuple[Form, ...] = (
+    (
+        r"(?:Si|En caso de que) (?P<condition>[^,;:()]{8,110}), (?:entonces )?(?P<rest>[^,].{10,})$",
+        "condition",
+        _ask_si,
+    ),
+    (
+        r"Para (?P<task>(?:no )?(?!(?:poder|lograr|hacer|saber)\b)[a-zà-ÿ]+[aei]r(?:se|lo|"
+        r"la)? [^,;:]{4,80}), (?P<rest>.{10,})$",
+        "task",
+        _ask_how("¿Cómo puedo", _SPANISH_MINE),
+    ),
+    (
+        r"(?:Usted )?[Pp]uedes? (?P<task>[a-zà-ÿ]+[aei]r [^,;:]{4,70}?) (?P<rest>(?:mediante|a través de|"
+        r"utilizando|usando|por medio de)\b.{4,})$",
+        "task",
+        _ask_how("¿Cómo puedo", _SPANISH_MINE),
+    ),
+    (
+        rf"{_COSA} (?P<was>fue|fueron) (?P<done>(?:{_HECHO})[oa]s?){_YEAR}",
+        "date",
+        _of("¿Cuándo {was} {done} {subject}?"),
+    ),
+    (
+        r"(?:Solo|Sólo|Solamente|Únicamente) [^,;:]{3,60}? (?:puede|pueden) (?P<task>(?!ser\b)[a-zà-ÿ]+[aei]r .{3,90})[.]$",
+        "who",
+        _whole("¿Quién puede {task}?"),
+    ),
+    (
+        rf"{_COSA} (?P<verb>{_CUENTAN}) {_MUCHOS} "
+        r"(?P<thing>[a-zà-ÿ]+s(?: de (?!una?\b|el\b|l[oa]s?\b|\w+enta\b|\w+e\b)[a-zà-ÿ]+| [a-zà-ÿ]+[aeo]s)?)\b.*$",
+        "number",
+        _ask_cuantos,
+    ),
+    (
+        rf"{_COSA} (?P<verb>abren?|cierran?|empiezan?|comienzan?|terminan?|vencen?) (?:[a-zà-ÿ]+ ){{0,3}}?"
+        rf"(?:a las? \d|el \d|los (?:{_WEEK})|de lunes|todos los días|a los \d).*$",
+        "date",
+        _of("¿Cuándo {verb} {subject}?"),
+    ),
+    (
+        rf"{_COSA} (?P<verb>tardan?|demoran?|cuestan?) [^,;]*?(?:\d|\b(?:{_CIFRAS}) )[^,;]*?"
+        r"(?P<doing> en [a-zà-ÿ]+[aei]r(?:se)?\b[^,;.]*)?[,;.].*$",
+        "number",
+        _of("¿Cuánto {verb} {subject}{doing}?"),
+    ),
+    (
+        rf"(?=(?:El|La|Los|Las|Un|Una) ){_COSA} (?P<no>no )?se (?P<verb>puede|"
+        rf"pueden) (?P<done>(?!{_UNTOLD})[a-zà-ÿ]+[aei]r),? (?P<rest>.{{4,}})$",
+        "allowed",
+        _ask_se_puede,
+    ),
+    (
+        rf"(?P<subject>(?:El|La|Los|Las) (?:{_VALORES})(?: \w+)? (?:de|del|para) [^,;:]{{3,60}}?) (?P<being>es|será) .{{4,}}$",
+        "value",
+        _of("¿Cuál {being} {subject}?"),
+    ),
+    (
+        rf"{_COSA} (?P<being>está|están) (?:ubicad|situad|localizad)[oa]s? (?:en|sobre|cerca) .+$",
+        "place",
+        _of("¿Dónde {being} {subject}?"),
+    ),
+    (
+        r"Se (?:entiende|entenderá) por (?P<subject>[^,;:]{3,60}?)(?:,| a) \S.*$",
+        "definition",
+        _of("¿Qué se entiende por {subject}?"),
+    ),
+    (rf"{_COSA} consiste en (?!que\b)\S.*$", "definition", _of("¿En qué consiste {subject}?")),
+    (
+        rf"{_COSA} (?P<being>es|son) (?P<defined>(?:una?|el|la|los|las|unos|unas|aquel|aquella|aquell[oa]s|"
+        rf"cualquier|todo|toda) \S.*)$",
+        "definition",
+        _ask_what,
+    ),
+)
+FORMS = {
+    language: tuple((re.compile(pattern), name, ask) for pattern, name, ask in forms)
+    for language, forms in {"en": ENGLISH_FORMS, "es": SPANISH_FORMS}.items()
 }
-# A number is whole: the looks around it keep "1.5" and "2,000" from being cut at their signs.
-_NUMBER = re.compile(r"(?<![\w.,])\d[\d.,]*\d(?!\w)|(?<![\w.,])\d(?![\w.,]\w)")
-# A capital after a lower-case word: the first word of a sentence has one without being a name.
-_NAME = re.compile(r"(?<=[a-zà-ÿ,] )[A-ZÀ-Þ][\w’'-]+(?: [A-ZÀ-Þ][\w’'-]+)*")
-_PLAIN_TITLES = """introduction abstract overview summary conclusion conclusions references contents notes
-introducción resumen índice conclusiones referencias notas"""
-_PLAIN_HEADINGS = frozenset(_PLAIN_TITLES.split())
+_ASKS = re.compile(
+    rf"(?:{_words('what how can do does who when where why which is are should will may must')})\b|¿", re.IGNORECASE
+)
 
 
 class ExtractiveWriter:
@@ -150,20 +647,15 @@ class ExtractiveWriter:
 
     async def ideas(self, kind: str, passage: Passage, count: int) -> Sequence[Idea]:
         language = language_of(f"{passage.heading or ''} {passage.text}") or "en"
-        shapes = TEMPLATES[language]
         if kind == "citations":
-            return _topics(passage, shapes)[:count]
-        sentences = clear_sentences(passage.text)
-        defined = _definitions(sentences, _DEFINITIONS[language]) if language in _DEFINITIONS else []
-        results = [*defined, *_under_heading(passage, sentences, shapes), *_gaps(sentences, shapes)]
+            return _topics(passage, TEMPLATES[language])[:count]
         once: dict[str, Idea] = {}
-        for idea in results:
-            # One sentence gives one question: the definition is tried first, then the heading, then the gap.
+        for idea in (*_under_question(passage), *_questions(clear_sentences(passage.text), FORMS.get(language, ()))):
             if all(idea.basis != other.basis for other in once.values()):
                 once.setdefault(idea.instruction, idea)
         return list(once.values())[:count]
 
-    async def write(self, assignment: Assignment) -> Draft:
+    async def write(self, assignment: WritingTask) -> Draft:
         if assignment.kind == "summaries":
             return _summary(assignment)
         if assignment.kind == "citations":
@@ -172,9 +664,9 @@ class ExtractiveWriter:
         passage_number = next((n for n, one in enumerate(assignment.passages, 1) if basis in flat(one.text)), None)
         if passage_number is None:
             return Draft(problem="no context holds the sentence that answers the question")
-        return Draft(text=find_cited(basis, passage_number))
+        return Draft(text=" ".join(find_cited(each, passage_number) for each in sentences(basis)))
 
-    async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
+    async def rewrite(self, assignment: WritingTask, draft: Draft, problems: Sequence[str]) -> Draft:
         """A quotation says what it says; it cannot be mended."""
         return Draft(text=draft.text, problem=f"citations: {'; '.join(problems)}")
 
@@ -188,62 +680,56 @@ def find_cited(sentence: str, number: int) -> str:
     return f"{sentence[:-1]} [{number}]{sentence[-1]}" if sentence[-1] in ".!?" else f"{sentence} [{number}]"
 
 
-def _definitions(sentences: Sequence[str], how: Definitions) -> list[Idea]:
-    ideas = []
-    for sentence in sentences:
-        match = how.pattern.match(sentence)
-        if match is None or match["subject"].split()[0].lower() in how.no_subject:
-            continue
-        subject, verb = match["subject"], match["being"] or match["verb"]
-        first = subject.split()[0]
-        # "A refund" becomes "a refund" inside the question; a name keeps its capital.
-        if first in how.articles or (verb in ("are", "son") and first.istitle()):
-            subject = subject[0].lower() + subject[1:]
-        question = how.questions.get(verb, how.otherwise)
-        ideas.append(Idea(instruction=question.format(subject), method="definition", basis=sentence))
-    return ideas
+def _questions(clear: Sequence[str], forms: Sequence[tuple[re.Pattern[str], str, Asking]]) -> Iterator[Idea]:
+    """A question of each sentence whose form tells what is asked, the best forms first."""
+    quotable = [sentence for sentence in clear if not _POINTS.search(sentence) and _is_closed(sentence)]
+    taken: set[str] = set()
+    for pattern, method, ask in forms:
+        for sentence in quotable:
+            match = None if sentence in taken else pattern.match(sentence.replace("’", "'"))
+            question = ask(match) if match else None
+            if question and len(question.split()) <= MOST_QUESTION_WORDS and not _POINTS.search(question):
+                taken.add(sentence)
+                yield Idea(instruction=question, method=method, basis=sentence)
 
 
-def _under_heading(passage: Passage, sentences: Sequence[str], shapes: Templates) -> list[Idea]:
-    """What a section says first is what its heading promises."""
-    title = flat(passage.heading).strip(" .:#*`")
-    words = {word for word in Text(title).content if len(word) > 2}
-    if not words or title.casefold() in _PLAIN_HEADINGS:
+def _is_closed(sentence: str) -> bool:
+    """Whether a sentence ends all that it opens, and states something."""
+    # A stop inside, before a capital: two sentences that an abbreviation joined.
+    if re.search(r"\.\s+[A-ZÀ-Þ][a-zà-ÿ]+ |[.!?] [¡¿]|, [¡¿]|:[a-z_]+:", sentence):
+        return False
+    pairs = all(sentence.count(opening) == sentence.count(closing) for opening, closing in ("()", "[]", "“”", "«»"))
+    return pairs and sentence.count('"') % 2 == sentence.count("`") % 2 == 0 and not sentence.endswith("?")
+
+
+def _under_question(passage: Passage) -> list[Idea]:
+    """The paragraph under a heading that asks is its answer, where it is short, complete and no introduction to a list."""
+    title = flat(passage.heading).strip(" #*`")
+    title = title[title.find("¿") :] if "¿" in title else title
+    if not title.endswith("?") or len(title.split()) < 4 or _PRONOUN.search(title) or not _ASKS.match(title):
         return []
-    on_topic = [sentence for sentence in sentences if words & set(Text(sentence).content)]
-    if not on_topic:
+    heading, *blocks = re.split(r"\n\s*\n|(?<=\?)[ \t#*]*\n", passage.text.strip(), maxsplit=3)
+    # The passage may begin in the middle of its section: then its first paragraph answers nothing.
+    if title not in flat(heading) or not blocks or re.match(r"\s*(?:[-*•]|\d+[.)])\s", "".join(blocks[1:2])):
         return []
-    question = title if title.endswith("?") else shapes.heading.format(document=passage.document, title=title)
-    return [Idea(instruction=question, method="heading", basis=on_topic[0])]
-
-
-def _gaps(sentences: Sequence[str], shapes: Templates) -> list[Idea]:
-    ideas = []
-    for sentence in sentences:
-        match = _gap_in(sentence)
-        if match is not None:
-            gapped = sentence[: match.start()] + GAP + sentence[match.end() :]
-            ideas.append(Idea(instruction=shapes.gap.format(gapped=gapped), method="gap", basis=sentence))
-    return ideas
-
-
-def _gap_in(text: str) -> re.Match[str] | None:
-    """The first number, else the first name; nothing inside a command or a piece of code."""
-    matches = (match for pattern in (_NUMBER, _NAME) for match in pattern.finditer(text))
-    # An odd number of backticks before it means that the match is inside code.
-    return next((match for match in matches if text[: match.start()].count("`") % 2 == 0), None)
+    answer = sentences(flat(blocks[0]))
+    fits = 0 < len(answer) <= MOST_ANSWERING and list(answer) == clear_sentences(blocks[0])
+    shared = set(Text(title).content) & set(Text(" ".join(answer)).content)
+    quotable = fits and len(shared) > 1 and not any(_POINTS.search(each) or not _is_closed(each) for each in answer)
+    return [Idea(instruction=title, method="heading", basis=" ".join(answer))] if quotable else []
 
 
 def _topics(passage: Passage, shapes: Templates) -> list[Idea]:
+    """The heading, where a sentence below takes it up."""
     title = flat(passage.heading).strip(" .:#*`")
-    names = Counter(match[0] for match in _NAME.finditer(flat(passage.text)))
-    ranked = sorted(names, key=lambda name: (-names[name], name))
-    topics = [title] if title and title.casefold() not in _PLAIN_HEADINGS else []
-    topics += [name for name in ranked if name.casefold() != title.casefold()]
-    return [Idea(instruction=shapes.topic.format(topic=topic), method="topic", basis=topic) for topic in topics]
+    words = {word for word in Text(title).content if len(word) > 2}
+    on_topic = [sentence for sentence in clear_sentences(passage.text) if words & set(Text(sentence).content)]
+    if not words or not on_topic or title.endswith("?") or len(title.split()) > 8:
+        return []
+    return [Idea(instruction=shapes.topic.format(topic=title), method="topic", basis=title)]
 
 
-def _statements(assignment: Assignment) -> Draft:
+def _statements(assignment: WritingTask) -> Draft:
     """From each passage the sentence that says most about the topic."""
     wanted = set(Text(assignment.idea.basis).content)
     citations: list[str] = []
@@ -258,7 +744,7 @@ def _statements(assignment: Assignment) -> Draft:
     return Draft(text=" ".join(citations[:TOPIC_SENTENCES]))
 
 
-def _summary(assignment: Assignment) -> Draft:
+def _summary(assignment: WritingTask) -> Draft:
     """The sentences nearest to the middle of the document's vocabulary, in the document's order."""
     middle: Counter[str] = Counter()
     unique: dict[str, tuple[int, Counter[str]]] = {}

@@ -29,7 +29,7 @@ from evergold.generate.extractive import templates_of
 from evergold.generate.model_writer import Spent, answer_prompt, number_passages
 from evergold.generate.passages import Library, flat
 from evergold.generate.spec import GenerationSpec
-from evergold.model.generation import Assignment, Draft, GenerationReport, Idea, Passage, RetrievedPassage
+from evergold.model.generation import Draft, GenerationReport, Idea, Passage, RetrievedPassage, WritingTask
 from evergold.model.values import canonical_json, unit_interval
 from evergold.seams import Writer
 from evergold.text.likeness import NearIndex, plain, shingles_of
@@ -80,7 +80,7 @@ def citations_of(text: str, passages: Sequence[Passage]) -> list[dict[str, Any]]
 Record = dict[str, Any]
 
 
-def record_of(assignment: Assignment, draft: Draft, writer: Writer, run_id: str) -> Record:
+def record_of(assignment: WritingTask, draft: Draft, writer: Writer, run_id: str) -> Record:
     passages = assignment.passages
     return {
         "task_id": task_id(assignment),
@@ -106,7 +106,7 @@ def record_of(assignment: Assignment, draft: Draft, writer: Writer, run_id: str)
     }
 
 
-def task_id(assignment: Assignment) -> str:
+def task_id(assignment: WritingTask) -> str:
     """The same question about the same passages has the same id, whenever it is made."""
     sources = [passage.source for passage in assignment.passages]
     key = canonical_json([assignment.kind, assignment.document, assignment.idea.instruction, sources])
@@ -214,6 +214,9 @@ class Maker:
             ]
             outcomes += await together(self._answer(kind, anchor, idea) for anchor, idea in good)
             made += len(good)
+        if wanted and passages and not outcomes:
+            detail = f"nothing to ask: no sentence of {passages[0].document} makes a question that somebody would ask"
+            return [_refusal(detail, {"task_type": kind, "document": passages[0].document})]
         return outcomes
 
     async def _answer(self, kind: str, anchor: Passage, idea: Idea) -> Outcome:
@@ -233,7 +236,7 @@ class Maker:
         template = self.prompts["summary" if kind == "summaries" else "answer"]
         require = self.spec.citations.require
         prompt = answer_prompt(template, idea.instruction, passages, require)
-        assignment = Assignment(kind=kind, document=document, idea=idea, contexts=contexts, prompt=prompt)
+        assignment = WritingTask(kind=kind, document=document, idea=idea, contexts=contexts, prompt=prompt)
         drafts = [await _call_writer(partial(self.writer.write, assignment), lambda why: Draft(problem=why))]
         while drafts[-1].problem is None:
             reason, problems = await self._problems(drafts[-1], passages)
@@ -272,7 +275,7 @@ def _spread(passages: Sequence[Passage], most: int) -> list[Passage]:
     return [passages[number * len(passages) // most] for number in range(most)]
 
 
-def _refuse(assignment: Assignment, drafts: Sequence[Draft], detail: str, reason: str = "") -> Outcome:
+def _refuse(assignment: WritingTask, drafts: Sequence[Draft], detail: str, reason: str = "") -> Outcome:
     context = {
         "task_type": assignment.kind,
         "document": assignment.document,

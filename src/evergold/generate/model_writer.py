@@ -27,7 +27,7 @@ from evergold.generate.extractive import templates_of
 from evergold.generate.spec import Prompts
 from evergold.machine import lock, make_folder, open_file
 from evergold.model.case import Case, CaseKind
-from evergold.model.generation import Assignment, Draft, Idea, Passage
+from evergold.model.generation import Draft, Idea, Passage, WritingTask
 from evergold.model.run import Attempt, Usage
 from evergold.model.values import content_hash
 from evergold.redact.default import DefaultRedactor
@@ -337,10 +337,10 @@ class ModelWriter:
         shape = templates_of([passage]).topic if kind == "citations" else "{topic}"
         return [Idea(instruction=shape.format(topic=text), method="model", basis=text) for text in texts[:count]]
 
-    async def write(self, assignment: Assignment) -> Draft:
+    async def write(self, assignment: WritingTask) -> Draft:
         return _draft(await self._ask(_purpose(assignment), [_user(assignment.prompt)]))
 
-    async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
+    async def rewrite(self, assignment: WritingTask, draft: Draft, problems: Sequence[str]) -> Draft:
         request = self._prompts["rewrite"].format(problems="; ".join(problems), count=len(assignment.contexts))
         messages = [_user(assignment.prompt), _assistant(draft.text), _user(request)]
         return _draft(await self._ask(f"rewrite {_purpose(assignment)}", messages))
@@ -352,7 +352,7 @@ def make_model_writer(*, ask: Ask | None, prompts: Mapping[str, str] | None = No
     return ModelWriter(ask, prompts or BUILT_IN, identity)
 
 
-def _purpose(assignment: Assignment) -> str:
+def _purpose(assignment: WritingTask) -> str:
     return f"{assignment.kind} {assignment.document}: {assignment.idea.instruction}"
 
 
@@ -370,11 +370,27 @@ def _texts(attempt: Attempt, name: str) -> tuple[list[str], str]:
         return [], f"call failed: {attempt.error}"
     if attempt.finish_reason == "length":
         return [], "cut off: the reply ended at its token limit"
-    result = (parse_object(attempt.output) or {}).get(name)
-    if not isinstance(result, list):
+    result = _list_in(attempt.output, name)
+    if result is None:
         return [], f"malformed reply: no JSON object with a list {name!r}"
-    texts = [" ".join(text.split()) for text in result if isinstance(text, str) and text.strip()]
+    # Models wrap each text into an object of its own: {"question": "…"}.
+    bare = [
+        next((text for text in one.values() if isinstance(text, str)), "") if isinstance(one, dict) else one
+        for one in result
+    ]
+    texts = [" ".join(text.split()) for text in bare if isinstance(text, str) and text.strip()]
     return (texts, "") if texts else ([], f"malformed reply: the list {name!r} holds no text")
+
+
+def _list_in(output: str, name: str) -> list[Any] | None:
+    """The list that a reply holds under its name, under the only one there is, or bare."""
+    start = output.find("[")
+    held = parse_object(output) if 0 <= output.find("{") < start or start < 0 else None
+    result = (held or {}).get(name) or next((value for value in (held or {}).values() if isinstance(value, list)), None)
+    if held is None and start >= 0:
+        # Wrapped, because what reads a reply looks for an object; words and fences around the list do no harm.
+        result = (parse_object('{"bare": ' + output[start : output.rfind("]") + 1] + "}") or {}).get("bare")
+    return result if isinstance(result, list) else None
 
 
 def _draft(attempt: Attempt) -> Draft:

@@ -164,26 +164,33 @@ SHORTEST, LONGEST = 5, 45
 _WRAP = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=[^\s#>|*\-•`~=])(?!\d{1,2}[.)]\s)")
 _HYPHEN = re.compile(r"(?<=[a-zà-ÿ])-\s*\n\s*(?=[a-zà-ÿ])")
 _MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
-_LINK = re.compile(r"!?\[([^\]]{0,1000})\]\([^)\s]{0,2000}\)")
+_LINK = re.compile(r"!?\[([^\]]{0,1000})\](?:\([^)\s]{0,2000}\)|\[[^\]]{0,200}\])")
+_ROLE = re.compile(r":[a-z]{2,20}(?::[a-z]{2,20})?:`([^`<]{1,200}?)(?:\s*<[^>`]{0,200}>)?`")  # of reStructuredText
 # A sentence that begins with one of these depends on the one before it.
 _UNCLEAR = re.compile(
     r"(?:it|this|that|these|those|they|he|she|we|i|its|their|his|her|but|however|so|then|thus|also|such|here|therefore|"
     r"moreover|furthermore|otherwise|and|or|because|which|who)\b",
     re.IGNORECASE,
 )
+# A sentence may begin with a sign, and end with an abbreviation in the middle of what it says: "in Av. Arequipa 12".
+_OPENS = re.compile(r"(?<=[.!?]) (?=[¿¡«$€£])")
+_CUT_OFF = re.compile(
+    r"\b(?:Avda?|Sra|Srta|Dra|Uds?|[Aa]rts?|[Nn]úm|[Nn]ro|[Pp]ágs?|[Tt]el|aprox|máx|mín|Ing|Lic|EE|Ave|Blvd|Vol|pp|ext)\.$"
+)
 _NOT_PROSE = re.compile(r"[|{}<>\\=]|https?://|\.{4,}|^\s*\$|_{2,}|[.!?] `|\s-\s`")
 
 
 def flat(text: str) -> str:
     """The text on one line, without the marks of emphasis and links: how it reads, not how it is set."""
-    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", _HYPHEN.sub("", text))).split())
+    return " ".join(_MARKS.sub("", _ROLE.sub(r"\1", _LINK.sub(r"\1", _HYPHEN.sub("", text)))).split())
 
 
 def clear_sentences(text: str) -> list[str]:
     """The sentences of a passage that can stand alone, in order."""
     flowing = _WRAP.sub(" ", _HYPHEN.sub("", text))
     # Markup hides sentence ends, so sentences are split again after it is taken out.
-    return [one for part in sentences(flowing) for one in sentences(flat(part)) if _is_clear(one)]
+    parts = [one for part in sentences(flowing) for piece in _OPENS.split(flat(part)) for one in sentences(piece)]
+    return [one for one in parts if _is_clear(one)]
 
 
 def _is_clear(part: str) -> bool:
@@ -198,6 +205,7 @@ def _is_clear(part: str) -> bool:
         and letters >= 0.6 * len(part)
         and not _UNCLEAR.match(part)
         and not _NOT_PROSE.search(part)
+        and not _CUT_OFF.search(part)
         and not markers(part)
     )
 

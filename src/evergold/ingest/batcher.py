@@ -120,7 +120,8 @@ def _count_outcomes(connection: Connection, many: Sequence[PreparedSpans], writt
         counts += Counter(
             {"otlp.refused": len(one.refused), "otlp.cut": prepared.cut, "otlp.ignored_logs": prepared.ignored}
         )
-    count(connection, counts)
+    if counts:  # else there is nothing to write
+        count(connection, counts)
 
 
 def _report_batch(

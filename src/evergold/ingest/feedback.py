@@ -34,7 +34,7 @@ class IngestReport(Printable):
     problems: list[str] = field(default_factory=list)
 
     def reject(self, rejected: Rejected | str) -> None:
-        self.rejected += 1
+        self.rejected += not (isinstance(rejected, Rejected) and rejected.is_note)
         if len(self.problems) < KEPT_PROBLEMS:
             self.problems.append(str(rejected))
 

@@ -17,6 +17,7 @@ import orjson
 
 from evergold import plugins
 from evergold.errors import BadInput, NotFound
+from evergold.ingest.feedback import KEPT_PROBLEMS
 from evergold.ingest.prepare import RequestReader
 from evergold.ingest.records import redact_all
 from evergold.model.faults import Rejected
@@ -64,7 +65,28 @@ class Lines:
             self._ahead = self._text.read(WIDE)
             head = self._ahead.removeprefix(MARK)
         reader = self._source(head, source, sources)
-        yield from self._read_guarded(reader, self._count_lines(progress))
+        records = self._read_guarded(reader, self._count_lines(progress))
+        # Native lines accept any JSON object: of a file that holds none of them, one line says what it is.
+        yield from records if source or self.source != "native" else self._explain_unread(records, head)
+
+    def _explain_unread(self, records: Iterator[Incoming | Rejected], head: bytes) -> Iterator[Incoming | Rejected]:
+        """The records; where none of several could be read, one line for all of them."""
+        refused: list[Rejected] = []
+        number = 0
+        for record in records:
+            if not isinstance(record, Rejected):
+                yield from (*refused, record)
+                yield from records
+                return
+            number += 1
+            refused += [record] if len(refused) < KEPT_PROBLEMS else []
+        # A line of ours with one wrong field is named as such.
+        if number and all(_is_foreign(one) for one in refused):
+            many = f"none of its {number} lines is a trace" if number > 1 else "its line is no trace"
+            reason = f"{many} ({refused[0].field or ''}: {refused[0].reason}); {jsonl.describe_head(head)}"
+            yield Rejected(where=self.name, reason=reason.replace("(: ", "("), record=refused[0].record)
+            refused = []
+        yield from refused
 
     def _is_cut(self, head: bytes) -> bool:
         """Whether the first document of a file of JSON goes on behind its head."""
@@ -94,16 +116,16 @@ class Lines:
         from evergold.formats.tables import json_lines
 
         rows = json_lines(self._text, self.name)
-        first = next(rows, b"")
-        reader = self._source(first, source, sources)
-        yield from self._read_guarded(reader, chain([first], rows))
+        first = [next(rows, b"")]
+        reader = self._source(first[0], source, sources)
+        yield from self._read_guarded(reader, chain(_take_all(first), rows))
         progress(self._text.tell())
 
     def _count_lines(self, progress: Callable[[int], None]) -> Iterator[bytes]:
         lines: Iterable[bytes] = self._lines()
         # Only the first line can begin with a byte order mark.
-        first = next(iter(lines), b"")
-        for line in chain([first.removeprefix(MARK)], lines):
+        first = [next(iter(lines), b"").removeprefix(MARK)]
+        for line in chain(_take_all(first), lines):
             progress(len(line))
             yield line
 
@@ -129,7 +151,8 @@ class Lines:
                 reader = reader.with_unit(self.unit)
             return sources.setdefault(name, reader)
         known = ", ".join(plugins.names("sources"))
-        raise BadInput(f"{self.name}: none of the known formats ({known}); name one with --source")
+        looks = jsonl.describe_head(head)
+        raise BadInput(f"{self.name}: none of the known formats ({known}): {looks}; name one with --source")
 
     def _read_guarded(self, reader: Source, lines: Iterable[bytes]) -> Iterator[Incoming | Rejected]:
         """Read by a source; one of another package that raises ends its file there, with what it read before."""
@@ -140,6 +163,18 @@ class Lines:
             if self.source not in plugins.foreign_names("sources"):
                 raise
             yield Rejected(where=self.name, reason=f"{problem.message}; the rest of the file was not read")
+
+
+def _take_all(waiting: list[bytes]) -> Iterator[bytes]:
+    """What a list holds, which does not keep what was taken."""
+    while waiting:
+        yield waiting.pop(0)
+
+
+def _is_foreign(refused: Rejected) -> bool:
+    """Whether a line is none of ours: it names no type, and lacks the id or has a field that is not known."""
+    strange = refused.field == "id" or refused.reason.startswith("unknown field")
+    return strange and '"type"' not in (refused.record or "")[:100]
 
 
 MOST_BYTES = 256 << 20

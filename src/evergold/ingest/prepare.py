@@ -384,7 +384,7 @@ class RequestReader:
     def __init__(self, settings: Settings) -> None:
         self._fields = settings.redact_fields
         self._longest = settings.server_max_text_kb * 1000
-        self._redactor, self._missing = _redactor_of(settings)
+        self._redactor, self._missing = redactor_of(settings)
         self._keys = Keys(self._redactor)
         if not self._missing:
             self.cleaner()
@@ -403,16 +403,16 @@ class RequestReader:
     def read(self, request: Request) -> PreparedSpans:
         """Read a request into rows; BadInput where it cannot be read at all."""
         if request.what == "traces":
-            received = _encoding(request.wire).read_traces(request.body)
+            received = _decoder_of(request.wire).read_traces(request.body)
         else:
             # Imported here: most servers receive no logs.
             from evergold.sources.log_events import spans_of_logs
 
-            received = spans_of_logs(_encoding(request.wire).read_logs(request.body))
+            received = spans_of_logs(_decoder_of(request.wire).read_logs(request.body))
         return prepare_request(received, self.cleaner(), self._longest, len(request.body))
 
 
-def _redactor_of(settings: Settings) -> "tuple[Redactor | None, str]":
+def redactor_of(settings: Settings) -> "tuple[Redactor | None, str]":
     """Load the redactor, if any, or say why it cannot be made; one that does not know IP addresses refuses the setting."""
     name = settings.redact_redactor
     if not name:
@@ -428,7 +428,7 @@ def _redactor_of(settings: Settings) -> "tuple[Redactor | None, str]":
     return (BoundedRedactor(redactor, name) if plugins.is_foreign(redactor) else redactor), ""
 
 
-def _encoding(wire: Wire) -> ModuleType:
+def _decoder_of(wire: Wire) -> ModuleType:
     """Import the reader of an encoding when the first request in it arrives."""
     if wire is Wire.PROTOBUF:
         from evergold.sources.otlp import protobuf
@@ -598,6 +598,9 @@ class SecondReader:
         # Not a fork: the server has threads, and a copy would hold their locks for ever.
         self._pool = ProcessPoolExecutor(1, get_context("spawn"), _begin, (self._settings,))
         self._started = self._pool.submit(_finish_start)
+        # The process has its own end of the pipe of results now. Ours would keep the pipe open when the process is killed in the
+        # middle of a result, and the pool would wait for the rest for ever.
+        self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
         self._end_later(self._pool, IDLE_SECONDS)
 
     def _drop(self, pool: "ProcessPoolExecutor") -> None:

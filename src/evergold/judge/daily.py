@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.seams import Judge
 
 
@@ -34,12 +34,12 @@ class DailyBudget:
         return True
 
 
-def ask_now(judge: Judge, questions: Sequence[Question], seconds: float | None = None) -> list[Answer]:
+def ask_now(judge: Judge, questions: Sequence[Question], seconds: float | None = None) -> list[JudgeAnswer]:
     """Ask some questions at the same time and wait for all; one without an answer after so many seconds has none."""
     return asyncio.run(_ask_all(judge, questions, seconds))
 
 
-async def _ask_all(judge: Judge, questions: Sequence[Question], seconds: float | None) -> list[Answer]:
+async def _ask_all(judge: Judge, questions: Sequence[Question], seconds: float | None) -> list[JudgeAnswer]:
     try:
         return list(await asyncio.gather(*(_one(judge, question, seconds) for question in questions)))
     finally:  # connections belong to the event loop of these questions
@@ -48,8 +48,8 @@ async def _ask_all(judge: Judge, questions: Sequence[Question], seconds: float |
             await close()
 
 
-async def _one(judge: Judge, question: Question, seconds: float | None) -> Answer:
+async def _one(judge: Judge, question: Question, seconds: float | None) -> JudgeAnswer:
     try:
         return await asyncio.wait_for(judge.ask(question), seconds)
     except TimeoutError:
-        return Answer(reason=f"no answer within {seconds:g} s")
+        return JudgeAnswer(reason=f"no answer within {seconds:g} s")

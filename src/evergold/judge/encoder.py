@@ -3,7 +3,7 @@
 A transformer of MiniLM's size, distilled from a larger teacher in English and Spanish; its weights are int8 rows with a scale
 each (`encoder.npz`). The first token says which head is asked. Of long evidence for a claim only the half is kept, after
 the second layer, that the claim attends to most; answers are read from the first token, so the last layer is computed for that
-token alone. `scripts/judge_model` trains it; `docs/offline-judge.md` has its data and figures.
+token alone. `scripts/judge_model` trains it; `docs/measurements/offline-judge.md` has its data and figures.
 """
 
 import hashlib

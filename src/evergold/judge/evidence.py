@@ -162,15 +162,35 @@ def compare_words(claim: Text, window: str) -> dict[str, float]:
 
 
 def compare_answers(question: str, expected: str, output: str) -> dict[str, float]:
-    """The words of the reference that the answer has: all of them as F1, and those that the question lacks as a share."""
-    wanted, given = stems_of(expected), stems_of(output)
+    """The words of the reference that the answer has: all of them as F1, and those that the question lacks as a share.
+
+    Beside them what speaks against an answer: another name instead of the expected one, "no" for "yes", and its length.
+    """
+    wanted, given, asked = stems_of(expected), stems_of(output), stems_of(question)
     if not wanted or not given:
         same = float(expected.strip() == output.strip())
-        return {"f1": same, "recall": same, "novel": 0.0}
-    shared = len(wanted & given)
-    key = wanted - stems_of(question) or wanted
-    return {
-        "f1": 2 * shared / (len(wanted) + len(given)),
-        "recall": len(key & given) / len(key),
-        "novel": len(given - wanted - stems_of(question)) / len(given),
+        row = {"f1": same, "recall": same, "novel": 0.0}
+    else:
+        shared, key = len(wanted & given), wanted - asked or wanted
+        row = {
+            "f1": 2 * shared / (len(wanted) + len(given)),
+            "recall": len(key & given) / len(key),
+            "novel": len(given - wanted - asked) / len(given),
+        }
+    missed, others = _names(expected) - asked - given, _names(output) - asked - wanted
+    return row | {
+        "name": float(bool(missed and others)),
+        "polarity": float(_polarity(expected) * _polarity(output) < 0),
+        "length": math.log((len(output.split()) + 3) / (len(expected.split()) + 3)),
     }
+
+
+def _names(text: str) -> set[str]:
+    """The stems of capitalised words that do not open the text."""
+    return {stem(plain(word)) for word in WORD.findall(text)[1:] if word[0].isupper()}
+
+
+def _polarity(text: str) -> int:
+    """1 for a text that begins with yes, -1 with no, else 0."""
+    begins = re.match(r"(yes|si|claro)\b|no\b", plain(text))
+    return 0 if begins is None else 1 if begins[1] else -1

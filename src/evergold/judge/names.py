@@ -8,7 +8,7 @@ from typing import Any
 
 from evergold import plugins
 from evergold.errors import BadInput, EvergoldError, unknown
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Usage
 from evergold.seams import Judge
 from evergold.settings import Settings
@@ -55,7 +55,7 @@ class Panel:
     def identity(self) -> str:
         return f"panel({', '.join(member.identity for member in self._members)})"
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         # Verdicts and grades can be counted; lists of claims cannot, since each judge words them differently.
         if set(question.answer_schema["properties"]) & {"verdicts", "score"}:
             answers = await asyncio.gather(*(_ask_member(member, question) for member in self._members))
@@ -68,7 +68,7 @@ class Panel:
             if close is not None:
                 await close()
 
-    async def _first(self, question: Question) -> Answer:
+    async def _first(self, question: Question) -> JudgeAnswer:
         spent = Usage()
         reasons = []
         # One after the other: the second member is paid only if the first has no list.
@@ -78,9 +78,9 @@ class Panel:
             if answer.data is not None:
                 return answer.model_copy(update={"usage": spent})
             reasons.append(f"{member.identity}: {answer.reason}")
-        return Answer(reason="; ".join(reasons), usage=spent)
+        return JudgeAnswer(reason="; ".join(reasons), usage=spent)
 
-    def _decide(self, answers: Sequence[Answer]) -> Answer:
+    def _decide(self, answers: Sequence[JudgeAnswer]) -> JudgeAnswer:
         spent = Usage()
         for answer in answers:
             spent = spent.plus(answer.usage)
@@ -93,20 +93,20 @@ class Panel:
         # At half, one judge could decide for the panel alone.
         if 2 * len(given) <= len(answers):
             reasons = "; ".join(f"{name}: {reason}" for name, reason in silent.items())
-            return Answer(reason=f"only {len(given)} of {len(answers)} judges answered ({reasons})", usage=spent)
+            return JudgeAnswer(reason=f"only {len(given)} of {len(answers)} judges answered ({reasons})", usage=spent)
         decided = _grade(given) if "score" in given[0] else _vote(given)
         details = {"scoring": "panel", "answered": len(given), "members": len(answers), "silent": silent}
-        return Answer(data=decided, usage=spent, details=details)
+        return JudgeAnswer(data=decided, usage=spent, details=details)
 
 
-async def _ask_member(member: Judge, question: Question) -> Answer:
+async def _ask_member(member: Judge, question: Question) -> JudgeAnswer:
     """Ask a judge of a panel; one of a plug-in that raises is silent, and the others decide."""
     try:
         return await member.ask(question)
     except EvergoldError:
         raise
     except Exception as problem:
-        return Answer(reason=f"it raised {type(problem).__name__}: {problem}")
+        return JudgeAnswer(reason=f"it raised {type(problem).__name__}: {problem}")
 
 
 def make_panel(address: str, settings: Settings) -> Panel:

@@ -3,7 +3,7 @@
 Rules grade what has a form (`rules`); a small encoder (`encoder`) answers everything else: whether evidence supports or refutes
 a claim, whether an answer is right, whether a statement answers the question. `calibration.json` makes probabilities and
 verdicts of its numbers. Texts in other languages than the measured ones are compared by their words and marked `outside`.
-`docs/offline-judge.md` has its agreement with people.
+`docs/measurements/offline-judge.md` has its agreement with people.
 """
 
 import json
@@ -20,20 +20,30 @@ import numpy as np
 from evergold.errors import BadInput
 from evergold.judge.code import has_code, looks_like_code
 from evergold.judge.encoder import REFUTED, SUPPORTED, Array, Encoder, ModelDamaged, hash_text, shipped_encoder
-from evergold.judge.evidence import EvidenceSearch, compare_answers, compare_words, find_sentence, stems_of, windows
+from evergold.judge.evidence import (
+    SMALL_WORDS,
+    EvidenceSearch,
+    compare_answers,
+    compare_words,
+    find_sentence,
+    stems_of,
+    windows,
+)
 from evergold.judge.quantities import plain
 from evergold.judge.rules import Grade, grade_by_rule
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.settings import Settings
 from evergold.text.markers import without_markers
-from evergold.text.words import Text, language_of, sentences
+from evergold.text.words import LEAD, Text, language_hits, language_of, sentences
 
-VERSION = "11"
+VERSION = "13"
 LANGUAGES = ("en", "es")
 """The languages whose answers were measured."""
 LONGEST = 20_000
 LONGEST_WORD = 100
 LOOKED_AT = 2000
+FEWEST_OUTSIDE = 1.5
+MANY_WORDS = 12  # of which a text in a known language has a small one
 SAME_CODE, OTHER_CODE = 0.97, 0.3
 LONG_REFERENCE = 3
 SUREST = 6.0
@@ -108,13 +118,16 @@ def refuses(text: str) -> bool:
 
 
 def is_outside(*texts: str) -> bool:
-    """Whether texts are in a language that was not measured: another one by its small words, or another alphabet."""
+    """Whether texts are in a language that was not measured: by their small words or script, or for want of known words."""
     joined = " ".join(text[:LOOKED_AT] for text in texts)
-    letters = [letter for letter in joined if letter.isalpha()]
-    # U+0250 ends the Latin letters.
-    if sum(letter < "\u0250" for letter in letters) < len(letters) / 2:
-        return True
-    return language_of(joined) not in (*LANGUAGES, None)
+    hits = language_hits(joined)
+    best = max(hits, key=hits.__getitem__)
+    measured = max(hits[language] for language in LANGUAGES)
+    # One sentence has few small words: two that no measured language has are enough.
+    if hits[best] >= FEWEST_OUTSIDE and hits[best] >= LEAD * measured:
+        return best not in LANGUAGES
+    words = re.findall(r"[^\W\d_]+", plain(joined))
+    return len(words) >= MANY_WORDS and sum(word in SMALL_WORDS for word in words) < len(words) / 10
 
 
 class OfflineJudge:
@@ -131,6 +144,7 @@ class OfflineJudge:
             "statement_verdicts": self._statement_verdicts,
             "context_verdicts": self._context_verdicts,
             "argument_verdicts": self._argument_verdicts,
+            "assertion_verdicts": self._assertion_verdicts,
         }
 
     @cached_property
@@ -153,10 +167,10 @@ class OfflineJudge:
         note = f"; no encoder: {self.problem}" if self.problem else ""
         return f"offline/{VERSION} (lexical, weights {fitted}{note})"
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         work = self._tasks.get(question.task)
         if work is None:
-            return Answer(reason=f"the offline judge does not know the task {question.task!r}")
+            return JudgeAnswer(reason=f"the offline judge does not know the task {question.task!r}")
         data = work(question.inputs)
         details: Data = {"scoring": "offline"}
         if data.pop("outside", False):
@@ -169,8 +183,8 @@ class OfflineJudge:
             details["beside"] = beside
         unsure = data.pop("uncertain", 0)
         if unsure and self.strict:
-            return Answer(reason=f"offline: uncertain ({unsure} near the threshold)", details=details)
-        return Answer(data=data, details=details)
+            return JudgeAnswer(reason=f"offline: uncertain ({unsure} near the threshold)", details=details)
+        return JudgeAnswer(data=data, details=details)
 
     def evidence(self, passages: Sequence[str]) -> EvidenceSearch:
         return EvidenceSearch(sentence for passage in passages for sentence in sentences(passage))
@@ -179,7 +193,8 @@ class OfflineJudge:
         """The verdicts of many claims on one body of evidence; the encoder answers them in batches."""
         texts = [Text(claim[:LONGEST]) for claim in claims]
         whole = {sentence.stems for sentence in evidence.sentences}
-        outside = is_outside(*claims) or is_outside(*(text.raw for text in evidence.sentences[:20]))
+        beside = [text.raw for text in evidence.sentences[:20]]
+        outside = is_outside(*claims) or is_outside(*beside) or is_outside(*claims, *beside)
         result: list[Support | None] = []
         for text in texts:
             if not text.stems or not evidence.sentences:
@@ -330,6 +345,23 @@ class OfflineJudge:
             verdicts.append({"id": number, "verdict": "useful" if best >= least else "not_useful", "reason": reason})
         return {"verdicts": verdicts, "outside": is_outside(*claims)}
 
+    def _assertion_verdicts(self, inputs: Data) -> Data:
+        """Sentences about an answer: kinds of statements by their form, everything else by whether the answer supports it."""
+        output, sentences_ = inputs["output"], inputs["sentences"]
+        ruled = [find_stated(text, output) for text in sentences_]
+        left = [_REPORTS.sub("", text) for text, known in zip(sentences_, ruled, strict=True) if known is None]
+        supports = iter(self.supports(left, self.evidence([output])) if left else ())
+        verdicts = []
+        for number, known in enumerate(ruled, start=1):
+            support = Support(float(known), 0.0, identical=True) if known is not None else next(supports)
+            likely = support.supported
+            verdict = "true" if support.verdict == "supported" else "false"
+            reason = "by its form" if known is not None else f"likely true of the answer {likely:.2f}"
+            one = {"id": number, "verdict": verdict, "reason": f"offline: {reason}", "p": round(likely, 3)}
+            verdicts.append(one | {"evidence": support.evidence, "uncertain": support.uncertain})
+        unsure = sum(bool(one["uncertain"]) for one in verdicts)
+        return {"verdicts": verdicts, "outside": is_outside(output, *sentences_), "uncertain": unsure}
+
     def _argument_verdicts(self, inputs: Data) -> Data:
         verdicts = []
         for pair in inputs["pairs"]:
@@ -340,49 +372,76 @@ class OfflineJudge:
         return {"verdicts": verdicts}
 
 
-METRICS = ("correctness", "faithfulness", "answer_relevancy")
+_REPORTS = re.compile(
+    r"^\W*(?:it |the answer |la respuesta )?(?:says?|states?|dice|afirma|indica) (?:that|que) ", re.IGNORECASE
+)
+_NAMES = re.compile(
+    r"^\W*(?:it |the answer |la respuesta )?(?:names?|mentions?|gives?|states?|includes?|contains?|quotes?|shows?|"
+    r"menciona|nombra|indica|da|incluye|contiene|cita) (?:the|an?|any|some|its|el|la|los|las|un|una)? ?(?P<what>[\w\s-]+?)\W*$",
+    re.IGNORECASE,
+)
+_DATE = (
+    r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\b\d{1,2}(?:st|nd|rd|th|º|\.)? (?:of |de )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|"
+    r"nov|dec|ene|abr|ago|dic)|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w* \d{1,2}|\b(?:mon|tues|wednes|thurs|"
+    r"fri|satur|sun)day\b|\b(?:lunes|martes|miercoles|jueves|viernes|sabado|domingo)\b|\b(?:tomorrow|today|manana|hoy)\b|"
+    r"\b(?:within|in|en) (?:\d+|\w+) (?:hours?|(?:business )?days?|weeks?|months?|horas?|dias?|semanas?|meses)\b"
+)
+FORMS = {
+    r"dead ?line|due date|date|day|fecha|plazo": _DATE,
+    r"price|cost|costs|fee|amount|precio|coste|importe": r"[$€£¥]\s?\d|\d[\d.,]*\s?(?:[$€£¥]|eur\b|usd\b|gbp\b|euros?\b|"
+    r"dollars?\b|pesos?\b|pounds?\b|cents?\b)|\b(?:free of charge|gratis|gratuit)",
+    r"(?:tele)?phone(?: number)?|telefono": r"(?:\+|\b)\d[\d\s().-]{5,}\d",
+    r"e-?mail(?: address)?|correo": r"\S@\S+\.\w",
+    r"link|url|web ?site|web address|enlace": r"https?://|\bwww\.|\b\w+\.(?:com|org|net|io|es|de|eu)\b",
+}
+_APOLOGY = r"\b(?:sorry|apolog\w+|regret|forgive|lo siento|lamento|disculp\w+|perdon\w*)\b"
+
+
+def find_stated(sentence: str, output: str) -> bool | None:
+    """Whether a sentence about an answer, such as "names the price", is true of it by its form; None: no form decides."""
+    bare, answer = plain(sentence), plain(output)
+    if re.match(r"\W*(?:it |the answer )?(?:apologi[sz]es?|says sorry|se disculpa|pide perdon)\b", bare):
+        return bool(re.search(_APOLOGY, answer))
+    if re.match(r"\W*(?:it |the answer )?(?:refuses?|declines?|rechaza|se niega)\b\W*(?:to answer)?\W*$", bare):
+        return refuses(output)
+    named = _NAMES.match(bare)
+    what = named["what"].strip() if named else ""
+    form = next((form for kind, form in FORMS.items() if re.fullmatch(kind, what)), None)
+    return None if form is None else bool(re.search(form, answer))
+
+
+METRICS = {"correctness": "right", "faithfulness": "supported", "answer_relevancy": "relevant"}
+"""What can be tried, and the verdict of each that counts."""
 
 
 def try_metric(
     judge: OfflineJudge, metric: str, question: str, answer: str, reference: str = "", contexts: Sequence[str] = ()
 ) -> Data:
     """Judge one answer by one metric and show every claim with its verdict, probability and evidence."""
-    fitted = shipped_calibration()
-    claims: list[Data] = []
+    good = METRICS[metric]
+    value: float | None
     if metric == "correctness":
-        graded = judge.grade(question, reference, answer)
-        value: float | None = round(graded.value, 3)
-        verdict = "right" if graded.value >= fitted.thresholds["right"] else "wrong"
-        verdict = "uncertain" if fitted.is_uncertain("right", graded.value) else verdict
-        evidence = find_sentence(Text(answer[:LONGEST]), judge.evidence([reference]))
-        claims = [{"text": answer, "verdict": verdict, "p": value, "evidence": evidence, "reason": graded.reason}]
-        outside = is_outside(reference, answer)
-    elif metric == "faithfulness":
-        texts = judge._claims({"output": answer})["claims"]
-        supports = judge.supports(texts, judge.evidence(contexts))
-        claims = [
-            {
-                "text": text,
-                "verdict": one.verdict,
-                "p": round(one.supported, 3),
-                "evidence": one.evidence,
-                "uncertain": one.uncertain,
-            }
-            for text, one in zip(texts, supports, strict=True)
-        ]
-        outside = any(one.outside for one in supports)
+        graded = judge.grade(question, reference, answer).value
+        verdict = "right" if graded >= shipped_calibration().thresholds["right"] else "wrong"
+        verdict = "uncertain" if is_uncertain(metric, graded) else verdict
+        sentence = find_sentence(Text(answer[:LONGEST]), judge.evidence([reference]))
+        texts, judged = [answer], [{"verdict": verdict, "p": round(graded, 3), "evidence": sentence}]
+        value, outside = round(graded, 3), is_outside(reference, answer)
     else:
-        texts = list(sentences(answer))
-        judged = judge._statement_verdicts({"input": question, "statements": texts})
-        claims = [
-            {"text": text, "verdict": one["verdict"], "p": one["p"], "evidence": "", "uncertain": one["uncertain"]}
-            for text, one in zip(texts, judged["verdicts"], strict=True)
-        ]
-        outside = judged["outside"]
-    if metric != "correctness":
-        good = sum(claim["verdict"] in ("supported", "relevant") for claim in claims)
-        value = round(good / len(claims), 3) if claims else None
-        verdict = "unscored" if value is None else "pass" if good == len(claims) else "fail"
+        if metric == "faithfulness":
+            texts = judge._claims({"output": answer})["claims"]
+            made = judge._claim_verdicts({"claims": texts, "contexts": contexts})
+        else:
+            texts = list(sentences(answer))
+            made = judge._statement_verdicts({"input": question, "statements": texts})
+        judged, outside = made["verdicts"], made["outside"]
+        hits = sum(one["verdict"] == good for one in judged)
+        value = round(hits / len(judged), 3) if judged else None
+        verdict = "unscored" if value is None else "pass" if hits == len(judged) else "fail"
+    claims = [
+        {"text": text, "verdict": one["verdict"], "p": one["p"], "evidence": one.get("evidence", "")}
+        for text, one in zip(texts, judged, strict=True)
+    ]
     language = language_of(f"{question} {reference} {answer} {' '.join(contexts)}"[:LOOKED_AT])
     return {
         "metric": metric,
@@ -393,6 +452,11 @@ def try_metric(
         "outside": outside,
         "version": judge.identity,
     }
+
+
+def is_uncertain(metric: str, p: float) -> bool:
+    """Whether a probability is so near to the threshold of its metric that either verdict may be right."""
+    return shipped_calibration().is_uncertain(METRICS[metric], p)
 
 
 def support_features(claim: Text, window: str, logits: Array) -> dict[str, float]:
@@ -418,6 +482,7 @@ def grade_features(question: str, expected: str, output: str, right: float, supp
         "there": _log_odds(float(shares[::2, SUPPORTED].max())),
         "back": _log_odds(float(shares[1::2, SUPPORTED].max())),
         "against": _log_odds(float(shares[:, REFUTED].max())),
+        "refuses": float(refuses(output) and not refuses(expected)),
         **shared,
     }
 

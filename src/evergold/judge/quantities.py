@@ -163,7 +163,7 @@ _UNITS = """length 1e-3 mm millimetre millimeter milimetro | length 1e-2 cm cent
 UNITS = {name: (kind, float(factor)) for kind, factor, *names in map(str.split, _UNITS.split("|")) for name in names}
 SCALES = LARGE | {"bn": 1e9, "mn": 1e6}
 _NUMBER = re.compile(
-    r"(?P<money>[$€£])?\s?(?P<sign>(?<![\w)])[-−]|\bminus |\bmenos )?"
+    r"(?P<money>[$€£])?\s?(?P<sign>(?<![\w)])[-−]|\bminus |(?<!al )(?<!lo )\bmenos )?"
     r"(?P<digits>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<suffix>(?:bn|[kmb])\b(?![/²]))?",
     re.IGNORECASE,
 )

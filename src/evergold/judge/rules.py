@@ -77,10 +77,12 @@ def _date(question: str, expected: str, output: str) -> Grade | None:
         return _compare(clock[0] in times(output), "time")
     want = dates(expected)
     either_order = len(want) == 2 and want[0] == (want[1][0], want[1][2], want[1][1])
+    # `12/9` may be a fraction anywhere but beside a date; the year stands in for one that is not asked for.
+    given = dates(output) or dates(re.sub(r"\b(\d\d?/\d\d?)\b(?!/)", r"\1/1000", output))
     # A bare month is too little to be sure that a date is asked for.
-    if not (len(want) == 1 or either_order) or rest > (4 if want[0][1] else 2) or not dates(output):
+    if not (len(want) == 1 or either_order) or rest > (4 if want[0][1] else 2) or not given:
         return None
-    return _compare(any(same_date(one, got) for one in want for got in dates(output)), "date")
+    return _compare(any(same_date(one, got) for one in want for got in given), "date")
 
 
 def _quantity(question: str, expected: str, output: str) -> Grade | None:

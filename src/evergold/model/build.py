@@ -5,7 +5,7 @@ shows and keeps the others.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -235,13 +235,15 @@ class Frozen:
     content_hash: str
     cases: Sequence[Case]
     build: dict[str, Any] = field(default_factory=dict)
+    candidates_left_out: int = 0
 
     def first(self, limit: int | None) -> "Frozen":
         """The first cases only: another set of questions, so another version and another hash."""
         if limit is None or limit >= len(self.cases):
             return self
         chosen = self.cases[:limit]
-        return Frozen(self.name, f"{self.version} (first {limit})", dataset_hash(chosen), chosen, self.build)
+        version = f"{self.version} (first {limit})"
+        return replace(self, version=version, content_hash=dataset_hash(chosen), cases=chosen)
 
     def only(self, ids: Sequence[str]) -> "Frozen":
         """The cases of these ids only; all where none is named."""
@@ -252,7 +254,7 @@ class Frozen:
         if missing:
             raise BadInput(f"dataset {self.name!r} has no case {missing[0]!r}; `evergold cases list` names its cases")
         version = f"{self.version} ({len(chosen)} chosen)"
-        return Frozen(self.name, version, dataset_hash(chosen), chosen, self.build)
+        return replace(self, version=version, content_hash=dataset_hash(chosen), cases=chosen)
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,12 @@ import shlex
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import PurePosixPath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from evergold.errors import Incomplete
+from evergold.model.checking import strip_admission
 from evergold.model.limits import UtcTime, Values
 from evergold.model.report import html_of_pairs, text_of_rows
 from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
@@ -28,7 +29,43 @@ class Origin(StrEnum):
     SOURCE = "source"
     REVISED = "revised"
     CONFIRMED = "confirmed"
+    UNCONFIRMED = "unconfirmed"
     CANDIDATE = "candidate"
+
+
+class TierEvidence(StrEnum):
+    """What the tier of a case rests on, the strongest first: a person's word, a user's, an outcome that the app states, what a
+    judge found in the answer, a check (of failures), silence; `source` where no policy made the case."""
+
+    PERSON = "person"
+    USER = "user"
+    OUTCOME = "outcome"
+    CONTENT = "content"
+    CHECK = "check"
+    SILENCE = "silence"
+    SOURCE = "source"
+
+
+class Candidates(StrEnum):
+    """Whether golden cases that rest on silence alone come along. Nobody said that they are good."""
+
+    EXCLUDE = "exclude"
+    INCLUDE = "include"
+    ONLY = "only"
+
+
+def candidates_left_out(number: int) -> str:
+    """Say that candidates were left out, and how to have them."""
+    return f"{number} candidates left out: nobody said yet that they are good (--candidates include takes them along)"
+
+
+def ways_to_confirm(number: int) -> str:
+    """Say how candidates that wait become golden."""
+    return (
+        f"{number} candidates wait to be confirmed: review them (`evergold review`, or the page Review), add a judge check "
+        '(checks.files, and llm_judge = "system" in the policy), or send users\' reactions; --candidates include takes them as '
+        "they are"
+    )
 
 
 class Answer(BaseModel, frozen=True, extra="forbid"):
@@ -132,6 +169,13 @@ class CodeTests(BaseModel, frozen=True, extra="forbid"):
     @property
     def answer_module(self) -> str:
         return PurePosixPath(self.answer_path).with_suffix("").as_posix().replace("/", ".")
+
+
+Assertion = Annotated[
+    dict[Literal["must", "must_not"], Annotated[str, Field(min_length=1, max_length=500, pattern=r"\S")]],
+    Field(min_length=1, max_length=1),
+]
+"""What an answer must or must not do, as the end of a sentence about it: `{"must": "names the deadline"}`."""
 
 
 PROGRAM_ENDINGS = {"python": ".py", "bash": ".sh", "javascript": ".js", "perl": ".pl", "ruby": ".rb"}
@@ -241,7 +285,7 @@ REQUIRED: dict[CaseKind, tuple[str, ...]] = {
 }
 
 # Fields that say who looked at a case and when, not what it says: they are outside `rev`.
-BOOKKEEPING = frozenset({"review", "status", "version", "created_at", "updated_at"})
+BOOKKEEPING = frozenset({"evidence", "review", "status", "version", "created_at", "updated_at"})
 
 
 class Case(BaseModel, frozen=True, extra="forbid"):
@@ -252,7 +296,8 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     `expected` is the reference of the source (for a correction the words that corrected), `approved` what a person wrote
     or approved, `revised` the corrected answer of a correction: `reference()` chooses. `expected_tools` is None where
     nothing is known, empty where no call is expected; they are expected in this order unless `ordered` is false.
-    `tests` is what the code of an answer must pass. `metrics` are the ones it is measured by; any where it names none.
+    `tests` is what the code of an answer must pass, `assertions` what an answer must and must not do.
+    `metrics` are the ones it is measured by; any where it names none.
     `metadata` belongs to users and sources, `extra` keeps unknown keys of an imported row so that they survive a
     round trip, and everything else means the same for every kind that uses it.
     """
@@ -275,6 +320,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     expected_tools: tuple[ExpectedTool, ...] | None = None
     ordered: bool = True
     tests: CodeTests | None = None
+    assertions: Annotated[tuple[Assertion, ...], Field(max_length=50)] = ()
     metrics: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     approved: Answer | None = None
     revised: Answer | None = None
@@ -287,6 +333,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
     metadata: Values = Field(default_factory=dict)
     extra: Values = Field(default_factory=dict)
     provenance: Provenance = Provenance()
+    evidence: TierEvidence = TierEvidence.SOURCE
     review: ReviewState = ReviewState.UNVALIDATED
     status: CaseStatus = CaseStatus.ACTIVE
     version: int = 1
@@ -295,8 +342,23 @@ class Case(BaseModel, frozen=True, extra="forbid"):
 
     @property
     def confirmed(self) -> bool:
-        """A golden case that a person stood behind; a candidate has only the system's word."""
+        """A golden case that a person or a user stood behind."""
         return bool(self.metadata.get("confirmed"))
+
+    @property
+    def tier(self) -> str:
+        """`confirmed`, `unconfirmed` or `candidate` of a golden case, which rests on nobody's objection; else its entry type."""
+        if self.entry_type is not EntryType.GOLDEN:
+            return self.entry_type.value
+        if self.confirmed or self.evidence in (TierEvidence.PERSON, TierEvidence.USER):
+            return "confirmed"
+        return "candidate" if self.evidence is TierEvidence.SILENCE else "unconfirmed"
+
+    @property
+    def stands_on(self) -> TierEvidence:
+        """What the right answer rests on: a person who wrote or approved it, else what the case does."""
+        by_person = self.approved is not None or self.review is ReviewState.VALIDATED
+        return TierEvidence.PERSON if by_person else self.evidence
 
     def preview(self, most: int) -> "Case":
         """The case as a list shows it: texts cut to so many characters, without conversation, tools and contexts."""
@@ -318,15 +380,39 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         if self.entry_type is EntryType.CORRECTION:
             # The `expected` of a correction holds the words that corrected, which is no answer: only `revised` is one.
             revised = self.revised
-            return None if revised is None else self._reference(revised.text, Origin.REVISED, revised.tool_calls)
+            if revised is None:
+                return None
+            # Rows of earlier versions hold the reply to the remark with its admission.
+            text = strip_admission(revised.text) if revised.trace_id else revised.text
+            return self._reference(text, Origin.REVISED, revised.tool_calls)
         # `expected_tools` of () means "no call expected", which alone is no reference to measure an answer by.
         if not is_blank(self.expected) or self.expected_tools:
             return self._reference(self.expected, Origin.SOURCE, self._golden_calls() if self.turn else None)
         if self.entry_type is EntryType.GOLDEN:
             stood_behind = self.confirmed or self.review is ReviewState.VALIDATED
-            origin = Origin.CONFIRMED if stood_behind else Origin.CANDIDATE
+            stated = (
+                Origin.UNCONFIRMED
+                if self.evidence in (TierEvidence.OUTCOME, TierEvidence.CONTENT)
+                else Origin.CANDIDATE
+            )
+            origin = Origin.CONFIRMED if stood_behind else stated
             return self._reference(self.output, origin, self._golden_calls())
         return None
+
+    def shown_answers(self) -> dict[str, str | None]:
+        """The right answer as people read it in files and lists, where it comes from, and the words that corrected.
+
+        The column `expected_output` of a correction keeps those words; everywhere else it is the reference.
+        """
+        reference = self.reference()
+        corrects = self.entry_type is EntryType.CORRECTION
+        text = reference.text if reference else None
+        return {
+            "expected_output": text if corrects else self.expected,
+            "correction_text": self.expected if corrects else None,
+            "reference": text,
+            "reference_from": reference.origin.value if reference else None,
+        }
 
     def expected_calls(self) -> tuple[ExpectedTool, ...] | None:
         """The calls a right answer makes: as stated, else those of the reference; None where nothing is known."""
@@ -365,6 +451,10 @@ class Case(BaseModel, frozen=True, extra="forbid"):
             ("reference from", reference and reference.origin.value),
             ("contexts", [context.text for context in self.contexts if context.text]),
             ("tools called", [call.name for call in self.tool_calls]),
+            (
+                "assertions",
+                [f"{word.replace('_', ' ')} {text}" for one in self.assertions for word, text in one.items()],
+            ),
             ("tags", self.tags),
             ("trace", self.provenance.trace_id),
         ]
@@ -383,7 +473,7 @@ class Case(BaseModel, frozen=True, extra="forbid"):
         """What `rev` is the hash of: the content, without fields that came later and that this case does not use."""
         return _as_before(self.content())
 
-    def missing(self) -> tuple[str, ...]:
+    def list_missing(self) -> tuple[str, ...]:
         """The fields this kind of case still needs before anybody can call it true."""
         lacking = [name for name in REQUIRED[self.kind] if is_blank(getattr(self, name))]
         acted = self.tool_calls or not is_blank(self.output)  # a turn may end with calls and say nothing
@@ -391,8 +481,8 @@ class Case(BaseModel, frozen=True, extra="forbid"):
             lacking.append("expected")
         return tuple(lacking)
 
-    def validated(self) -> Self:
-        lacking = self.missing()
+    def as_validated(self) -> Self:
+        lacking = self.list_missing()
         if lacking:
             raise Incomplete(f"case {self.id!r} lacks {', '.join(lacking)}; fill them before validating")
         return self.model_copy(update={"review": ReviewState.VALIDATED})
@@ -403,6 +493,7 @@ LATER: dict[str, Any] = {
     "turn": [],
     "ordered": True,
     "tests": None,
+    "assertions": [],
     "metrics": [],
     "approved": None,
     "revised": None,

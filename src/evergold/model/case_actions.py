@@ -2,11 +2,11 @@
 
 import re
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from evergold.model.case import CaseKind, CaseStatus
+from evergold.model.case import Answer, Assertion, CaseKind, CaseStatus, EntryType, ReviewState, TierEvidence
 from evergold.model.limits import UtcTime
 from evergold.model.review import CaseKey
 from evergold.model.trace import Ident
@@ -25,12 +25,24 @@ class NewCase(BaseModel, frozen=True, extra="forbid"):
     kind: CaseKind = CaseKind.CHAT
     name: str | None = None
     tags: tuple[TagText, ...] = ()
+    assertions: Annotated[tuple[Assertion, ...], Field(max_length=50)] = ()
+
+
+class ReplacedAnswer(BaseModel, frozen=True, extra="forbid"):
+    """What an answer replaced in a case; it is put back only while the case is at the version that has the answer."""
+
+    version: int
+    entry_type: EntryType
+    evidence: TierEvidence
+    review: ReviewState
+    approved: Answer | None = None
 
 
 class CaseChange(BaseModel, frozen=True, extra="forbid"):
     """One change to many cases. `dataset` moves them: each is written there, and withdrawn where it was.
 
-    `repeats_of` merges them into one: the others are dismissed, and that one gets their tags.
+    `repeats_of` merges them into one: the others are dismissed, and that one gets their tags. `answered` takes an answer
+    back.
     """
 
     cases: Annotated[tuple[CaseKey, ...], Field(min_length=1, max_length=MOST)]
@@ -39,6 +51,7 @@ class CaseChange(BaseModel, frozen=True, extra="forbid"):
     dataset: Annotated[str, Field(min_length=1, max_length=200)] | None = None
     status: CaseStatus | None = None
     repeats_of: CaseKey | None = None
+    answered: ReplacedAnswer | None = None
 
 
 class CaseChanged(BaseModel, frozen=True, extra="forbid"):
@@ -52,7 +65,8 @@ class CaseChanged(BaseModel, frozen=True, extra="forbid"):
 class Picking(BaseModel, frozen=True, extra="forbid"):
     """Which traces become cases of which dataset.
 
-    With `answer` the cases are validated and this is their reference; without it they wait for review.
+    With `answer` the cases are validated and this is their reference; without it they wait for review. A case that the dataset
+    has of the trace already gets the answer; without one it stays as it is.
     """
 
     trace_ids: Annotated[tuple[Ident, ...], Field(min_length=1, max_length=500)]
@@ -60,14 +74,21 @@ class Picking(BaseModel, frozen=True, extra="forbid"):
     answer: Annotated[str | None, Field(max_length=1_000_000)] = None
     tags: Annotated[tuple[str, ...], Field(max_length=50)] = ()
     note: Annotated[str, Field(max_length=10_000)] = ""
+    tier: Literal["golden", "candidate", "failure"] = "golden"
+    """What they are as long as nobody answers."""
 
 
 class Picked(BaseModel, frozen=True, extra="forbid"):
-    """What became of one trace: the key of its case, or why there is none."""
+    """What became of one trace: the key of its case, whether that was there before, or why there is none.
+
+    `undo` takes the answer back that a case got which was there before.
+    """
 
     trace_id: str
     dataset: str | None = None
     id: str | None = None
+    updated: bool = False
+    undo: CaseChange | None = None
     problem: str | None = None
 
 

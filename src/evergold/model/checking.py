@@ -1,6 +1,7 @@
 """What checks and detectors read and return: turns, check results, remarks of users on earlier answers. Pure values.
 
-`admits`, `regrets`, `agrees`: whether a reply concedes that the one before it was wrong; then it is the corrected answer.
+`admits`, `regrets`, `agrees`: whether a reply concedes that the one before it was wrong; `strip_admission` gives the corrected
+answer in it, as if nothing had gone before.
 """
 
 import re
@@ -17,10 +18,11 @@ from evergold.model.trace import ScoreSource, TraceStatus
 # Dataclasses and no pydantic models: one is made for each turn that checks see, and its values were validated before.
 @dataclass(frozen=True, slots=True)
 class ToolStep:
-    """One tool call of a trace, in the order of time."""
+    """One tool call of a trace, in the order of time; what came back, as text, where that was recorded."""
 
     name: str
     failed: bool
+    result: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,9 @@ class Turn:
 
     `next_input` is the user's next message in the session, `next_seconds` how long after this turn it came, `next_output`
     the answer it got. `cost` is reported or priced, None where it is not known. `kinds` are those of its spans, `incomplete` what
-    was found before that it lacks.
+    was found before that it lacks, `own_format` says that the answer has
+    the format of nearly all answers of its app; `gaps` is what it lacks now (None: its texts show that
+    it lacks nothing), by `exporter`.
     """
 
     id: str
@@ -37,6 +41,7 @@ class Turn:
     output: str | None
     status: TraceStatus = TraceStatus.COMPLETED
     name: str = ""
+    app: str = ""
     started_at: str | None = None
     ended_at: str | None = None
     tags: tuple[str, ...] = ()
@@ -51,6 +56,9 @@ class Turn:
     next_output: str | None = None
     cost: float | None = None
     incomplete: str = ""
+    own_format: bool = False
+    gaps: str | None = None
+    exporter: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +83,14 @@ class Checked:
 
 
 class RemarkKind(StrEnum):
-    """What a message says of an earlier answer: what is right instead, that it is wrong, that it may be, the question again."""
+    """What a message says of an earlier answer: what is right instead, that it is wrong, that it may be, the question again, that
+    it was right or worked."""
 
     CORRECTION = "correction"
     COMPLAINT = "complaint"
     DOUBT = "doubt"
     REPEAT = "repeat"
+    ACCEPTANCE = "acceptance"
     NONE = "none"
 
 
@@ -218,3 +228,133 @@ def _fold_opening(reply: str | None) -> str:
 def _fold(text: str) -> str:
     bare = unicodedata.normalize("NFD", text.casefold().replace("’", "'"))
     return "".join(sign for sign in bare if not unicodedata.combining(sign))
+
+
+_CLAUSE = r"[^.!?;:,\n()—–]*"  # the rest of a clause
+_SENTENCE = r"(?:[^.!?;:\n—–]|\.(?=\S))*"  # the rest of a sentence
+_JUST = r"(?:'d| had| have|'ve| just| clearly| must have| also| seem to have| accidentally| mistakenly| incorrectly)*"
+# What a reply opens with that is said of the mistake and answers no question, in folded text.
+_CONCESSIONS = (
+    rf"(?:you(?:'re| are|r)|ur)(?: \w+ly| quite| so| very| both)? (?:right|correct)"
+    rf"(?: that(?= )|(?: about| to| for| in| on| and i){_CLAUSE}| again| there)?",
+    rf"(?:tienes|tiene|tenes|teneis|llevas)(?: usted| toda la| mucha| mas que| completamente)? razon"
+    rf"(?: en que(?= )|(?: en| con| sobre| al){_CLAUSE})?",
+    r"(?:that(?:'s| is| was) |such |very )?(?:an? )?(?:good|great|nice|fair|excellent|valid) "
+    r"(?:catch|point|spot|eye|call|enough)",
+    rf"(?:(?:that|it)(?:'s| is| was) )?(?:my|our|an?) (?:mistake|bad|error|fault|(?:\w+ )?apologies|oversight|slip)"
+    rf"(?: (?:about|for|on|in){_CLAUSE})?",
+    rf"(?:i(?:'m| am| do|'d like to| must| want to| would like to| need to)? |we )?(?:\w+ly |so |very |really |do )?"
+    rf"(?:sorry|apologi[sz]e|apologies)(?: (?:again|there))?(?:,? (?:about|for|if|that|to){_CLAUSE})?",
+    r"i stand corrected",
+    rf"(?:many |muchas |mil )?(?:thanks|thank you|thx|gracias)(?: so much| very much)?(?: (?:for|por){_CLAUSE}|(?= ?[,.!]))",
+    r"(?:that(?:'s| is) )?(?:true|correct|right|exactly|indeed|correcto|cierto|exacto|exactamente|efectivamente|en efecto|"
+    r"verdad|asi es|es (?:cierto|verdad|correcto)|tal cual)(?= ?[,.!;:—–-])",
+    r"that(?:'s| is) (?:true|right|correct)|es (?:cierto|verdad)(?: que)?",
+    rf"(?:te |le |os |les )?(?:pido (?:mil |muchas )?(?:disculpas|perdon)|ofrezco (?:una disculpa|disculpas)|"
+    rf"(?:mil |mis |muchas )?(?:disculpas?|perdones|perdon)|disculp\w+|perdon\w+|lo (?:siento|lamento)(?: mucho)?|"
+    rf"me disculpo|una disculpa)(?:,? (?:por|la|el|las|los|si|que|de){_CLAUSE})?",
+    r"(?:fue |ha sido |es |un )?(?:mi|nuestro) (?:error|culpa|fallo|equivocacion)|(?:error|fallo|culpa) mi[oa]",
+    r"(?:bien|buen|buena) (?:visto|punto|observacion|ojo)",
+    rf"(?:i|we){_JUST} (?:was|were|been) (?:wrong|mistaken|incorrect|confused|mixed up|off|thinking){_CLAUSE}",
+    rf"(?:i|we){_JUST} (?:made|make) (?:a|an|the|some|that){_CLAUSE}",
+    rf"(?:i|we){_JUST} (?:misread|misunderstood|misspoke|misremembered|misstated|miscounted|miscalculated|mix(?:ed)?|"
+    rf"confus\w+|got|overlooked|missed|forgot|mistook|swapped|switched|should(?:'ve| have)){_SENTENCE}",
+    rf"(?:there|that|this|it|my (?:previous |earlier |last |first )?(?:answer|response|reply|message|calculation)) was "
+    rf"(?:an? (?:mistake|error|typo|mix)|my|wrong|incorrect|inaccurate|mistaken|off|confusing|outdated){_SENTENCE}",
+    rf"(?:me|nos) (?:equivo\w+|confund\w+|he (?:equivocado|confundido)){_CLAUSE}",
+    rf"(?:hubo|habia|cometi|he cometido|tuve) un (?:error|fallo){_CLAUSE}|se me (?:paso|fue|olvido){_CLAUSE}",
+    rf"(?:lei|entendi|calcule|escribi|puse|conte|sume|interprete) (?:mal|\w+ mal){_CLAUSE}",
+    rf"(?:let me|allow me to|i(?:'ll| will)|permiteme|dejame|deja que)(?: quickly| just| now)? (?:correct|fix|clarify|"
+    rf"rephrase|redo|restate|try|revise|corregir\w*|corrij\w*|aclarar\w*|rectificar\w*)"
+    rf"(?: (?:that|this|it|myself|my|again|eso|lo|mi)\b)?{_CLAUSE}",
+)
+_CONCEDES = re.compile(
+    r"(?:(?:oh|ah|oops|ups|uy|ay|vaya|yes|yeah|ok|okay|no|si|hm+|well|bueno|pues|indeed|actually|claro|i see|ya veo|"
+    rf"entiendo|i understand)[,!. ]+)*(?:(?:and|so|y|tambien) )?(?:{'|'.join(_CONCESSIONS)})(?![\w'])"
+)
+_JOINS = re.compile(r"[\s,.;:!…—–)-]*(?:(?:and|so|y|asi que|indeed|in fact|de hecho)\b[, ]*)?")
+_HOWEVER = re.compile(r"(?:but|however|though|although|pero|sin embargo|aunque)\b")
+# "Here is the corrected code:" is "Here is the code:"; only where a reply leads up to what follows.
+_LEADS_UP = re.compile(
+    r"(here(?:'s| is| are)|aqui (?:tienes|esta|estan|te dejo|va|van)|est[ea] es) (?:the|your|an?|el|la|los|las|tu|un|una)\b"
+)
+_MENDED = re.compile(
+    r" (?:corrected|updated|revised|fixed|amended|modified|adjusted|right|correct|proper)(?: and \w+ed)?(?= )|"
+    r" (?:corregid|actualizad|modificad|arreglad|ajustad|revisad)[oa]s?\b"
+)
+# A reply that tells what it mended or will do answers the remark, not the question that was asked before.
+_OF_EXCHANGE = re.compile(
+    r"\b(?:(?:i|we)(?:'ve| have|'ll| will|'m| am)?(?: now| just| already| gone ahead and| going to| also)* "
+    r"(?:updat|correct|chang|fix|adjust|revis|replac|remov|modif|amend|swapp?|switch|rebook|recalculat|redo|resen[dt]|mov)"
+    r"(?:e|ed|ing|ied|ify)?\b|"
+    r"(?:is|has been|have been|it's|are) (?:now )?(?:updated|corrected|changed|fixed|adjusted|revised|replaced|removed)\b|"
+    r"(?:he |hemos |ha sido |queda |esta |ya |lo |la |se )+(?:corregid|actualizad|cambiad|modificad|arreglad|ajustad)[oa]s?\b|"
+    r"(?:corrijo|corregi|actualice|actualizo|cambie|modifique|arregle|ajuste|reemplace)\b|"
+    r"as you (?:said|say|mention\w*|point\w*|not\w+|stat\w+|correctly)|"
+    r"como (?:bien )?(?:dices|dijiste|mencion\w+|senal\w+|indic\w+|comentas)|"
+    r"what i (?:said|wrote|told)|i (?:said|told you|mentioned|stated|wrote) (?:earlier|before|previously)|"
+    r"(?:my|the|mi|la) (?:previous|earlier|last|first|original|prior) (?:answer|response|reply|message|statement)|"
+    r"(?:respuesta|mensaje) anterior|(?:updated|corrected|changed|fixed|done|noted|understood|got it|will do|hecho|listo|"
+    r"anotado|entendido|corregido|actualizado|cambiado)(?=[.!,:]))"
+)
+_PROMISES = re.compile(
+    r"(?:i(?:'ll| will|'m going to| am going to)|we(?:'ll| will)|let me|allow me|give me|one (?:moment|second|sec)|just a|"
+    r"hold on|i (?:don't|do not|can't|cannot|couldn't)|voy a|vamos a|dejame|permiteme|dame|un momento|un segundo|espera|"
+    r"no (?:puedo|tengo|se)\b)"
+)
+_BARE_WORDS = re.compile(
+    r"(?:(?:it|that|this|he|she|they|there|you|i|is|was|are|were|does|did|do|has|will|now|so|too|well|indeed|es|era|asi|eso|"
+    r"esa|ese|lo|si|no|yes|ok|okay|sure|of course|claro|hay|esta|tambien|ya|right|correct|true)\b[\s,.!]*)*"
+)
+_CLOSES = re.compile(r"(?:[,;—–-] ?|(?<=[.!?]) |\n+)([^.!?\n,;—–]{2,90})[.!]*\s*$")
+
+
+def strip_admission(reply: str | None) -> str | None:
+    """Give the answer in a reply without what it says of the mistake before it; None where nothing is left that answers.
+
+    "You're right, sorry — the coat costs 500 pesos" answers the question with "The coat costs 500 pesos". A reply that only
+    concedes, promises, or tells what it changed answers the remark and not the question.
+    """
+    text = unicodedata.normalize("NFC", (reply or "").replace("’", "'")).strip().lstrip("¡")
+    conceded = False
+    while match := _CONCEDES.match(folded := _fold_each(text)):
+        conceded = True
+        joined = _JOINS.match(folded, match.end())
+        text = text[joined.end() if joined else match.end() :].lstrip("¡")
+    text = _strip_closing(text.strip())
+    folded = _fold_each(text)
+    if lead := _LEADS_UP.match(folded):
+        line = folded.find("\n") if "\n" in folded else len(folded)
+        if mended := _MENDED.search(folded, lead.end(), line):
+            text = text[: mended.start()] + text[mended.end() :]
+            folded = _fold_each(text)
+    opening = re.split(r"(?<=[.!?]) |\n", folded, maxsplit=1)[0]
+    unlike = (_PROMISES.match(folded), _OF_EXCHANGE.search(opening), _BARE_WORDS.fullmatch(folded))
+    if any(unlike) or (conceded and (_HOWEVER.match(folded) or grants(text))):
+        return None
+    # "iPhone", "foo()": a word that is written so stays so.
+    if (
+        conceded
+        and text[0].islower()
+        and text.split()[0][1:].strip(",.;:!'").isalpha()
+        and text.split()[0][1:].islower()
+    ):
+        text = text[0].upper() + text[1:]
+    return text
+
+
+def _strip_closing(text: str) -> str:
+    """The text without apologies, concessions and thanks at its end."""
+    while match := _CLOSES.search(text):
+        closing = _fold_each(match[1]).strip(" ¡")
+        concedes = _CONCEDES.match(closing)
+        if concedes is None or closing[concedes.end() :].strip(" ,.!"):
+            return text
+        kept = text[: match.start()].rstrip()
+        text = kept if kept.endswith((".", "!", "?", ":")) else kept + "."
+    return text
+
+
+def _fold_each(text: str) -> str:
+    """Fold a text character by character, so that places in both are the same."""
+    return "".join((_fold(sign) or sign)[:1] for sign in text)

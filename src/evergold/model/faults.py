@@ -178,12 +178,16 @@ def _tag(owner: Any) -> Any:
 
 
 class Rejected(BaseModel, frozen=True, extra="forbid"):
-    """Where the record stood, which field was wrong, and why; `record` is what arrived, where it is small."""
+    """Where the record stood, which field was wrong, and why; `record` is what arrived, where it is small.
+
+    A note says what of a file was not read beside what was: nothing was refused.
+    """
 
     where: str
     reason: str
     field: str | None = None
     record: str | None = None
+    is_note: bool = False
 
     @classmethod
     def of(cls, problem: ValidationError, where: str, shape: Any = None, record: str | None = None) -> Self:

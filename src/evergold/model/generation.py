@@ -68,7 +68,7 @@ class Idea(BaseModel, frozen=True, extra="forbid"):
     problem: str | None = None
 
 
-class Assignment(BaseModel, frozen=True, extra="forbid"):
+class WritingTask(BaseModel, frozen=True, extra="forbid"):
     """One thing to write: an instruction, and the passages it has to be written from, numbered from 1."""
 
     kind: str
@@ -80,6 +80,9 @@ class Assignment(BaseModel, frozen=True, extra="forbid"):
     @property
     def passages(self) -> tuple[Passage, ...]:
         return tuple(result.passage for result in self.contexts)
+
+
+Assignment = WritingTask  # the earlier name, for plug-ins
 
 
 class GenerationReport(BaseModel, frozen=True, extra="forbid"):

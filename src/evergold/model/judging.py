@@ -21,7 +21,7 @@ class Question(BaseModel, frozen=True, extra="forbid"):
     wants_logprobs: bool = False
 
 
-class Answer(Result):
+class JudgeAnswer(Result):
     """The judge's answer, or the reason why there is none (refused, truncated, not in the schema after one repair)."""
 
     data: dict[str, Any] | None = None
@@ -30,6 +30,9 @@ class Answer(Result):
     token_logprobs: tuple[dict[str, Any], ...] = ()
     usage: Usage = Usage()
     details: dict[str, Any] = Field(default_factory=dict)
+
+
+Answer = JudgeAnswer  # the earlier name, for plug-ins
 
 
 class CalibrationInfo(BaseModel, frozen=True, extra="forbid"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -94,6 +94,8 @@ class AlertKind(StrEnum):
     INTAKE_STOPPED = "intake_stopped"
     DATASET_DROP = "dataset_drop"
     GATE_FAILED = "gate_failed"
+    COVERAGE_LOW = "coverage_low"
+    TOPIC_DRIFT = "topic_drift"
 
 
 class DeliveryStatus(StrEnum):
@@ -157,10 +159,13 @@ class Alert(BaseModel, frozen=True):
 
 
 class AlertRuleState(BaseModel, frozen=True):
-    """A rule as it is set."""
+    """A rule as it is set: by the settings, which a page cannot change, or by people in this workspace."""
 
     name: str
     kind: AlertKind
+    origin: Literal["settings", "workspace"] = "settings"
+    limits: dict[str, Any] = {}
+    muted_until: str | None = None
 
 
 class AlertsState(BaseModel, frozen=True):
@@ -268,3 +273,56 @@ class CuratorState(BaseModel, frozen=True):
     failed: int
     last_error: str | None
     failures: list[CurationFailure]
+
+
+class SettingState(BaseModel, frozen=True):
+    """A setting: its value (null where the caller's role may not see it), where the value comes from, and what it does."""
+
+    name: str
+    value: Any
+    origin: str
+    env: str
+    doc: str
+
+
+class EndpointState(BaseModel, frozen=True):
+    """Where models or judges are called: the address and the key, each with where it comes from; empty: not set."""
+
+    name: str
+    address: str
+    address_from: str
+    key_from: str
+
+
+class EndpointAnswer(BaseModel, frozen=True):
+    """What a listing of models at an endpoint gave."""
+
+    ok: bool
+    message: str
+    todo: str | None = None
+
+
+class PriceList(BaseModel, frozen=True):
+    """The list that calls are priced by."""
+
+    source: str
+    version: str
+    models: int
+
+
+class SettingsView(BaseModel, frozen=True):
+    """What a workspace is set to."""
+
+    version: str
+    database: str
+    judge: str
+    settings: list[SettingState]
+    endpoints: list[EndpointState]
+    prices: PriceList
+
+
+class RedactedText(BaseModel, frozen=True):
+    """A text as it would be stored, and what was taken out of it, by kind."""
+
+    text: str
+    kinds: dict[str, int]

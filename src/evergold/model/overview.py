@@ -81,6 +81,7 @@ class Tiers(BaseModel):
     says so, else as confirmed, else as a candidate; a correction beside that counts by itself."""
 
     confirmed: int = 0
+    unconfirmed: int = 0
     candidate: int = 0
     failure: int = 0
     correction: int = 0
@@ -156,12 +157,15 @@ class Day(BaseModel, frozen=True):
     day: str
     traces: int = 0
     golden: int = 0
+    candidate: int = 0
     failure: int = 0
     correction: int = 0
 
 
 class DatasetStats(BaseModel, frozen=True):
-    """Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
+    """Counts of active entries. `golden` is confirmed and unconfirmed, without candidates.
+
+    `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
     traces that an entry cites, null when there are none. `repeats`, where they were asked for, counts repeats of questions."""
 
     dataset: str | None
@@ -170,6 +174,7 @@ class DatasetStats(BaseModel, frozen=True):
     failure: int
     correction: int
     confirmed: int
+    unconfirmed: int
     candidate: int
     withdrawn: int
     tags: dict[str, int]

@@ -9,17 +9,22 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import cached_property
+from typing import Literal
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, computed_field, field_validator, model_validator
 
+from evergold.model.case import TierEvidence
 from evergold.model.checking import ShownRemark
 from evergold.model.limits import UtcTime
-from evergold.model.trace import Gap, Score
+from evergold.model.trace import Gap, Score, ScoreSource
 from evergold.model.values import content_hash, unit_interval
 
 TAG_KINDS = ("message_type", "model", "tool", "failed_check")
 REQUIRED_CHECKS = ("answered", "finished")
 # Named one by one, so that Python (`curate/classify.py`) and SQL (`store/verdict/tiers.py`) trim the same.
+SUPPORTED_FROM = (
+    0.5  # a check by a judge (`grounded`) below this keeps a trace from golden that nothing else speaks for
+)
 BLANKS = " \t\r\n\v\f\u00a0"
 
 # A text that ends in `*` stands for every reply that begins so.
@@ -40,11 +45,12 @@ class Tier(StrEnum):
     NONE = "none"
     FAILURE = "failure"
     CANDIDATE = "candidate"
+    UNCONFIRMED = "unconfirmed"
     CONFIRMED = "confirmed"
 
     @property
     def entry_type(self) -> str | None:
-        return {Tier.FAILURE: "failure", Tier.CANDIDATE: "golden", Tier.CONFIRMED: "golden"}.get(self)
+        return None if self is Tier.NONE else "failure" if self is Tier.FAILURE else "golden"
 
 
 class JudgeRole(StrEnum):
@@ -61,7 +67,8 @@ class Reason(StrEnum):
     USER_NEGATIVE = "a user or human score is below {low:g}"
     CORRECTED = "a person corrected the reply"
     CONFIRMED = "every system score is at least {high:g} and a user or human score is too"
-    CANDIDATE = "every system score is at least {high:g}; no user or human has scored it yet"
+    OUTCOME = "every system score is at least {high:g}; no user or human has scored it yet"
+    CONTENT = "every check passed and a judge found the answer good; nobody has scored it yet"
     INCOMPLETE = "the trace is incomplete, so nothing is concluded from checks"
     NO_SCORES = "no score that takes part"
     NO_SYSTEM = "no system score, and no user or human score below {low:g}"
@@ -71,8 +78,13 @@ class Reason(StrEnum):
     NO_OUTPUT = "the trace has no output, so it is never golden"
     FALLBACK = "the reply is a known fallback text, so it is never golden"
     UNCHECKED = "a check that the policy asks for has not spoken yet"
-    CHECKED = "every check passed; the app, users and people have not scored it"
-    OVER_LIMIT = "every check passed, but it is not among the candidates chosen for its day"
+    CHECKED = "every check passed and nobody objected: a candidate, until somebody or an outcome says that it is good"
+    DOUBTED = "a judge found too little of the answer supported, and nobody said that it is good"
+    REMARK = "the message is a remark on an earlier answer: its reply is no case unless somebody or an outcome says it is good"
+    OVER_LIMIT = (
+        "every check passed, but the day has more candidates than limit.candidates_per_day = {most} of the policy, "
+        "and this one was not chosen"
+    )
     INELIGIBLE = "the trace is not eligible under the policy"
     NOT_SAMPLED = "the trace is outside the sample of the policy"
 
@@ -95,10 +107,12 @@ class Thresholds(BaseModel, frozen=True, extra="forbid"):
 class Eligibility(BaseModel, frozen=True, extra="forbid"):
     """Every condition given must hold. A list means "one of these"; an empty list means no condition.
 
+    `apps` are written `service/name`.
     `metadata` asks for equal text values of top-level keys of the trace's metadata (`model`, `message_type`, …).
     """
 
     names: tuple[str, ...] = ()
+    apps: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
     exclude_users: tuple[str, ...] = ()
     metadata: dict[str, tuple[str, ...]] = Field(default_factory=dict)
@@ -118,6 +132,7 @@ class Sampling(BaseModel, frozen=True, extra="forbid"):
 
     failure: float = Field(1.0, ge=0.0, le=1.0)
     candidate: float = Field(1.0, ge=0.0, le=1.0)
+    unconfirmed: float = Field(1.0, ge=0.0, le=1.0)
     confirmed: float = Field(1.0, ge=0.0, le=1.0)
 
     def rate(self, tier: Tier) -> float:
@@ -125,18 +140,22 @@ class Sampling(BaseModel, frozen=True, extra="forbid"):
 
 
 class Limit(BaseModel, frozen=True, extra="forbid"):
-    """How many candidates of one day (UTC) checks alone may make. What scores of the app or of people make is not limited."""
+    """How many candidates one day (UTC) may have. What scores of the app, of judges or of people make is not limited."""
 
     candidates_per_day: int = Field(200, ge=0)
 
 
 class Policy(BaseModel, frozen=True, extra="forbid"):
-    """Which traces become which entries of which dataset."""
+    """Which traces become which entries of which dataset.
+
+    `outcome` names the scores of the app that say how it went; none: all of them. Golden needs an outcome or somebody's word.
+    """
 
     name: str = Field("default", pattern=r"^[a-z0-9][a-z0-9_.-]{0,62}$")
     dataset: str = Field("live", min_length=1, max_length=200)
     thresholds: Thresholds = Thresholds()
     ignore: tuple[str, ...] = ()
+    outcome: tuple[str, ...] = ()
     llm_judge: JudgeRole = JudgeRole.IGNORED
     eligible: Eligibility = Eligibility()
     sample: Sampling = Sampling()
@@ -145,7 +164,7 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
     tags: tuple[str, ...] = TAG_KINDS
     fallback_texts: tuple[str, ...] = FALLBACK_TEXTS
 
-    @field_validator("ignore", "tags", "fallback_texts", "checks", mode="after")
+    @field_validator("ignore", "outcome", "tags", "fallback_texts", "checks", mode="after")
     @classmethod
     def without_order(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         """Order and repetition mean nothing here, so they must not make another revision."""
@@ -167,7 +186,8 @@ class Policy(BaseModel, frozen=True, extra="forbid"):
         return f"{self.name}@{self.rev.removeprefix('sha256:')[:12]}"
 
     def explain(self, reason: Reason) -> str:
-        return reason.value.format(low=self.thresholds.failure_below, high=self.thresholds.golden_from)
+        low, high = self.thresholds.failure_below, self.thresholds.golden_from
+        return reason.value.format(low=low, high=high, most=self.limit.candidates_per_day)
 
     def keeps(self, trace_id: str, tier: Tier) -> bool:
         """Whether the sample of this tier holds the trace."""
@@ -309,6 +329,8 @@ class RulesPreview(BaseModel, frozen=True):
     traces: int
     golden_now: int
     golden_then: int
+    candidate_now: int
+    candidate_then: int
     failure_now: int
     failure_then: int
     reasons: tuple[ReasonChange, ...]
@@ -346,22 +368,38 @@ class KeptOut(BaseModel):
     traces: int
     most: int
     golden: int
+    candidate: int = 0
     failure: int
     reasons: list[KeptOutReason]
 
 
-class Change(BaseModel, frozen=True, extra="forbid"):
-    """One thing that would give the trace another verdict."""
+class ScoreChange(BaseModel, frozen=True, extra="forbid"):
+    """A change that can be made: add a score with this name, value and source, or withdraw the one with this id."""
 
-    when: str
-    then: Tier
-
-
-class OwnScore(BaseModel, frozen=True, extra="forbid"):
-    """What the trace would be if somebody of the team scored it good (1) or bad (0)."""
-
+    action: Literal["add", "withdraw"]
+    score_id: int | None = None
+    name: str
     value: float
-    then: Tier
+    source: ScoreSource
+
+
+class Counterfactual(BaseModel, frozen=True, extra="ignore"):
+    """What the trace would be after a change, by the rule that curation follows.
+
+    Unknown fields are ignored because `when` is written to JSON and comes back with an answer of the server.
+    """
+
+    change: ScoreChange
+    result: Tier
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def when(self) -> str:
+        """The change in words, after "if"."""
+        change = self.change
+        if change.action == "withdraw":
+            return f"{change.name} = {change.value:g} ({change.source.value}) were taken back"
+        return f"a {change.source.value} score of {change.value:g} came"
 
 
 class Lack(BaseModel, frozen=True, extra="forbid"):
@@ -377,11 +415,11 @@ class Explanation(BaseModel, frozen=True, extra="forbid"):
     trace_id: str
     policy: str
     tier: Tier
+    evidence: TierEvidence | None = None
     reason: str
     deciding: tuple[Score, ...]
     left_out: tuple[Score, ...]
-    changes: tuple[Change, ...]
-    own_scores: tuple[OwnScore, ...] = ()
+    counterfactuals: tuple[Counterfactual, ...] = ()
     remarks: tuple[ShownRemark, ...] = ()
     incomplete: tuple[Lack, ...] = ()
     exporter: str = ""

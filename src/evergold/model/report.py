@@ -240,6 +240,15 @@ class ChangeKind(StrEnum):
     ALL = "all"
 
 
+class CaseTrials(BaseModel, frozen=True):
+    """How many trials of a case have a value of a metric, and how many of them pass."""
+
+    case_id: str
+    metric: str
+    passes: int
+    trials: int
+
+
 class CaseSide(BaseModel, frozen=True):
     """What one run made of a case: its value (the mean of its trials) and the answer of its worst trial, cut."""
 

@@ -240,6 +240,13 @@ class QueuePart(StrEnum):
     DONE = "done"
 
 
+class QueueOrder(StrEnum):
+    """Which cases come first: the oldest, or those whose review is worth most now, each with the reason."""
+
+    OLDEST = "oldest"
+    VALUE = "value"
+
+
 class QueueQuery(BaseModel, frozen=True, extra="forbid"):
     """Which cases, in the words of a reviewer; every given field narrows.
 
@@ -259,10 +266,11 @@ class QueueQuery(BaseModel, frozen=True, extra="forbid"):
     check: str | None = None
     needs_look: bool | None = None
     text: Annotated[str, Field(max_length=500)] = ""
+    order: QueueOrder = QueueOrder.OLDEST
 
 
 class QueueItem(BaseModel, frozen=True, extra="forbid"):
-    """One line of the queue: enough to choose by, without the body."""
+    """One line of the queue: enough to choose by, without the body. `why` says what its review is worth, by value alone."""
 
     dataset: str
     id: str
@@ -273,11 +281,12 @@ class QueueItem(BaseModel, frozen=True, extra="forbid"):
     status: CaseStatus
     standing: Standing
     version: int
-    confirmed: bool
+    tier: str
     held_by: tuple[str, ...] = ()
     opinions: int = 0
     done_by_me: bool = False
     needs_look: str | None = None
+    why: str | None = None
     updated_at: UtcTime | None = None
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from evergold.credentials import hide_value
 from evergold.errors import BadInput
-from evergold.model.case import LineRange
+from evergold.model.case import Candidates, LineRange
 from evergold.model.limits import UtcTime, Values
 from evergold.model.report import Mean, html_of_pairs
 from evergold.model.tool_calls import ToolCall
@@ -198,7 +198,8 @@ class Scale(BaseModel, frozen=True, extra="forbid"):
 class MetricSpec(BaseModel, frozen=True, extra="forbid"):
     """A metric as a run records it: name, version, parameters, and for a judged one the judge and its prompts.
 
-    `scale` is null for a metric without bounds, such as a number of steps.
+    `scale` is null for a metric without bounds, such as a number of steps. An answer below `passing` fails whatever the mark
+    of the report is.
     """
 
     name: str
@@ -207,10 +208,11 @@ class MetricSpec(BaseModel, frozen=True, extra="forbid"):
     judge: str | None = None
     prompt_hash: str | None = None
     scale: Scale | None = Scale()
+    passing: float = 0.0
 
     def is_failing(self, value: float, passing: float = 0.5) -> bool:
         """Whether a value is below the mark, as a share of the scale; what has no scale cannot fail."""
-        return self.scale is not None and self.scale.share_of(value) < passing
+        return self.scale is not None and self.scale.share_of(value) < max(passing, self.passing)
 
     def measure_failure(self, attempt: "Attempt") -> Measurement:
         """What an attempt without an answer counts as: the worst value, so that a crash never raises a mean."""
@@ -315,12 +317,14 @@ def parse_budget(text: str | float | None) -> dict[str, float | int]:
 
 class RunSpec(BaseModel, frozen=True, extra="forbid"):
     """What was asked for; enough to do it again. `cases`: only these of the dataset, by id; all where none is named.
+    `candidates`: whether those of a stored dataset come along that rest on silence alone; cases that are named always do.
 
     `weighted`: means count each question once, however many cases ask it.
     """
 
     dataset: Annotated[str, Field(min_length=1)]
     cases: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+    candidates: Candidates = Candidates.EXCLUDE
     model: Annotated[str, Field(min_length=1)]
     metrics: tuple[str, ...]
     judge: str | None = None

@@ -36,10 +36,8 @@ CONVERSATION = ("messages", "tools", "contexts")
 LONG = 500  # items of a list that is kept as JSON text
 CHECK_KEY = "check:"  # how the key of a score by a check begins
 PRESUMING_CHECKS = (
-    "not_given_up",
-    "not_handed_over",
-    "substance",
-)  # they conclude from the words of a conversation that an answer did not help, or had nothing to help with
+    *("answered", "language_match", "not_repeated", "not_given_up", "not_handed_over", "substance", "tool_ok"),
+)  # their doubts come from the form and the words of a conversation: an outcome that the app states says more
 DETECTED_KEY = "detected:"  # and that of a score derived from a remark, before the id of the trace with the message
 UnitValue = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 
@@ -55,6 +53,16 @@ class TraceStatus(StrEnum):
     STARTED = "started"
     COMPLETED = "completed"
     FAILED = "failed"
+
+
+class TraceOutcome(StrEnum):
+    """What became of a trace: the tier of its case, or none. Of several cases the first of these counts."""
+
+    FAILURE = "failure"
+    CORRECTION = "correction"
+    GOLDEN = "golden"
+    CANDIDATE = "candidate"
+    NONE = "none"
 
 
 class Gap(StrEnum):
@@ -154,7 +162,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
     `cost` is in US dollars: `reported` by the trace or its spans, else `priced` from their models and tokens, else null, which
     is not free. One that is sent counts as reported, unless it says that it is priced: then it is computed anew.
-    `incomplete` (what it lacks to be evaluated) comes from the store and is ignored when a trace is sent.
+    `incomplete` (what it lacks to be evaluated) and `app` (service and name) come from the store and are ignored when it is sent.
     """
 
     _conversation = model_validator(mode="before")(with_conversation)
@@ -176,6 +184,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     cost: Annotated[float, Field(ge=0, lt=2**53, allow_inf_nan=False)] | None = None
     cost_source: Literal["reported", "priced"] | None = None
     incomplete: tuple[Gap, ...] = ()
+    app: str = ""
 
     @field_validator("spans", "scores", mode="before")
     @classmethod

@@ -1,4 +1,5 @@
-"""Values: canonical JSON and its hash, times in UTC, a JSON parser that repairs cut characters, likeness of two JSON values.
+"""Values: canonical JSON and its hash, times in UTC, a JSON parser that repairs cut characters, likeness of two JSON values;
+what a text or the metadata of a trace looks like.
 
 JavaScript writes half of a cut character as a lone surrogate, which is no Unicode text. One of them in one record must not
 reject a batch.
@@ -7,7 +8,7 @@ reject a batch.
 import hashlib
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -116,3 +117,15 @@ def likeness(one: Any, other: Any, leaf: Leaf = same) -> float:
         longest = max(len(one), len(other))
         return sum(likeness(a, b, leaf) for a, b in zip(one, other, strict=False)) / longest if longest else 1.0
     return leaf(one, other)
+
+
+def is_raw(value: str | None) -> bool:
+    """Whether a text looks like the JSON of messages, which no person asked or answered with."""
+    return bool(value) and str(value).lstrip()[:1] in ("{", "[")
+
+
+def app_of(name: str, metadata: Mapping[str, Any]) -> str:
+    """Name the app of a trace: its service and the name of its first span, as far as they are known."""
+    services = metadata.get("services")
+    service = services[0] if isinstance(services, list) and services else None
+    return "/".join(part for part in (service, name) if isinstance(part, str) and part)

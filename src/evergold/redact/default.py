@@ -1,7 +1,7 @@
 """The default redactor: secrets, e-mail addresses, card, account, telephone and identity numbers become typed placeholders.
 
-Nearly every text that is stored holds nothing private. So all patterns look at it in one pass first, which says in which
-groups of them anything matches; only there each kind is sought. IP addresses are sought only where the setting
+Nearly every text that is stored holds nothing private. So all patterns look at it in one pass first, which says of which
+kinds anything matches; only those are sought. IP addresses are sought only where the setting
 `redact.ip_addresses` asks for it.
 
 Numbers of cards and (as `phones` decides) telephones are sought here. Of a card number the check digit alone lets one id in
@@ -234,30 +234,33 @@ def _is_other_host(written: str) -> bool:
 Find = Callable[[Folded], Iterable[PrivateSpan]]
 
 
-class Group(NamedTuple):
-    """Kinds that are sought together: `hint` matches in every text that holds one of them."""
+class Kind(NamedTuple):
+    """Something private: `hint` matches in every text that holds it."""
 
     hint: Any
-    kinds: tuple[Find, ...]
+    find: Find
 
 
-def _join(patterns: Iterable[Any]) -> Any:
-    return byte_pattern(b"|".join(b"(?:" + pattern.pattern + b")" for pattern in patterns))
+def _kind(find: Find, *patterns: Any) -> Kind:
+    return Kind(byte_pattern(b"|".join(b"(?:" + pattern.pattern + b")" for pattern in patterns)), find)
 
 
-GROUPS = (  # in order of priority: of two spans that overlap the earlier one is kept
-    Group(_join(secrets.SHAPES), (secrets.private_keys_in, secrets.tokens_in)),
-    Group(_join(secrets.NAMES_AND_SIGNS), (secrets.headers_in, secrets.cookies_in, secrets.assigned_in)),
-    Group(secrets.PROGRAMS, (secrets.on_command_lines,)),
-    Group(_join(secrets.CARD_CODES), (secrets.card_codes_in,)),
-    Group(
-        _join((secrets.URL_LOGIN, emails.PLAIN, *emails.DISGUISES)),
-        (secrets.logins_in, emails.addresses_in, emails.disguised_in),
-    ),
-    Group(_join(identity.PATTERNS), (identity.ibans_in, identity.identities_in)),
+KINDS = (  # in order of priority: of two spans that overlap the earlier one is kept
+    _kind(secrets.private_keys_in, secrets.KEY_BEGIN),
+    _kind(secrets.tokens_in, secrets.TOKENS, secrets.JSON_WEB_TOKEN),
+    _kind(secrets.headers_in, secrets.BEARER, secrets.BASIC),
+    _kind(secrets.cookies_in, secrets.COOKIE),
+    _kind(secrets.assigned_in, *secrets.NAMES_AND_SIGNS),
+    _kind(secrets.on_command_lines, secrets.PROGRAMS),
+    _kind(secrets.card_codes_in, *secrets.CARD_CODES),
+    _kind(secrets.logins_in, secrets.URL_LOGIN),
+    _kind(emails.addresses_in, emails.PLAIN),
+    _kind(emails.disguised_in, *emails.DISGUISES),
+    _kind(identity.ibans_in, identity.IBAN),
+    _kind(identity.identities_in, identity.ANY_SHAPE, identity.IN_DEVANAGARI),
 )
-IP_ADDRESSES = Group(_join((V4, V6)), (ip_addresses_in,))
-HINTS = byte_patterns(group.hint.pattern for group in GROUPS)
+IP_ADDRESSES = _kind(ip_addresses_in, V4, V6)
+HINTS = byte_patterns(kind.hint.pattern for kind in KINDS)
 
 
 class DefaultRedactor:
@@ -277,10 +280,9 @@ class DefaultRedactor:
 
     def _spans(self, one: Folded) -> list[PrivateSpan]:
         # `Match` gives None, not an empty list, when nothing matches; sorting restores the order of priority.
-        groups = [GROUPS[number] for number in sorted(HINTS.Match(one.data) or ())]
+        kinds = [KINDS[number].find for number in sorted(HINTS.Match(one.data) or ())]
         if self._ip_addresses and holds(IP_ADDRESSES.hint, one.data):
-            groups.append(IP_ADDRESSES)
-        kinds = [find for group in groups for find in group.kinds]
+            kinds.append(IP_ADDRESSES.find)
         known = without_overlaps(find(one) for find in kinds) if kinds else []
         # Numbers come last: digits inside a token, an address or an IBAN belong to that.
         digits = list(numbers_in(one, known))

@@ -13,13 +13,13 @@ with digits or signs among them, or quotes around it.
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.resources import files
 from math import log2
 from typing import Any
 
-from evergold.redact.spans import Folded, PrivateSpan, Spans, byte_pattern, matches
+from evergold.redact.spans import Folded, PrivateSpan, Spans, byte_pattern, byte_patterns, matches
 
 WORDS = frozenset(
     b"string str number int boolean bool object none null nil true false required optional missing invalid incorrect wrong "
@@ -86,7 +86,6 @@ def _tokens() -> tuple[Any, list[int]]:
 
 
 TOKENS, FEWEST_DIGITS = _tokens()
-SHAPES = (TOKENS, JSON_WEB_TOKEN, KEY_BEGIN)
 
 
 def tokens_in(folded: Folded) -> Iterator[PrivateSpan]:
@@ -180,6 +179,10 @@ PROGRAMS = byte_pattern(
     rb"|(redis-cli)|(ldap\w+)|(unzip|zip|sqlcmd|bcp)|(curl|wget|https?|xh|smbclient|rpcclient))[ \t]"
 )
 LETTERS = (b"p", b"p", b"a", b"w", b"P", b"")  # of each group of programs; the last takes a login
+OPTIONS = tuple(
+    (b"-" + letter,) if letter else (b"-u", b"-U", b"-a", b"--user", b"--proxy-user", b"--auth", b"--proxy-auth")
+    for letter in LETTERS
+)
 GLUED = 1  # takes its value without a blank
 LONGEST_COMMAND = 300
 OF_CARD = rb"(?: (?:of|on|for|de|der|meiner|della) (?:(?:my|the|this|la|mi|ma) )?(?:card|tarjeta|karte|carte|carta))?"
@@ -243,50 +246,64 @@ BEFORE = 24  # characters in which a word such as `primary` must stand right bef
 COOKIE = byte_pattern(r"(?i)\b(set-)?cookie" + SIGN + r"\\{0,3}[\"']?([!#-&(-+\--:<-\[\]-~=; ]{3,})")
 PAIR = byte_pattern(rb"(?:^|;) {0,2}([A-Za-z0-9_.!#$%&*+^|~-]{1,100})=([^;]*)")
 ATTRIBUTES = frozenset((b"path", b"domain", b"expires", b"max-age", b"samesite", b"priority", b"version", b"comment"))
-NAMES_AND_SIGNS = (
-    BEARER,
-    BASIC,
-    PASSWORD,
-    FLAG,
-    ELEMENT,
-    PIN,
-    BARE_PIN,
-    NON_LATIN_HINT,
-    NAMED,
-    ANY_KEY,
-    COOKIE,
-)
 
 
 def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find values that a name before them makes secret."""
     data = folded.data
-    for spans in matches(PASSWORD, data):
-        start, end = _value(spans, 4)
-        if _is_password(data, spans, start, end):
-            yield PrivateSpan(SECRET, start, end)
-    for spans in matches(NAMED, data):
-        start, end = _value(spans, 3)
-        # A quoted value with blanks behind `secret:` is a sentence about the secret, never a key.
-        if not _is_no_value(data, start, end) and b" " not in data[start:end]:
-            yield PrivateSpan(SECRET, start, end)
-    for (first, _), (start, end) in matches(ANY_KEY, data):
-        if _is_random(data[start:end]) and not NO_KEYS.search(data[max(0, first - BEFORE) : first]):
-            yield PrivateSpan(SECRET, start, end)
-    for spans in matches(FLAG, data):
-        start, end = _value(spans, 1)
-        # `--token --verbose`: the next option or a path follows, no value.
-        if not _is_no_value(data, start, end) and data[start : start + 1] not in (b"-", b"/"):
-            yield PrivateSpan(SECRET, start, end)
-    for _, (start, end) in matches(ELEMENT, data):
-        if not is_placeholder(data[start:end]):
-            yield PrivateSpan(SECRET, start, end)
-    for _, (start, end) in matches(PIN, data):
-        yield PrivateSpan(SECRET, start, end)
-    for _, upper, lower in matches(BARE_PIN, data):
-        yield PrivateSpan(SECRET, *(upper if upper[0] >= 0 else lower))
+    # One pass says which of the patterns match anywhere.
+    for number in WHICH_ASSIGNED.Match(data) or ():
+        pattern, value_of = ASSIGNED[number]
+        for spans in matches(pattern, data):
+            if value := value_of(data, spans):
+                yield PrivateSpan(SECRET, *value)
     if not folded.text.isascii():
         yield from _non_latin(folded)
+
+
+def _find_password(data: bytes, spans: Spans) -> tuple[int, int] | None:
+    start, end = _value(spans, 4)
+    return (start, end) if _is_password(data, spans, start, end) else None
+
+
+def _find_named(data: bytes, spans: Spans) -> tuple[int, int] | None:
+    start, end = _value(spans, 3)
+    # A quoted value with blanks behind `secret:` is a sentence about the secret, never a key.
+    return None if _is_no_value(data, start, end) or b" " in data[start:end] else (start, end)
+
+
+def _find_key(data: bytes, spans: Spans) -> tuple[int, int] | None:
+    (first, _), (start, end) = spans
+    if not _is_random(data[start:end]) or NO_KEYS.search(data[max(0, first - BEFORE) : first]):
+        return None
+    return start, end
+
+
+def _find_flag(data: bytes, spans: Spans) -> tuple[int, int] | None:
+    start, end = _value(spans, 1)
+    # `--token --verbose`: the next option or a path follows, no value.
+    return None if _is_no_value(data, start, end) or data[start : start + 1] in (b"-", b"/") else (start, end)
+
+
+def _find_element(data: bytes, spans: Spans) -> tuple[int, int] | None:
+    return None if is_placeholder(data[slice(*spans[1])]) else spans[1]
+
+
+def _find_pin(_: bytes, spans: Spans) -> tuple[int, int]:
+    return spans[1] if spans[1][0] >= 0 else spans[2]
+
+
+ASSIGNED: tuple[tuple[Any, Callable[[bytes, Spans], tuple[int, int] | None]], ...] = (
+    (PASSWORD, _find_password),
+    (NAMED, _find_named),
+    (ANY_KEY, _find_key),
+    (FLAG, _find_flag),
+    (ELEMENT, _find_element),
+    (PIN, _find_pin),
+    (BARE_PIN, _find_pin),
+)
+NAMES_AND_SIGNS = (*(pattern for pattern, _ in ASSIGNED), NON_LATIN_HINT)
+WHICH_ASSIGNED = byte_patterns(pattern.pattern for pattern, _ in ASSIGNED)
 
 
 def card_codes_in(folded: Folded) -> Iterator[PrivateSpan]:
@@ -306,6 +323,8 @@ def on_command_lines(folded: Folded) -> Iterator[PrivateSpan]:
         end_of_line = data.find(b"\n", at)
         line = data[at - 1 : min(until, at + LONGEST_COMMAND, end_of_line if end_of_line >= 0 else until)]
         kind = next(group for group, span in enumerate(groups) if span[0] >= 0)
+        if not any(map(line.__contains__, OPTIONS[kind])):  # most name a program in a sentence
+            continue
         for start, end in _passwords_in(line, kind):
             if not _is_no_value(data, at - 1 + start, at - 1 + end):
                 yield PrivateSpan(SECRET, at - 1 + start, at - 1 + end)

@@ -160,9 +160,10 @@ class Repo:
         try:
             while piece := os.read(process.stdout.fileno(), _PIPE_SIZE):
                 yield piece
-            error = process.stderr.read().decode("utf-8", "replace").strip()
-            if process.wait():
-                raise BadInput(f"git {args[0]} failed in {str(self.path)!r}: {error}")
+            error = process.stderr.read()
+            if code := process.wait():
+                answer = Answer(args, code, stderr=error)
+                raise BadInput(f"git {args[0]} failed in {str(self.path)!r}: {reason_of(answer)}")
         finally:
             # The reader may stop early (a generator that is closed): git would wait for ever for its full pipe to be read.
             process.kill()
@@ -209,9 +210,14 @@ def _environment(more: dict[str, str] | None = None) -> dict[str, str]:
 
 
 def reason_of(answer: Answer) -> str:
-    """Git's first line that says something, without its `fatal:`."""
-    lines = answer.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {answer.returncode}"]
-    return lines[0].removeprefix("fatal: ").removeprefix("error: ")
+    """Git's first line that says something, without its `fatal:`, and what completes a partial clone."""
+    lines = answer.stderr.decode("utf-8", "replace").strip().splitlines()
+    telling = (
+        [line for line in lines if not line.startswith("warning: ")] or lines or [f"exit code {answer.returncode}"]
+    )
+    is_partial = "lazy fetching disabled" in "".join(lines) or "promisor remote" in telling[0]
+    hint = "; the clone is partial: git fetch --refetch --no-filter" if is_partial else ""
+    return telling[0].removeprefix("fatal: ").removeprefix("error: ") + hint
 
 
 class GitObject(NamedTuple):

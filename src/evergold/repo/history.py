@@ -84,6 +84,23 @@ def diffs(repo: Repo, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, b
         yield from parse_diffs(repo.stream("diff-tree", *_DIFF, stdin=wanted.fileno()), ids)
 
 
+def readable_diffs(repo: Repo, pairs: Sequence[tuple[str, str]]) -> Iterator[tuple[str, bytes | BadInput]]:
+    """As `diffs`; for a commit whose objects are not all in this clone, the problem instead."""
+    at = 0
+    while at < len(pairs):
+        try:
+            for item in diffs(repo, pairs[at:]):
+                at += 1
+                yield item
+        except BadInput as problem:
+            # Git ends at the first object it cannot read, which is one of this commit or of the next.
+            if at == len(pairs) - 1:
+                yield pairs[at][0], problem
+            else:
+                yield from readable_diffs(repo, [pairs[at]])
+            at += 1
+
+
 def parse_diffs(pieces: Iterator[bytes], ids: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """Cut the output at the ids, whose order is known. A line that is nothing but an id begins a commit: every line of
     a diff begins with a sign or a word."""

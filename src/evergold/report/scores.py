@@ -215,6 +215,7 @@ def _by_question(values: Mapping[str, float], question_of: Mapping[str, str]) ->
 
 
 NO_REFERENCE = "none"
+UNCONFIRMED = (Origin.UNCONFIRMED, Origin.CANDIDATE)
 
 
 def origin_of(case: Case) -> str:
@@ -224,11 +225,11 @@ def origin_of(case: Case) -> str:
 
 def candidate_warnings(origins: Mapping[str, str], scores: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
     """Say which means rest on references that no person has confirmed. `origins`: case → the origin of its reference."""
-    candidates = {name for name, origin in origins.items() if origin == Origin.CANDIDATE}
+    candidates = {name for name, origin in origins.items() if origin in UNCONFIRMED}
     # Metrics that rest on the same number of candidates share one warning.
     resting: dict[tuple[int, int], list[str]] = {}
     for metric, values in scores.items():
         if count := len(candidates & values.keys()):
             resting.setdefault((count, len(values)), []).append(metric)
     for (count, of), metrics in resting.items():
-        yield f"{', '.join(metrics)}: {count} of {of} references are candidates that no person has confirmed"
+        yield f"{', '.join(metrics)}: {count} of {of} references are answers that no person has confirmed"

@@ -6,12 +6,23 @@ from sqlalchemy import Connection
 
 from evergold.conversation import conversation_of
 from evergold.errors import BadInput, NotFound
-from evergold.model.case import Answer, Case, CaseKind, CaseStatus, Conversation, EntryType, Provenance, ReviewState
-from evergold.model.case_actions import CaseChange, CaseChanged, NewCase, Picked, Picking
+from evergold.model.case import (
+    Answer,
+    Candidates,
+    Case,
+    CaseKind,
+    CaseStatus,
+    Conversation,
+    EntryType,
+    Provenance,
+    ReviewState,
+    TierEvidence,
+)
+from evergold.model.case_actions import CaseChange, CaseChanged, NewCase, Picked, Picking, ReplacedAnswer
 from evergold.model.review import CaseKey
 from evergold.model.trace import Trace
 from evergold.store import Store
-from evergold.store.case.cases import find_case, get_case
+from evergold.store.case.cases import CaseFilter, find_case, get_case, page_of_cases
 from evergold.store.case.writes import Author, put_cases, revise_case
 from evergold.store.trace.traces import Sessions, traces_with_spans, with_tags
 
@@ -28,6 +39,7 @@ class CaseActions:
             id=f"written-{uuid4().hex[:12]}",
             entry_type=EntryType.GOLDEN,
             provenance=Provenance(source="manual"),
+            evidence=TierEvidence.PERSON,
             **wanted.model_dump(),
         )
         self._store.write(put_cases, [case], Author(who=who, action="written"))
@@ -51,7 +63,7 @@ class CaseActions:
             return conversation_of(trace, sessions.before, sessions.called_before)
 
     def pick(self, picking: Picking, who: str) -> list[Picked]:
-        """Make a case of each trace; a trace that is not here, or already in the dataset, is named with the reason."""
+        """Make a case of each trace; an answer goes to the case that is there already. What cannot be done is named."""
         with self._store.db.read() as connection:
             traces = traces_with_spans(connection, picking.trace_ids)
             known = {trace.id: trace for trace in with_tags(connection, list(traces.values()))}
@@ -66,13 +78,38 @@ class CaseActions:
     def _put(self, trace_id: str, case: Case | None, dataset: str, who: str) -> Picked:
         if case is None:
             return Picked(trace_id=trace_id, problem=f"no trace {trace_id!r} in this workspace")
-        if self._store.read(find_case, dataset, case.id) is not None:
-            return Picked(
-                trace_id=trace_id, dataset=dataset, id=case.id, problem=f"already in {dataset!r}; edit it there"
-            )
+        undo = None
+        there = self._store.read(_case_there, dataset, case)
         author = Author(who=who, action=ACTION, why="made from a trace by hand")
-        self._store.write(put_cases, [case], author)
-        return Picked(trace_id=trace_id, dataset=dataset, id=case.id)
+        if there is None:
+            self._store.write(put_cases, [case], author)
+        elif case.approved is None:
+            problem = f"already in {dataset!r}; edit it there"
+            return Picked(trace_id=trace_id, dataset=dataset, id=there.id, problem=problem)
+        else:
+            given = case.model_dump(include=ANSWERED) | {"status": CaseStatus.ACTIVE, "approved": case.approved}
+            given["tags"] = tuple(sorted({*there.tags, *case.tags}))
+            after = self._store.write(revise_case, there.model_copy(update=given), author)
+            undo = _without_answer(there, after)
+        return Picked(trace_id=trace_id, dataset=dataset, id=(there or case).id, updated=there is not None, undo=undo)
+
+
+def _without_answer(before: Case, after: Case) -> CaseChange:
+    """The change that gives a case back what an answer replaced in it."""
+    replaced = before.model_dump(include=ANSWERED | {"approved"})
+    return CaseChange(
+        cases=(CaseKey(dataset=after.dataset, id=after.id),),
+        remove_tags=tuple(sorted(set(after.tags) - set(before.tags))),
+        status=before.status if before.status in MOVABLE else None,
+        answered=ReplacedAnswer(version=after.version, **replaced),
+    )
+
+
+def _case_there(connection: Connection, dataset: str, case: Case) -> Case | None:
+    """Find the case that a dataset has already of the trace of this one: of its id, or made of its trace."""
+    wanted = CaseFilter(dataset=dataset, trace_id=case.provenance.trace_id, candidates=Candidates.INCLUDE)
+    same = find_case(connection, dataset, case.id)
+    return same or next(iter(page_of_cases(connection, wanted, limit=1, before=None)[0]), None)
 
 
 def _change_all(connection: Connection, wanted: CaseChange, who: str) -> CaseChanged:
@@ -144,6 +181,12 @@ def _retag(connection: Connection, case: Case, wanted: CaseChange, who: str) -> 
     """Change tags and status of one case; returns what takes it back, None where nothing changed."""
     tags = (set(case.tags) | set(wanted.add_tags)) - set(wanted.remove_tags)
     status = wanted.status or case.status
+    if wanted.answered is not None:
+        before = {name: value for name, value in wanted.answered if name != "version"}
+        before |= {"tags": tuple(sorted(tags)), "status": status}
+        author = Author(who=who, action=ACTION, why="the answer was taken back")
+        revise_case(connection, case.model_copy(update=before), author, wanted.answered.version)
+        return None
     if tags == set(case.tags) and status is case.status:
         return None
     after = case.model_copy(update={"tags": tuple(sorted(tags)), "status": status})
@@ -157,6 +200,7 @@ def _retag(connection: Connection, case: Case, wanted: CaseChange, who: str) -> 
 
 
 ACTION = "picked"
+ANSWERED = {"entry_type", "evidence", "review"}  # what a written answer changes on a case that is there
 
 
 def _case(trace: Trace, conversation: Conversation, picking: Picking) -> Case:
@@ -169,7 +213,7 @@ def _case(trace: Trace, conversation: Conversation, picking: Picking) -> Case:
         id=trace.id,
         dataset=picking.dataset,
         kind=CaseKind.CHAT,
-        entry_type=EntryType.FAILURE if wrong else EntryType.GOLDEN,
+        entry_type=EntryType.FAILURE if wrong or (picking.tier == "failure" and not answer) else EntryType.GOLDEN,
         input=trace.input,
         output=trace.output,
         approved=Answer(text=answer) if answer else None,
@@ -180,5 +224,11 @@ def _case(trace: Trace, conversation: Conversation, picking: Picking) -> Case:
         tags=tuple(sorted({*trace.tags, *picking.tags})),
         metadata=metadata,
         provenance=Provenance(source="picked", trace_id=trace.id, session_id=trace.session_id, user_id=trace.user_id),
+        # Without an answer nobody said that it is good.
+        evidence=TierEvidence.PERSON
+        if answer
+        else TierEvidence.SILENCE
+        if picking.tier == "candidate"
+        else TierEvidence.SOURCE,
         review=ReviewState.VALIDATED if answer else ReviewState.UNVALIDATED,
     )

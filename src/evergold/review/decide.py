@@ -132,7 +132,7 @@ def apply_verdict(case: Case, verdict: ReviewVerdict | None, reviewer: str) -> C
     """The case after the verdict that holds; with none it waits, unvalidated and active."""
     if verdict is ReviewVerdict.APPROVE:
         # A dismissed case that is approved becomes active again.
-        return _confirm(case.model_copy(update={"status": CaseStatus.ACTIVE}), reviewer).validated()
+        return _confirm(case.model_copy(update={"status": CaseStatus.ACTIVE}), reviewer).as_validated()
     status = CaseStatus.DISMISSED if verdict is ReviewVerdict.DISMISS else CaseStatus.ACTIVE
     return _unconfirm(case).model_copy(update={"review": ReviewState.UNVALIDATED, "status": status})
 

@@ -4,7 +4,7 @@ Two reviewers on one case never overwrite each other: an edit or verdict on a ve
 and verdicts of two people stand beside each other until they agree or somebody adjudicates.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection
@@ -59,7 +59,7 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
     return CaseFile(
         case=held,
         rev=held.rev(),
-        missing=held.missing(),
+        missing=held.list_missing(),
         standing=standing_verdicts(opinions, judged_rev(held), needed),
         decided_by=deciders_of(held, opinions),
         opinions=tuple(opinions),
@@ -121,7 +121,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder,
         overrule(connection, by, "edited", held, voided_by(connection, held, draft))
     if decision.verdict is ReviewVerdict.APPROVE:
         # Raises before anything is written: an incomplete case cannot be approved.
-        draft.validated()
+        draft.as_validated()
         check_answered(connection, held, reviewer)
     spoken = Opinion(
         **key.model_dump(),
@@ -175,9 +175,11 @@ def decide_many(
     return results
 
 
-def claim(connection: Connection, query: QueueQuery, reviewer: str, needed: int, seconds: float) -> CaseKey | None:
-    """Take the next case into this reviewer's hands for so many seconds; None when nothing is left for them."""
-    result = next_for(connection, query, reviewer, needed)
+def claim(
+    connection: Connection, query: QueueQuery, reviewer: str, needed: int, seconds: float, first: Mapping[int, str]
+) -> CaseKey | None:
+    """Take the next case into this reviewer's hands for so many seconds, those of `first` before others; None: none is left."""
+    result = next_for(connection, query, reviewer, needed, first)
     if result is None:
         return None
     key = CaseKey(dataset=result[0], id=result[1])

@@ -171,7 +171,7 @@ def rows_of_cases(cases: Iterable[Case]) -> dict[str, Any]:
     left_out: list[Row] = []
     for case in cases:
         if case.kind is CaseKind.CONTEXT:
-            lacks = list(case.missing()) or ([] if case.review is ReviewState.VALIDATED else ["validation"])
+            lacks = list(case.list_missing()) or ([] if case.review is ReviewState.VALIDATED else ["validation"])
             if lacks:
                 left_out.append({"id": case.id, "lacks": lacks})
             else:

@@ -16,6 +16,7 @@ are needed (an embedded workspace).
 """
 
 from evergold.sdk.client import Client, connect
-from evergold.sdk.steps import Span, Trace
+from evergold.sdk.steps import RecordedSpan as Span
+from evergold.sdk.steps import RecordedTrace as Trace
 
 __all__ = ["Client", "Span", "Trace", "connect"]

@@ -5,7 +5,16 @@ from typing import Any
 
 from evergold.model.values import hash_bytes, unit_interval
 from evergold.sdk.delivery import CLOSE_SECONDS, Counts, Delivery, Spool
-from evergold.sdk.steps import Span, Trace, as_text, current, find_fault, new_span_id, new_trace_id, score_value
+from evergold.sdk.steps import (
+    RecordedSpan,
+    RecordedTrace,
+    as_text,
+    current,
+    find_fault,
+    new_span_id,
+    new_trace_id,
+    score_value,
+)
 from evergold.sdk.transports import EmbeddedTransport, HttpTransport, Transport
 from evergold.settings import Settings, load_settings
 from evergold.storage import location
@@ -54,13 +63,13 @@ class Client:
         session_id: str | None = None,
         user_id: str | None = None,
         **more: Any,
-    ) -> Trace:
+    ) -> RecordedTrace:
         """Begin a trace. Further keys: `id`, `tags`, `metadata` (its `model` and `message_type` become tags)."""
         unknown = set(more) - {"id", "tags", "metadata"}
         if unknown:
             self._delivery.refuse(f"trace(): unknown keys {sorted(unknown)} were left out")
         trace_id = str(more.get("id") or new_trace_id())
-        return Trace(
+        return RecordedTrace(
             self._delivery if self._is_sampled(trace_id) else None,
             id=trace_id,
             input=input,
@@ -73,17 +82,19 @@ class Client:
 
     def span(
         self, name: str = "", *, kind: str = "span", input: Any = None, metadata: dict[str, Any] | None = None
-    ) -> Span:
+    ) -> RecordedSpan:
         """A step inside the trace or span this code runs in; outside of any it is recorded nowhere."""
         # The innermost step of this task or thread; without one, a trace that is recorded nowhere.
         parent = current.get()
-        return (parent if parent is not None else Trace(None)).span(name, kind=kind, input=input, metadata=metadata)
+        return (parent if parent is not None else RecordedTrace(None)).span(
+            name, kind=kind, input=input, metadata=metadata
+        )
 
     @property
-    def current_trace(self) -> Trace | None:
+    def current_trace(self) -> RecordedTrace | None:
         """The trace this code runs in."""
         step = current.get()
-        return step if isinstance(step, Trace) or step is None else step._root
+        return step if isinstance(step, RecordedTrace) or step is None else step._root
 
     def score(
         self,

@@ -81,9 +81,13 @@ def find_fault(trace_id: Any, name: Any, value: Any, source: Any) -> str | None:
 class Step:
     """What traces and spans have in common: a beginning, an end, input, output, and the way in and out of `with`."""
 
+    noun: str
+
     __slots__ = ("_root", "_token", "ended", "failed", "id", "input", "metadata", "name", "output", "started")
 
-    def __init__(self, root: "Trace | None", id: str, name: str, input: Any, metadata: dict[str, Any] | None) -> None:
+    def __init__(
+        self, root: "RecordedTrace | None", id: str, name: str, input: Any, metadata: dict[str, Any] | None
+    ) -> None:
         self._root = root
         self.id = id
         self.name = name
@@ -97,9 +101,9 @@ class Step:
 
     def span(
         self, name: str = "", *, kind: str = "span", input: Any = None, metadata: dict[str, Any] | None = None
-    ) -> "Span":
+    ) -> "RecordedSpan":
         """A step inside this one. `kind`: llm, tool, retriever, agent, chain, embedding or span."""
-        return Span(self, name, kind, input, metadata)
+        return RecordedSpan(self, name, kind, input, metadata)
 
     def _finish(self) -> None:
         raise NotImplementedError
@@ -146,9 +150,9 @@ class Step:
 
     def _refuse(self, why: str) -> None:
         """Count and tell what could not be recorded."""
-        root = self if isinstance(self, Trace) else self._root
+        root = self if isinstance(self, RecordedTrace) else self._root
         if root is not None and root._sink is not None:
-            root._sink.refuse(f"{type(self).__name__.lower()} {self.id} was left out: {why}")
+            root._sink.refuse(f"{self.noun} {self.id} was left out: {why}")
 
     def _record(self) -> dict[str, Any]:
         # The app may have put anything there; losing the trace for it would be worse.
@@ -167,8 +171,10 @@ class Step:
         }
 
 
-class Trace(Step):
+class RecordedTrace(Step):
     """One interaction: what came in, what went out, its steps and its scores."""
+
+    noun = "trace"
 
     __slots__ = ("_process", "_scores", "_sink", "_spans", "session_id", "tags", "user_id")
 
@@ -223,16 +229,18 @@ class Trace(Step):
         self._sink.hand("trace", record, size)
 
 
-class Span(Step):
+class RecordedSpan(Step):
     """One step of a trace. It belongs to the trace it was opened in, however deep."""
+
+    noun = "span"
 
     __slots__ = ("_parent_id", "kind")
 
     def __init__(self, parent: Step, name: str, kind: str, input: Any, metadata: dict[str, Any] | None) -> None:
-        root = parent if isinstance(parent, Trace) else parent._root
+        root = parent if isinstance(parent, RecordedTrace) else parent._root
         super().__init__(root, new_span_id(), name, input, metadata)
         self.kind = kind
-        self._parent_id = None if isinstance(parent, Trace) else parent.id
+        self._parent_id = None if isinstance(parent, RecordedTrace) else parent.id
 
     def _finish(self) -> None:
         root = self._root
@@ -249,7 +257,7 @@ def _leave_ended_step() -> None:
     """Generators that were closed in another order than they were opened in would leave us inside one that ended."""
     step = current.get()
     if step is not None and step.ended is not None:
-        root = step if isinstance(step, Trace) else step._root
+        root = step if isinstance(step, RecordedTrace) else step._root
         current.set(root if root is not None and root.ended is None else None)
 
 

@@ -31,7 +31,15 @@ class NativeLines:
         return head.lstrip()[:1] == b"{"
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
-        for number, line in enumerate(lines, 1):
+        source = iter(lines)
+        first = next((line for line in source if line.strip()), b"")
+        if first.strip() in (b"{", b"["):
+            # One object spread over many lines.
+            text = b"".join(_limit_length(chain([first], source), name))
+            for part in _parts(text, name):
+                yield part if isinstance(part, Rejected) else parse_value(part[1], part[0], text)
+            return
+        for number, line in enumerate(chain([first], source), 1):
             if line.strip():
                 yield parse_line(line, f"{name}:{number}")
 
@@ -41,8 +49,12 @@ def parse_line(line: bytes, where: str) -> Incoming | Rejected:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as problem:
         return Rejected(where=where, reason=f"not JSON: {problem}", record=_short(line))
+    return parse_value(value, where, line)
+
+
+def parse_value(value: Any, where: str, written: bytes) -> Incoming | Rejected:
     if not isinstance(value, dict):
-        return Rejected(where=where, reason=f"expected an object, got {type(value).__name__}", record=_short(line))
+        return Rejected(where=where, reason=f"expected an object, got {type(value).__name__}", record=_short(written))
     return parse_record(value, where)
 
 
@@ -63,6 +75,60 @@ def _show_value(value: dict[str, Any]) -> str | None:
 
 def _short(line: bytes) -> str:
     return line[:SHOWN].decode("utf-8", "replace").strip()
+
+
+# What each reader looks for. The one that misses least is named where no reader knows a file.
+SIGNS = {
+    "native": ("id", "input", "output"),
+    "agent-log": ("messages", "role", "content"),
+    "otlp": ("resourceSpans", "scopeSpans", "spans"),
+    "langfuse": ("traceId", "observations", "type"),
+    "langsmith": ("run_type", "inputs", "outputs", "trace_id"),
+    "mlflow": ("info", "data", "spans"),
+    "phoenix": ("context", "span_kind", "attributes"),
+}
+CASES = frozenset(
+    {"expected_output", "expected", "ideal", "target", "reference", "ground_truth", "answer", "completion"}
+)
+
+
+def describe(documents: list[Any]) -> str:
+    """Say what a file looks like that no reader knows: its keys, the nearest reader, and what that one misses."""
+    first = next((one for one in documents if isinstance(one, dict)), None)
+    if first is None:
+        return f"it looks like JSON values of type {', '.join(sorted({type(one).__name__ for one in documents}))}"
+    keys = set(first)
+    for value in list(first.values()):
+        inner = value[0] if isinstance(value, list) and value else value
+        keys |= set(inner) if isinstance(inner, dict) else set()
+    shown = ", ".join(list(first)[:8]) + (", …" if len(first) > 8 else "")
+    nearest = max(SIGNS, key=lambda name: len(keys & set(SIGNS[name])) / len(SIGNS[name]))
+    missing = [name for name in SIGNS[nearest] if name not in keys]
+    text = f"it looks like JSON objects with {shown or 'no keys'}; the nearest reader is {nearest}"
+    text += f", which misses {', '.join(missing)}" if missing else ""
+    if not CASES.isdisjoint(first):
+        text += "; questions with their answers are cases: evergold import reads those"
+    return text
+
+
+def describe_head(head: bytes) -> str:
+    """Say what the beginning of a file looks like."""
+    if columns := columns_of(head):
+        return describe([dict.fromkeys(columns, "")]).replace("JSON objects with", "a table with the columns")
+    text = head.lstrip()
+    if text[:1] in (b"{", b"["):
+        try:
+            value = orjson.loads(text.partition(b"\n")[0])
+        except orjson.JSONDecodeError:
+            try:
+                value = orjson.loads(text)
+            except orjson.JSONDecodeError as problem:
+                return f"it looks like JSON that does not parse: {problem}"
+        return describe(value if isinstance(value, list) else [value])
+    if b"\x00" in head or "\ufffd" in head[:4096].decode("utf-8", "replace")[:-4]:
+        return "it looks like a binary file; traces are JSON, JSON lines, CSV or Parquet"
+    kind = "XML" if text[:1] == b"<" else "text"
+    return f"it looks like {kind}; traces are JSON, JSON lines, CSV or Parquet: the nearest reader is native"
 
 
 def read_documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:

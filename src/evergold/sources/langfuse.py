@@ -21,11 +21,11 @@ from pydantic import ValidationError
 
 from evergold.conversation.message import as_json, decode_object, first_of
 from evergold.model.faults import Rejected
-from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
+from evergold.model.trace import Correction, ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions.messages import input_text, output_text, parse_json
 from evergold.sources.conventions.read_span import KINDS
-from evergold.sources.conventions.scores import LABELS
+from evergold.sources.conventions.scores import read_value
 from evergold.sources.jsonl import columns_of, read_documents
 
 SCORE_SOURCES = {"ANNOTATION": ScoreSource.HUMAN, "EVAL": ScoreSource.LLM_JUDGE, "API": ScoreSource.SYSTEM}
@@ -39,6 +39,8 @@ SIGNS = (
     "statusMessage",
     "trace_name",
     "observations",
+    "authorUserId",
+    "author_user_id",
 )
 INPUT_TOKENS = ("input", "promptTokens", "prompt_tokens", "input_tokens")  # OpenAI's usage may be passed on as it is
 OUTPUT_TOKENS = ("output", "completionTokens", "completion_tokens", "output_tokens")
@@ -101,7 +103,7 @@ class Exported:
 def _record(exported: Exported, where: str) -> Iterator[Incoming | Rejected]:
     try:
         # By their keys, because exports do not say what a record is; a score is asked first, as it has a trace id too.
-        if "trace_id" in exported and ("value" in exported or "data_type" in exported):
+        if ("trace_id" in exported or "subject" in exported) and ("value" in exported or "data_type" in exported):
             yield _score(exported, where)
         elif "trace_id" in exported and "start_time" in exported:
             yield _observation(exported)
@@ -193,24 +195,31 @@ def _exported_attributes(exported: Exported, level: str) -> dict[str, Any]:
     return {"attributes": attributes} if attributes else {}
 
 
-def _score(score: Exported, where: str) -> ScoreLine | Rejected:
-    """A score that is a number. Of one that is a word only those words are numbers that say so."""
-    value, word = score.get("value"), score.get("string_value")
-    if not score.get("trace_id"):
+def _score(score: Exported, where: str) -> ScoreLine | Correction | Rejected:
+    """A score that is a number, or the answer that somebody corrected. The newest interface names a `subject`."""
+    subject = Exported(decode_object(score.get("subject")))
+    trace_id, span_id = score.get("trace_id"), score.get("observation_id") or None
+    if (kind := subject.get("kind")) in ("trace", "observation"):
+        span_id = subject.get("id") if kind == "observation" else None
+        trace_id = subject.get("trace_id") if kind == "observation" else subject.get("id")
+    if not trace_id:
         return Rejected(
             where=where, field="trace_id", reason="a score of no trace (of a session or a run) is not taken"
         )
-    if str(score.get("data_type")).upper() in NON_NUMERIC:
-        value = LABELS.get(str(word).strip().lower())
-        if value is None:
-            return Rejected(
-                where=where, field="value", reason=f"the score {word!r} is a word, not a number from 0 to 1"
-            )
+    kind, value, word = str(score.get("data_type")).upper(), score.get("value"), score.get("string_value")
+    if kind == "CORRECTION":
+        return Correction(trace_id=trace_id, text=word or value, author=score.get("author_user_id"))
+    # The number of a category is its index, and that of a text stands for nothing; the newest interface gives the word.
+    word = value if isinstance(value, str) and word is None and kind in NON_NUMERIC else word
+    name = str(score.get("name"))
+    given = read_value(name, None if kind in NON_NUMERIC else value, word)
+    if given is None and kind in NON_NUMERIC:
+        return Rejected(where=where, field="value", reason=f"the score {word!r} is a word, not a number from 0 to 1")
     return ScoreLine(
-        trace_id=score.get("trace_id"),
-        span_id=score.get("observation_id") or None,
-        name=score.get("name"),
-        value=value,
+        trace_id=trace_id,
+        span_id=span_id,
+        name=name,
+        value=value if given is None else given,
         source=SCORE_SOURCES.get(str(score.get("source")).upper(), ScoreSource.SYSTEM),
         comment=score.get("comment", "string_value"),
         key=score.get("id"),

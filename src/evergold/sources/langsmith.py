@@ -1,31 +1,39 @@
-"""LangSmith exports: runs, flat or with their children inside, as its SDK and its bulk export write them."""
+"""LangSmith exports: runs, flat or with their children inside, as its SDK and its bulk export write them, and feedback."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
 from evergold.conversation.message import as_json, decode_object
 from evergold.model.faults import Rejected
-from evergold.model.trace import SpanLine, TraceStatus
+from evergold.model.trace import Correction, ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions.messages import input_text, output_text, parse_json
 from evergold.sources.conventions.read_span import KINDS
+from evergold.sources.conventions.scores import read_value
 from evergold.sources.jsonl import columns_of, read_documents
 
 SIGNS = ("run_type", "dotted_order", "parent_run_id")
 SESSIONS = ("session_id", "thread_id", "conversation_id")
+FEEDBACK = ("feedback_source", "key")
+SCORE_SOURCES = {"app": ScoreSource.HUMAN, "model": ScoreSource.LLM_JUDGE, "auto_eval": ScoreSource.LLM_JUDGE}
 USERS = ("user_id", "user", "ls_user_id")
 
 
 class LangSmithExport:
-    """Runs; a run without a parent is the root of its trace."""
+    """Runs; a run without a parent is the root of its trace. Feedback on a run is a score of its trace, or a correction."""
+
+    remembers: ClassVar[bool] = True  # which trace a run belongs to, for feedback that does not say it
+
+    def __init__(self) -> None:
+        self._trace_of: dict[str, str] = {}
 
     def accepts(self, head: bytes) -> bool:
         columns = columns_of(head)
         # Two signs of three: `run_type` alone is a word that others use as well.
         return sum(sign in columns if columns else f'"{sign}"'.encode() in head for sign in SIGNS) >= 2 or (
-            not columns and b'"run_type"' in head and b'"inputs"' in head
+            not columns and ((b'"run_type"' in head and b'"inputs"' in head) or b'"feedback_source"' in head)
         )
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
@@ -36,10 +44,49 @@ class LangSmithExport:
             where, run = item
             runs = run.get("runs") if isinstance(run, dict) else None
             for one in runs if isinstance(runs, list) else [run]:
-                if isinstance(one, dict) and one.get("id"):
-                    yield from _lines(one, where, None)
-                else:
+                if not isinstance(one, dict) or not one.get("id"):
                     yield Rejected(where=where, reason="not a run: it has no id")
+                elif all(key in one for key in FEEDBACK):
+                    yield _feedback(one, where, self._trace_of)
+                else:
+                    yield from self._remember(_lines(one, where, None))
+
+    def _remember(self, records: Iterator[Incoming | Rejected]) -> Iterator[Incoming | Rejected]:
+        for record in records:
+            if isinstance(record, SpanLine):
+                self._trace_of[record.id] = record.trace_id
+            yield record
+
+
+def _feedback(feedback: dict[str, Any], where: str, trace_of: dict[str, str]) -> Incoming | Rejected:
+    """The score that feedback gives, or the answer that it corrects; a comment alone is neither."""
+    run, name = str(feedback.get("run_id") or ""), str(feedback["key"])
+    trace_id = str(feedback.get("trace_id") or trace_of.get(run) or "")
+    source = decode_object(feedback["feedback_source"])
+    correction, comment = parse_json(feedback.get("correction")), feedback.get("comment")
+    given = feedback.get("score")
+    value = read_value(name, given, feedback.get("value"))
+    try:
+        if not trace_id:
+            return Rejected(where=where, reason=f"feedback {name!r}: its run came before in no file of this call")
+        if correction and value is None and run in ("", trace_id):
+            text = output_text(correction) or as_json(correction)
+            return Correction(trace_id=trace_id, text=text, author=source.get("user_name"))
+        if value is None:
+            what = given if given is not None else feedback.get("value")
+            return Rejected(where=where, field="score", reason=f"feedback {name!r} has {what!r}, no number from 0 to 1")
+        return ScoreLine(
+            trace_id=trace_id,
+            span_id=run if run not in ("", trace_id) else None,
+            name=name,
+            value=value,
+            source=SCORE_SOURCES.get(str(source.get("type")).lower(), ScoreSource.SYSTEM),
+            comment=comment,
+            key=str(feedback["id"]),
+            created_at=feedback.get("created_at"),
+        )
+    except ValidationError as problem:
+        return Rejected.of(problem, where, ScoreLine | Correction)
 
 
 def _lines(run: dict[str, Any], where: str, trace_id: str | None) -> Iterator[Incoming | Rejected]:

@@ -58,11 +58,12 @@ def _parts(where: str, record: Any) -> list[tuple[str, Any]]:
 
 def _record(record: dict[str, Any], trace_of: dict[str, str], where: str) -> Iterator[Incoming | Rejected]:
     refused: list[str] = []
-    if "annotator_kind" in record and "span_id" in record:
-        trace_id = record.get("trace_id") or trace_of.get(record["span_id"])
+    if "annotator_kind" in record and ("span_id" in record or "trace_id" in record):
+        span_id = record.get("span_id")  # none: it judges the whole trace
+        trace_id = record.get("trace_id") or trace_of.get(str(span_id))
         if trace_id is None:
-            raise BadInput(f"annotation of span {record['span_id']}: its span came before in no file of this call")
-        yield from _annotations([record], trace_id, record["span_id"], refused)
+            raise BadInput(f"annotation of span {span_id}: its span came before in no file of this call")
+        yield from _annotations([record], trace_id, span_id, refused)
     else:
         span = _span(record)
         # Kept for the files that follow in the same call: annotations are exported apart from their spans.
@@ -73,7 +74,9 @@ def _record(record: dict[str, Any], trace_of: dict[str, str], where: str) -> Ite
     yield from (Rejected(where=where, reason=reason) for reason in refused)
 
 
-def _annotations(records: list[dict[str, Any]], trace_id: str, span_id: str, refused: list[str]) -> Iterator[Incoming]:
+def _annotations(
+    records: list[dict[str, Any]], trace_id: str, span_id: str | None, refused: list[str]
+) -> Iterator[Incoming]:
     for record in records:
         columns = {key.removeprefix(RESULT): value for key, value in record.items() if key.startswith(RESULT)}
         fields = {"name": record.get("annotation_name"), **record, **(record.get("result") or {}), **columns}

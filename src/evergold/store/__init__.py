@@ -3,9 +3,9 @@
 import logging
 import os
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
 from evergold.errors import Unavailable
 from evergold.machine import GROUP_AND_OTHERS, OTHERS, is_mode_wrong, make_folder, mend_modes
@@ -111,3 +111,25 @@ class Store:
 
     def close(self) -> None:
         self.db.close()
+
+
+def make_reader(work: Callable[Concatenate["Connection", P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Make a method of a class with a `_store` that reads by this function."""
+
+    @wraps(work)
+    def read(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        store: Store = facade._store
+        return store.read(work, *args, **kwargs)
+
+    return read
+
+
+def make_writer(work: Callable[Concatenate["Connection", P], T]) -> Callable[Concatenate[Any, P], T]:
+    """Make a method of a class with a `_store` that writes by this function."""
+
+    @wraps(work)
+    def write(facade: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        store: Store = facade._store
+        return store.write(work, *args, **kwargs)
+
+    return write

@@ -4,17 +4,48 @@ Whichever server sees an alert first opens it. Notifications are queued with the
 they are given up. Times come from the caller, who has them from the database's clock.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, text
 
 from evergold.model.operations import Alert, AlertDelivery, AlertEvent, DeliveryStatus, Reading
 from evergold.store.database.rows import dumps, loads, read_column, read_value, rows_among, run_sql
+from evergold.store.facts import fact, fact_to_change, put_fact
 
-LOOKED = "alerts.looked_at"
+LOOKED, RULES, MUTED = "alerts.looked_at", "alerts.rules", "alerts.muted"  # facts of the workspace
 KEPT = 500  # alerts that are over; older ones are forgotten
 OPEN = "rule = :rule AND subject = :subject AND resolved_at IS NULL"
+
+
+def stored_rules(connection: Connection) -> list[dict[str, Any]]:
+    """The rules that people made in this workspace, as tables."""
+    return list(loads(fact(connection, RULES) or "[]"))
+
+
+def add_rule(connection: Connection, label: str, table: Mapping[str, Any]) -> None:
+    """Store a rule; its label is its name, and one of the same name is replaced."""
+    rules = [one for one in loads(fact_to_change(connection, RULES) or "[]") if one["name"] != label]
+    put_fact(connection, RULES, dumps([*rules, {**table, "name": label}]))
+
+
+def remove_rule(connection: Connection, label: str) -> bool:
+    """Remove a stored rule; whether there was one."""
+    rules = loads(fact_to_change(connection, RULES) or "[]")
+    left = [one for one in rules if one["name"] != label]
+    put_fact(connection, RULES, dumps(left))
+    return len(left) < len(rules)
+
+
+def mute_rule(connection: Connection, label: str, until: str | None) -> None:
+    """Send no notification of a rule until then; None: send them again."""
+    muted = {**loads(fact_to_change(connection, MUTED) or "{}"), label: until}
+    put_fact(connection, MUTED, dumps({name: end for name, end in muted.items() if end is not None}))
+
+
+def muted_rules(connection: Connection, moment: str) -> dict[str, str]:
+    """The rules of which no notification is sent now, and until when."""
+    return {name: end for name, end in loads(fact(connection, MUTED) or "{}").items() if end > moment}
 
 
 def claim_look(connection: Connection, moment: str, not_since: str) -> bool:

@@ -13,7 +13,7 @@ from evergold.errors import BadInput
 MANY = 50
 
 
-def _as_list(given: Any) -> Any:
+def as_list(given: Any) -> Any:
     """One value stands for a list of it, and none for an empty one."""
     return () if given is None else (given,) if isinstance(given, str) else given
 
@@ -28,7 +28,7 @@ def _pairs(written: tuple[str, ...]) -> tuple[str, ...]:
     return written
 
 
-Many = Annotated[tuple[str, ...], BeforeValidator(_as_list), Field(max_length=MANY)]
+Many = Annotated[tuple[str, ...], BeforeValidator(as_list), Field(max_length=MANY)]
 Pairs = Annotated[Many, AfterValidator(_pairs)]
 
 
@@ -37,6 +37,21 @@ def json_word(column: Column[Any], path: Sequence[str], dialect: str) -> ColumnE
     if dialect != "sqlite":
         return json_text(column, path, dialect)
     return cast(func.json_extract(column, "$" + "".join(f'."{part}"' for part in path)), Text)
+
+
+def json_value(dialect: str, column: str, *path: str) -> str:
+    """The SQL of a value inside a JSON column: what it is in SQLite, its text in PostgreSQL."""
+    if dialect == "sqlite":
+        return f"json_extract({column}, '$.{'.'.join(path)}')"
+    return f"({column}::jsonb #>> '{{{','.join(path)}}}')"
+
+
+# The app of a row of `traces` (`{0}`: its name in the query), as `app_of` says it.
+_APP = """CASE WHEN coalesce({1}, '') = '' THEN {{0}}.name WHEN {{0}}.name = '' THEN {1} ELSE {1} || '/' || {{0}}.name END"""
+APP = {
+    "sqlite": _APP.format("", "json_extract({0}.metadata, '$.services[0]')"),
+    "postgresql": _APP.format("", "({0}.metadata::jsonb #>> '{{services,0}}')"),
+}
 
 
 def json_text(column: Column[Any], path: Sequence[str], dialect: str) -> ColumnElement[str]:

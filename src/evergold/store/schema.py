@@ -26,6 +26,7 @@ from sqlalchemy import (
     text,
 )
 from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import SchemaItem
 from sqlalchemy.sql.expression import FunctionElement
 
 from evergold.store.text_index import CASE_INDEXES, TRACE_INDEXES
@@ -65,6 +66,10 @@ class random_ident(_InDialect):
     postgresql = "replace(gen_random_uuid()::text, '-', '')"
 
 
+def table(name: str, *parts: SchemaItem, **options: Any) -> Table:
+    return Table(name, metadata, *parts, **options)
+
+
 def auto_id() -> Column[int]:
     return Column("id", Integer, primary_key=True, autoincrement=True)
 
@@ -97,10 +102,10 @@ def index_known(name: str, column: str, *beside: str) -> Index:
     return index_where(f"{column} IS NOT NULL", name, column, *beside)
 
 
-def create_with(table: Table, statements: Mapping[str, Sequence[str]], beside: MetaData | None = None) -> None:
+def create_with(of: Table, statements: Mapping[str, Sequence[str]], beside: MetaData | None = None) -> None:
     """Run the statements of a dialect, and create tables beside it, whenever a table is created."""
 
-    @event.listens_for(table, "after_create")
+    @event.listens_for(of, "after_create")
     def create(_table: Any, connection: Connection, **_: Any) -> None:
         if beside is not None:
             beside.create_all(connection)
@@ -118,9 +123,8 @@ FAILING_BELOW = 0.3
 FAILING = f"value < {FAILING_BELOW}"  # a check that failed; lists of traces are asked for such scores most
 GIVEN = "source <> 'system'"  # scores that people and judges gave
 
-traces = Table(
+traces = table(
     "traces",
-    metadata,
     Column(
         "seq", Integer, primary_key=True, autoincrement=True, comment="Order of arrival; what the search index names."
     ),
@@ -161,9 +165,8 @@ traces = Table(
 )
 create_with(traces, TRACE_INDEXES)
 
-spans = Table(
+spans = table(
     "spans",
-    metadata,
     Column("trace_seq", Integer, ForeignKey("traces.seq", ondelete="CASCADE"), primary_key=True),
     Column("id", Text, primary_key=True),
     Column("parent_id", Text),
@@ -189,9 +192,8 @@ spans = Table(
     "names it as its base (`base_seq`, `base_id`); its `raw` is then the difference from that one.",
 )
 
-trace_scores = Table(
+trace_scores = table(
     "trace_scores",
-    metadata,
     auto_id(),
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
     Column("span_id", Text),
@@ -212,9 +214,8 @@ trace_scores = Table(
 )
 create_with(trace_scores, TRAFFIC_MARKS, traffic_tables)
 
-trace_tags = Table(
+trace_tags = table(
     "trace_tags",
-    metadata,
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
     Column("tag", Text, primary_key=True),
     word("who"),
@@ -223,9 +224,8 @@ trace_tags = Table(
     comment="Tags that people put on traces; those the app sent are in `traces.tags`.",
 )
 
-trace_comments = Table(
+trace_comments = table(
     "trace_comments",
-    metadata,
     auto_id(),
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
     Column("text", Text, nullable=False),
@@ -235,9 +235,8 @@ trace_comments = Table(
     sqlite_autoincrement=True,
 )
 
-trace_corrections = Table(
+trace_corrections = table(
     "trace_corrections",
-    metadata,
     auto_id(),
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
     Column("text", Text, nullable=False),
@@ -249,9 +248,8 @@ trace_corrections = Table(
     comment="What people said the answer should have been: facts, like scores; curation makes cases of them.",
 )
 
-pending_records = Table(
+pending_records = table(
     "pending_records",
-    metadata,
     auto_id(),
     Column("trace_id", Text, nullable=False),
     Column("body", Text, nullable=False),
@@ -260,9 +258,8 @@ pending_records = Table(
     comment="Scores, corrections and reactions whose trace has not come yet; applied when it does.",
 )
 
-trace_checks = Table(
+trace_checks = table(
     "trace_checks",
-    metadata,
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
     Column("suite", Text, nullable=False),
     word("failed"),
@@ -275,9 +272,8 @@ trace_checks = Table(
     "by which equal and like questions are told apart when a day's candidates are chosen.",
 )
 
-candidate_pool = Table(
+candidate_pool = table(
     "candidate_pool",
-    metadata,
     Column("policy", Text, primary_key=True),
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
     Column("day", Text, nullable=False),
@@ -289,9 +285,8 @@ candidate_pool = Table(
     comment="Traces that checks alone make candidates, by day; at most `candidates_per_day` of a day are chosen.",
 )
 
-remarks = Table(
+remarks = table(
     "remarks",
-    metadata,
     Column("message_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), nullable=False),
     Column("kind", Text, nullable=False),
@@ -300,28 +295,33 @@ remarks = Table(
     word("detector"),
     count_of("dismissed"),
     time_of("created_at"),
-    one_of("kind", "correction", "complaint", "doubt", "repeat"),
+    one_of("kind", "correction", "complaint", "doubt", "repeat", "acceptance"),
     Index("remarks_by_trace", "trace_id"),
     sqlite_with_rowid=False,
     comment="What a user's message (`message_id`) says of an earlier reply (`trace_id`). Scores and pairs derive from it and go "
     "with it; one that a person dismissed stays dismissed.",
 )
 
-workspace_facts = Table(
+workspace_facts = table(
     "workspace_facts",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
     sqlite_with_rowid=False,
     comment="What holds for this workspace as a whole: whether it began with checks, which detector it was read with.",
 )
 
+# What the tier of a case rests on: whoever decided what it is stands for it, until the decision is taken back.
+EVIDENCE = """CASE WHEN eval_dataset.review = 'validated' OR eval_dataset.decided <> '' THEN 'person'
+    ELSE eval_dataset.evidence END"""
+# The tier of a case, as `Case.tier` says it.
+TIER = f"""CASE WHEN eval_dataset.entry_type <> 'golden' THEN eval_dataset.entry_type
+    WHEN eval_dataset.confirmed = 1 OR {EVIDENCE} IN ('person', 'user') THEN 'confirmed'
+    WHEN {EVIDENCE} = 'silence' THEN 'candidate' ELSE 'unconfirmed' END"""
 # Cases whose content is still to be made.
 UNWRITTEN = "content IS NULL AND own_content = 0 AND trace_id IS NOT NULL"
 
-eval_dataset = Table(
+eval_dataset = table(
     "eval_dataset",
-    metadata,
     auto_id(),
     Column("trace_id", Text, ForeignKey("traces.id")),
     Column("entry_type", Text, nullable=False),
@@ -338,6 +338,7 @@ eval_dataset = Table(
     Column("policy", Text),
     Column("policy_rev", Text),
     count_of("confirmed"),
+    word("evidence", "person"),  # what its tier rests on; a row that somebody inserts by hand rests on their word
     word("review", "unvalidated"),
     word("status", "active"),
     word("decided"),  # the reviewer whose word stands; empty: nobody's
@@ -366,26 +367,23 @@ eval_dataset = Table(
 )
 create_with(eval_dataset, CASE_INDEXES)
 
-messages = Table(
+messages = table(
     "messages",
-    metadata,
     auto_id(),
     Column("hash", Text, nullable=False, unique=True),
     Column("value", Text, nullable=False),  # a message, a tool's schema or a context, as JSON
 )
 
-eval_dataset_tags = Table(
+eval_dataset_tags = table(
     "eval_dataset_tags",
-    metadata,
     Column("dataset_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
     Column("tag", Text, primary_key=True),
     Index("tags_by_name", "tag", "dataset_id"),
     sqlite_with_rowid=False,
 )
 
-case_revisions = Table(
+case_revisions = table(
     "case_revisions",
-    metadata,
     Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
     Column("version", Integer, primary_key=True),
     Column("rev", Text),
@@ -398,18 +396,16 @@ case_revisions = Table(
     sqlite_with_rowid=False,
 )
 
-datasets = Table(
+datasets = table(
     "datasets",
-    metadata,
     Column("name", Text, primary_key=True),
     word("description"),
     word("metadata", "{}"),
     time_of("created_at"),
 )
 
-curation_queue = Table(
+curation_queue = table(
     "curation_queue",
-    metadata,
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
     time_of("queued_at"),
     Column("owner", Text, comment="The server that runs slow checks over it, until its lease is over."),
@@ -417,18 +413,16 @@ curation_queue = Table(
     comment="Traces with something new since they were last curated; written in the transaction that brought it.",
 )
 
-policies = Table(
+policies = table(
     "policies",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("rev", Text, primary_key=True),
     Column("body", Text, nullable=False),
     time_of("created_at"),
 )
 
-rule_changes = Table(
+rule_changes = table(
     "rule_changes",
-    metadata,
     auto_id(),
     Column("body", Text, nullable=False),
     word("who"),
@@ -437,9 +431,8 @@ rule_changes = Table(
     comment="The rules of curation (JSON) after each change that somebody made in the browser; the newest holds.",
 )
 
-case_reviews = Table(
+case_reviews = table(
     "case_reviews",
-    metadata,
     auto_id(),
     Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), nullable=False),
     Column("version", Integer, nullable=False),
@@ -451,18 +444,16 @@ case_reviews = Table(
     Index("reviews_by_entry", "entry_id", "id"),
 )
 
-review_standings = Table(
+review_standings = table(
     "review_standings",
-    metadata,
     Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
     Column("version", Integer, nullable=False),
     Column("standing", Text, nullable=False),
     comment="Where the opinions leave a case; it holds for that version alone, so an edit by anybody reopens the case.",
 )
 
-review_assignments = Table(
+review_assignments = table(
     "review_assignments",
-    metadata,
     Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
     Column("reviewer", Text, primary_key=True),
     word("state", "assigned"),
@@ -470,9 +461,8 @@ review_assignments = Table(
     time_of("created_at"),
 )
 
-moderations = Table(
+moderations = table(
     "moderations",
-    metadata,
     auto_id(),
     Column("who", Text, nullable=False),
     Column("action", Text, nullable=False),
@@ -483,9 +473,8 @@ moderations = Table(
     comment="What editors and owners changed of the work of others: comments and views. Verdicts are in the history of cases.",
 )
 
-review_questions = Table(
+review_questions = table(
     "review_questions",
-    metadata,
     Column("dataset", Text, primary_key=True),
     Column("body", Text, nullable=False),
     word("who"),
@@ -493,9 +482,8 @@ review_questions = Table(
     comment="The questions that reviewers of a dataset answer, as JSON.",
 )
 
-review_answers = Table(
+review_answers = table(
     "review_answers",
-    metadata,
     Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
     Column("reviewer", Text, primary_key=True),
     Column("question", Text, primary_key=True),
@@ -505,18 +493,16 @@ review_answers = Table(
     comment="The last answer of each reviewer to each question of a case; `rev` names the content it was given on.",
 )
 
-saved_views = Table(
+saved_views = table(
     "saved_views",
-    metadata,
     Column("name", Text, primary_key=True),
     word("owner"),
     Column("body", Text, nullable=False),
     time_of("created_at"),
 )
 
-list_views = Table(
+list_views = table(
     "list_views",
-    metadata,
     Column("page", Text, primary_key=True),
     Column("name", Text, primary_key=True),
     word("owner"),
@@ -525,9 +511,8 @@ list_views = Table(
     comment="Filters, columns and order of a list, kept under a name.",
 )
 
-builds = Table(
+builds = table(
     "builds",
-    metadata,
     auto_id(),
     Column("dataset", Text, nullable=False),
     Column("version", Text, nullable=False),
@@ -539,9 +524,8 @@ builds = Table(
     UniqueConstraint("dataset", "version", name="one_build_per_version"),
 )
 
-build_cases = Table(
+build_cases = table(
     "build_cases",
-    metadata,
     Column("build_id", Integer, ForeignKey("builds.id", ondelete="CASCADE"), primary_key=True),
     Column("case_id", Text, primary_key=True),
     Column("rev", Text, nullable=False),
@@ -549,9 +533,8 @@ build_cases = Table(
     Index("build_cases_by_case", "case_id"),
 )
 
-runs = Table(
+runs = table(
     "runs",
-    metadata,
     Column("id", Text, primary_key=True),
     Column("dataset", Text, nullable=False),
     Column("model", Text, nullable=False),
@@ -581,9 +564,8 @@ runs = Table(
     Index("runs_by_time", "created_at", "id"),
 )
 
-run_cases = Table(
+run_cases = table(
     "run_cases",
-    metadata,
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("case_id", Text, primary_key=True),
     count_of("position"),
@@ -591,9 +573,8 @@ run_cases = Table(
     comment="The cases as they were when the run began, so that its results stay readable when cases change.",
 )
 
-attempts = Table(
+attempts = table(
     "attempts",
-    metadata,
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("case_id", Text, primary_key=True),
     Column("trial", Integer, primary_key=True),
@@ -603,9 +584,8 @@ attempts = Table(
     time_of("created_at"),
 )
 
-attempt_steps = Table(
+attempt_steps = table(
     "attempt_steps",
-    metadata,
     Column("run_id", Text, ForeignKey("runs.id", ondelete="CASCADE"), primary_key=True),
     Column("case_id", Text, primary_key=True),
     Column("trial", Integer, primary_key=True),
@@ -614,9 +594,8 @@ attempt_steps = Table(
     comment="Steps of replayed trajectories that are under way; the attempt takes their place when it is stored.",
 )
 
-measurements = Table(
+measurements = table(
     "measurements",
-    metadata,
     Column("run_id", Text, primary_key=True),
     Column("case_id", Text, primary_key=True),
     Column("trial", Integer, primary_key=True),
@@ -633,17 +612,15 @@ measurements = Table(
     ),
 )
 
-response_cache = Table(
+response_cache = table(
     "response_cache",
-    metadata,
     Column("key", Text, primary_key=True),
     Column("body", Text, nullable=False),
     time_of("created_at"),
 )
 
-calibrations = Table(
+calibrations = table(
     "calibrations",
-    metadata,
     auto_id(),
     Column("judge", Text, nullable=False),
     Column("metric", Text, nullable=False),
@@ -652,9 +629,8 @@ calibrations = Table(
     time_of("created_at"),
 )
 
-alerts = Table(
+alerts = table(
     "alerts",
-    metadata,
     auto_id(),
     Column("rule", Text, nullable=False),
     Column("kind", Text, nullable=False),
@@ -672,9 +648,8 @@ alerts = Table(
     Index("alerts_by_time", "opened_at"),
 )
 
-alert_deliveries = Table(
+alert_deliveries = table(
     "alert_deliveries",
-    metadata,
     auto_id(),
     Column("alert_id", Integer, ForeignKey("alerts.id", ondelete="CASCADE"), nullable=False),
     Column("event", Text, nullable=False),
@@ -692,9 +667,8 @@ alert_deliveries = Table(
     comment="Notifications to the webhook. A server sends one only while it holds its lease, so that two never send the same.",
 )
 
-dataset_sizes = Table(
+dataset_sizes = table(
     "dataset_sizes",
-    metadata,
     Column("dataset", Text, primary_key=True),
     Column("hour", Text, primary_key=True),
     count_of("cases"),
@@ -702,9 +676,80 @@ dataset_sizes = Table(
     comment="The most active cases that a dataset had within an hour, for as long as alerts look back.",
 )
 
-tombstones = Table(
+topics = table(
+    "topics",
+    auto_id(),
+    Column("name", Text, nullable=False),
+    word("decided"),  # who renamed, merged or split it: no machine changes it then
+    Column("merged_into", Integer, comment="The topic that a person made this one a part of."),
+    word("centre"),  # of its members in the space of the fact `topics.space`; empty: it takes no new members
+    time_of("created_at"),
+    sqlite_autoincrement=True,
+    comment="What is asked: groups of traces and cases.",
+)
+
+trace_topics = table(
+    "trace_topics",
+    Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
+    Column("question", Text, nullable=False),
+    Column("topic", Integer),
+    Index("trace_topics_by_question", "question", "topic"),
+    Index("trace_topics_by_topic", "topic", "trace_id"),
+    sqlite_with_rowid=False,
+    comment="The topic of each trace, null where it belongs to none, and the hash of its question, which repeats share.",
+)
+
+case_topics = table(
+    "case_topics",
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("question", Text, nullable=False),
+    Column("topic", Integer),
+    Index("case_topics_by_question", "question", "topic"),
+    Index("case_topics_by_topic", "topic", "entry_id"),
+    comment="The topic of each case, like that of a trace.",
+)
+
+case_bases = table(
+    "case_bases",
+    Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("kind", Text, nullable=False),
+    word("name"),  # of the document or the tool, for people
+    Column("key", Text, nullable=False),  # of the document, the call with its arguments, or the question
+    Column("hash", Text, nullable=False),  # of the passage, the result, or the answer
+    Column("version", Integer, nullable=False),  # of the case when this was recorded
+    Column("seen_at", Text, nullable=False),  # when the same content came last
+    word("state"),
+    word("now_hash"),
+    Column("now_trace", Text, ForeignKey("traces.id", ondelete="SET NULL")),
+    Column("now_entry", Integer),  # the case with another answer
+    word("changed_at"),
+    Index("case_bases_by_key", "kind", "key"),
+    index_where("state <> ''", "case_bases_decided", "state"),
+    index_known("case_bases_by_trace", "now_trace"),
+    sqlite_with_rowid=False,
+    comment="What the reference of a case rests on, one row each, and what came instead: hashes, no texts.",
+)
+
+problems = table(
+    "problems",
+    auto_id(),
+    Column("topic", Integer, nullable=False),
+    Column("reason", Text, nullable=False),
+    word("also", "[]"),  # further topics that share it, as JSON
+    word("state", "open"),
+    Column("decided_at", Text, comment="Since when it is fixed, or open again."),
+    word("decided"),  # who fixed it: a person, or the run that passed its cases
+    word("dataset"),  # of its regression cases
+    time_of("created_at"),
+    one_of("state", "open", "fixed", "reopened"),
+    UniqueConstraint("topic", "reason", name="one_problem_per_reason"),
+    sqlite_autoincrement=True,
+    comment="Failures of one reason that recur in a topic.",
+)
+
+tombstones = table(
     "tombstones",
-    metadata,
     auto_id(),
     Column("kind", Text, nullable=False),
     Column("subject", Text, nullable=False),
@@ -715,17 +760,15 @@ tombstones = Table(
     comment="What was erased on request: the subject as a hash, and how much of it there was.",
 )
 
-counters = Table(
+counters = table(
     "counters",
-    metadata,
     Column("name", Text, primary_key=True),
     count_of("value"),
     comment="What happened in the background: redactions by kind, curations that failed, records refused.",
 )
 
-work_leases = Table(
+work_leases = table(
     "work_leases",
-    metadata,
     Column("name", Text, primary_key=True),
     Column("owner", Text, nullable=False),
     time_of("since"),
@@ -733,9 +776,8 @@ work_leases = Table(
     comment="Work of which one process at a time may do a kind (backfills, archives); its holder renews the lease.",
 )
 
-access_tokens = Table(
+access_tokens = table(
     "access_tokens",
-    metadata,
     Column("id", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("role", Text, nullable=False),

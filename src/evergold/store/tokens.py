@@ -21,16 +21,14 @@ class TokenStore:
     def list(self) -> list[AccessToken]:
         """All tokens, oldest first, revoked ones too."""
         wanted = select(access_tokens).order_by(access_tokens.c.created_at, access_tokens.c.id)
-        with self._db.read() as connection:
-            return [_token(row) for row in connection.execute(wanted)]
+        return [_token(row) for row in self._db.rows(wanted)]
 
     def holders(self) -> dict[str, Holder | None]:
         """Who holds which token, by its hash; None for one that was revoked."""
-        with self._db.read() as connection:
-            return {
-                row.digest: None if row.revoked_at else Holder(name=row.name, role=Role(row.role))
-                for row in connection.execute(select(access_tokens))
-            }
+        return {
+            row.digest: None if row.revoked_at else Holder(name=row.name, role=Role(row.role))
+            for row in self._db.rows(select(access_tokens))
+        }
 
     def revoke(self, ident: str) -> AccessToken | None:
         """Make a token invalid; None when there is none by that id. The first revocation's time stays."""

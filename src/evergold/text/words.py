@@ -1,8 +1,8 @@
-"""Text taken apart: sentences, words, numbers, names, negations, as the offline judge compares them; the language of a text.
+"""Text taken apart: sentences, words, numbers, names, as the offline judge compares them; the language of a text.
 
 Small on purpose. A word is matched by its stem, because "played" supports "plays"; a number is matched by its value,
 because "1,200" supports "1200" and "twelve" supports "12". English rules; another language falls back to whole words. A
-language is known by its commonest small words: six of them, and None where none stands out.
+language is known by its commonest small words, or by its script; None where none stands out.
 """
 
 import re
@@ -50,12 +50,9 @@ herself him himself his how i if in into is it its itself just me more most my m
 ours ourselves out over own same she should so some such than that the their theirs them themselves then there these
 they this those through to too under until up very was we were what when where which while who whom why will with would
 you your yours yourself yourselves 's s t d ll m re ve"""
-DENYING_WORDS = """no not never none nobody nothing neither nor nowhere without cannot deny denied denies refuse refused
-refuses fail failed fails lack lacks lacked unable refute refuted"""
 COUNTING_WORDS = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen twenty"""
 STOPWORDS = frozenset(FUNCTION_WORDS.split())
-NEGATIONS = frozenset(DENYING_WORDS.split())
 TENS = {"thirty": 30.0, "forty": 40.0, "fifty": 50.0, "sixty": 60.0, "seventy": 70.0, "eighty": 80.0, "ninety": 90.0}
 NUMBER_WORDS = {word: float(value) for value, word in enumerate(COUNTING_WORDS.split())} | TENS
 SUFFIXES = (
@@ -153,10 +150,6 @@ class Text:
             if index > 0 and token[0].isupper() and token.casefold() not in STOPWORDS
         )
 
-    @cached_property
-    def is_negated(self) -> bool:
-        return any(word in NEGATIONS or word.endswith("n't") for word in self.words)
-
 
 def ngrams(items: tuple[str, ...], n: int) -> tuple[tuple[str, ...], ...]:
     return tuple(items[i : i + n] for i in range(len(items) - n + 1))
@@ -188,31 +181,70 @@ def _caseless(text: str) -> bool:
 
 
 SMALL_WORDS = {
-    "en": "the and of to in is that it for was with are this be by not or from which have",
-    "es": "el la los las de que y en un una por con para es del se no al lo su como más está",
-    "fr": "le la les des et une est dans que pour qui sur avec pas du au ce sont il elle plus",
-    "de": "der die das und ist nicht ein eine mit den von zu auf für dem im sich auch werden wird",
-    "pt": "o a os as de que e em um uma para com não do da por se no na ao mais são",
-    "it": "il lo gli di che e un una per con non del della è sono si nel alla dei da più",
+    "en": """a the is are was were of and to for with that this you your it its what how when where which can do does i my
+        have has not be on at from will there we our an as by or if they only in""",
+    "es": """a el la los las de del que y en es son un una unos por para con su sus tu mi lo se como cuando donde cual
+        puedo esta este estas hay mas pero muy al le te me ya tiene no si solo dos""",
+    "fr": """le la les des du de et est sont un une dans pour avec que qui vous votre je mon il elle nous sur pas au aux ce
+        cette plus ne sont ont aux""",
+    "de": """der die das und ist sind ein eine fur mit von zu den dem nicht auf sie ich wir ihr wie was wann wo kann im am
+        auch bei in sich werden wird um er es aus nach bis vom zum sondern oder""",
+    "pt": """a o os as da do das dos de e em um uma para com que nao seu sua voce eu por como mais mas na no ao pelo esta
+        sao se aos""",
+    "it": """il lo la gli di e che in un una per con non sono del della dei si mi ti come quando dove piu ma anche nel
+        alla alle sul""",
+    "nl": "de het een en van is dat die niet met op te voor zijn aan er maar om ook als bij wordt naar je ik we in",
+    "ca": "el la els les de i amb que un una per no es dels al pel aquest aquesta son mes o ha en",
+    "pl": "i w na z do nie sie jest to ze jak po od o co dla przez ale czy",
+    "sv": "och att det som en ar pa av for med den till inte om har ett i de kan",
 }
+"""The commonest small words of a language, without accents."""
 _SETS = {name: frozenset(words.split()) for name, words in SMALL_WORDS.items()}
 _SHARED = Counter(word for words in _SETS.values() for word in words)
-# Fewer hits than FEWEST are chance; a lead of less than a fifth is a tie (Spanish and Portuguese share much).
-FEWEST = 3
-LEAD = 1.2
+FEWEST = 3  # hits; fewer are chance in a short text
+MOST_HITS = 2  # of one word, or a text about "a" would be in Portuguese
+LEAD = 1.5  # how much the language must lead by: Spanish and Portuguese share many small words
 
 
 def language_of(text: str, most: int = 4000) -> str | None:
-    """The language whose small words stand in the text most often; None where there are too few, or two are close.
-
-    A word that several languages have counts less for each of them.
-    """
+    """Name the language of a text by its small words, or its script where that is not Latin; None where it is not plain."""
     # The beginning is enough, and bounds the work on a long text.
-    words = [word.lower() for word in WORD.findall(text[:most])]
-    hits = {name: sum(1 / _SHARED[word] for word in words if word in known) for name, known in _SETS.items()}
-    ranked = sorted(hits.items(), key=lambda item: -item[1])
-    (first, best), (_, second) = ranked[0], ranked[1]
-    return first if best >= FEWEST and best >= LEAD * second else None
+    hits = language_hits(text[:most])
+    second, first = sorted(hits, key=hits.__getitem__)[-2:]
+    return first if hits[first] >= FEWEST and hits[first] >= LEAD * hits[second] else None
+
+
+def language_hits(text: str) -> dict[str, float]:
+    """Count the small words of each language in a text; a word that several languages have counts less for each of them.
+
+    A text in another script counts for that alone.
+    """
+    hits = dict.fromkeys(_SETS, 0.0)
+    if (script := _script_of(text)) is not None:
+        return {**hits, script: float(FEWEST)}
+    for word, times in Counter(_LATIN_WORD.findall(fold_text(text))).items():
+        if shared := _SHARED.get(word):
+            for name, known in _SETS.items():
+                hits[name] += min(times, MOST_HITS) / shared if word in known else 0
+    return hits
+
+
+_LATIN_WORD = re.compile("(?<!')[a-z]+")
+_SCRIPTS = {"CJK": "han", "HIRAGANA": "kana", "KATAKANA": "kana"}
+
+
+def _script_of(text: str) -> str | None:
+    """Name the script that most letters of a text are of; None where that is Latin."""
+    if text.isascii():
+        return None
+    # Latin letters with marks end at U+024F.
+    other = [letter for letter in text if letter > "\u024f" and letter.isalpha()]
+    if 2 * len(other) <= sum(map(str.isalpha, text)):
+        return None
+    names = Counter(re.split("[ -]", unicodedata.name(letter, "UNKNOWN"))[0] for letter in other)
+    scripts = {_SCRIPTS.get(name, name.lower()) for name in names}
+    # Japanese mixes kana with Chinese characters; kana decide.
+    return "kana" if "kana" in scripts else _SCRIPTS.get(top := names.most_common(1)[0][0], top.lower())
 
 
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

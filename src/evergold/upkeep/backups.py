@@ -35,7 +35,7 @@ from evergold.store.database.backup import (
     rows_of,
 )
 from evergold.store.database.migrate import explain_unknown
-from evergold.store.migrations import HEAD
+from evergold.store.database.migrations import HEAD
 
 BUILDS, SETTINGS, SPOOL = "builds", "settings", "spool"
 RESTORED_SETTINGS = "restored-settings"

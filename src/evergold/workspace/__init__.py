@@ -14,7 +14,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
@@ -31,13 +31,24 @@ if TYPE_CHECKING:
     from evergold.curate.rules import RuleChanges
     from evergold.extract.service import Flows
     from evergold.formats.columns import Frame
+    from evergold.model.access import Holder
+    from evergold.model.case import Case
+    from evergold.model.case_actions import Picked
+    from evergold.model.review import CaseKey
+    from evergold.model.upkeep import ProblemCases, StaleDecision
     from evergold.review.case_actions import CaseActions
     from evergold.store import Store
     from evergold.upkeep.archives import Archives
     from evergold.upkeep.backups import Backups
+    from evergold.upkeep.coverage import SetCoverage
+    from evergold.upkeep.problems import Problems
     from evergold.upkeep.retention import Retention
+    from evergold.upkeep.review_order import ReviewOrder
+    from evergold.upkeep.staleness import Staleness
+    from evergold.upkeep.topics import Topics
     from evergold.workspace.bench import Bench
     from evergold.workspace.cases import Cases
+    from evergold.workspace.configuration import Configuration
     from evergold.workspace.dataset_calls import AsyncDatasetCalls, DatasetCalls
     from evergold.workspace.frames import Frames
     from evergold.workspace.generation import Generation
@@ -57,6 +68,13 @@ T = TypeVar("T")
 CLOSING_SECONDS = 3.0  # a server ends within five seconds of its last answer
 
 
+def _take(workspace: "Workspace", need: str) -> Any:
+    """The attribute of that name; `name()`: a function that gives it, for what may do without; `self`: the workspace."""
+    if need.endswith("()"):
+        return partial(getattr, workspace, need[:-2])
+    return workspace if need == "self" else getattr(workspace, need)
+
+
 class _Facade(Generic[T]):
     """Makes an object of a stage from other attributes of the workspace when it is first asked for, and loads its module."""
 
@@ -68,7 +86,7 @@ class _Facade(Generic[T]):
 
     def __get__(self, workspace: "Workspace", owner: type) -> T:
         module, _, name = self._path.partition(":")
-        made: T = getattr(import_module(module), name)(*(getattr(workspace, need) for need in self._needs))
+        made: T = getattr(import_module(module), name)(*(_take(workspace, need) for need in self._needs))
         # Found before this descriptor from now on.
         vars(workspace)[self._attribute] = made
         return made
@@ -81,6 +99,7 @@ class Workspace:
     case_actions: "_Facade[CaseActions]" = _Facade("evergold.review.case_actions:CaseActions", "store")
     access: "_Facade[Access]" = _Facade("evergold.workspace.operations:Access", "store")
     alerts: "_Facade[Alerts]" = _Facade("evergold.alerts.service:Alerts", "store", "settings")
+    configuration: "_Facade[Configuration]" = _Facade("evergold.workspace.configuration:Configuration", "settings")
     cases: "_Facade[Cases]" = _Facade("evergold.workspace.cases:Cases", "store", "settings")
     archives: "_Facade[Archives]" = _Facade("evergold.upkeep.archives:Archives", "store")
     retention: "_Facade[Retention]" = _Facade("evergold.upkeep.retention:Retention", "store", "settings")
@@ -94,10 +113,18 @@ class Workspace:
     dataset_async: "_Facade[AsyncDatasetCalls]" = _Facade(
         "evergold.workspace.dataset_calls:AsyncDatasetCalls", "dataset"
     )
-    review: "_Facade[Review]" = _Facade("evergold.workspace.review:Review", "store", "settings")
+    review: "_Facade[Review]" = _Facade("evergold.workspace.review:Review", "store", "settings", "review_order")
     repeats: "_Facade[RepeatedQuestions]" = _Facade("evergold.build.repeats:RepeatedQuestions", "store")
     """Which cases of a dataset ask one question."""
     overviews: "_Facade[Overviews]" = _Facade("evergold.workspace.overview:Overviews", "store", "live")
+    topics: "_Facade[Topics]" = _Facade("evergold.upkeep.topics:Topics", "store")
+    """What traces and cases ask, in groups."""
+    coverage: "_Facade[SetCoverage]" = _Facade("evergold.upkeep.coverage:SetCoverage", "store", "topics")
+    """How much of the traffic the golden cases cover."""
+    problems: "_Facade[Problems]" = _Facade("evergold.upkeep.problems:Problems", "store", "topics")
+    review_order: "_Facade[ReviewOrder]" = _Facade("evergold.upkeep.review_order:ReviewOrder", "store", "topics")
+    staleness: "_Facade[Staleness]" = _Facade("evergold.upkeep.staleness:Staleness", "store")
+    """Failures that recur in a topic."""
     frames: "_Facade[Frames]" = _Facade("evergold.workspace.frames:Frames", "intake", "cases", "bench")
     """Traces, datasets and runs as tables of Arrow, pandas and Polars."""
     operations: "_Facade[Operations]" = _Facade("evergold.workspace.operations:Operations", "store")
@@ -118,6 +145,12 @@ class Workspace:
     """Scores of retrieval predictions; needs no database."""
     generation: "_Facade[Generation]" = _Facade("evergold.workspace.generation:Generation", "settings")
     """Offline datasets from documents."""
+    uploads: "_Facade[Uploads]" = _Facade("evergold.workspace.uploads:Uploads", "self")
+    """Files of traces and cases that come through the browser, and the sample data."""
+    rag: "_Facade[RagBuilds]" = _Facade("evergold.build.service:RagBuilds", "settings", "builds()")
+    """RAG splits from offline files, and checks of any build on disk; needs no database."""
+    flows: "_Facade[Flows]" = _Facade("evergold.extract.service:Flows", "store()")
+    """Context cases from agent work and git history; needs the database only to store them."""
     judging: "_Facade[Judging]" = _Facade("evergold.workspace.judges:Judging", "store", "settings")
     """Reports of runs, and calibration of judges."""
 
@@ -152,13 +185,13 @@ class Workspace:
             self.intake.on_commit = wake
 
     @contextmanager
-    def serving(self) -> Iterator[None]:
+    def serve(self) -> Iterator[None]:
         """Work on queued runs, on curation and on alerts, for as long as a server lives.
 
         When it ends, what still waits for the database gets a few seconds; the queues of both are tables and stay.
         """
         self.store.db.answer_soon()
-        with self.bench.serving():
+        with self.bench.serve():
             self.alerts.start()
             self.curate_in_background()
             try:
@@ -200,28 +233,47 @@ class Workspace:
 
         return Live(self.store, self.settings, self.rules, type(self).open)
 
-    @cached_property
-    def uploads(self) -> "Uploads":
-        """Files of traces and cases that come through the browser, and the sample data."""
-        from evergold.workspace.uploads import Uploads
+    def fill_review(self, gaps: int, who: str) -> "list[Picked]":
+        """Make cases of traces in topics that lack golden cases; they wait in the review queue of the dataset `gaps`."""
+        from evergold.model.case_actions import Picking
 
-        return Uploads(self)
+        traces = self.coverage.gap_traces(gaps)
+        if not traces:
+            return []
+        picking = Picking(trace_ids=tuple(traces), dataset="gaps", tags=("gap",), tier="candidate")
+        return self.case_actions.pick(picking, who)
+
+    def make_problem_cases(self, number: int, who: str) -> "ProblemCases":
+        """Make regression cases of a problem's traces: a dataset of its own, whose name is its gate."""
+        from evergold.model.case_actions import Picking
+        from evergold.model.upkeep import ProblemCases
+
+        problem, dataset = self.problems.get(number), f"problem-{number}"
+        tags = ("regression", problem.reason)
+        picking = Picking(trace_ids=tuple(problem.traces), dataset=dataset, tags=tags, tier="failure")
+        picked = self.case_actions.pick(picking, who)
+        self.problems.note_cases(number, dataset)
+        return ProblemCases(problem=number, dataset=dataset, gate=dataset, added=sum(not one.problem for one in picked))
+
+    def settle_stale(self, key: "CaseKey", decision: "StaleDecision", by: "Holder | str") -> "Case":
+        """Record what a person makes of a stale reference: a verdict, with the reason as its comment."""
+        from evergold.errors import BadInput
+        from evergold.model.review import Decision, ReviewVerdict
+        from evergold.model.upkeep import StaleAction
+
+        because = self.staleness.reason(key.dataset, key.id).because
+        replaces = decision.action is StaleAction.REPLACE
+        if replaces != bool((decision.answer or "").strip()):
+            raise BadInput("`replace` needs the answer that holds now, and no other decision takes one")
+        verdict = ReviewVerdict.DISMISS if decision.action is StaleAction.RETIRE else ReviewVerdict.APPROVE
+        changes = {"expected": decision.answer} if replaces else {}
+        version, comment = self.review.case(key).case.version, f"{decision.action.value}: {because}"
+        wanted = Decision(version=version, verdict=verdict, comment=comment, changes=changes)
+        case = self.review.decide(key, wanted, by)
+        self.staleness.settle(key.dataset, key.id, decision.action.value)
+        return case
 
     @property
     def traces(self) -> "Frame":
         """All traces as a table: `ws.traces.to_pandas()`."""
         return self.frames.traces()
-
-    @cached_property
-    def rag(self) -> "RagBuilds":
-        """RAG splits from offline files, and checks of any build on disk; needs no database."""
-        from evergold.build.service import RagBuilds
-
-        return RagBuilds(self.settings, lambda: self.builds)
-
-    @cached_property
-    def flows(self) -> "Flows":
-        """Context cases from agent work and git history; needs the database only to store them."""
-        from evergold.extract.service import Flows
-
-        return Flows(lambda: self.store)

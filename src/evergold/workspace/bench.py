@@ -197,7 +197,7 @@ class Bench:
         return result
 
     @contextmanager
-    def serving(self) -> Iterator[None]:
+    def serve(self) -> Iterator[None]:
         """Work on queued runs in the background, for as long as a server lives."""
         owner = new_owner()
         child = Supervisor(self._runs, self._attempts, owner, RUN_PROCESS, self._settings)

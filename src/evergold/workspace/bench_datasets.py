@@ -1,20 +1,21 @@
 """Datasets of a run: YAML files from folders, datasets of the store, and frozen versions of them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evergold.bench.datasets import DatasetFile, discover, read_file
 from evergold.build.split_cases import read_split, read_version
 from evergold.build.versions import locate_build
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.model.build import Build, Frozen, dataset_hash
-from evergold.model.case import Case
+from evergold.model.case import Candidates, Case, ways_to_confirm
 from evergold.model.run import BenchmarkDataset
 from evergold.model.tool_schemas import PackedCases
 from evergold.settings import Settings
 from evergold.storage import location
 from evergold.store import Store
 from evergold.store.case.builds import get_build, list_builds
-from evergold.store.case.cases import CaseFilter, dataset_names, iterate_cases
+from evergold.store.case.cases import CaseFilter, candidates_beside, dataset_names, iterate_cases
 
 
 class BenchDatasets:
@@ -49,6 +50,7 @@ class BenchDatasets:
         local: bool = False,
         dataset_type: str | None = None,
         cases: Sequence[Case] | None = None,
+        candidates: Candidates = Candidates.EXCLUDE,
     ) -> Frozen:
         """The cases of a dataset as they are now, or as `NAME@VERSION` froze them. `local`: a path is a name too.
 
@@ -70,11 +72,15 @@ class BenchDatasets:
             return self._version(name).first(limit)
         with self._store.db.read() as connection:
             # Packed: a run over 10,000 long cases would otherwise hold them all as objects.
-            cases = PackedCases(iterate_cases(connection, CaseFilter(dataset=name)))
+            wanted = CaseFilter(dataset=name, candidates=candidates)
+            held = PackedCases(iterate_cases(connection, wanted))
+            left_out = candidates_beside(connection, wanted)
             stored = dataset_names(connection)
-        if not cases:
+        if left_out and not held:
+            raise BadInput(f"dataset {name!r} has no golden case yet; {ways_to_confirm(left_out)}")
+        if not held:
             raise BadInput(unknown("dataset", name, sorted({*self._files(), *stored})))
-        return _freeze_cases(name, cases, limit)
+        return replace(_freeze_cases(name, held, limit), candidates_left_out=left_out)
 
     def _version(self, name: str) -> Frozen:
         """`DATASET@VERSION` or `DATASET@VERSION:SPLIT`."""

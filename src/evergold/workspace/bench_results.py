@@ -12,7 +12,7 @@ from evergold.build.groups import clusters_of
 from evergold.errors import BadInput, NotFound
 from evergold.machine import open_file
 from evergold.model.case import Case, CaseStatus, EntryType, Provenance, ReviewState
-from evergold.model.report import CaseSide, ChangeKind, ComparedCase, ComparedCases, Mean, RunComparison
+from evergold.model.report import CaseSide, CaseTrials, ChangeKind, ComparedCase, ComparedCases, Mean, RunComparison
 from evergold.model.run import Asked, Attempt, Board, Run, RunStatus
 from evergold.report.compare import (
     PASS_MARK,
@@ -59,6 +59,19 @@ class BenchResults:
             return []
         empty = [mean.metric for mean in means if mean.is_empty]
         return [f"{name}: {why}" for name in empty for why in self._attempts.reasons(run.id, name)]
+
+    def trials(self, run: Run) -> list[CaseTrials]:
+        """How many of a case's trials pass each metric; empty where every case is tried once."""
+        specs = {spec.name: spec for spec in run.metrics if spec.scale is not None}
+        counted: dict[tuple[str, str], list[bool]] = {}
+        for row in self._attempts.values(run.id) if run.spec.trials > 1 else ():
+            if row.value is not None and row.metric in specs:
+                passes = not specs[row.metric].is_failing(row.value)
+                counted.setdefault((row.case_id, row.metric), []).append(passes)
+        return [
+            CaseTrials(case_id=case, metric=metric, passes=sum(passes), trials=len(passes))
+            for (case, metric), passes in sorted(counted.items())
+        ]
 
     def count_cached(self, run_id: str) -> tuple[int, int]:
         """How many answers of the model and how many replies of the judge came from the response cache."""

@@ -11,8 +11,8 @@ from typing import Any
 
 from evergold import plugins
 from evergold.errors import BadInput, unknown
-from evergold.formats.parts import CasesPart, WrittenPart, count_unheld, require_joinable, write_joined
-from evergold.model.case import Case, CaseKind
+from evergold.formats.parts import CasesPart, WrittenPart, count_written, require_joinable, write_joined
+from evergold.model.case import Case, CaseKind, Origin
 from evergold.model.faults import Rejected
 from evergold.model.flow import CodeChange
 from evergold.review.questions import with_answers, without_answers
@@ -20,17 +20,16 @@ from evergold.seams import Format
 from evergold.settings import Settings
 from evergold.spread import spread_here, spread_over
 from evergold.storage import file_name, open_read
-from evergold.store import Store
+from evergold.store import Store, make_reader, make_writer
 from evergold.store.case.builds import require_dataset
 from evergold.store.case.cases import (
-    CaseFacets,
     CaseFilter,
-    CaseOrder,
-    Revision,
+    candidates_beside,
     case_facets,
     case_ids,
     count_cases,
     entry_ids,
+    failed_answers,
     get_case,
     iterate_cases,
     page_of_cases,
@@ -51,44 +50,23 @@ class Cases:
         self._store = store
         self._settings = settings
 
-    def page(
-        self,
-        wanted: CaseFilter,
-        *,
-        limit: int = 50,
-        before: str | None = None,
-        order: CaseOrder = CaseOrder.NEWEST,
-        preview: int | None = None,
-    ) -> tuple[list[Case], str | None]:
-        """A page, newest first unless another order is asked for, and the cursor of the next page."""
-        return self._store.read(page_of_cases, wanted, limit=limit, before=before, order=order, preview=preview)
-
-    def facets(self, wanted: CaseFilter) -> CaseFacets:
-        """Count the values by which a list of cases can be narrowed."""
-        return self._store.read(case_facets, wanted)
-
-    def count(self, wanted: CaseFilter) -> int:
-        return self._store.read(count_cases, wanted)
+    page = make_reader(page_of_cases)
+    facets = make_reader(case_facets)
+    count = make_reader(count_cases)
+    candidates_beside = make_reader(candidates_beside)
+    get = make_reader(get_case)
+    history = make_reader(revisions_of)
+    ids = make_reader(case_ids)
+    require_dataset = make_reader(require_dataset)
+    revise = make_writer(revise_case)
 
     def iterate(self, wanted: CaseFilter, *, oldest_first: bool = True) -> Iterator[Case]:
         with self._store.db.read() as connection:
             yield from iterate_cases(connection, wanted, oldest_first=oldest_first)
 
-    def get(self, dataset: str, case_id: str) -> Case:
-        return self._store.read(get_case, dataset, case_id)
-
-    def history(self, dataset: str, case_id: str) -> list[Revision]:
-        return self._store.read(revisions_of, dataset, case_id)
-
     def put(self, cases: Iterable[Case], author: Author | None = None) -> PutResult:
         batch = list(cases)
         return self._store.write(put_cases, batch, author or Author())
-
-    def ids(self, dataset: str) -> set[str]:
-        return self._store.read(case_ids, dataset)
-
-    def revise(self, case: Case, author: Author, *, expected_version: int | None = None) -> Case:
-        return self._store.write(revise_case, case, author, expected_version)
 
     def tag(self, dataset: str, case_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = (), who: str) -> Case:
         case = self.get(dataset, case_id)
@@ -107,17 +85,20 @@ class Cases:
     ) -> int:
         """Write the cases as `format_name`, newest first; the limit counts what passed the filter. Returns how many.
 
-        `unheld`, a counter, gets the fields that the format has no place of its own for: field → cases that have it.
+        `unheld`, a counter, gets the fields that the format has no place of its own for: field → cases that have it; `evidence`
+        what the lines of a training file rest on. No training file has an answer that is held as a failure of the same question.
         With the address of a Dask cluster its workers write parts of the file, which are joined here.
         """
         chosen: Format = plugins.load("formats", format_name)
         rejected: list[Rejected] = options.setdefault("rejected", [])
-        unheld: Counter[str] = options.pop("unheld", Counter())
+        counters = {name: options.pop(name, Counter()) for name in ("unheld", "evidence")}
+        total = WrittenPart(rejected=rejected, **counters)
         # The limit is applied after the filter and before the format, which may leave cases out.
-        chosen_cases = islice(self._with_answers(self.iterate(wanted, oldest_first=False)), limit)
+        chosen_cases: Iterator[Case] = islice(self._with_answers(self.iterate(wanted, oldest_first=False)), limit)
+        if getattr(chosen, "trains", False):
+            chosen_cases = self._without_failed_answers(chosen_cases, rejected)
         numbered = getattr(chosen, "numbered", False)
         if cluster is not None:
-            total = WrittenPart(rejected=rejected, unheld=unheld)
             require_joinable(format_name)
             parts = (CasesPart(batch, self._numbers(batch) if numbered else None) for batch in batches(chosen_cases))
             with spread_over(cluster) as spread:
@@ -127,7 +108,21 @@ class Cases:
         if getattr(chosen, "needs_changes", False):
             options["change_of"] = self._change_of
         with plugins.name_culprit("formats", format_name):
-            return chosen.write(count_unheld(chosen_cases, chosen, unheld, rejected), path, **options)
+            return chosen.write(count_written(chosen_cases, chosen, total), path, **options)
+
+    def _without_failed_answers(self, cases: Iterable[Case], rejected: list[Rejected]) -> Iterator[Case]:
+        """Leave out cases whose right answer is held as a failure of the same question elsewhere, unless a person wrote it."""
+        failed = self._store.read(failed_answers)
+        for case in cases:
+            reference = case.reference()
+            spoken = reference is not None and reference.origin is not Origin.PERSON
+            if reference is not None and spoken and hash((case.input, reference.text)) in failed:
+                reason = (
+                    "the same answer to the same question is held as a failure; decide in review which of them is right"
+                )
+                rejected.append(Rejected(where=f"{case.dataset}/{case.id}", reason=reason))
+            else:
+                yield case
 
     def export_to_file(self, wanted: CaseFilter, format_name: str) -> Path:
         """Write the cases into a file of a new folder, which the caller deletes."""
@@ -153,10 +148,6 @@ class Cases:
     def _numbers(self, cases: Sequence[Case]) -> dict[tuple[str, str], int]:
         """The integers by which SQL knows these cases."""
         return self._store.read(entry_ids, [(case.dataset, case.id) for case in cases])
-
-    def require_dataset(self, name: str) -> None:
-        with self._store.db.read() as connection:
-            require_dataset(connection, name)
 
     def suffix_of(self, format_name: str) -> str:
         suffix: str = plugins.factory("formats", format_name).suffix

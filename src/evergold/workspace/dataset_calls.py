@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from evergold.curate.live import Curation
 from evergold.errors import BadInput, unknown
-from evergold.model.case import Case, EntryType, Provenance
+from evergold.model.case import Candidates, Case, EntryType, Provenance, TierEvidence
 from evergold.model.overview import DatasetStats
 from evergold.model.trace import Correction, CorrectionKind
 from evergold.storage import location
@@ -47,7 +47,8 @@ class DatasetCalls:
     def maybe_curate_to_dataset(self, trace_id: str) -> Case | None:
         """Curate one trace now. The entry it has by the first policy in force, or None when it has no place."""
         self._curation.trace(trace_id)
-        wanted = CaseFilter(trace_id=trace_id, policy=self._curation.policies[0].name)
+        policy = self._curation.policies[0].name
+        wanted = CaseFilter(trace_id=trace_id, policy=policy, candidates=Candidates.INCLUDE)
         result, _ = self._cases.page(wanted, limit=1)
         return result[0] if result else None
 
@@ -87,6 +88,7 @@ class DatasetCalls:
             metadata=dict(metadata or {}),
             tags=tuple(sorted(set(tags))),
             provenance=Provenance(source="manual", trace_id=self._intake.get(trace_id).id if trace_id else None),
+            evidence=TierEvidence.PERSON,
         )
         self._cases.put([case], Author(who="app", action="added", why="added by hand"))
         return self._cases.get(case.dataset, case.id)
@@ -97,10 +99,12 @@ class DatasetCalls:
         *,
         tag: str | None = None,
         confirmed: bool | None = None,
+        candidates: Candidates | str = Candidates.EXCLUDE,
         limit: int = LIMIT,
     ) -> Sequence[Case]:
-        """Entries, newest first."""
-        return self._cases.page(self._filter(entry_type, tag, confirmed), limit=limit)[0]
+        """Entries, newest first; candidates only where they are asked for (`include`, `only`)."""
+        wanted = self._filter(entry_type, tag=tag, confirmed=confirmed, candidates=candidates)
+        return self._cases.page(wanted, limit=limit)[0]
 
     def add_dataset_tags(self, entry_id: str, tags: Iterable[str]) -> Case:
         """Add tags to an entry, named by its `id`."""
@@ -118,17 +122,18 @@ class DatasetCalls:
         *,
         tag: str | None = None,
         confirmed: bool | None = None,
+        candidates: Candidates | str = Candidates.EXCLUDE,
         since: str | None = None,
     ) -> int:
         """Write entries, newest first; the file appears whole or not at all. Returns how many."""
-        wanted = self._filter(entry_type, tag, confirmed, since)
+        wanted = self._filter(entry_type, tag=tag, confirmed=confirmed, candidates=candidates, since=since)
         return self._cases.export(wanted, "live-jsonl", location(output_path), limit=limit)
 
-    def _filter(
-        self, entry_type: str | None, tag: str | None, confirmed: bool | None, since: str | None = None
-    ) -> CaseFilter:
+    def _filter(self, entry_type: str | None, *, candidates: Candidates | str, **parts: Any) -> CaseFilter:
         kind = _entry_type_of(entry_type) if entry_type else None
-        return CaseFilter(dataset=self._dataset, entry_type=kind, tag=tag, confirmed=confirmed, since=since)
+        if candidates not in list(Candidates):
+            raise BadInput(unknown("choice of candidates", str(candidates), [one.value for one in Candidates]))
+        return CaseFilter(dataset=self._dataset, entry_type=kind, candidates=Candidates(candidates), **parts)
 
 
 def _entry_type_of(entry_type: EntryType | str) -> EntryType:

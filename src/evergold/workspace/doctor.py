@@ -7,28 +7,25 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from time import monotonic
 from typing import Any
-from urllib.error import HTTPError
-from urllib.request import Request, build_opener
 
-from evergold.calls.endpoints import PUBLIC_URL
 from evergold.credentials import hide
 from evergold.errors import EvergoldError
 from evergold.machine import is_mode_wrong
 from evergold.model.operations import Diagnosis, Finding, Level
-from evergold.model.trace import Trace
+from evergold.model.trace import Gap
 from evergold.settings import FILE_NAME, Settings, load_settings
 from evergold.store import Store
 from evergold.store.database.engines import sqlite_file
 from evergold.store.database.migrate import look_at_database
 from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
+from evergold.workspace.configuration import Configuration
 from evergold.workspace.operations import plugin_states
 
 EXTRAS = {
     "postgres": ("psycopg", "PostgreSQL"),
-    "embeddings": ("wordllama", "the offline judge's sense of words that mean the same; without it, it goes by words"),
+    "embeddings": ("wordllama", "word vectors, for embedding_similarity and retriever:embedding"),
     "local": ("xllamacpp", "a small model on this machine (local/smollm2)"),
     "providers": ("pydantic_ai", "models of Anthropic, Google and Mistral"),
     "export": ("pyarrow", "Parquet, Hugging Face and Arrow tables"),
@@ -38,14 +35,11 @@ EXTRAS = {
 }
 DIST = Path(__file__).parent.parent / "web_dist" / "index.html"
 CHECK_SECONDS = 20.0  # of the quick check of a database file
-CALL_SECONDS = 3.0  # of an endpoint's answer
 LITTLE, TOO_LITTLE = 1 << 30, 200 << 20  # bytes free on a disk
 LARGE_LOG = 256 << 20
 SAMPLE = 200  # traces that are looked at for what their exporters send
-FEW = 0.5  # a field that fewer traces of an exporter have is one it lacks
+FEW = 0.5  # a field that fewer traces have is one they lack
 LACKING = {
-    "a question": ("input", "send the user's message as input of the root span"),
-    "an answer": ("output", "record outputs: many instrumentations leave them out until content capture is turned on"),
     "a session": (
         "session_id",
         "set session.id (or gen_ai.conversation.id), so that turns of a conversation belong together",
@@ -210,8 +204,6 @@ def _look_at_judge(look: Examination, settings: Settings, workspace: Workspace |
     name = settings.judge_default.strip() or "offline"
     if name == "offline":
         look.fine("the offline judge, which needs no key")
-        if find_spec("wordllama") is None:
-            look.note("it goes by words alone without the extra embeddings", "pip install 'evergold[embeddings]'")
         return
     if workspace is None:
         look.fine(f"judge.default = {name}")
@@ -224,67 +216,30 @@ def _look_at_judge(look: Examination, settings: Settings, workspace: Workspace |
 
 
 def _look_at_endpoints(look: Examination, settings: Settings) -> None:
-    key = settings.model_api_key or os.environ.get("OPENAI_API_KEY", "")
-    url = settings.model_base_url or os.environ.get("OPENAI_BASE_URL", "")
-    endpoints = {"models": (url, key)}
-    if settings.judge_base_url or settings.judge_api_key:
-        endpoints["judge"] = (settings.judge_base_url or url, settings.judge_api_key or key)
-    for what, (address, secret) in endpoints.items():
-        # The public address is asked only by whoever has a key for it.
-        if address or secret:
-            _try_endpoint(look, what, address or PUBLIC_URL, secret)
+    configured = Configuration(settings)
+    own_judge = settings.judge_base_url or settings.judge_api_key
+    for name in ("models", *(("judge",) if own_judge else ())):
+        answer = configured.try_endpoint(name)
+        if answer.todo is None:
+            look.fine(f"{name}: {answer.message}")
+        elif answer.message.startswith("no address"):
+            look.note("no endpoint and no key: openai/… cannot be called", answer.todo)
         else:
-            look.note("no endpoint and no key: openai/… cannot be called", "set OPENAI_API_KEY, or model.base_url")
-
-
-def _try_endpoint(look: Examination, what: str, address: str, secret: str) -> None:
-    shown, keyed = hide(address), "a key is set" if secret else "no key is set"
-    request = Request(f"{address.rstrip('/')}/models", headers={"Authorization": f"Bearer {secret}"} if secret else {})
-    began = monotonic()
-    try:
-        with build_opener().open(request, timeout=CALL_SECONDS):
-            look.fine(f"{what}: {shown} answers in {monotonic() - began:.1f} s; {keyed}")
-    except HTTPError as problem:
-        if problem.code in (401, 403):
-            look.warn(
-                f"{what}: {shown} answers {problem.code}; {keyed}",
-                "set a key that it takes: model.api_key, OPENAI_API_KEY",
-            )
-        else:  # many servers list no models, and answer
-            look.fine(f"{what}: {shown} answers ({problem.code}); {keyed}")
-    except (OSError, ValueError) as problem:
-        reason = getattr(problem, "reason", None) or problem
-        look.warn(f"{what}: {shown} does not answer: {reason}; {keyed}", "start it, or correct model.base_url")
+            look.warn(f"{name}: {answer.message}", answer.todo)
 
 
 def _look_at_exporters(look: Examination, workspace: Workspace) -> None:
+    """Name the exporters whose traces cannot be evaluated, by what curation found missing, and what most traces do not say."""
     page, _ = workspace.intake.page(TraceFilter(), limit=SAMPLE)
-    by_exporter: dict[str, list[Trace]] = {}
-    for trace in page:
-        by_exporter.setdefault(_exporter_of(workspace, trace), []).append(trace)
-    for name, traces in by_exporter.items():
-        lacking = {
-            what: todo
-            for what, (field, todo) in LACKING.items()
-            if sum(bool(getattr(trace, field)) for trace in traces) < FEW * len(traces)
-        }
-        seen = f"{name}: {len(traces)} of the newest {len(page)} traces"
-        if {"a question", "an answer"} & lacking.keys():
-            look.warn(f"{seen}, most without {', '.join(lacking)}", "; ".join(lacking.values()))
-        elif lacking:
-            look.note(f"{seen}, most without {', '.join(lacking)}", "; ".join(lacking.values()))
-        else:
-            look.fine(seen)
+    gaps = workspace.live.incomplete()
+    for one in gaps:
+        level = Level.NOTE if one.gap is Gap.NO_INTERACTION else Level.WARNING
+        message = f"{one.exporter or 'native records'}: {one.traces} traces are incomplete: {one.gap.replace('_', ' ')}"
+        look.add(level, message, one.change)
+    for what, (field, todo) in LACKING.items():
+        if page and sum(bool(getattr(trace, field)) for trace in page) < FEW * len(page):
+            look.note(f"most of the newest {len(page)} traces come without {what}", todo)
     if not page:
         look.note("no traces yet", "point an OpenTelemetry exporter at evergold serve; see docs/ingest.md")
-
-
-def _exporter_of(workspace: Workspace, trace: Trace) -> str:
-    """Name the instrumentation and the app behind a trace, as far as its spans say."""
-    spans = workspace.intake.get(trace.id).spans
-    held = [span.metadata for span in spans]
-    scope = next((str(one["scope"]) for one in held if one.get("scope")), "")
-    service = next((str(one["service"]) for one in held if one.get("service")), "")
-    return " of ".join(
-        part for part in (scope or ("native records" if not scope and not service else ""), service) if part
-    )
+    elif not gaps:
+        look.fine(f"the newest {len(page)} traces: none is known to be incomplete (curation looks at each)")

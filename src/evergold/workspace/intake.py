@@ -1,28 +1,59 @@
 """The facade of ingest: store files, records and OTLP requests; read traces back, page by page; tags and comments on them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
+from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Concatenate, ParamSpec, TypeVar
 
+from sqlalchemy import Connection
+
+from evergold.errors import BadInput
 from evergold.ingest.batcher import SpansWritten
 from evergold.ingest.feedback import IngestReport
 from evergold.ingest.ingest import Ingest
 from evergold.ingest.prepare import Request
-from evergold.model.access import LOCAL, Holder
-from evergold.model.trace import Retagged, Retagging, Trace, TraceComment
+from evergold.model.trace import Retagged, Retagging, Trace
+from evergold.sources.conventions.scores import use_scales
 from evergold.sources.langfuse import records_of_batch, reply_to
 from evergold.sources.spans import Wire
 from evergold.spread import spread_over
+from evergold.store import make_reader, make_writer
 from evergold.store.facts import read_counters
 from evergold.store.text_index import AT_ONCE, learn_words, words_waiting
-from evergold.store.trace.filter import TraceFilter, TraceOrder
-from evergold.store.trace.pages import TraceFacets, count_traces, page_of_traces, trace_facets
+from evergold.store.trace.filter import TraceFilter, outcomes_of
+from evergold.store.trace.pages import count_traces, page_of_traces, trace_facets
 from evergold.store.trace.traces import comments_on, drop_comment, get_trace, put_comment, retag, stored_size, with_tags
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _make_search(
+    work: Callable[Concatenate[Connection, TraceFilter, P], T],
+) -> Callable[Concatenate["Intake", TraceFilter, P], T]:
+    """Make a method that searches by this function, for which the words of the latest traces are indexed first."""
+
+    @wraps(work)
+    def search(intake: "Intake", wanted: TraceFilter, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        intake._learn_words_for(wanted)
+        return intake._store.read(work, wanted, *args, **kwargs)
+
+    return search
 
 
 class Intake(Ingest):
     """Traces in and out of the workspace."""
+
+    page = _make_search(page_of_traces)
+    count = _make_search(count_traces)
+    facets = _make_search(trace_facets)
+    outcomes = make_reader(outcomes_of)
+    size = make_reader(stored_size)
+    counts = make_reader(read_counters)
+    comments = make_reader(comments_on)
+    comment = make_writer(put_comment)
+    uncomment = make_writer(drop_comment)
 
     def ingest(
         self,
@@ -31,15 +62,19 @@ class Intake(Ingest):
         source: str | None = None,
         unit: str | None = None,
         strict: bool = False,
+        scale: Sequence[str] = (),
         progress: Callable[[int], None] = lambda _: None,
         cluster: str | None = None,
     ) -> IngestReport:
         """Read files of traces. Bad records are reported and counted, the good ones stored; strict: all or nothing.
 
+        `scale`: scores that are not from 0 to 1, as `NAME=BAD:GOOD`, numbers or words; not with a cluster.
         `unit`: what becomes a trace of an agent's log, the whole `task` (default) or each `turn`. With the address of a
         Dask cluster its workers read and redact the files, which they see under the same paths; they are stored here.
         """
-        with spread_over(cluster) as spread:
+        if scale and cluster:
+            raise BadInput("--scale is read on this machine; leave --cluster out")
+        with spread_over(cluster) as spread, use_scales(scale):
             return self.files(files, source=source, unit=unit, strict=strict, progress=progress, spread=spread)
 
     def accept_langfuse(self, events: list[dict[str, Any]]) -> dict[str, Any]:
@@ -56,58 +91,13 @@ class Intake(Ingest):
         """Take an OTLP log request: evaluation results become scores, model and agent events become steps of a trace."""
         return self.request(Request("logs", wire, body))
 
-    def page(
-        self,
-        wanted: TraceFilter,
-        *,
-        limit: int,
-        before: str | None = None,
-        order: TraceOrder = TraceOrder.NEWEST,
-        scores: bool = False,
-        preview: int | None = None,
-    ) -> tuple[list[Trace], str | None]:
-        """A page, newest first unless another order is asked for, and the cursor of the next page."""
-        self._learn_words_for(wanted)
-        return self._store.read(
-            page_of_traces, wanted, limit=limit, before=before, order=order, scores=scores, preview=preview
-        )
-
-    def count(self, wanted: TraceFilter) -> int:
-        self._learn_words_for(wanted)
-        return self._store.read(count_traces, wanted)
-
-    def facets(self, wanted: TraceFilter) -> TraceFacets:
-        """Count the values by which a list of traces can be narrowed."""
-        self._learn_words_for(wanted)
-        return self._store.read(trace_facets, wanted)
-
     def get(self, trace_id: str) -> Trace:
         with self._store.db.read() as connection:
             return with_tags(connection, [get_trace(connection, trace_id)])[0]
 
-    def size(self, trace_id: str) -> int:
-        """Characters of the spans of a trace as they are stored; 0 of an unknown one."""
-        return self._store.read(stored_size, trace_id)
-
-    def counts(self) -> dict[str, int]:
-        """What was redacted, refused, cut or left out since the workspace began."""
-        return self._store.read(read_counters)
-
     def retag(self, wanted: Retagging, who: str) -> list[Retagged]:
         """Put tags on traces and take people's tags off."""
-        work = (wanted.trace_ids, wanted.add, wanted.remove, who)
-        return self._store.write(retag, *work)
-
-    def comments(self, trace_id: str) -> list[TraceComment]:
-        return self._store.read(comments_on, trace_id)
-
-    def comment(self, trace_id: str, text: str, who: str) -> TraceComment:
-        """Write a comment on a trace."""
-        return self._store.write(put_comment, trace_id, text, who)
-
-    def uncomment(self, comment_id: int, by: Holder = LOCAL) -> None:
-        """Delete a comment of one's own, or of somebody else as a moderator."""
-        self._store.write(drop_comment, comment_id, by)
+        return self._store.write(retag, wanted.trace_ids, wanted.add, wanted.remove, who)
 
     def _learn_words_for(self, wanted: TraceFilter) -> None:
         """Index the words of the latest traces before a search, so that no trace is missing from its result."""

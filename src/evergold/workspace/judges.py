@@ -215,7 +215,7 @@ class Judging:
 def _state_of(case: Case) -> str | None:
     """What the answer is compared with: a person's, the source's or the corrected answer, never the answer itself."""
     reference = case.reference()
-    own = (Origin.CONFIRMED, Origin.CANDIDATE)
+    own = (Origin.CONFIRMED, Origin.UNCONFIRMED, Origin.CANDIDATE)
     return None if reference is None or reference.origin in own else reference.text
 
 
@@ -232,6 +232,13 @@ def try_offline(
     if metric == "faithfulness" and not any(context.strip() for context in contexts):
         raise BadInput("faithfulness holds an answer against contexts; give --context TEXT, as often as needed")
     return try_metric(OfflineJudge(), metric, question, answer, reference, contexts)
+
+
+def is_uncertain(metric: str, p: float) -> bool:
+    """Whether the offline judge may be wrong either way: a probability is near the threshold of its metric."""
+    from evergold.judge import offline
+
+    return offline.is_uncertain(metric, p)
 
 
 def offline_figures() -> dict[str, Any]:

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from evergold.checks.service import Checks
 from evergold.curate.background import Curator
 from evergold.curate.live import Curation, Verdicts, judge_traces, refresh_cases
-from evergold.curate.policy import DEFAULT, agreement_of, read_labels, read_policy, trial_of
+from evergold.curate.policy import agreement_of, read_labels, read_policy, trial_of
 from evergold.curate.rules import RuleChanges
 from evergold.model.operations import CuratorState
-from evergold.model.overview import DatasetStats, IncompleteCount
 from evergold.model.policy import Explanation, Policy, PolicyTrial, ReviewAgreement
 from evergold.model.trace import Trace
 from evergold.settings import Settings
-from evergold.store import Store
+from evergold.store import Store, make_reader, make_writer
 from evergold.store.case.content import fill_contents
 from evergold.store.case.questions import decided_cases
 from evergold.store.database.rows import loads
@@ -50,6 +49,11 @@ class PolicyView:
 
 
 class Live:
+    stats = make_reader(dataset_stats)
+    incomplete = make_reader(incomplete_of)
+    trace_count = make_reader(count_traces)
+    unscore = make_writer(withdraw_score)
+
     def __init__(
         self, store: Store, settings: Settings, rules: RuleChanges, open_workspace: Callable[[Settings], "Workspace"]
     ) -> None:
@@ -111,12 +115,7 @@ class Live:
 
     def count_waiting(self) -> int:
         """How many traces wait to be curated."""
-        with self._store.db.read() as connection:
-            return queue_counts(connection)[0]
-
-    def unscore(self, score_id: int) -> str:
-        """Take a score back; returns its trace, which is curated again."""
-        return self._store.write(withdraw_score, score_id)
+        return self._store.read(queue_counts)[0]
 
     def refresh(self, progress: Callable[[int], None] = lambda _: None) -> tuple[int, int]:
         """Complete earlier cases from the traces they cite; how many cite one, and how many changed."""
@@ -127,13 +126,6 @@ class Live:
 
     def undo(self, label: str) -> Undone:
         return self.curation.undo(label)
-
-    def stats(self, dataset: str | None = DEFAULT.dataset, *, days: int = 30) -> DatasetStats:
-        return self._store.read(dataset_stats, dataset, days=days)
-
-    def incomplete(self) -> list[IncompleteCount]:
-        """Count the traces that lack something to be evaluated, by what they lack and what sent them."""
-        return self._store.read(incomplete_of, "")
 
     def kept_out(self, since: str) -> "KeptOut":
         """Say what keeps the newest traces since then out of the golden set, by the first policy in force."""
@@ -187,31 +179,30 @@ class Live:
         """Curate in the background from now on. Returns what to call when something came; None when turned off."""
         if not self._settings.eval_auto_curate or self._curator is not None:
             return None
+        from evergold.upkeep.problems import UpkeepWatch
         from evergold.upkeep.traffic import TrafficWatch
 
-        traffic, owner = TrafficWatch(self._store), self._store.holder
+        traffic, upkeep, owner = TrafficWatch(self._store), UpkeepWatch(self._store), self._store.holder
         self._curator = Curator(
             self,
             lambda trace_ids: self._store.db.write(partial(set_aside, trace_ids=trace_ids, owner=owner)),
             lambda: (
                 bool(self.fill_contents(most=LEISURE_CASES))
-                or self._learn_words()
-                or self._learn_parts()
+                or self._learn_for_searches()
                 or traffic.at_leisure()
+                or upkeep.at_leisure()
             ),
         )
         self._curator.start()
         return self._curator.wake
 
-    def _learn_words(self) -> bool:
-        """Some of the words that searches will ask for; whether there were any to learn."""
-        known, last = self._store.read(words_waiting)
-        return known < last and self._store.db.write(learn_words)
-
-    def _learn_parts(self) -> bool:
-        """Some of the cases that searches will ask for; whether there were any to learn."""
-        known, last = self._store.read(parts_waiting)
-        return known < last and self._store.db.write(learn_parts)
+    def _learn_for_searches(self) -> bool:
+        """Index some of the traces, or of the cases, that searches will ask for; whether there were any to learn."""
+        for waiting, learn in ((words_waiting, learn_words), (parts_waiting, learn_parts)):
+            known, last = self._store.read(waiting)
+            if known < last and self._store.write(learn):
+                return True
+        return False
 
     def stop_background(self) -> None:
         """Finish what waits."""
@@ -228,6 +219,3 @@ class Live:
         waiting, failed = self._store.read(queue_counts)
         state = self.background()
         return {"enabled": state is not None, "waiting": waiting, "failed_ever": failed, "state": state}
-
-    def trace_count(self) -> int:
-        return self._store.read(count_traces)

@@ -19,12 +19,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold import plugins
 from evergold.errors import BadInput, EvergoldError, NotFound
-from evergold.model.access import LOCAL, AccessToken, Holder, NewToken, Role, TokenName
-from evergold.model.case_actions import ListPage, ListView
+from evergold.model.access import AccessToken, Holder, NewToken, Role, TokenName
 from evergold.model.faults import first_fault
 from evergold.model.operations import Backlog, DatabaseStatus, PluginState
 from evergold.settings import Settings
-from evergold.store import Store
+from evergold.store import Store, make_reader, make_writer
 from evergold.store.case.reviews import drop_view, keep_view, kept_views
 from evergold.store.database.engines import sqlite_file
 from evergold.store.database.operations import backlog_of, require_answer, status_of
@@ -42,9 +41,10 @@ class Operations:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def require_database(self) -> None:
-        """Raise `Unavailable` with the reason while the database does not answer."""
-        self._store.read(require_answer)
+    require_database = make_reader(require_answer)
+    views = make_reader(kept_views)
+    keep_view = make_writer(keep_view)
+    delete_view = make_writer(drop_view)
 
     def backlog(self) -> Backlog | None:
         """What waits for curation, for the writer and for a worker; None while the database does not answer."""
@@ -61,16 +61,6 @@ class Operations:
     def plugins(self, settings: Settings) -> list[PluginState]:
         """List the plug-ins of other packages, and any that could not be made or used."""
         return plugin_states(settings, self._store)
-
-    def views(self, page: ListPage) -> list[ListView]:
-        return self._store.read(kept_views, page)
-
-    def keep_view(self, view: ListView, by: Holder = LOCAL) -> ListView:
-        """Keep a view under its name; one of the same name is replaced."""
-        return self._store.write(keep_view, view, by)
-
-    def delete_view(self, page: ListPage, name: str, by: Holder = LOCAL) -> None:
-        self._store.write(drop_view, page, name, by)
 
 
 def plugin_states(settings: Settings, store: Store | None) -> list[PluginState]:

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Generic, TypeVar
 
-from evergold.model.overview import Bucket, Facets, Grouping, Overview, Period, Traffic
+from evergold.model.overview import Bucket, Grouping, Overview, Period, Traffic
 from evergold.model.policy import KeptOut
-from evergold.store import Store
+from evergold.store import Store, make_reader
 from evergold.store.database.rows import stamp
 from evergold.store.trace.overview import facets_of, overview_of
 from evergold.upkeep.traffic import LONGEST_REST, TrafficWatch, start_of
@@ -65,6 +65,8 @@ def _bucket(period: Period) -> Bucket:
 
 
 class Overviews:
+    facets = make_reader(facets_of)
+
     def __init__(self, store: Store, live: Live) -> None:
         self._store = store
         self._live = live
@@ -85,9 +87,6 @@ class Overviews:
     def traffic(self, period: Period, by: Grouping) -> Traffic:
         """Cost, tokens, latency, failures and checks over the period, by model or by name."""
         return _with_age(self._traffic.over(LENGTH[period], by, _bucket(period)))
-
-    def facets(self) -> Facets:
-        return self._store.read(facets_of)
 
     def _look(self, period: Period) -> Overview:
         as_of, bucket = stamp(self._traffic.refresh()), _bucket(period)

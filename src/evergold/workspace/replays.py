@@ -81,7 +81,8 @@ class Replays:
             raise BadInput(f"no case of {source!r} can be replayed ({why})")
         author = Author(action="copied", why=f"replay set of {source}")
         self._store.write(put_cases, ready, author)
-        build, _ = self._builds.freeze_as(name, version or None)
+        # Whether candidates come along was decided when the cases were chosen.
+        build, _ = self._builds.freeze_as(name, version or None, filters={"candidates": "include"})
         frozen = f"{name}@{build.version}"
         spec = RunSpec(dataset=frozen, model=model, metrics=("trajectory",), replay=replay or Replay())
         return ReplaySet(

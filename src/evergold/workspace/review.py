@@ -4,48 +4,59 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from evergold.errors import BadInput, Conflict, NotFound
 from evergold.extract.evidence import BaseCommits, EvidenceRoom
-from evergold.model.access import LOCAL, Holder, Moderation, Role
-from evergold.model.case import Case, CaseKind, ReviewState
+from evergold.model.access import LOCAL, Holder, Role
+from evergold.model.case import Assertion, Case, CaseKind, ReviewState
 from evergold.model.review import (
     Agreement,
-    Assignment,
     AssignmentState,
     CaseFile,
     CaseKey,
     Decision,
     Edit,
     Questionnaire,
+    QueueOrder,
     QueuePage,
     QueueQuery,
-    ReviewAnswer,
     ReviewerProgress,
     ReviewProgress,
     ReviewVerdict,
-    SavedView,
     VersionedKey,
 )
 from evergold.review import desk
 from evergold.review import questions as asking
 from evergold.review.agreement import agreement, agreement_on_questions, pace_of_reviewers
+from evergold.review.assertions import draft_assertions
 from evergold.review.decide import between, edit_case
 from evergold.review.questions import read_questionnaire
 from evergold.review.rows import Sender, Taken, cases_of_rows, every_row_of, rows_of_cases, take_cases
 from evergold.settings import Settings
-from evergold.store import Store
+from evergold.store import Store, make_reader, make_writer
 from evergold.store.case import reviews as hands
 from evergold.store.case.cases import CaseFilter, get_case, iterate_cases, revisions_of
 from evergold.store.case.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
-from evergold.store.case.reviews import list_moderations, opinions_in, progress_of_datasets, queue_page, verdict_counts
+from evergold.store.case.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
 from evergold.store.facts import record_moderation
+
+if TYPE_CHECKING:
+    from evergold.upkeep.review_order import ReviewOrder
 
 
 class Review:
-    def __init__(self, store: Store, settings: Settings) -> None:
+    assignments = make_reader(hands.assignments_to)
+    questions = make_reader(questionnaire_of)
+    answer = make_writer(asking.answer)
+    views = make_reader(hands.views)
+    save_view = make_writer(hands.save_view)
+    delete_view = make_writer(hands.delete_view)
+    moderations = make_reader(hands.list_moderations)
+
+    def __init__(self, store: Store, settings: Settings, order: "ReviewOrder") -> None:
         self._store = store
+        self._order = order
         self._settings = settings
         self.evidence = EvidenceRoom(store, settings)
         self.bases = BaseCommits(settings)
@@ -63,11 +74,22 @@ class Review:
 
     def queue(self, query: QueueQuery, reviewer: str = "", *, limit: int = 100, offset: int = 0) -> QueuePage:
         """A page of the queue; `reviewer` is whose cases `part` speaks of."""
-        items, counts = self._store.read(queue_page, query, reviewer, limit=limit, offset=offset)
+        first = self._come_first(query)
+        items, counts = self._store.read(queue_page, query, reviewer, first, limit=limit, offset=offset)
         return QueuePage(items=tuple(items), total=counts["total"], counts=counts)
+
+    def _come_first(self, query: QueueQuery) -> dict[int, str]:
+        """List entries that come before others in the order of a query, each with the reason."""
+        return self._order.reasons(query.dataset) if query.order is QueueOrder.VALUE else {}
 
     def case(self, key: CaseKey) -> CaseFile:
         return self._store.read(desk.case_file, key, self.needed)
+
+    def draft_assertions(self, key: CaseKey) -> list[Assertion]:
+        """Draft assertions from the comments of reviewers on a case; those that it has already are left out."""
+        file = self.case(key)
+        drafts = draft_assertions(opinion.comment for opinion in file.opinions)
+        return [draft for draft in drafts if draft not in file.case.assertions]
 
     def edit(self, key: CaseKey, wanted: Edit, by: Holder | str) -> Case:
         return self._store.write(desk.edit, key, wanted, _as_holder(by))
@@ -119,7 +141,7 @@ class Review:
     def claim(self, query: QueueQuery, reviewer: str) -> CaseFile | None:
         """The next case for this reviewer, held for the lease; None when nothing is left."""
         seconds = self._lease_seconds()
-        key = self._store.write(desk.claim, query, reviewer, self.needed, seconds)
+        key = self._store.write(desk.claim, query, reviewer, self.needed, seconds, self._come_first(query))
         return None if key is None else self.case(key)
 
     def renew(self, key: CaseKey, reviewer: str) -> None:
@@ -152,9 +174,6 @@ class Review:
 
         self._store.db.write(work)
 
-    def assignments(self, reviewer: str | None = None) -> list[Assignment]:
-        return self._store.read(hands.assignments_to, reviewer)
-
     def agreement(self, dataset: str | None = None) -> Agreement:
         with self._store.db.read() as connection:
             asked = questionnaires(connection)
@@ -175,33 +194,11 @@ class Review:
                 reviewers=[cast(ReviewerProgress, counts[name] | pace[name]) for name in counts],
             )
 
-    def questions(self, dataset: str) -> Questionnaire:
-        """The questions that reviewers of a dataset answer."""
-        return self._store.read(questionnaire_of, dataset)
-
     def set_questions(self, dataset: str, wanted: Questionnaire | Path, who: str = "system") -> Questionnaire:
         """Store the questions of a dataset, given as they are or as a TOML or YAML file."""
         given = read_questionnaire(wanted) if isinstance(wanted, Path) else wanted
         self._store.write(put_questionnaire, dataset, given, who)
         return given
-
-    def answer(self, key: CaseKey, given: Mapping[str, Any], reviewer: str) -> list[ReviewAnswer]:
-        """Store a reviewer's answers to questions of a case; None takes one back."""
-        return self._store.write(asking.answer, key, given, reviewer)
-
-    def views(self) -> list[SavedView]:
-        with self._store.db.read() as connection:
-            return list(hands.views(connection))
-
-    def save_view(self, view: SavedView, by: Holder = LOCAL) -> SavedView:
-        return self._store.write(hands.save_view, view, by)
-
-    def delete_view(self, name: str, by: Holder = LOCAL) -> None:
-        self._store.write(hands.delete_view, name, by)
-
-    def moderations(self, limit: int = 100) -> list[Moderation]:
-        """What editors and owners changed of the work of others, the newest first."""
-        return self._store.read(list_moderations, limit)
 
     def take_rows(
         self,

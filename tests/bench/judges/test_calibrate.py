@@ -13,7 +13,7 @@ from evergold.cli import root
 from evergold.errors import BadInput, NotFound
 from evergold.judge.offline import OfflineJudge
 from evergold.model.case import EntryType
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.settings import Settings
 from evergold.store.case.writes import Author, put_cases
 from evergold.workspace import Workspace
@@ -27,9 +27,9 @@ class ByWord:
 
     identity = "by word"
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         grade = GRADES.get(question.inputs["output"])
-        return Answer(data=None if grade is None else {"reason": "", "score": grade}, reason="cannot tell")
+        return JudgeAnswer(data=None if grade is None else {"reason": "", "score": grade}, reason="cannot tell")
 
 
 def lines(*pairs: tuple[str, object]) -> list[bytes]:
@@ -88,8 +88,8 @@ def test_a_judge_changed_since_its_calibration_is_uncalibrated_again(tmp_path: P
 def test_peoples_verdicts_in_review_are_labels(tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path / "home")) as workspace:
         cases = [
-            a_case("g", dataset="d", expected="Lima").validated(),
-            a_case("f", dataset="d", entry_type=EntryType.FAILURE).validated(),
+            a_case("g", dataset="d", expected="Lima").as_validated(),
+            a_case("f", dataset="d", entry_type=EntryType.FAILURE).as_validated(),
             a_case("u", dataset="d"),
         ]
         workspace.store.db.write(lambda connection: put_cases(connection, cases, Author(who="t", action="made")))

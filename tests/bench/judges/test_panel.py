@@ -8,7 +8,7 @@ from evergold.bench.metrics import make_metric, measure
 from evergold.errors import BadInput
 from evergold.judge.names import Panel, make_panel
 from evergold.model.case import Context
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Measurement, MeasurementState, Usage
 from evergold.settings import Settings
 from tests.builders import a_case, an_attempt
@@ -22,10 +22,10 @@ class Scripted:
     asked: list[Question] = field(default_factory=list)
     identity: str = "scripted"
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         self.asked.append(question)
         data = self.answers[min(len(self.asked), len(self.answers)) - 1]
-        return Answer(data=data, reason="silent" if data is None else None, usage=Usage(input_tokens=1, cost=0.5))
+        return JudgeAnswer(data=data, reason="silent" if data is None else None, usage=Usage(input_tokens=1, cost=0.5))
 
 
 def grade(score: float) -> dict[str, Any]:

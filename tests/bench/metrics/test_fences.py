@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evergold.bench.metrics import make_metric, measure
 from evergold.bench.metrics.questions import fence, number_items
 from evergold.model.case import Case, Context
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Attempt
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.builders import a_case, an_attempt
@@ -36,17 +36,19 @@ class Recorder:
     def __init__(self) -> None:
         self.questions: list[Question] = []
 
-    async def ask(self, question: Question) -> Answer:
+    async def ask(self, question: Question) -> JudgeAnswer:
         self.questions.append(question)
         if "score" in question.answer_schema["properties"]:
-            return Answer(data={"reason": "r", "score": 3})
+            return JudgeAnswer(data={"reason": "r", "score": 3})
         if "verdicts" not in question.answer_schema["properties"]:
             key = "claims" if question.task == "claims" else "statements"
             refusal = {"refusal": False} if "refusal" in question.answer_schema["properties"] else {}
-            return Answer(data={key: [HOSTILE, "b"], **refusal})
+            return JudgeAnswer(data={key: [HOSTILE, "b"], **refusal})
         item = question.answer_schema["properties"]["verdicts"]["items"]["properties"]
         verdict = item["verdict"]["enum"][0]
-        return Answer(data={"verdicts": [{"id": n, "reason": "r", "verdict": verdict} for n in item["id"]["enum"]]})
+        return JudgeAnswer(
+            data={"verdicts": [{"id": n, "reason": "r", "verdict": verdict} for n in item["id"]["enum"]]}
+        )
 
 
 def asked(metric: str, case: Case, attempt: Attempt) -> list[Question]:

@@ -111,13 +111,81 @@ COMMANDS = {
 }
 
 
-@each_row("command", list(COMMANDS))
+@each_row("command", ["pytest", "unittest", "script", "exits", "line", "conftest"])
 def test_a_command_tests_an_answer_that_it_does_not_load(command: str) -> None:
     made = measure("def double(x): return x + x", COMMANDS[command])
     assert (made.value, made.details) == (1.0, {"passed": 1, "tests": 1}), made.reason
 
 
+def of_unittest(text: str) -> dict[str, Any]:
+    files = {"test_it.py": f"import unittest\nfrom answer import double\n{text}"}
+    return {"command": ["python", "-m", "unittest", "-q", "test_it"], "files": files}
+
+
+def of_script(text: str) -> dict[str, Any]:
+    return {"command": "python t.py", "files": {"t.py": text, "helper.py": "def check(a, b): assert a == b"}}
+
+
+IS_FOUR = "    def test(self): self.assertEqual(double(2), 4)"
+COMMANDS |= {
+    "class set up": of_unittest(
+        f"class T(unittest.TestCase):\n    @classmethod\n    def setUpClass(cls): double(2)\n{IS_FOUR}"
+    ),
+    "module set up": of_unittest(f"def setUpModule(): double(2)\nclass T(unittest.TestCase):\n{IS_FOUR}"),
+    "module": of_unittest(f"VALUE = double(2)\nclass T(unittest.TestCase):\n{IS_FOUR}"),
+    "skips": {
+        "command": "python -m unittest -q",
+        "files": {
+            "test_it.py": "import unittest\ntry: from answer import double\nexcept ImportError: double = None\n"
+            f"class T(unittest.TestCase):\n    @unittest.skipIf(double is None, 'x')\n{IS_FOUR}"
+        },
+    },
+    "attribute": of_script("from answer import double\nassert double(2).v == 4"),
+    "text": of_script("from answer import double\nassert str(double(2)) == '4'"),
+    "length": of_script("from answer import double\nassert len(double(2)) == 4"),
+    "helper": of_script("from helper import check\nfrom answer import *\ncheck(double(2), 4)"),
+    "constant": of_script("WANT = 4\nfrom answer import *\nassert double(2) == WANT"),
+    "game": of_script("import answer\nanswer.make().exit()\nassert answer.make().left == 1"),
+    "star": {
+        "command": "pytest -q",
+        "files": {
+            "test_it.py": "import pytest\nfrom answer import *\ndef test(): assert double(2) == pytest.approx(4)\n"
+            "def test_raises():\n    with pytest.raises(TypeError): double(None)"
+        },
+    },
+    "callback": {
+        "command": "pytest -q",
+        "files": {
+            "test_it.py": "import pytest\nfrom answer import run\ndef test():\n    def check(x):\n"
+            "        if x != 4: pytest.fail('x')\n    run(check)"
+        },
+    },
+}
+LEAVES = "def double(x): raise SystemExit(0)"
+LEAVES_LATER = (
+    "class V:\n    def __str__(self): raise SystemExit(0)\n    __len__ = __str__\n    v = property(__str__)\n"
+    "def double(x): return V()"
+)
 TRICKS = [
+    *((name, LEAVES) for name in ("class set up", "module set up", "module")),
+    *((name, LEAVES_LATER) for name in ("attribute", "text", "length")),
+    ("skips", "raise ImportError('x')"),
+    ("helper", "def check(a, b): pass\ndef double(x): return 0"),
+    ("constant", "WANT = 0\ndef double(x): return 0"),
+    ("game", "import sys\ndef make(): return sys"),
+    ("game", "import sys as make"),
+    ("callback", "def run(check):\n    try: check(0)\n    except BaseException: pass"),
+    (
+        "star",
+        "class C:\n    def __enter__(s): return s\n    def __exit__(s, *a): return True\nclass pytest:\n"
+        "    approx = staticmethod(lambda *a: 7)\n    raises = staticmethod(lambda *a: C())\ndef double(x): return 7",
+    ),
+    (
+        "pytest",
+        "import os\nos.environ['PYTEST_ADDOPTS'] = '--co'\nfor d in ('/tmp', '/tmp/work'):\n"
+        "    try: os.makedirs(d, exist_ok=True); open(d + '/conftest.py', 'w').write('collect_ignore = [\"test_it.py\"]')\n"
+        "    except OSError: pass\ndef double(x): return 0",
+    ),
     ("pytest", "import json\ndef double(x): return dict(json.load(open('wanted.json')))[x]"),
     ("pytest", "import os\ndef double(x): os._exit(0)"),
     ("pytest", "import pytest\ndef double(x): pytest.skip('x')"),

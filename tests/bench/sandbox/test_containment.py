@@ -74,13 +74,17 @@ def test_memory_is_bounded_in_one_process_and_over_several() -> None:
 
 @each_row("cgroup", [True, False])
 def test_memory_of_every_kind_is_bounded(cgroup: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shared memory of several processes, and a disk full of empty folders; with a cgroup, and where none can be made."""
+    """Shared memory of several processes, full sockets, a disk full of empty folders; with a cgroup and without."""
     if not cgroup:
         monkeypatch.setattr(sandbox, "_make_cgroup", lambda pid, most: None)
     shared = "import mmap, os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        m = mmap.mmap(-1, 60 << 20)\n"
     shared += "        for at in range(0, 60 << 20, 4096): m[at] = 1\n        time.sleep(9)\ntime.sleep(9)"
     folders = "import os\nfor n in range(10**6): os.mkdir(f'/tmp/{n}')"
-    for code in (shared, folders):
+    sockets = "import os, socket, time\nfor _ in range(9): os.fork()\nkeep = []\nwhile len(keep) < 20:\n"
+    sockets += "    keep.append(socket.socketpair())\n    for one in keep[-1]:\n        one.setblocking(False)\n"
+    sockets += "        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)\n        try:\n"
+    sockets += "            while True: one.send(b'x' * 65536)\n        except OSError: pass\ntime.sleep(9)"
+    for code in (shared, folders, sockets):
         result = outcome(code, replace(BOUNDS, seconds=20, memory=96 * 2**20))
         assert result.reason in ("used over 96 MB of memory", "ended by SIGKILL", "exit code 1"), result
 

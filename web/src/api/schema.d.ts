@@ -168,6 +168,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/alerts/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add Alert Rule
+         * @description Make a rule, or change the one of the same name; the keys are those of `[[alerts.rules]]` in the settings.
+         */
+        post: operations["add_alert_rule_api_v1_alerts_rules_post"];
+        /**
+         * Remove Alert Rule
+         * @description Remove a rule that was made here; those of the settings are removed there.
+         */
+        delete: operations["remove_alert_rule_api_v1_alerts_rules_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/alerts/mute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Mute Alert Rule
+         * @description Send no notification of a rule for some hours; 0: send them again. Its alerts are still shown.
+         */
+        post: operations["mute_alert_rule_api_v1_alerts_mute_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show Settings
+         * @description Every setting with its value and where that comes from, endpoints, price list; paths and addresses for owners alone.
+         */
+        get: operations["show_settings_api_v1_settings_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/endpoint": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try Endpoint
+         * @description Ask an endpoint of the settings for its models.
+         */
+        post: operations["try_endpoint_api_v1_settings_endpoint_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/settings/redaction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try Redaction
+         * @description What would be stored of a text; nothing is stored.
+         */
+        post: operations["try_redaction_api_v1_settings_redaction_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/cases": {
         parameters: {
             query?: never;
@@ -600,6 +704,266 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/topics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Topics
+         * @description List topics of traces and cases, the ones with most traces first.
+         */
+        get: operations["list_topics_api_v1_topics_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/topics/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Map Topics
+         * @description Lay topics out on a plane; those of like questions lie near each other.
+         */
+        get: operations["map_topics_api_v1_topics_map_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/topics/{topic}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Members
+         * @description List traces of a topic, the newest first.
+         */
+        get: operations["list_members_api_v1_topics__topic__members_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/topics/{topic}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change Topic
+         * @description Rename a topic, merge others into it, or split it; no machine changes that. Gives the topics after it.
+         */
+        patch: operations["change_topic_api_v1_topics__topic__patch"];
+        trace?: never;
+    };
+    "/api/v1/coverage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Coverage
+         * @description Measure how much of the traffic golden cases cover, by week, with drift, distance and gaps.
+         */
+        get: operations["coverage_api_v1_coverage_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/fill": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fill Review
+         * @description Queue cases of topics that lack golden cases, the largest gaps first.
+         */
+        post: operations["fill_review_api_v1_review_fill_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Problems
+         * @description List failures of one reason that recur in a topic, open ones first.
+         */
+        get: operations["list_problems_api_v1_problems_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/problems/{problem}/fixed": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fix Problem
+         * @description Mark a problem as fixed; it opens itself again when it comes back.
+         */
+        post: operations["fix_problem_api_v1_problems__problem__fixed_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/problems/{problem}/cases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make Problem Cases
+         * @description Make regression cases of a problem, in a dataset of its own that is its gate.
+         */
+        post: operations["make_problem_cases_api_v1_problems__problem__cases_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/review/next": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Next
+         * @description List the cases whose review is worth most now, each with the reason; each review changes what comes next.
+         */
+        get: operations["list_next_api_v1_review_next_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stale": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Stale
+         * @description List references that may no longer hold, with what each rests on as it was and as it is now.
+         */
+        get: operations["list_stale_api_v1_stale_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stale/case": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Stale Of Case
+         * @description List why the reference of one case may no longer hold; none where nothing speaks against it.
+         */
+        get: operations["list_stale_of_case_api_v1_stale_case_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/stale/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Settle Stale
+         * @description Keep or replace the reference of a stale case, or retire the case; the history keeps what was.
+         */
+        post: operations["settle_stale_api_v1_stale_decision_post"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/traces/tags": {
         parameters: {
             query?: never;
@@ -938,6 +1302,26 @@ export interface paths {
          * @description Change fields of the version that was read; 409 if it has changed since.
          */
         patch: operations["edit_case_api_v1_review_case_patch"];
+        trace?: never;
+    };
+    "/api/v1/review/assertions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Draft Assertions
+         * @description Draft assertions from the comments of reviewers on a case; an edit of its `assertions` accepts them.
+         */
+        get: operations["draft_assertions_api_v1_review_assertions_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/v1/review/difference": {
@@ -2197,15 +2581,30 @@ export interface components {
          * @description What a rule watches.
          * @enum {string}
          */
-        AlertKind: "failing_rate" | "intake_stopped" | "dataset_drop" | "gate_failed";
+        AlertKind: "failing_rate" | "intake_stopped" | "dataset_drop" | "gate_failed" | "coverage_low" | "topic_drift";
         /**
          * AlertRuleState
-         * @description A rule as it is set.
+         * @description A rule as it is set: by the settings, which a page cannot change, or by people in this workspace.
          */
         AlertRuleState: {
             /** Name */
             name: string;
             kind: components["schemas"]["AlertKind"];
+            /**
+             * Origin
+             * @default settings
+             * @enum {string}
+             */
+            origin: "settings" | "workspace";
+            /**
+             * Limits
+             * @default {}
+             */
+            limits: {
+                [key: string]: unknown;
+            };
+            /** Muted Until */
+            muted_until?: string | null;
         };
         /**
          * AlertTest
@@ -2801,6 +3200,12 @@ export interface components {
          */
         CallState: "same" | "changed" | "missing" | "extra";
         /**
+         * Candidates
+         * @description Whether golden cases that rest on silence alone come along. Nobody said that they are good.
+         * @enum {string}
+         */
+        Candidates: "exclude" | "include" | "only";
+        /**
          * Case
          * @description `(dataset, id)` names a case for ever; `rev()` names what it says now; `version` counts its revisions.
          *
@@ -2809,7 +3214,8 @@ export interface components {
          *     `expected` is the reference of the source (for a correction the words that corrected), `approved` what a person wrote
          *     or approved, `revised` the corrected answer of a correction: `reference()` chooses. `expected_tools` is None where
          *     nothing is known, empty where no call is expected; they are expected in this order unless `ordered` is false.
-         *     `tests` is what the code of an answer must pass. `metrics` are the ones it is measured by; any where it names none.
+         *     `tests` is what the code of an answer must pass, `assertions` what an answer must and must not do.
+         *     `metrics` are the ones it is measured by; any where it names none.
          *     `metadata` belongs to users and sources, `extra` keeps unknown keys of an imported row so that they survive a
          *     round trip, and everything else means the same for every kind that uses it.
          */
@@ -2876,6 +3282,13 @@ export interface components {
             ordered: boolean;
             tests?: components["schemas"]["CodeTests"] | null;
             /**
+             * Assertions
+             * @default []
+             */
+            assertions: {
+                [key: string]: string;
+            }[];
+            /**
              * Metrics
              * @default []
              */
@@ -2924,6 +3337,8 @@ export interface components {
              *     }
              */
             provenance: components["schemas"]["Provenance"];
+            /** @default source */
+            evidence: components["schemas"]["TierEvidence"];
             /** @default unvalidated */
             review: components["schemas"]["ReviewState"];
             /** @default active */
@@ -2942,7 +3357,8 @@ export interface components {
          * CaseChange
          * @description One change to many cases. `dataset` moves them: each is written there, and withdrawn where it was.
          *
-         *     `repeats_of` merges them into one: the others are dismissed, and that one gets their tags.
+         *     `repeats_of` merges them into one: the others are dismissed, and that one gets their tags. `answered` takes an answer
+         *     back.
          */
         CaseChange: {
             /** Cases */
@@ -2961,6 +3377,7 @@ export interface components {
             dataset?: string | null;
             status?: components["schemas"]["CaseStatus"] | null;
             repeats_of?: components["schemas"]["CaseKey"] | null;
+            answered?: components["schemas"]["ReplacedAnswer"] | null;
         };
         /**
          * CaseChanged
@@ -3047,6 +3464,13 @@ export interface components {
             ordered: boolean;
             tests?: components["schemas"]["CodeTests"] | null;
             /**
+             * Assertions
+             * @default []
+             */
+            assertions: {
+                [key: string]: string;
+            }[];
+            /**
              * Metrics
              * @default []
              */
@@ -3095,6 +3519,8 @@ export interface components {
              *     }
              */
             provenance: components["schemas"]["Provenance"];
+            /** @default source */
+            evidence: components["schemas"]["TierEvidence"];
             /** @default unvalidated */
             review: components["schemas"]["ReviewState"];
             /** @default active */
@@ -3125,6 +3551,10 @@ export interface components {
             kinds: components["schemas"]["FacetValue"][];
             /** Tiers */
             tiers: components["schemas"]["FacetValue"][];
+            /** Evidence */
+            evidence: components["schemas"]["FacetValue"][];
+            /** Candidates Left Out */
+            candidates_left_out: number;
             /** Reviews */
             reviews: components["schemas"]["FacetValue"][];
             /** Sources */
@@ -3190,10 +3620,17 @@ export interface components {
         /**
          * CasePage
          * @description A page of cases, newest first, of 8 million characters or so; `next` asks for the one after it.
+         *
+         *     `candidates_left_out`: golden cases that rest on silence alone and that `candidates` did not ask for.
          */
         CasePage: {
             /** Total */
             total: number;
+            /**
+             * Candidates Left Out
+             * @default 0
+             */
+            candidates_left_out: number;
             /** Next */
             next: string | null;
             /** Cases */
@@ -3247,13 +3684,18 @@ export interface components {
          */
         CaseStatus: "active" | "withdrawn" | "dismissed" | "erased";
         /**
-         * Change
-         * @description One thing that would give the trace another verdict.
+         * CaseTrials
+         * @description How many trials of a case have a value of a metric, and how many of them pass.
          */
-        Change: {
-            /** When */
-            when: string;
-            then: components["schemas"]["Tier"];
+        CaseTrials: {
+            /** Case Id */
+            case_id: string;
+            /** Metric */
+            metric: string;
+            /** Passes */
+            passes: number;
+            /** Trials */
+            trials: number;
         };
         /**
          * ChangeKind
@@ -3586,6 +4028,21 @@ export interface components {
          */
         CorrectionKind: "answer" | "remark";
         /**
+         * Counterfactual
+         * @description What the trace would be after a change, by the rule that curation follows.
+         *
+         *     Unknown fields are ignored because `when` is written to JSON and comes back with an answer of the server.
+         */
+        Counterfactual: {
+            change: components["schemas"]["ScoreChange"];
+            result: components["schemas"]["Tier"];
+            /**
+             * When
+             * @description The change in words, after "if".
+             */
+            readonly when: string;
+        };
+        /**
          * Coverage
          * @description A dataset: all its active cases, and how many traces of the period have a case in it.
          */
@@ -3596,6 +4053,18 @@ export interface components {
             cases: number;
             /** Traces */
             traces: number;
+        };
+        /**
+         * CoverageWeek
+         * @description The traffic of a week that begins on a Monday, and the share of it in covered topics.
+         */
+        CoverageWeek: {
+            /** Week */
+            week: string;
+            /** Traces */
+            traces: number;
+            /** Share */
+            share: number;
         };
         /**
          * Curated
@@ -3650,8 +4119,10 @@ export interface components {
              *         "golden_from": 0.8
              *       },
              *       "ignore": [],
+             *       "outcome": [],
              *       "llm_judge": "ignored",
              *       "eligible": {
+             *         "apps": [],
              *         "exclude_users": [],
              *         "metadata": {},
              *         "min_input_chars": 0,
@@ -3661,7 +4132,8 @@ export interface components {
              *       "sample": {
              *         "candidate": 1,
              *         "confirmed": 1,
-             *         "failure": 1
+             *         "failure": 1,
+             *         "unconfirmed": 1
              *       },
              *       "checks": [
              *         "answered",
@@ -3733,7 +4205,9 @@ export interface components {
         };
         /**
          * DatasetStats
-         * @description Counts of active entries. `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
+         * @description Counts of active entries. `golden` is confirmed and unconfirmed, without candidates.
+         *
+         *     `curated_traces` are those that do not wait, each counted once; `coverage` is the share of all
          *     traces that an entry cites, null when there are none. `repeats`, where they were asked for, counts repeats of questions.
          */
         DatasetStats: {
@@ -3749,6 +4223,8 @@ export interface components {
             correction: number;
             /** Confirmed */
             confirmed: number;
+            /** Unconfirmed */
+            unconfirmed: number;
             /** Candidate */
             candidate: number;
             /** Withdrawn */
@@ -3823,6 +4299,11 @@ export interface components {
              * @default 0
              */
             golden: number;
+            /**
+             * Candidate
+             * @default 0
+             */
+            candidate: number;
             /**
              * Failure
              * @default 0
@@ -3906,6 +4387,18 @@ export interface components {
             model?: string | null;
         };
         /**
+         * Drift
+         * @description How far the topics of the last 7 days lie from those of the 28 days before; null where there is too little traffic.
+         */
+        Drift: {
+            /** Value */
+            value: number | null;
+            /** Threshold */
+            threshold: number | null;
+            /** Alarm */
+            alarm: boolean;
+        };
+        /**
          * Edit
          * @description Changed fields of a case, on the version the reviewer saw.
          */
@@ -3926,6 +4419,7 @@ export interface components {
          * Eligibility
          * @description Every condition given must hold. A list means "one of these"; an empty list means no condition.
          *
+         *     `apps` are written `service/name`.
          *     `metadata` asks for equal text values of top-level keys of the trace's metadata (`model`, `message_type`, …).
          */
         Eligibility: {
@@ -3934,6 +4428,11 @@ export interface components {
              * @default []
              */
             names: string[];
+            /**
+             * Apps
+             * @default []
+             */
+            apps: string[];
             /**
              * Users
              * @default []
@@ -3953,6 +4452,37 @@ export interface components {
              * @default 0
              */
             min_input_chars: number;
+        };
+        /**
+         * EndpointAnswer
+         * @description What a listing of models at an endpoint gave.
+         */
+        EndpointAnswer: {
+            /** Ok */
+            ok: boolean;
+            /** Message */
+            message: string;
+            /** Todo */
+            todo?: string | null;
+        };
+        /**
+         * EndpointState
+         * @description Where models or judges are called: the address and the key, each with where it comes from; empty: not set.
+         */
+        EndpointState: {
+            /** Name */
+            name: string;
+            /** Address */
+            address: string;
+            /** Address From */
+            address_from: string;
+            /** Key From */
+            key_from: string;
+        };
+        /** EndpointWanted */
+        EndpointWanted: {
+            /** Endpoint */
+            endpoint: string;
         };
         /**
          * Entry
@@ -4056,19 +4586,18 @@ export interface components {
             /** Policy */
             policy: string;
             tier: components["schemas"]["Tier"];
+            evidence?: components["schemas"]["TierEvidence"] | null;
             /** Reason */
             reason: string;
             /** Deciding */
             deciding: components["schemas"]["Score"][];
             /** Left Out */
             left_out: components["schemas"]["Score"][];
-            /** Changes */
-            changes: components["schemas"]["Change"][];
             /**
-             * Own Scores
+             * Counterfactuals
              * @default []
              */
-            own_scores: components["schemas"]["OwnScore"][];
+            counterfactuals: components["schemas"]["Counterfactual"][];
             /**
              * Remarks
              * @default []
@@ -4252,6 +4781,11 @@ export interface components {
              */
             confirmed: number;
             /**
+             * Unconfirmed
+             * @default 0
+             */
+            unconfirmed: number;
+            /**
              * Candidate
              * @default 0
              */
@@ -4308,6 +4842,11 @@ export interface components {
             most: number;
             /** Golden */
             golden: number;
+            /**
+             * Candidate
+             * @default 0
+             */
+            candidate: number;
             /** Failure */
             failure: number;
             /** Reasons */
@@ -4346,7 +4885,7 @@ export interface components {
         };
         /**
          * Limit
-         * @description How many candidates of one day (UTC) checks alone may make. What scores of the app or of people make is not limited.
+         * @description How many candidates one day (UTC) may have. What scores of the app, of judges or of people make is not limited.
          */
         Limit: {
             /**
@@ -4656,7 +5195,8 @@ export interface components {
          * MetricSpec
          * @description A metric as a run records it: name, version, parameters, and for a judged one the judge and its prompts.
          *
-         *     `scale` is null for a metric without bounds, such as a number of steps.
+         *     `scale` is null for a metric without bounds, such as a number of steps. An answer below `passing` fails whatever the mark
+         *     of the report is.
          */
         MetricSpec: {
             /** Name */
@@ -4679,6 +5219,11 @@ export interface components {
              *     }
              */
             scale: components["schemas"]["Scale"] | null;
+            /**
+             * Passing
+             * @default 0
+             */
+            passing: number;
         };
         /**
          * Moderation
@@ -4698,6 +5243,16 @@ export interface components {
              * Format: date-time
              */
             at: string;
+        };
+        /** MuteWanted */
+        MuteWanted: {
+            /** Rule */
+            rule: string;
+            /**
+             * Hours
+             * @default 24
+             */
+            hours: number;
         };
         /**
          * NearPair
@@ -4773,6 +5328,13 @@ export interface components {
              * @default []
              */
             tags: string[];
+            /**
+             * Assertions
+             * @default []
+             */
+            assertions: {
+                [key: string]: string;
+            }[];
         };
         /**
          * NewComment
@@ -4859,7 +5421,7 @@ export interface components {
          * @description Where a reference comes from, the strongest first.
          * @enum {string}
          */
-        Origin: "person" | "source" | "revised" | "confirmed" | "candidate";
+        Origin: "person" | "source" | "revised" | "confirmed" | "unconfirmed" | "candidate";
         /**
          * Overview
          * @description Everything the first page shows, as it was at `as_of`, `age` seconds ago. `traces` is the whole store, `in_period` what
@@ -4892,15 +5454,6 @@ export interface components {
             incomplete: components["schemas"]["IncompleteCount"][];
         };
         /**
-         * OwnScore
-         * @description What the trace would be if somebody of the team scored it good (1) or bad (0).
-         */
-        OwnScore: {
-            /** Value */
-            value: number;
-            then: components["schemas"]["Tier"];
-        };
-        /**
          * PairAgreement
          * @description Cohen's kappa of two reviewers.
          */
@@ -4921,7 +5474,9 @@ export interface components {
         Period: "24h" | "7d" | "30d" | "90d" | "365d";
         /**
          * Picked
-         * @description What became of one trace: the key of its case, or why there is none.
+         * @description What became of one trace: the key of its case, whether that was there before, or why there is none.
+         *
+         *     `undo` takes the answer back that a case got which was there before.
          */
         Picked: {
             /** Trace Id */
@@ -4930,6 +5485,12 @@ export interface components {
             dataset?: string | null;
             /** Id */
             id?: string | null;
+            /**
+             * Updated
+             * @default false
+             */
+            updated: boolean;
+            undo?: components["schemas"]["CaseChange"] | null;
             /** Problem */
             problem?: string | null;
         };
@@ -4937,7 +5498,8 @@ export interface components {
          * Picking
          * @description Which traces become cases of which dataset.
          *
-         *     With `answer` the cases are validated and this is their reference; without it they wait for review.
+         *     With `answer` the cases are validated and this is their reference; without it they wait for review. A case that the dataset
+         *     has of the trace already gets the answer; without one it stays as it is.
          */
         Picking: {
             /** Trace Ids */
@@ -4959,6 +5521,12 @@ export interface components {
              * @default
              */
             note: string;
+            /**
+             * Tier
+             * @default golden
+             * @enum {string}
+             */
+            tier: "golden" | "candidate" | "failure";
         };
         /**
          * Plan
@@ -5034,6 +5602,8 @@ export interface components {
         /**
          * Policy
          * @description Which traces become which entries of which dataset.
+         *
+         *     `outcome` names the scores of the app that say how it went; none: all of them. Golden needs an outcome or somebody's word.
          */
         Policy: {
             /**
@@ -5058,11 +5628,17 @@ export interface components {
              * @default []
              */
             ignore: string[];
+            /**
+             * Outcome
+             * @default []
+             */
+            outcome: string[];
             /** @default ignored */
             llm_judge: components["schemas"]["JudgeRole"];
             /**
              * @default {
              *       "names": [],
+             *       "apps": [],
              *       "users": [],
              *       "exclude_users": [],
              *       "metadata": {},
@@ -5074,6 +5650,7 @@ export interface components {
              * @default {
              *       "failure": 1,
              *       "candidate": 1,
+             *       "unconfirmed": 1,
              *       "confirmed": 1
              *     }
              */
@@ -5176,6 +5753,37 @@ export interface components {
             /** Repeated */
             repeated: number;
         };
+        /**
+         * PriceList
+         * @description The list that calls are priced by.
+         */
+        PriceList: {
+            /** Source */
+            source: string;
+            /** Version */
+            version: string;
+            /** Models */
+            models: number;
+        };
+        /**
+         * ProblemCases
+         * @description The regression cases of a problem. A run over the dataset that passes them all closes it; `gate` names it to `--gate`.
+         */
+        ProblemCases: {
+            /** Problem */
+            problem: number;
+            /** Dataset */
+            dataset: string;
+            /** Gate */
+            gate: string;
+            /** Added */
+            added: number;
+        };
+        /**
+         * ProblemState
+         * @enum {string}
+         */
+        ProblemState: "open" | "fixed" | "reopened";
         /**
          * ProgramTest
          * @description What a program is given and what it must print; white space at the end of a line or of all counts for nothing.
@@ -5327,7 +5935,7 @@ export interface components {
         };
         /**
          * QueueItem
-         * @description One line of the queue: enough to choose by, without the body.
+         * @description One line of the queue: enough to choose by, without the body. `why` says what its review is worth, by value alone.
          */
         QueueItem: {
             /** Dataset */
@@ -5343,8 +5951,8 @@ export interface components {
             standing: components["schemas"]["Standing"];
             /** Version */
             version: number;
-            /** Confirmed */
-            confirmed: boolean;
+            /** Tier */
+            tier: string;
             /**
              * Held By
              * @default []
@@ -5362,9 +5970,17 @@ export interface components {
             done_by_me: boolean;
             /** Needs Look */
             needs_look?: string | null;
+            /** Why */
+            why?: string | null;
             /** Updated At */
             updated_at?: string | null;
         };
+        /**
+         * QueueOrder
+         * @description Which cases come first: the oldest, or those whose review is worth most now, each with the reason.
+         * @enum {string}
+         */
+        QueueOrder: "oldest" | "value";
         /**
          * QueuePage
          * @description A page of the queue; `counts` are over everything the query matches, not over the page.
@@ -5416,6 +6032,8 @@ export interface components {
              * @default
              */
             text: string;
+            /** @default oldest */
+            order: components["schemas"]["QueueOrder"];
         };
         /**
          * RankedPath
@@ -5487,6 +6105,45 @@ export interface components {
             then: number;
         };
         /**
+         * RecurringProblem
+         * @description Failures of one reason that recur in a topic. `traces` are the newest of them.
+         */
+        RecurringProblem: {
+            /** Id */
+            id: number;
+            /** Topic */
+            topic: number;
+            /** Name */
+            name: string;
+            /** Reason */
+            reason: string;
+            /** Count */
+            count: number;
+            /** First Seen */
+            first_seen: string;
+            /** Last Seen */
+            last_seen: string;
+            /** Trend */
+            trend: number[];
+            state: components["schemas"]["ProblemState"];
+            /** Dataset */
+            dataset: string;
+            /** Traces */
+            traces: string[];
+        };
+        /**
+         * RedactedText
+         * @description A text as it would be stored, and what was taken out of it, by kind.
+         */
+        RedactedText: {
+            /** Text */
+            text: string;
+            /** Kinds */
+            kinds: {
+                [key: string]: number;
+            };
+        };
+        /**
          * Reference
          * @description What is right, as text and calls. `text` is None where only the calls are known, and the other way round.
          */
@@ -5499,10 +6156,11 @@ export interface components {
         };
         /**
          * RemarkKind
-         * @description What a message says of an earlier answer: what is right instead, that it is wrong, that it may be, the question again.
+         * @description What a message says of an earlier answer: what is right instead, that it is wrong, that it may be, the question again, that
+         *     it was right or worked.
          * @enum {string}
          */
-        RemarkKind: "correction" | "complaint" | "doubt" | "repeat" | "none";
+        RemarkKind: "correction" | "complaint" | "doubt" | "repeat" | "acceptance" | "none";
         /**
          * Remedy
          * @description What changes a reason: a part of the rules, a look at the traces, or checking the traces that no check has seen.
@@ -5545,6 +6203,18 @@ export interface components {
             of: {
                 [key: string]: components["schemas"]["RepeatedQuestion"];
             };
+        };
+        /**
+         * ReplacedAnswer
+         * @description What an answer replaced in a case; it is put back only while the case is at the version that has the answer.
+         */
+        ReplacedAnswer: {
+            /** Version */
+            version: number;
+            entry_type: components["schemas"]["EntryType"];
+            evidence: components["schemas"]["TierEvidence"];
+            review: components["schemas"]["ReviewState"];
+            approved?: components["schemas"]["Answer"] | null;
         };
         /**
          * Replay
@@ -5605,6 +6275,7 @@ export interface components {
          * Results
          * @description A run with the mean of every metric and a page of its attempts, and what their cases asked.
          *
+         *     `trials` counts, where each case is tried more than once, the trials that pass.
          *     `problems` says why metrics that apply have no value at all, once the run has ended. `cached` and `judge_cached` count
          *     replies of the model and of the judge that came from the cache.
          */
@@ -5612,6 +6283,8 @@ export interface components {
             run: components["schemas"]["Run"];
             /** Means */
             means: components["schemas"]["Mean"][];
+            /** Trials */
+            trials: components["schemas"]["CaseTrials"][];
             /** Problems */
             problems: string[];
             /** Cached */
@@ -5708,6 +6381,24 @@ export interface components {
             rev: string;
             /** At */
             at?: string | null;
+        };
+        /**
+         * ReviewNext
+         * @description A case whose review is worth something, and why. Values are for comparison alone.
+         */
+        ReviewNext: {
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+            /** Tier */
+            tier: string;
+            /** Title */
+            title: string;
+            /** Value */
+            value: number;
+            /** Why */
+            why: string;
         };
         /**
          * ReviewProgress
@@ -5946,6 +6637,10 @@ export interface components {
             golden_now: number;
             /** Golden Then */
             golden_then: number;
+            /** Candidate Now */
+            candidate_now: number;
+            /** Candidate Then */
+            candidate_then: number;
             /** Failure Now */
             failure_now: number;
             /** Failure Then */
@@ -6105,6 +6800,7 @@ export interface components {
         /**
          * RunSpec
          * @description What was asked for; enough to do it again. `cases`: only these of the dataset, by id; all where none is named.
+         *     `candidates`: whether those of a stored dataset come along that rest on silence alone; cases that are named always do.
          *
          *     `weighted`: means count each question once, however many cases ask it.
          */
@@ -6116,6 +6812,8 @@ export interface components {
              * @default []
              */
             cases: string[];
+            /** @default exclude */
+            candidates: components["schemas"]["Candidates"];
             /** Model */
             model: string;
             /** Metrics */
@@ -6228,6 +6926,11 @@ export interface components {
              */
             candidate: number;
             /**
+             * Unconfirmed
+             * @default 1
+             */
+            unconfirmed: number;
+            /**
              * Confirmed
              * @default 1
              */
@@ -6245,7 +6948,8 @@ export interface components {
             /**
              * @default {
              *       "status": "active",
-             *       "text": ""
+             *       "text": "",
+             *       "order": "oldest"
              *     }
              */
             query: components["schemas"]["QueueQuery"];
@@ -6302,6 +7006,24 @@ export interface components {
             version?: string | null;
         };
         /**
+         * ScoreChange
+         * @description A change that can be made: add a score with this name, value and source, or withdraw the one with this id.
+         */
+        ScoreChange: {
+            /**
+             * Action
+             * @enum {string}
+             */
+            action: "add" | "withdraw";
+            /** Score Id */
+            score_id?: number | null;
+            /** Name */
+            name: string;
+            /** Value */
+            value: number;
+            source: components["schemas"]["ScoreSource"];
+        };
+        /**
          * ScoreFacet
          * @description A score: how many traces of the list have it, and of how many it is below the failure threshold.
          */
@@ -6352,6 +7074,39 @@ export interface components {
          * @enum {string}
          */
         ScoreSource: "system" | "user" | "human" | "llm_judge";
+        /**
+         * SettingState
+         * @description A setting: its value (null where the caller's role may not see it), where the value comes from, and what it does.
+         */
+        SettingState: {
+            /** Name */
+            name: string;
+            /** Value */
+            value: unknown;
+            /** Origin */
+            origin: string;
+            /** Env */
+            env: string;
+            /** Doc */
+            doc: string;
+        };
+        /**
+         * SettingsView
+         * @description What a workspace is set to.
+         */
+        SettingsView: {
+            /** Version */
+            version: string;
+            /** Database */
+            database: string;
+            /** Judge */
+            judge: string;
+            /** Settings */
+            settings: components["schemas"]["SettingState"][];
+            /** Endpoints */
+            endpoints: components["schemas"]["EndpointState"][];
+            prices: components["schemas"]["PriceList"];
+        };
         /**
          * SharedCases
          * @description Cases that two splits share, and the first of them.
@@ -6476,6 +7231,41 @@ export interface components {
             to: string;
         };
         /**
+         * StaleAction
+         * @description What a person makes of a stale reference: it still holds, another answer does, or the case is taken out.
+         * @enum {string}
+         */
+        StaleAction: "keep" | "replace" | "retire";
+        /**
+         * StaleDecision
+         * @description What a person decides; `answer` goes with `replace`.
+         */
+        StaleDecision: {
+            action: components["schemas"]["StaleAction"];
+            /** Answer */
+            answer?: string | null;
+        };
+        /**
+         * StaleReason
+         * @description Why a case's reference may no longer hold: what it rests on as it was, and as it came since. Null: it was deleted.
+         */
+        StaleReason: {
+            /** Dataset */
+            dataset: string;
+            /** Id */
+            id: string;
+            /** Because */
+            because: string;
+            /** Was */
+            was: string | null;
+            /** Now */
+            now: string | null;
+            /** At */
+            at: string;
+            /** Trace Id */
+            trace_id?: string | null;
+        };
+        /**
          * Standing
          * @description Where the opinions on a case's present content leave it.
          * @enum {string}
@@ -6503,6 +7293,11 @@ export interface components {
             /** Latency Ms */
             latency_ms?: number | null;
         };
+        /** TextWanted */
+        TextWanted: {
+            /** Text */
+            text: string;
+        };
         /**
          * Thresholds
          * @description Below `failure_below` is a failure; from `golden_from` upwards is good; between them is neither.
@@ -6524,7 +7319,14 @@ export interface components {
          * @description What a policy makes of a trace. `NONE` means the trace has no place in the dataset.
          * @enum {string}
          */
-        Tier: "none" | "failure" | "candidate" | "confirmed";
+        Tier: "none" | "failure" | "candidate" | "unconfirmed" | "confirmed";
+        /**
+         * TierEvidence
+         * @description What the tier of a case rests on, the strongest first: a person's word, a user's, an outcome that the app states, what a
+         *     judge found in the answer, a check (of failures), silence; `source` where no policy made the case.
+         * @enum {string}
+         */
+        TierEvidence: "person" | "user" | "outcome" | "content" | "check" | "silence" | "source";
         /**
          * Tiers
          * @description How many traces became what. A trace counts once, however many policies made a case of it: as a failure if any of them
@@ -6536,6 +7338,11 @@ export interface components {
              * @default 0
              */
             confirmed: number;
+            /**
+             * Unconfirmed
+             * @default 0
+             */
+            unconfirmed: number;
             /**
              * Candidate
              * @default 0
@@ -6551,6 +7358,18 @@ export interface components {
              * @default 0
              */
             correction: number;
+        };
+        /**
+         * TimeCount
+         * @description How many traces of the list began in an hour (`2026-01-31T09`) or on a day (`2026-01-31`), and how many of them failed.
+         */
+        TimeCount: {
+            /** Start */
+            start: string;
+            /** Traces */
+            traces: number;
+            /** Failed */
+            failed: number;
         };
         /**
          * ToReview
@@ -6619,6 +7438,91 @@ export interface components {
             failed: boolean;
         };
         /**
+         * Topic
+         * @description What is asked by a group of traces and cases. It is covered by three golden cases.
+         */
+        Topic: {
+            /** Id */
+            id: number;
+            /** Name */
+            name: string;
+            /** Traces */
+            traces: number;
+            /** Failures */
+            failures: number;
+            /** Golden */
+            golden: number;
+            /** Candidates */
+            candidates: number;
+            /** Covered */
+            covered: boolean;
+        };
+        /**
+         * TopicChange
+         * @description What a person makes of topics: exactly one of a name, topics to take in, or a number of parts.
+         */
+        TopicChange: {
+            /** Name */
+            name?: string | null;
+            /**
+             * Merge
+             * @default []
+             */
+            merge: number[];
+            /** Split */
+            split?: number | null;
+        };
+        /**
+         * TopicCoverage
+         * @description The share of the last 28 days of traffic in covered topics, with its 95 % interval.
+         *
+         *     Null: no topics are known yet.
+         *     `distance` is how far the topics of the golden cases lie from those of that traffic, from 0 (the same) to 1.
+         */
+        TopicCoverage: {
+            /** Share */
+            share: number | null;
+            /** Low */
+            low: number | null;
+            /** High */
+            high: number | null;
+            /** Weeks */
+            weeks: components["schemas"]["CoverageWeek"][];
+            /** Distance */
+            distance: number | null;
+            drift: components["schemas"]["Drift"];
+            /** Gaps */
+            gaps: components["schemas"]["TopicGap"][];
+        };
+        /**
+         * TopicGap
+         * @description A topic that is not covered.
+         */
+        TopicGap: {
+            /** Topic */
+            topic: number;
+            /** Name */
+            name: string;
+            /** Traces */
+            traces: number;
+            /** Failure Share */
+            failure_share: number;
+            /** Why */
+            why: string;
+        };
+        /**
+         * TopicPosition
+         * @description Where a topic lies on the map, from 0 to 1; topics of like questions lie near each other.
+         */
+        TopicPosition: {
+            /** Id */
+            id: number;
+            /** X */
+            x: number;
+            /** Y */
+            y: number;
+        };
+        /**
          * Trace
          * @description One interaction: what came in, what went out, how it ended.
          *
@@ -6626,7 +7530,7 @@ export interface components {
          *     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
          *     `cost` is in US dollars: `reported` by the trace or its spans, else `priced` from their models and tokens, else null, which
          *     is not free. One that is sent counts as reported, unless it says that it is priced: then it is computed anew.
-         *     `incomplete` (what it lacks to be evaluated) comes from the store and is ignored when a trace is sent.
+         *     `incomplete` (what it lacks to be evaluated) and `app` (service and name) come from the store and are ignored when it is sent.
          */
         Trace: {
             /**
@@ -6687,6 +7591,11 @@ export interface components {
              * @default []
              */
             incomplete: components["schemas"]["Gap"][];
+            /**
+             * App
+             * @default
+             */
+            app: string;
         };
         /**
          * TraceComment
@@ -6720,12 +7629,16 @@ export interface components {
             statuses: components["schemas"]["FacetValue"][];
             /** Names */
             names: components["schemas"]["FacetValue"][];
+            /** Apps */
+            apps: components["schemas"]["FacetValue"][];
             /** Models */
             models: components["schemas"]["FacetValue"][];
             /** Tags */
             tags: components["schemas"]["FacetValue"][];
             /** Scores */
             scores: components["schemas"]["ScoreFacet"][];
+            /** Times */
+            times: components["schemas"]["TimeCount"][];
         };
         /**
          * TraceOrder
@@ -6734,14 +7647,26 @@ export interface components {
          */
         TraceOrder: "newest" | "oldest" | "slowest" | "quickest" | "most_tokens" | "fewest_tokens" | "dearest" | "cheapest" | "match";
         /**
+         * TraceOutcome
+         * @description What became of a trace: the tier of its case, or none. Of several cases the first of these counts.
+         * @enum {string}
+         */
+        TraceOutcome: "failure" | "correction" | "golden" | "candidate" | "none";
+        /**
          * TracePage
          * @description A page of traces without their spans, newest first, of 8 million characters or so; `next` asks for the one after it.
+         *
+         *     `became`: by id, the tier of a trace's case; those without a case are not in it.
          */
         TracePage: {
             /** Next */
             next: string | null;
             /** Traces */
             traces: components["schemas"]["Trace"][];
+            /** Became */
+            became: {
+                [key: string]: components["schemas"]["TraceOutcome"];
+            };
         };
         /**
          * TraceStatus
@@ -7266,6 +8191,191 @@ export interface operations {
             };
         };
     };
+    add_alert_rule_api_v1_alerts_rules_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsState"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    remove_alert_rule_api_v1_alerts_rules_delete: {
+        parameters: {
+            query: {
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsState"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    mute_alert_rule_api_v1_alerts_mute_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MuteWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertsState"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    show_settings_api_v1_settings_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsView"];
+                };
+            };
+        };
+    };
+    try_endpoint_api_v1_settings_endpoint_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EndpointWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EndpointAnswer"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    try_redaction_api_v1_settings_redaction_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TextWanted"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedactedText"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     list_cases_api_v1_cases_get: {
         parameters: {
             query?: {
@@ -7273,6 +8383,8 @@ export interface operations {
                 kind?: components["schemas"]["CaseKind"] | null;
                 entry_type?: components["schemas"]["EntryType"] | null;
                 confirmed?: boolean | null;
+                candidates?: components["schemas"]["Candidates"];
+                evidence?: components["schemas"]["TierEvidence"][];
                 review?: components["schemas"]["ReviewState"] | null;
                 status?: components["schemas"]["CaseStatus"] | null;
                 tag?: string[];
@@ -7356,6 +8468,8 @@ export interface operations {
                 kind?: components["schemas"]["CaseKind"] | null;
                 entry_type?: components["schemas"]["EntryType"] | null;
                 confirmed?: boolean | null;
+                candidates?: components["schemas"]["Candidates"];
+                evidence?: components["schemas"]["TierEvidence"][];
                 review?: components["schemas"]["ReviewState"] | null;
                 status?: components["schemas"]["CaseStatus"] | null;
                 tag?: string[];
@@ -7435,6 +8549,8 @@ export interface operations {
                 kind?: components["schemas"]["CaseKind"] | null;
                 entry_type?: components["schemas"]["EntryType"] | null;
                 confirmed?: boolean | null;
+                candidates?: components["schemas"]["Candidates"];
+                evidence?: components["schemas"]["TierEvidence"][];
                 review?: components["schemas"]["ReviewState"] | null;
                 status?: components["schemas"]["CaseStatus"] | null;
                 tag?: string[];
@@ -7997,6 +9113,367 @@ export interface operations {
             };
         };
     };
+    list_topics_api_v1_topics_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Topic"][];
+                };
+            };
+        };
+    };
+    map_topics_api_v1_topics_map_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TopicPosition"][];
+                };
+            };
+        };
+    };
+    list_members_api_v1_topics__topic__members_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                topic: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": string[];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    change_topic_api_v1_topics__topic__patch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                topic: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TopicChange"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Topic"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    coverage_api_v1_coverage_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TopicCoverage"];
+                };
+            };
+        };
+    };
+    fill_review_api_v1_review_fill_post: {
+        parameters: {
+            query?: {
+                gaps?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Picked"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_problems_api_v1_problems_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecurringProblem"][];
+                };
+            };
+        };
+    };
+    fix_problem_api_v1_problems__problem__fixed_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                problem: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RecurringProblem"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    make_problem_cases_api_v1_problems__problem__cases_post: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                problem: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemCases"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_next_api_v1_review_next_get: {
+        parameters: {
+            query?: {
+                limit?: number;
+                dataset?: string | null;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewNext"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_stale_api_v1_stale_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StaleReason"][];
+                };
+            };
+        };
+    };
+    list_stale_of_case_api_v1_stale_case_get: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StaleReason"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    settle_stale_api_v1_stale_decision_post: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StaleDecision"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Case"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
     retag_traces_api_v1_traces_tags_post: {
         parameters: {
             query?: never;
@@ -8133,7 +9610,9 @@ export interface operations {
                 status?: components["schemas"]["TraceStatus"] | null;
                 name?: string[];
                 model?: string[];
+                app?: string[];
                 tag?: string[];
+                became?: components["schemas"]["TraceOutcome"][];
                 incomplete?: string[];
                 exporter?: string | null;
                 score?: string[];
@@ -8221,7 +9700,9 @@ export interface operations {
                 status?: components["schemas"]["TraceStatus"] | null;
                 name?: string[];
                 model?: string[];
+                app?: string[];
                 tag?: string[];
+                became?: components["schemas"]["TraceOutcome"][];
                 incomplete?: string[];
                 exporter?: string | null;
                 score?: string[];
@@ -8605,6 +10086,7 @@ export interface operations {
                 check?: string | null;
                 needs_look?: boolean | null;
                 text?: string;
+                order?: components["schemas"]["QueueOrder"];
                 limit?: number;
                 offset?: number;
             };
@@ -8689,6 +10171,40 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Case"];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    draft_assertions_api_v1_review_assertions_get: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: string;
+                    }[];
                 };
             };
             /** @description Validation Error */

@@ -11,11 +11,13 @@ import {
   BenchmarksIcon,
   CasesIcon,
   DatasetsIcon,
+  HelpIcon,
   KeyboardIcon,
   Mark,
   MoonIcon,
   OverviewIcon,
   ReviewIcon,
+  SettingsIcon,
   SunIcon,
   TracesIcon,
 } from "@/ui/icons";
@@ -45,6 +47,7 @@ export function Shell() {
         <Places />
         <div className={classes.foot}>
           <SignedIn />
+          <Help />
           <button type="button" className={classes.tool} aria-label="Keys" onClick={help.open}>
             <KeyboardIcon />
             <span>Keys</span>
@@ -107,7 +110,7 @@ function Places() {
   );
 }
 
-/** The six places of the app, in the order of the loop: what came in, what it became, who checked it, what is measured. */
+/** The places of the app, in the order of the loop: what came in, what it became, who checked it, what is measured; settings. */
 const PLACES = [
   { to: "/", label: "Overview", key: "o", Icon: OverviewIcon },
   { to: "/traces", label: "Traces", key: "t", Icon: TracesIcon },
@@ -115,7 +118,35 @@ const PLACES = [
   { to: "/review", label: "Review", key: "r", Icon: ReviewIcon },
   { to: "/datasets", label: "Datasets", key: "d", Icon: DatasetsIcon },
   { to: "/benchmarks", label: "Benchmarks", key: "b", Icon: BenchmarksIcon },
+  { to: "/settings", label: "Settings", key: "s", Icon: SettingsIcon },
 ] as const;
+
+/** The page of the documentation about a page of the app; the first that its address begins with. */
+const HELP = [
+  ["/rules", "live.html#rules-in-the-browser"],
+  ["/topics", "live.html#what-the-set-lacks"],
+  ["/traces", "web.html#traces"],
+  ["/cases", "web.html#cases"],
+  ["/review", "review.html"],
+  ["/dev/evaldata", "review.html#validate-files"],
+  ["/datasets", "builds.html"],
+  ["/benchmarks/compare", "benchmarks.html#comparing"],
+  ["/benchmarks", "benchmarks.html"],
+  ["/replay", "replay.html"],
+  ["/settings", "operate.html#alerts"],
+  ["/", "web.html#overview"],
+] as const;
+
+function Help() {
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const page = HELP.find(([start]) => path.startsWith(start))?.[1];
+  return (
+    <a className={classes.tool} href={`/docs/${page}`} target="_blank" rel="noreferrer" aria-label="Help for this page">
+      <HelpIcon />
+      <span>Help</span>
+    </a>
+  );
+}
 
 const MAY: Record<string, string> = {
   owner: "may do everything",

@@ -104,6 +104,16 @@ const routes = [
   }),
   createRoute({
     getParentRoute,
+    path: "/topics",
+    component: lazyRouteComponent(() => import("@/features/topics/TopicsPage"), "TopicsPage"),
+  }),
+  createRoute({
+    getParentRoute,
+    path: "/settings",
+    component: lazyRouteComponent(() => import("@/features/settings/SettingsPage"), "SettingsPage"),
+  }),
+  createRoute({
+    getParentRoute,
     path: "/replay/$dataset/$caseId",
     component: lazyRouteComponent(() => import("@/features/replay/ReplayPage"), "ReplayPage"),
   }),

@@ -1,6 +1,6 @@
 /** How old figures are, said once they are older than a minute. */
 import { useEffect, useState } from "react";
-import { duration } from "./format";
+import { age as ageOf, duration, moment } from "./format";
 
 const FRESH_MS = 60_000;
 const TICK_MS = 5_000;
@@ -23,4 +23,13 @@ export function ageInWords(age: number | null | undefined, at: number, now: numb
 export function Age({ age, at }: { age?: number | null; at: number }) {
   const old = useAge(age, at);
   return old && <p className="eg-dim">These figures are {old} old.</p>;
+}
+
+/** When something was: how long ago, with the exact moment on hover. */
+export function When({ at }: { at: string | null | undefined }) {
+  return (
+    <time className="eg-dim eg-numeric" dateTime={at ?? undefined} title={moment(at)}>
+      {ageOf(at)}
+    </time>
+  );
 }

@@ -1,6 +1,6 @@
 /** What fills an empty page: a file dropped here, sample data by a button, or snippets that send traces here. */
 import { Button, FileButton, Group, Tabs } from "@mantine/core";
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { useMay } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
@@ -23,8 +23,6 @@ export function Beginning({ of, sample = false, children }: BeginningProps) {
     },
     ...done,
   });
-  const samples = useMutation({ mutationFn: () => unwrap(api.POST("/api/v1/samples")), ...done });
-  const failed = upload.error ?? samples.error;
   const taken = upload.data;
   if (!may) return children;
   return (
@@ -56,18 +54,44 @@ export function Beginning({ of, sample = false, children }: BeginningProps) {
               </Button>
             )}
           </FileButton>
-          {sample && (
-            <Button variant="default" loading={samples.isPending} onClick={() => samples.mutate()}>
-              Use sample data
-            </Button>
-          )}
+          {sample && <SampleData />}
         </Group>
         <output>
-          {failed?.message}
+          {upload.error?.message}
           {taken && `${plural(taken.stored, "record")} stored, ${taken.rejected} not. ${taken.problems[0] ?? ""}`}
         </output>
       </div>
       {children}
+    </>
+  );
+}
+
+const LOOK_MS = 300;
+
+/** A button that stores the sample, and says how much of it is there while that goes on. */
+export function SampleData() {
+  const client = useQueryClient();
+  const may = useMay("editor");
+  const samples = useMutation({
+    mutationFn: () => unwrap(api.POST("/api/v1/samples")),
+    onSettled: () => client.invalidateQueries(),
+  });
+  const stored = useQuery({
+    queryKey: ["sample-progress"],
+    enabled: samples.isPending,
+    refetchInterval: LOOK_MS,
+    queryFn: async () => (await unwrap(api.GET("/api/v1/stats/overview", { params: { query: {} } }))).traces,
+  });
+  if (!may) return null;
+  return (
+    <>
+      <Button variant="default" loading={samples.isPending} onClick={() => samples.mutate()}>
+        Use sample data
+      </Button>
+      <output>
+        {samples.isPending && `${plural(stored.data ?? 0, "trace")} stored so far; cases are made of them…`}
+        {samples.error?.message}
+      </output>
     </>
   );
 }

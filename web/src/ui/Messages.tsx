@@ -11,6 +11,9 @@ const FOLD_AT = 4000;
 const LATEST = 60;
 /** A longer text is shown as it is: laying it out would take the browser too long. */
 const MARKDOWN_MOST = 20_000;
+/** Signs by which a text may look different from its source. */
+const MARKUP = /[*_`#~|<>[\]\\&]|^\s*(?:[-+]|\d+[.)])\s/m;
+const CALL_MOST = 160;
 const NAMES: Record<string, string> = { system: "System", developer: "System", user: "User", assistant: "Assistant" };
 
 export const Messages = memo(function Messages({ messages }: { messages: readonly Message[] }) {
@@ -96,9 +99,9 @@ function Prose({ text }: { text: string }) {
             {fold.next?.label ?? "Show less"}
           </button>
         )}
-        {!tooLong && (
+        {!tooLong && MARKUP.test(text) && (
           <button type="button" className={classes.more} aria-pressed={raw} onClick={() => setRaw(!raw)}>
-            {raw ? "Laid out" : "As sent"}
+            {raw ? "Formatted" : "Source"}
           </button>
         )}
       </div>
@@ -118,25 +121,30 @@ class Fallback extends Component<{ shown: ReactNode; children: ReactNode }, { fa
   }
 }
 
+const oneLine = (text: string) =>
+  text
+    .slice(0, 4 * CALL_MOST)
+    .replace(/\s+/g, " ")
+    .slice(0, CALL_MOST);
+
+/** A call as one line; it opens to its arguments and its result. */
 function CallCard({ call, result }: { call: Call; result: Message | undefined }) {
   const failed = (result?.extra as { failed?: unknown } | undefined)?.failed === true;
+  const given = partsOf(result?.content)
+    .map((part) => part.text ?? "")
+    .join("\n");
   return (
-    <details className={classes.call} data-failed={failed || undefined} open>
+    <details className={classes.call} data-failed={failed || undefined}>
       <summary>
         <span className={classes.tool}>{visible(call.name)}</span>
+        <span className={classes.callLine}>{visible(oneLine(call.arguments))}</span>
+        {result !== undefined && <span className={classes.callLine}>→ {visible(oneLine(given))}</span>}
         {failed && <span className={classes.failed}>failed</span>}
         {result === undefined && <span className={classes.failed}>no result recorded</span>}
       </summary>
       <TextBlock label="Arguments" text={call.arguments} absent="no arguments" />
       {result !== undefined && (
-        <TextBlock
-          label="Result"
-          text={partsOf(result.content)
-            .map((part) => part.text ?? "")
-            .join("\n")}
-          absent="an empty result"
-          tone={failed ? "rust" : "plain"}
-        />
+        <TextBlock label="Result" text={given} absent="an empty result" tone={failed ? "rust" : "plain"} />
       )}
     </details>
   );

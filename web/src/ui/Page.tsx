@@ -48,9 +48,10 @@ type SplitProps = { title: string; lead?: ReactNode; filters: ReactNode; list: R
 
 /** A list that fills the window, and one record beside it; on a narrow screen the record takes the list's place. */
 export function Split({ title, lead, filters, list, record }: SplitProps) {
+  const open = record !== null;
   useEffect(() => {
-    document.title = `${title} · Evergold`;
-  }, [title]);
+    if (!open) document.title = `${title} · Evergold`;
+  }, [title, open]);
   return (
     <div className={classes.split} data-open={record ? true : undefined}>
       <div className={classes.side}>
@@ -70,24 +71,38 @@ export function Split({ title, lead, filters, list, record }: SplitProps) {
 /** A title is a line or two; the whole text stands below it. */
 const TITLE_MOST = 300;
 
-type RecordProps = { title: ReactNode; badge?: ReactNode; meta?: ReactNode; close: () => void; children: ReactNode };
+/** A tab of the browser shows fewer. */
+const TAB_MOST = 60;
+
+type RecordProps = {
+  title: ReactNode;
+  badge?: ReactNode;
+  meta?: ReactNode;
+  /** Buttons on the record, which stay in view with its title. */
+  actions?: ReactNode;
+  /** Buttons that lead elsewhere, beside the one that closes. */
+  tools?: ReactNode;
+  close: () => void;
+  children: ReactNode;
+};
 
 /** The frame of one record beside its list: a way back, a title, small facts, then sections. */
-export function RecordFrame({ title, badge, meta, close, children }: RecordProps) {
+export function RecordFrame({ title, badge, meta, actions, tools, close, children }: RecordProps) {
   useShortcuts("Open record", [{ keys: "Escape", does: "Back to the list", run: close }]);
   const heading = useRef<HTMLHeadingElement>(null);
   const named = typeof title === "string" ? title : "";
   // A reader of the page by ear or key begins where the record begins; typing goes on where it was.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another title is another record
   useEffect(() => {
     if (!/^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName ?? ""))
       heading.current?.focus({ preventScroll: true });
+    if (named) document.title = `${named.slice(0, TAB_MOST)} · Evergold`;
   }, [named]);
   return (
     <article className={classes.recordFrame}>
-      <header className={classes.recordHead}>
+      <header className={classes.recordHead} data-stays={actions ? true : undefined}>
         <div className={classes.top}>
           {badge}
+          <span className={classes.tools}>{tools}</span>
           <button type="button" className={classes.close} onClick={close} aria-label="Close and go back to the list">
             <CrossIcon />
           </button>
@@ -96,11 +111,15 @@ export function RecordFrame({ title, badge, meta, close, children }: RecordProps
           {typeof title === "string" ? visible(title.slice(0, TITLE_MOST)) : title}
         </Title>
         {meta && <div className={classes.meta}>{meta}</div>}
+        {actions}
       </header>
       {children}
     </article>
   );
 }
+
+/** A small button of a record's head. */
+export const HEAD_BUTTON = classes.close;
 
 export function Section({ title, aside, children }: { title: string; aside?: ReactNode; children: ReactNode }) {
   return (
@@ -114,6 +133,31 @@ export function Section({ title, aside, children }: { title: string; aside?: Rea
   );
 }
 
+/** A word of the app with a way to the line of the glossary that says what it means. */
+export function Word({ is, children }: { is: string; children: ReactNode }) {
+  return (
+    <a
+      className={classes.word}
+      href={`/docs/glossary.html#${is.replaceAll(" ", "-")}`}
+      target="_blank"
+      rel="noreferrer"
+      title={`What “${is}” means`}
+    >
+      {children}
+    </a>
+  );
+}
+
+/** Names of facts that the glossary explains. */
+const EXPLAINED: Record<string, string> = {
+  Dataset: "dataset",
+  Judge: "judge",
+  Metrics: "metric",
+  Policy: "policy",
+  "Rests on": "evidence",
+  "The judge": "judge",
+};
+
 /** Small facts about one thing: a name on the left, a value on the right. Empty values are left out. */
 type Fact = readonly [name: string, value: ReactNode];
 
@@ -124,7 +168,7 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
     <dl className={classes.facts}>
       {present.map(([name, value]) => (
         <Fragment key={name}>
-          <dt dir="auto">{visible(name)}</dt>
+          <dt dir="auto">{EXPLAINED[name] ? <Word is={EXPLAINED[name]}>{name}</Word> : visible(name)}</dt>
           <dd dir="auto">{typeof value === "string" ? visible(value) : value}</dd>
         </Fragment>
       ))}

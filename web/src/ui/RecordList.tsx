@@ -5,9 +5,18 @@
  * of the Tab key: its checkbox is for the mouse. How columns fold on a narrow screen is the stylesheet's business: every cell
  * carries its column's id as `data-column`.
  */
+import { Button } from "@mantine/core";
 import { type ColumnDef, type RowData, tableFeatures, useTable } from "@tanstack/react-table";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type CSSProperties, type ReactNode, useCallback, useEffect, useRef, useState } from "react";
+import {
+  type CSSProperties,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import classes from "./RecordList.module.css";
 import { useShortcuts } from "./shortcuts";
 import { Marked, visible } from "./text";
@@ -33,21 +42,55 @@ type RecordListProps<Row extends RowData> = {
   onMark?: (next: ReadonlySet<string>) => void;
 };
 
-const ROW_HEIGHT = 45;
+const ROW_HEIGHT = { comfortable: 45, compact: 31 };
+
+type Density = keyof typeof ROW_HEIGHT;
+const DENSITY = "evergold.density";
+const watchers = new Set<() => void>();
+
+/** How close the rows of lists stand, in this browser. */
+function useDensity(): Density {
+  return useSyncExternalStore(
+    (watcher) => {
+      watchers.add(watcher);
+      return () => watchers.delete(watcher);
+    },
+    () => (localStorage.getItem(DENSITY) === "compact" ? "compact" : "comfortable"),
+  );
+}
+
+export function DensitySwitch() {
+  const compact = useDensity() === "compact";
+  return (
+    <Button
+      variant="default"
+      aria-pressed={compact}
+      onClick={() => {
+        localStorage.setItem(DENSITY, compact ? "comfortable" : "compact");
+        for (const watcher of watchers) watcher();
+      }}
+    >
+      {compact ? "Comfortable" : "Compact"}
+    </Button>
+  );
+}
 
 export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
   const { rows, columns, rowKey, more, loadMore, loadingMore, selected, open, href } = props;
   const table = useTable({ features: listFeatures, columns, data: rows, getRowId: rowKey });
   const scroller = useRef<HTMLDivElement>(null);
+  const density = useDensity();
   // A row keeps its measured height when a filter moves it to another place in the list.
   const itemKey = useCallback((index: number) => rowKey(rows[index] as Row), [rows, rowKey]);
   const virtual = useVirtualizer({
     count: rows.length,
     getItemKey: itemKey,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_HEIGHT,
+    estimateSize: () => ROW_HEIGHT[density],
     overscan: 12,
   });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another density is another height of every row
+  useEffect(() => virtual.measure(), [density, virtual]);
   const items = virtual.getVirtualItems();
   const last = items[items.length - 1]?.index ?? -1;
   useEffect(() => {
@@ -122,7 +165,7 @@ export function RecordList<Row extends RowData>(props: RecordListProps<Row>) {
   const template = { "--template": props.template } as CSSProperties;
   const tableRows = table.getRowModel().rows;
   return (
-    <div className={classes.frame} data-choosing={onMark ? true : undefined}>
+    <div className={classes.frame} data-choosing={onMark ? true : undefined} data-density={density}>
       <div className={classes.header} style={template} aria-hidden="true">
         {table.getHeaderGroups()[0]?.headers.map((header) => (
           <span key={header.id} data-column={header.column.id}>

@@ -4,10 +4,11 @@ import type { Schemas } from "@/api/client";
 import page from "./Page.module.css";
 import classes from "./Tier.module.css";
 
-type TierName = "confirmed" | "candidate" | "failure" | "correction" | "none";
+type TierName = "confirmed" | "unconfirmed" | "candidate" | "failure" | "correction" | "none";
 
 const LABEL: Record<TierName, string> = {
   confirmed: "Golden",
+  unconfirmed: "Golden, unconfirmed",
   candidate: "Candidate",
   failure: "Failure",
   correction: "Correction",
@@ -24,18 +25,30 @@ export const GAPS: Record<Schemas["Gap"], string> = {
   no_interaction: "No interaction",
 };
 
-type CaseLike = { entry_type?: string; kind?: string; status?: string; metadata?: Record<string, unknown> };
+/** What the tier of a case rests on. */
+export const EVIDENCE: Record<Schemas["TierEvidence"], string> = {
+  person: "A person",
+  user: "A user",
+  outcome: "An outcome",
+  content: "A judge",
+  check: "A check",
+  silence: "Silence",
+  source: "Its source",
+};
+
+type CaseLike = { entry_type?: string; evidence?: string; status?: string; metadata?: Record<string, unknown> };
 
 function tierOf(entry: CaseLike): TierName {
   if (entry.entry_type === "failure") return "failure";
   if (entry.entry_type === "correction") return "correction";
-  return entry.metadata?.confirmed === true ? "confirmed" : "candidate";
+  if (entry.metadata?.confirmed === true || ["person", "user"].includes(entry.evidence ?? "")) return "confirmed";
+  return entry.evidence === "silence" ? "candidate" : "unconfirmed";
 }
 
-/** The worth of a case. Only a live chat is a candidate until somebody confirms it; other kinds are golden by their source. */
+/** The worth of a case. A candidate rests on silence alone; what a file brought is golden by its source. */
 export function CaseTier({ entry }: { entry: CaseLike }) {
   const tier = tierOf(entry);
-  const label = tier === "candidate" && entry.kind !== "chat" ? "Golden" : undefined;
+  const label = tier === "unconfirmed" && entry.evidence === "source" ? "Golden" : undefined;
   return <Tier tier={tier} label={label} faded={entry.status !== "active"} />;
 }
 

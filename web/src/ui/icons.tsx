@@ -38,6 +38,13 @@ export const DatasetsIcon = icon(
   </>,
 );
 export const BenchmarksIcon = icon(<path d="M3.5 13.500a6.5 6.5 0 1 1 13 0M10 13.500l3-4.500M3.5 16.500h13" />);
+export const SettingsIcon = icon(
+  <>
+    <path d="M3 6h7M14 6h3M3 14h3M10 14h7" />
+    <circle cx="12" cy="6" r="2" />
+    <circle cx="8" cy="14" r="2" />
+  </>,
+);
 export const SunIcon = icon(
   <>
     <circle cx="10" cy="10" r="3.2" />
@@ -55,6 +62,12 @@ export const SearchIcon = icon(
   <>
     <circle cx="9" cy="9" r="5" />
     <path d="m13 13 3.5 3.5" />
+  </>,
+);
+export const HelpIcon = icon(
+  <>
+    <circle cx="10" cy="10" r="7.5" />
+    <path d="M7.8 7.800a2.300 2.300 0 1 1 3.400 2.000c-.8.450-1.200.9-1.200 1.700M10 14h0" />
   </>,
 );
 export const KeyboardIcon = icon(

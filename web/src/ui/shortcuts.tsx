@@ -45,23 +45,70 @@ function find(keys: string): Shortcut | undefined {
   return undefined;
 }
 
+let holds = 0;
+let waiting: { key: string; timeStamp: number }[] = [];
+
+/**
+ * Keeps the keys that are pressed from now on until the answer is called; then they act in their order, each on what the one
+ * before it led to. `drop` forgets them: what they were meant for did not come.
+ */
+export function holdKeys(): (drop?: boolean) => void {
+  let held = true;
+  holds += 1;
+  return (drop = false) => {
+    if (!held) return;
+    held = false;
+    holds -= 1;
+    if (drop) waiting = [];
+    // What the answer brought is drawn first: it may hold keys itself.
+    setTimeout(playNext);
+  };
+}
+
+function playNext(): void {
+  if (holds > 0) return;
+  const next = waiting.shift();
+  if (next === undefined) return;
+  act(next.key, next.timeStamp);
+  setTimeout(playNext);
+}
+
+/** Stands where something loads on which keys are to act. */
+export function HeldKeys() {
+  useLayoutEffect(() => {
+    const release = holdKeys();
+    return () => release();
+  }, []);
+  return null;
+}
+
 function onKeyDown(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isTaken(event)) return;
   const modal = document.querySelector("[role=dialog]");
   if (modal) return;
-  const sequence = pending && event.timeStamp - pendingSince < SEQUENCE_MS ? `${pending} ${event.key}` : "";
-  const match = (sequence && find(sequence)) || find(event.key);
-  pending = "";
-  if (match) {
-    event.preventDefault();
-    match.run();
-  } else if (groups.some((group) => group.shortcuts.some((shortcut) => shortcut.keys.startsWith(`${event.key} `)))) {
-    pending = event.key;
-    pendingSince = event.timeStamp;
-  }
+  if (holds > 0 || waiting.length > 0) waiting.push({ key: event.key, timeStamp: event.timeStamp });
+  else if (!act(event.key, event.timeStamp)) return;
+  event.preventDefault();
 }
 
-window.addEventListener("keydown", onKeyDown);
+/** Runs what a key stands for, alone or after the one before it; says whether it stands for anything. */
+function act(key: string, timeStamp: number): boolean {
+  const sequence = pending && timeStamp - pendingSince < SEQUENCE_MS ? `${pending} ${key}` : "";
+  const match = (sequence && find(sequence)) || find(key);
+  pending = "";
+  if (match) {
+    match.run();
+    return true;
+  }
+  if (groups.some((group) => group.shortcuts.some((shortcut) => shortcut.keys.startsWith(`${key} `)))) {
+    pending = key;
+    pendingSince = timeStamp;
+  }
+  return false;
+}
+
+// Tests of what imports this have no window.
+globalThis.addEventListener?.("keydown", onKeyDown);
 
 /** Registers keys while the component is mounted. `shortcuts` may change on every render. */
 export function useShortcuts(title: string, shortcuts: readonly Shortcut[]): void {

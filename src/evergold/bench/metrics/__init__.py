@@ -181,7 +181,10 @@ class NamedMetric:
         metric: Any = self.metric
         params = {field.name: getattr(metric, field.name) for field in fields(metric)} if is_dataclass(metric) else {}
         asked = {"judge": judge.identity, "prompt_hash": metric.prompt_hash()} if judge and self.needs_judge else {}
-        return MetricSpec(name=self.name, version=metric.version, params=params, scale=scale_of(metric), **asked)
+        passing: float = getattr(metric, "passing", 0.0)
+        return MetricSpec(
+            name=self.name, version=metric.version, params=params, scale=scale_of(metric), passing=passing, **asked
+        )
 
 
 def metrics_of(cases: Iterable[Case]) -> list[str]:

@@ -29,7 +29,7 @@ from evergold.bench.metrics.questions import (
 from evergold.bench.metrics.text import NO_REFERENCE, reference_text
 from evergold.errors import BadInput, unknown
 from evergold.model.case import Case
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Attempt, Measurement
 from evergold.seams import Judge
 
@@ -187,7 +187,7 @@ class AnswerRelevancy:
 
 
 def _measure_statements(
-    statements: list[str], verdicts: dict[int, dict[str, Any]], refused: bool, answer: Answer
+    statements: list[str], verdicts: dict[int, dict[str, Any]], refused: bool, answer: JudgeAnswer
 ) -> Measurement:
     aside = [statements[number - 1] for number, verdict in sorted(verdicts.items()) if verdict["verdict"] != "relevant"]
     reason = f"irrelevant: {'; '.join(aside[:3])}" if aside else "every statement is relevant"
@@ -254,6 +254,53 @@ class ContextualPrecision:
         shown = [verdicts[number] for number in sorted(verdicts)]
         measured = Measurement.of(average_precision(useful), f"{reason} of {len(useful)}", verdicts=shown)
         return add_usage(measured, answer)
+
+
+ASSERTIONS_PROMPT = f"""Decide for each numbered sentence whether it is true of the answer to the question. Read each \
+as "The answer …".
+true: the answer does what the sentence says.
+false: it does not.
+
+{{question}}
+
+{{answer}}
+
+{{sentences}}
+
+{MATERIAL} Answer with one verdict per sentence id, the reason first."""
+
+
+@dataclass(frozen=True)
+class Assertions:
+    """The share of a case's assertions that hold: each `must` is true of the answer, no `must_not` is. A trial passes by all."""
+
+    version: ClassVar[str] = "1"
+    passing: ClassVar[float] = 1.0
+
+    def prompt_hash(self) -> str:
+        return prompt_hash(ASSERTIONS_PROMPT)
+
+    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
+        if not case.assertions:
+            return Measurement.not_applicable("the case has no assertions")
+        stated = [pair for one in case.assertions for pair in one.items()]
+        texts = [text for _, text in stated]
+        inputs = {"input": case.input, "output": attempt.output, "sentences": texts}
+        prompt = fence(
+            ASSERTIONS_PROMPT, question=case.input, answer=attempt.output or "(empty)", sentences=number_items(texts)
+        )
+        question = verdict_question("assertion_verdicts", inputs, prompt, len(texts), ("true", "false"))
+        answer = await judge.ask(question)
+        verdicts = read_verdicts(question, answer)
+        if verdicts is None:
+            return no_answer(question, answer)
+        shown = show_verdicts("assertion", [f"{w.replace('_', ' ')}: {text}" for w, text in stated], verdicts, answer)
+        for (word, _), verdict in zip(stated, shown, strict=True):
+            verdict["holds"] = (verdict["verdict"] == "true") is (word == "must")
+        broken = [f"{one['assertion']} ({one['reason']})" for one in shown if not one["holds"]]
+        value = 1 - len(broken) / len(shown)
+        reason = f"not fulfilled: {'; '.join(broken[:3])}" if broken else "every assertion holds"
+        return add_usage(Measurement.of(value, reason, assertions=len(shown), verdicts=shown), answer)
 
 
 # Alternatives below one per cent are noise of the tokenizer and shift a mean more than they mean.
@@ -372,7 +419,7 @@ class Correctness:
         return add_usage(_read_grade(answer.data, answer), answer)
 
 
-def _read_grade(data: dict[str, Any], answer: Answer) -> Measurement:
+def _read_grade(data: dict[str, Any], answer: JudgeAnswer) -> Measurement:
     score = float(data["score"])
     if not 0 <= score <= TOP:
         return Measurement.unscored(f"the judge scored {data['score']}, outside 0 to {TOP}", raw=data["score"])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from evergold.model.judging import Answer, Question
+from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Measurement, Usage
 from evergold.model.values import content_hash
 
@@ -65,7 +65,7 @@ def problem_with(question: Question, data: Any) -> str | None:
     return None
 
 
-def listed_texts(question: Question, answer: Answer, key: str) -> list[str] | None:
+def listed_texts(question: Question, answer: JudgeAnswer, key: str) -> list[str] | None:
     """The texts under `key`; None when the answer is missing or does not fit.
 
     A list in the wrong form is no list: nothing is judged that the judge did not state itself.
@@ -75,14 +75,14 @@ def listed_texts(question: Question, answer: Answer, key: str) -> list[str] | No
     return [text.strip() for text in answer.data[key] if text.strip()]
 
 
-def read_verdicts(question: Question, answer: Answer) -> dict[int, dict[str, Any]] | None:
+def read_verdicts(question: Question, answer: JudgeAnswer) -> dict[int, dict[str, Any]] | None:
     """Verdicts by id; None when the answer is missing or does not fit."""
     if answer.data is None or problem_with(question, answer.data) is not None:
         return None
     return {verdict["id"]: verdict for verdict in answer.data["verdicts"]}
 
 
-def add_usage(measurement: Measurement, *answers: Answer) -> Measurement:
+def add_usage(measurement: Measurement, *answers: JudgeAnswer) -> Measurement:
     """The measurement with what its judge's answers cost in tokens, money and time."""
     usage = Usage()
     for answer in answers:
@@ -97,7 +97,7 @@ def add_usage(measurement: Measurement, *answers: Answer) -> Measurement:
     return measurement.model_copy(update={"usage": usage, "details": measurement.details | timed})
 
 
-def no_answer(question: Question, *answers: Answer) -> Measurement:
+def no_answer(question: Question, *answers: JudgeAnswer) -> Measurement:
     """The measurement when the last answer cannot be used: an error when the judge broke, else unscored."""
     last = answers[-1]
     if last.details.get("broken"):
@@ -112,7 +112,7 @@ def share_of(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> 
 
 
 def show_verdicts(
-    name: str, items: list[str], verdicts: dict[int, dict[str, Any]], answer: Answer
+    name: str, items: list[str], verdicts: dict[int, dict[str, Any]], answer: JudgeAnswer
 ) -> list[dict[str, Any]]:
     """Each item with its verdict and what a program knows besides: how likely it is, the evidence. That changes no value."""
     beside = answer.details.get("beside") or [{}] * len(items)

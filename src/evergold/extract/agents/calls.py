@@ -7,6 +7,7 @@ caller counts it.
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from evergold.errors import BadInput
@@ -227,8 +228,10 @@ def _patched_files(diff: str, folder: str | None) -> Iterator[Event]:
         yield Changed(FileRef(file.new_path or file.path, folder), patches=tuple(patches))
 
 
+# A file that nobody changed is read again and again: by sub-agents, after a summary, by the next session.
+@lru_cache(maxsize=32)
 def _numbered_in(text: str) -> dict[int, str]:
-    """Lines a tool printed with their numbers, which are the truth about what was read."""
+    """Lines a tool printed with their numbers, which are the truth about what was read. Nobody changes them."""
     results = {int(number): line for number, line in _NUMBERED.findall(_without_reminders(text))}
     # Line 0 does not exist; tools that print it mean a heading.
     results.pop(0, None)

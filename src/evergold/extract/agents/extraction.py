@@ -256,7 +256,7 @@ class AgentExtraction:
         tree = BaseTree(self._repo, base, {})
         for file in draft.files:
             # An added or binary file has no lines at base.
-            lines = len(tree.lines(file.old_path)) if file.old_path and not file.binary else None
+            lines = len(tree.find(file.old_path)[1]) if file.old_path and not file.binary else None
             for start, end in spans_of(file, line_count=lines):
                 ranges.add(file.path, start, end, RangeSource.GOLDEN_DIFF)
         for shown in (shown for part in draft.parts for shown in part.shown):

@@ -29,7 +29,7 @@ from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.ranges import paths_of
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import Repo
-from evergold.repo.history import Commit, branch_tips, diffs, reachable, timeline
+from evergold.repo.history import Commit, branch_tips, reachable, readable_diffs, timeline
 
 ENOUGH_VOTES = 3
 
@@ -355,16 +355,14 @@ class History:
 
     def _read_files(self, pairs: list[tuple[str, str]]) -> None:
         """A commit whose objects a partial clone lacks has no files; the others have theirs."""
-        try:
-            # One git process for all commits. It fails as a whole where a single object is missing.
-            self._files |= {commit: parse_diff(diff) for commit, diff in diffs(self.repo, pairs)} if pairs else {}
-        except BadInput as problem:
-            if len(pairs) == 1:
-                self._files[pairs[0][0]] = []
-                self.unreadable[pairs[0][0]] = problem.message
-            else:
-                for pair in pairs:
-                    self._read_files([pair])
+        for commit, diff in readable_diffs(self.repo, pairs):
+            try:
+                if isinstance(diff, BadInput):
+                    raise diff
+                self._files[commit] = parse_diff(diff)
+            except BadInput as problem:
+                self._files[commit] = []
+                self.unreadable[commit] = problem.message
 
     def _at(self, time: datetime, within: timedelta) -> list[Commit]:
         """Commits written about a time, the nearest first."""

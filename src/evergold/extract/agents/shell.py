@@ -36,20 +36,14 @@ from evergold.extract.agents.events import (
     text_lines,
 )
 
-# Longer operators first: `&&` must not be read as two `&`.
-_OPERATORS = ("&&", "||", ";;", "|&", "|", ";", "&", "(", ")", "\n")
-_PIPES = ("|", "|&")
-
 
 @dataclass
 class Command:
-    """One simple command. `into` are files its output went to; `document` is its here-document; `piped` says that it reads
-    the output of the command before it."""
+    """One simple command. `into` are files its output went to; `document` is its here-document."""
 
     words: list[str] = field(default_factory=list)
     into: list[str] = field(default_factory=list)
     document: str | None = None
-    piped: bool = False
 
     @property
     def name(self) -> str:
@@ -58,156 +52,90 @@ class Command:
 
 Pipeline = list[Command]
 
+# What stands between brackets, which may hold brackets themselves; nobody nests them deeper.
+_BALANCED = r"[^()]*+"
+for _ in range(4):
+    _BALANCED = rf"(?:[^()]++|\({_BALANCED}\))*+"
+# The pieces of a word. A quote that is never closed ends at the end of the text.
+_PIECES = (
+    r"'(?P<single>[^']*+)(?:'|\Z)",
+    rf'"(?P<double>(?:\\.|\$\({_BALANCED}\)|[^"\\])*+)(?:"|\\?\Z)',
+    rf"(?P<kept>`[^`]*+(?:`|\Z)|\$\({_BALANCED}(?:\)|\Z)|\$|[^\s|&;()<>'\"\\`$]++)",
+    r"\\(?P<escaped>.?)",
+)
+_PIECE = re.compile("|".join(_PIECES), re.DOTALL)
+_WORD = re.sub(r"\(\?P<\w+>", "(?:", "|".join(_PIECES))
+_TOKEN = re.compile(
+    r"(?P<blank>[ \t\r]+|(?<!\S)#[^\n]*)|(?P<redirection>(?:\d*|&)(?:>>?|<<<|<<-?|<)[&|]?[ \t]*)"
+    rf"|(?P<operator>&&|\|\||;;|\|&|[|;&()\n])|(?P<word>(?:{_WORD})++)|(?P<other>.)",
+    re.DOTALL,
+)
 
-class ScriptReader:
-    """Reads the pipelines of a script in order; an unclosed quote ends at the end of the text."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self.pipelines: list[Pipeline] = [[]]
-        self.command = Command()
-        self.waiting: list[tuple[Command, str, bool]] = []
-
-    def read(self) -> list[Pipeline]:
-        while self.at < len(self.text):
-            char = self.text[self.at]
+def read_script(text: str) -> list[Pipeline]:
+    """The pipelines of a script, in order."""
+    pipelines: list[Pipeline] = [[]]
+    command, sign = Command(), ""
+    waiting: list[tuple[Command, str, bool]] = []
+    at = 0
+    while match := _TOKEN.match(text, at):
+        at, kind, token = match.end(), match.lastgroup, match[0]
+        if kind == "redirection":
+            sign = token.strip()
+        elif kind == "word" and sign:
+            _redirect(command, sign, _unquote(token), waiting)
+            sign = ""
+        elif kind == "word":
+            command.words.append(_unquote(token))
+        elif kind == "operator":
+            if command.words or command.into:
+                pipelines[-1].append(command)
+            if token not in ("|", "|&"):
+                pipelines.append([])
+            command, sign = Command(), ""
             # Here-documents begin on the line after the command that names them, whatever else stands on that line.
-            if char == "\n" and self.waiting:
-                self._end_command("\n")
-                self.at += 1
-                self._documents()
-            elif operator := next((op for op in _OPERATORS if self.text.startswith(op, self.at)), None):
-                self._end_command(operator)
-                self.at += len(operator)
-            elif char in " \t\r":
-                self.at += 1
-            elif char == "#" and (self.at == 0 or self.text[self.at - 1].isspace()):
-                end = self.text.find("\n", self.at)
-                self.at = len(self.text) if end < 0 else end
-            elif self._redirection():
-                continue
-            else:
-                self.command.words.append(self._word())
-        self._end_command(";")
-        return [pipeline for pipeline in self.pipelines if pipeline]
+            if token == "\n":
+                for reader, mark, indented in waiting:
+                    reader.document, at = _read_document(text, at, mark, indented)
+                waiting = []
+    pipelines[-1].append(command)
+    return [pipeline for pipeline in pipelines if pipeline]
 
-    def _end_command(self, operator: str) -> None:
-        if self.command.words or self.command.document is not None:
-            self.pipelines[-1].append(self.command)
-        # Only a command that exists can feed a pipe.
-        self.command = Command(piped=operator in _PIPES and bool(self.command.words))
-        if operator not in _PIPES:
-            self.pipelines.append([])
 
-    def _redirection(self) -> bool:
-        """`>`, `>>`, `<`, `<<`, `2>&1` and the like; True where one was read."""
-        start = self.at
-        # `2>` names a file descriptor. Digits that no sign follows are an ordinary word, and the position is set back.
-        while self.at < len(self.text) and self.text[self.at].isdigit():
-            self.at += 1
-        if self.at >= len(self.text) or self.text[self.at] not in "<>":
-            self.at = start
-            return False
-        sign = self.text[self.at]
-        number = self.text[start : self.at]
-        run = len(self.text[self.at :]) - len(self.text[self.at :].lstrip(sign))
-        self.at += run
-        if sign == "<" and run == 2:
-            indented = self.text.startswith("-", self.at)
-            self.at += indented
-            self._skip_blanks()
-            # The command of now is kept: others may follow on the same line before its document begins.
-            self.waiting.append((self.command, self._word(), indented))
-            return True
-        if self.text.startswith(("&", "|"), self.at):
-            self.at += 1
-        self._skip_blanks()
-        target = self._word()
-        # Standard output alone shows lines; what went to a file or to /dev/null was not seen by the agent.
-        if sign == ">" and number in ("", "1") and not target.isdigit() and target != "/dev/null":
-            self.command.into.append(target)
-        elif sign == "<" and run == 1 and target:
-            self.command.words.append(target)
-        return True
+def _redirect(command: Command, sign: str, target: str, waiting: list[tuple[Command, str, bool]]) -> None:
+    if sign in ("<<", "<<-"):
+        waiting.append((command, target, sign == "<<-"))
+    elif sign == "<":
+        command.words.append(target)
+    # Standard output alone shows lines; what went to a file or to /dev/null was not seen by the agent.
+    elif sign.startswith((">", "1>", "&>")) and not target.isdigit() and target != "/dev/null":
+        command.into.append(target)
 
-    def _skip_blanks(self) -> None:
-        while self.at < len(self.text) and self.text[self.at] in " \t":
-            self.at += 1
 
-    def _documents(self) -> None:
-        """The here-documents that begin on this line, one after the other."""
-        for command, mark, indented in self.waiting:
-            lines: list[str] = []
-            while self.at < len(self.text):
-                end = self.text.find("\n", self.at)
-                end = len(self.text) if end < 0 else end
-                line = self.text[self.at : end]
-                self.at = end + 1
-                if (line.lstrip("\t") if indented else line).rstrip("\r") == mark:
-                    break
-                lines.append(line.lstrip("\t") if indented else line)
-            command.document = "".join(f"{line}\n" for line in lines)
-        self.waiting = []
-        # A document that is cut off ends with the text.
-        self.at = min(self.at, len(self.text))
+def _read_document(text: str, at: int, mark: str, indented: bool) -> tuple[str, int]:
+    """A here-document that begins at a line, and where the line after it begins; one that is cut off ends with the text."""
+    lines: list[str] = []
+    while at < len(text):
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line = text[at:end].lstrip("\t") if indented else text[at:end]
+        at = end + 1
+        if line.rstrip("\r") == mark:
+            break
+        lines.append(line)
+    return "".join(f"{line}\n" for line in lines), min(at, len(text))
 
-    def _word(self) -> str:
-        parts: list[str] = []
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            if char in " \t\r\n|&;()<>":
-                break
-            if char == "'":
-                parts.append(self._read_quoted("'"))
-            elif char == '"':
-                parts.append(self._double())
-            elif char == "\\":
-                following = self.text[self.at + 1 : self.at + 2]
-                # A backslash at the end of a line joins it with the next.
-                parts.append("" if following == "\n" else following)
-                self.at += 2
-            elif self.text.startswith("$(", self.at):
-                parts.append(self._substitution())
-            elif char == "`":
-                parts.append("`" + self._read_quoted("`") + "`")
-            else:
-                parts.append(char)
-                self.at += 1
-        return "".join(parts)
 
-    def _read_quoted(self, mark: str) -> str:
-        end = self.text.find(mark, self.at + 1)
-        end = len(self.text) if end < 0 else end
-        inside = self.text[self.at + 1 : end]
-        self.at = end + 1
-        return inside
-
-    def _double(self) -> str:
-        self.at += 1
-        parts: list[str] = []
-        while self.at < len(self.text) and self.text[self.at] != '"':
-            if self.text[self.at] == "\\" and self.text[self.at + 1 : self.at + 2] in ('"', "\\", "$", "`", "\n"):
-                parts.append(self.text[self.at + 1].replace("\n", ""))
-                self.at += 2
-            elif self.text.startswith("$(", self.at):
-                parts.append(self._substitution())
-            else:
-                parts.append(self.text[self.at])
-                self.at += 1
-        self.at += 1
-        return "".join(parts)
-
-    def _substitution(self) -> str:
-        """`$( … )` as it stands, up to the bracket that closes it."""
-        start, depth = self.at, 0
-        while self.at < len(self.text):
-            char = self.text[self.at]
-            depth += (char == "(") - (char == ")")
-            self.at += 1
-            if char == ")" and depth == 0:
-                break
-        return self.text[start : self.at]
+def _unquote(word: str) -> str:
+    """A word as the command gets it, but for variables and substitutions, which stay as they stand."""
+    pieces: list[str] = []
+    for match in _PIECE.finditer(word):
+        piece = match[match.lastgroup or 0]
+        if match.lastgroup == "double":
+            piece = re.sub(r'\\(["\\$`])|\\\n', r"\1", piece)
+        # A backslash at the end of a line joins it with the next.
+        pieces.append("" if match.lastgroup == "escaped" and piece == "\n" else piece)
+    return "".join(pieces)
 
 
 _GREPS = ("grep", "egrep", "fgrep", "rg", "ag", "ack", "zgrep")
@@ -217,7 +145,6 @@ _MENTIONS = ("wc", "stat", "file", "jq", "yq", "diff", "md5sum", "sha256sum", "o
 # Behind these in a pipeline no line of the file arrives as it stands.
 _QUIET = ("wc", "sort", "uniq", "cut", "tr", "awk", "xargs", "md5sum", "sha256sum", "tee")
 _SED_PRINT = re.compile(r"(\d{1,9})(?:,\s*(\d{1,9}|\$|\+\d{1,9}))?\s*p")
-_NR = re.compile(r"(?:NR|FNR)\s*(>=|<=|==|>|<)\s*(\d{1,9})(?!\d)")
 _TAB_NUMBER = re.compile(r"\s*(\d{1,9})(?:\t|→|:\s?|\|\s?)(.*)", re.DOTALL)
 _GLOB = re.compile(r"[*?\[{$`]")
 # Options that take the next word as their value; that word is neither a file nor a pattern.
@@ -308,7 +235,7 @@ def _span_of(command: Command) -> LineSpan | None:
     if command.name == "sed":
         spans = _sed_spans(command)
         return spans[0] if spans and len(spans) == 1 else None
-    find = {"head": _head, "tail": _tail, "awk": _awk_span}.get(command.name)
+    find = {"head": _head, "tail": _tail}.get(command.name)
     return find(command) if find else None
 
 
@@ -343,10 +270,8 @@ def _sed_streams(command: Command, folder: str | None) -> Iterator[_Stream]:
 
 def _awk(command: Command, folder: str | None) -> Iterator[_Stream]:
     operands = _operands(command)
-    program = operands[0] if operands else ""
-    counted = bool(re.search(r"print\w*[ (][^}]*\bF?NR\b", program))
-    for word in operands[1:]:
-        yield _Stream(FileRef(word, folder), _awk_span(command), counted)
+    counted = bool(operands) and bool(re.search(r"print\w*[ (][^}]*\bF?NR\b", operands[0]))
+    yield from (_Stream(FileRef(word, folder), None, counted) for word in operands[1:])
 
 
 def _git(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -427,25 +352,6 @@ def _sed_spans(command: Command) -> list[LineSpan] | None:
     return spans
 
 
-def _awk_span(command: Command) -> LineSpan | None:
-    """Bounds on NR; None for a program that looks at anything else."""
-    operands = _operands(command)
-    bounds = _NR.findall(operands[0]) if operands else []
-    # A pattern before the braces selects lines by their text, not by their number.
-    if not bounds or "/" in operands[0].split("{")[0]:
-        return None
-    first, last = 1, 0
-    for sign, digits in bounds:
-        number = int(digits)
-        if sign in (">=", ">"):
-            first = number + (sign == ">")
-        elif sign in ("<=", "<"):
-            last = number - (sign == "<")
-        else:
-            first, last = (number, number) if last == 0 else (first, number)
-    return LineSpan(first, last)
-
-
 def _operands(command: Command) -> list[str]:
     """The words that are no options and no values of options."""
     name = command.name if command.name in _VALUED else "grep" if command.name in _GREPS else ""
@@ -512,7 +418,7 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
     """The events of one call, in the order of its commands. An error's text shows no file, so it needs no exception."""
     lines = text_lines(output)
     folder = cwd
-    for pipeline in ScriptReader(script).read():
+    for pipeline in read_script(script):
         commands = [bare for command in pipeline if (bare := _bare(command)).words or bare.document]
         if not commands:
             continue
@@ -543,7 +449,7 @@ def _bare(command: Command) -> Command:
     words = list(command.words)
     while words and (words[0] in _PREFIXES or re.match(r"[A-Za-z_]\w*=", words[0])):
         words.pop(0)
-    return Command(words, command.into, command.document, command.piped)
+    return Command(words, command.into, command.document)
 
 
 def _prints_diff(command: Command) -> bool:

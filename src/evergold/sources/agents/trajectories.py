@@ -4,6 +4,7 @@ One reader per kind of log gives its runs, in canonical messages. A log of chats
 an id, a user, a model and the list of messages.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -30,33 +31,56 @@ from evergold.model.faults import Rejected
 from evergold.model.trace import Score, Span, Trace, TraceStatus
 from evergold.model.values import content_hash
 from evergold.seams import Incoming
+from evergold.sources.agents.eval_results import is_test_run, list_tests, read_test
 from evergold.sources.agents.log_lines import objects_in
-from evergold.sources.jsonl import read_documents
+from evergold.sources.jsonl import describe, read_documents
 
-REWARDS = ("reward", "resolved", "success", "score", "passed")
-REWARDED_IN = (
-    "info",
-    "extra",
-    "final_metrics",
-    "test_result",
-    "report",
-    "verifier_result",
-    "rewards",
-    "result",
-    "metrics",
+REWARDS = (
+    "reward",
+    "resolved",
+    "success",
+    "score",
+    "passed",
+    "is_correct",
+    "correct",
+    "solved",
+    "is_success",
+    "utility",
 )
-CHATS = ("traj", "messages", "trajectory", "conversation", "history")
-SESSIONS = ("conversation_id", "session_id", "thread_id", "chat_id", "id")
+# How the names of objects begin or end that hold a reward: `reward_info`, `test_result`, `eval`, `final_metrics`.
+REWARDED_IN = re.compile(
+    r"(?:^|_)(?:info|extra|report|rewards?|results?|metrics|eval\w*|verif\w*|grad\w*|outcome)(?:_|$)"
+)
+# `final_reward`, `task_success`, `overall_score`: where no key is a plain one.
+REWARD_NAMED = re.compile(
+    r"(?:final|total|overall|task|episode|agent|is|was)_(?:reward|resolved|solved|success|successful|succeeded|score|passed)"
+)
+MESSAGE_LISTS = ("messages", "conversation", "history", "conversations", "turns", "dialogue", "dialog", "transcript")
+CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
+IDENTS = ("run_id", "trajectory_id", "simulation_id", "id", "instance_id", "task_id")
+TASK_IDS = IDENTS[-2:]  # name a task, which several models may have done: the first messages tell their runs apart
+FIRST_MESSAGES = 6
+SESSIONS = ("conversation_id", "dialogue_id", "session_id", "thread_id", "chat_id", "id")
 USERS = ("user_id", "customer_id", "user", "customer")
-MOMENTS = ("timestamp", "created_at", "started_at", "time", "ts", "date")
-MESSAGE_LISTS = ("messages", "conversation", "history")
+MOMENTS = ("start_time", "started_at", "timestamp", "created_at", "time", "ts", "date")
+ENDS = ("end_time", "ended_at", "finished_at", "completed_at")
+COSTS = ("agent_cost", "total_cost", "cost")
+SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender")
+TASKS = ("task", "question", "problem_statement", "instruction", "goal", "query", "problem", "prompt")
+ANSWERS = ("final_answer", "answer", "response", "submission", "final_response")
+# A reply that ends with a command to its environment: what the "user" says next is what came of it.
+ACTS = re.compile(r"```|^\s*(?:action|command)\s*\d*\s*:|<(?:execute|tool_call|function|action)[\w=]*", re.I | re.M)
 # Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
 OTHERS = frozenset(
     {"type", "input", "output", "inputs", "run_type", "spans", "attributes", "reward", "info", "steps"}
     | {"traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
 )
+# Of these, what a native trace or an export of a tracer has, and where it holds a request rather than a run.
+NO_RUNS = OTHERS - {"reward", "info", "steps", "traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
+REQUESTS = frozenset({"metadata", "request", "response", "body", "kwargs", "data", "outputs"})
 _BEGINNINGS = tuple(f'{{"{key}"'.encode() for key in MESSAGE_LISTS)
 REWARD = "reward"
+TURN_END = ("assistant", "user")
 OPENHANDS_KEYS = frozenset({"llm_message", "action", "observation"})
 SIGNS = (
     (b'"schema_version"', b"ATIF"),
@@ -71,6 +95,10 @@ SIGNS = (
     (b'"trajectory_format"',),
     (b'"traj"', b'"reward"'),
     (b'"messages"', b'"reward"', b'"role"'),
+    (b'"simulations"', b'"messages"'),
+    (b'"trajectory"', b'"role"'),
+    (b'"conversations"', b'"from"', b'"value"'),
+    (b'"turns"', b'"speaker"', b'"utterance"'),
 )
 # Exports of tracers hold messages and rewards as well; their own signs win.
 NOT_LOGS = (b'"resourceSpans"', b'"resource_spans"', b'"type":"trace"', b'"type": "trace"', b'"traceId"', b'"trace_id"')
@@ -95,6 +123,9 @@ class AgentRun:
     session: str | None = None
     user: str | None = None
     by_turn: bool = False
+    cost: float | None = None
+    task: str | None = None
+    failed: bool = False
 
     def add(self, messages: Iterable[Message], time: Any = None, folder: Any = None) -> None:
         for message in messages:
@@ -107,12 +138,18 @@ def reward_in(document: Any, depth: int = 0) -> float | None:
     """The reward of a run, wherever its log writes it: a number from 0 to 1, or whether the task was solved."""
     if not isinstance(document, dict) or depth > 3:
         return None
-    for key in REWARDS:
+    if isinstance(resolved := document.get("target"), bool):
+        return float(resolved)
+    named = [key for key in REWARDS if key in document] or [
+        key for key in document if REWARD_NAMED.fullmatch(key.lower())
+    ]
+    for key in (*named, *(("value", "total") if depth else ())):
         value = document.get(key)
         # `resolved: true` is 1.0; a score of another scale is no reward that can be kept.
         if isinstance(value, bool | int | float) and 0 <= value <= 1:
             return float(value)
-    inner = (reward_in(document.get(key), depth + 1) for key in REWARDED_IN)
+    # Inside an object that holds rewards they may stand in others, whatever their names.
+    inner = (reward_in(value, depth + 1) for key, value in document.items() if depth or REWARDED_IN.search(key.lower()))
     return next((reward for reward in inner if reward is not None), None)
 
 
@@ -271,15 +308,24 @@ def _openhands_result(event: dict[str, Any], details: dict[str, Any]) -> list[Me
 
 def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
     """A run whose log is a list of chat messages: SWE-agent, mini-swe-agent, tau-bench and their like."""
-    ident = next((document[key] for key in ("instance_id", "id", "task_id") if document.get(key) is not None), None)
+    named = next((key for key in IDENTS if document.get(key) is not None), None)
+    ident = named and document[named]
     if ident is not None and document.get("trial") is not None:
         ident = f"{ident}-{document['trial']}"
     run = AgentRun(_text(ident), agent, reward=reward_in(document), tools=tools_in(document.get("tools")))
     lists = ("history", *CHATS) if agent == "swe-agent" else CHATS
     for key in lists:
-        if isinstance(listed := document.get(key), list) and (messages := messages_in(listed, "input")):
+        if isinstance(listed := _name_speakers(document.get(key)), list) and messages_in(listed, "input"):
+            _add_timed(run, document, listed)
+            break
+        if isinstance(listed, list) and (messages := _messages_of_steps(objects_in(listed))):
             run.add(messages)
             break
+    _complete(run, document)
+    if named in TASK_IDS:
+        run.id = f"{ident}-{content_hash(run.messages[:FIRST_MESSAGES]).removeprefix('sha256:')[:8]}"
+    error = document.get("error")
+    run.failed = isinstance(error, str) and bool(error) and run.messages[-1:] != [] and not _has_answer(run)
     # Small facts of the run (task, model, flags) are kept; the lists are in the messages already.
     known = {*CHATS, "tools", "reward"}
     small = (
@@ -287,6 +333,107 @@ def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
     )
     run.metadata = {key: document[key] for key in small if key not in known}
     return run
+
+
+def _name_speakers(listed: Any) -> Any:
+    """The items of a list with their speaker as `role`, whatever key names it; any other value as it is."""
+    if not isinstance(listed, list):
+        return listed
+    named: list[Any] = []
+    for item in listed:
+        key = next((key for key in SPEAKER_KEYS if isinstance(item, dict) and isinstance(item.get(key), str)), "role")
+        item = item if key == "role" else {"role": item[key], **{k: v for k, v in item.items() if k != key}}
+        if isinstance(item, dict) and key == "speaker" and isinstance(item.get("utterance"), str):
+            # In corpora of dialogues the system is the one that answers.
+            role = "assistant" if item["role"].lower() == "system" else item["role"]
+            item = {"role": role, "content": item["utterance"]}
+        if isinstance(item, dict) and item.get("system_prompt") and not item.get("text") and not item.get("content"):
+            item = {"role": "system", "content": item["system_prompt"]}
+        named.append(item)
+    return named
+
+
+def _add_timed(run: AgentRun, document: dict[str, Any], listed: list[Any]) -> None:
+    """Add messages with the times that they or their run state."""
+    # Items of OpenAI's Responses API become messages only together.
+    if not all(isinstance(item, dict) and "role" in item for item in listed):
+        run.add(messages_in(listed, "input"))
+    else:
+        for message, time in zip(listed, _moments(document, listed), strict=True):
+            run.add(messages_in([message], "input"), time)
+    for at, keys in ((0, MOMENTS[:2]), (-1, ENDS)):
+        if run.times and (stated := _moment(document, keys)) is not None:
+            run.times[at] = stated.isoformat()
+
+
+def _messages_of_steps(steps: list[dict[str, Any]]) -> list[Message]:
+    """The messages of steps that are thought, action and observation, as agents that think in text write them."""
+    messages: list[Message] = []
+    for number, step in enumerate(steps):
+        if not {"action", "observation", "thought", "response"} & step.keys():
+            return []
+        thought = step.get("thought") or step.get("response")
+        pieces = [text_piece(str(thought))] if thought else []
+        if action := step.get("action"):
+            name = action.get("name") if isinstance(action, dict) else None
+            given = action.get("arguments", action) if isinstance(action, dict) else {"input": action}
+            pieces.append(call_piece(name or step.get("tool") or "action", given, f"step_{number}"))
+        messages += messages_of_pieces("assistant", pieces)
+        if action and step.get("observation") not in (None, ""):
+            messages.append(result_piece(step["observation"], f"step_{number}").value)
+    return messages
+
+
+def _complete(run: AgentRun, document: dict[str, Any]) -> None:
+    """Add what a run states beside its messages: the task, the answer, the model, what it cost."""
+    task = run.task = next((document[key] for key in TASKS if isinstance(document.get(key), str)), None)
+    if run.messages and task and not any(message["role"] == "user" for message in run.messages):
+        head = next((at for at, one in enumerate(run.messages) if one["role"] != "system"), len(run.messages))
+        run.messages.insert(head, {"role": "user", "content": task})
+        run.times.insert(head, None)
+        run.folders.insert(head, None)
+    answer = next((document[key] for key in ANSWERS if isinstance(document.get(key), str)), None)
+    last = run.messages[-1] if run.messages else {}
+    if answer and (last.get("role") == "tool" or last.get("tool_calls")):
+        run.add([{"role": "assistant", "content": answer}])
+    run.model = run.model or _first(document, ("model", "model_name", "llm"))
+    run.cost = next((float(document[key]) for key in COSTS if isinstance(document.get(key), int | float)), None)
+
+
+def _runs_in(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """The runs of a file of results, and how much stands beside them; a document that is a run itself holds none."""
+    if any(isinstance(document.get(key), list) for key in (*CHATS, "steps", "events")):
+        return [], {}
+    beside = {key: len(value) for key, value in document.items() if isinstance(value, list | dict) and value}
+    for key, value in document.items():
+        held = objects_in(value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [])
+        runs = [one for one in held if any(isinstance(one.get(name), list) for name in (*CHATS, "steps"))]
+        if runs:
+            beside[key] = len(held) - len(runs)
+            return runs, {name: size for name, size in beside.items() if size}
+    return [], {}
+
+
+def _holds_runs(document: dict[str, Any]) -> bool:
+    """Whether an object is a run that states its messages, or holds such runs."""
+    plain = NO_RUNS.isdisjoint(document) and bool(_list_messages(_unwrap(document)))
+    return plain or bool(_runs_in(document)[0])
+
+
+def _unwrap(document: dict[str, Any]) -> dict[str, Any]:
+    """A run whose messages stand in one of its objects (`state`, `result`), with what the objects beside it state."""
+    if _list_messages(document) or not NO_RUNS.isdisjoint(document):
+        return document
+    inner = {key: value for key, value in document.items() if isinstance(value, dict) and key not in REQUESTS}
+    held = [key for key, value in inner.items() if _list_messages(value)]
+    if len(held) != 1:
+        return document
+    plain = {key: value for key, value in document.items() if key not in inner}
+    return dict(chain.from_iterable(one.items() for one in (*inner.values(), plain, inner[held[0]])))
+
+
+def _has_answer(run: AgentRun) -> bool:
+    return any(message["role"] == "assistant" and text_of(message) for message in run.messages)
 
 
 def _text(value: Any) -> str | None:
@@ -298,14 +445,16 @@ def begins_with_conversation(head: bytes) -> bool:
     text = head.strip().removeprefix(b"[").lstrip()
     line = text.split(b"\n", 1)[0].rstrip().rstrip(b",]")
     try:
-        return is_conversation(orjson.loads(line))
+        document = orjson.loads(line if line[-1:] == b"}" else text)
+        return is_conversation(document) or (isinstance(document, dict) and _holds_runs(document))
     except orjson.JSONDecodeError:
         return text.replace(b'": ', b'":').startswith(_BEGINNINGS) and b'"role"' in head
 
 
 def is_conversation(document: Any) -> bool:
     """Whether an object holds messages, and nothing that makes it a trace or the run of an agent."""
-    return isinstance(document, dict) and not OTHERS & document.keys() and bool(_list_messages(document))
+    is_chat = isinstance(document, dict) and not OTHERS & document.keys() and bool(_list_messages(document))
+    return is_chat and reward_in(document) is None
 
 
 def conversation_run(document: dict[str, Any]) -> AgentRun:
@@ -314,9 +463,9 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
     run = AgentRun(session, "chat", session=session, user=_first(document, USERS), by_turn=True)
     run.model, run.tools = _first(document, ("model",)), tools_in(document.get("tools"))
     listed = _list_messages(document)
-    moments = list(_moments(document, listed))
-    for number, message in enumerate(listed):
-        run.add(messages_in([message], "input"), moments[number])
+    _add_timed(run, document, listed)
+    replies = [text_of(one) for one, after in pairwise(run.messages) if (one["role"], after["role"]) == TURN_END]
+    run.by_turn = not (len(replies) > 1 and all(map(ACTS.search, replies)))
     known = {*MESSAGE_LISTS, *SESSIONS, *USERS, *MOMENTS, "model", "tools"}
     small = (str, int, float, bool)
     run.metadata = {key: value for key, value in document.items() if key not in known and isinstance(value, small)}
@@ -325,7 +474,7 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
 
 def _list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
     for key in MESSAGE_LISTS:
-        items = document.get(key)
+        items = _name_speakers(document.get(key))
         if isinstance(items, list) and items and all(isinstance(item, dict) and "role" in item for item in items):
             return items
     return []
@@ -341,8 +490,8 @@ def _moments(document: dict[str, Any], listed: list[dict[str, Any]]) -> Iterator
         yield None if moment is None else moment.isoformat()
 
 
-def _moment(of: dict[str, Any]) -> datetime | None:
-    value = next((of[key] for key in MOMENTS if of.get(key) is not None), None)
+def _moment(of: dict[str, Any], keys: tuple[str, ...] = MOMENTS) -> datetime | None:
+    value = next((of[key] for key in keys if of.get(key) is not None), None)
     try:
         if isinstance(value, int | float):
             # Milliseconds since 1970 are over 10¹¹ for any time after 1973; seconds are not before the year 5138.
@@ -358,12 +507,15 @@ def _first(document: dict[str, Any], keys: tuple[str, ...]) -> str | None:
 
 
 class AgentLogs:
-    """ATIF, Claude Code, Codex CLI, OpenHands, SWE-agent, tau-bench, chats with a reward, and conversations of an app."""
+    """ATIF, Claude Code, Codex CLI, OpenHands, SWE-agent, tau-bench, chats with a reward, conversations of an app, and what
+    promptfoo and DeepEval write about their test runs."""
 
     def __init__(self, unit: str | None = None) -> None:
         self.unit = unit
 
     def accepts(self, head: bytes) -> bool:
+        if is_test_run(head):
+            return True
         if any(sign in head for sign in NOT_LOGS):
             return False
         return any(all(sign in head for sign in signs) for signs in SIGNS) or begins_with_conversation(head)
@@ -377,9 +529,24 @@ class AgentLogs:
         parts = list(read_documents(lines, name))
         yield from (part for part in parts if isinstance(part, Rejected))
         objects = [part for part in parts if not isinstance(part, Rejected) and isinstance(part[1], dict)]
-        for number, run in enumerate(_runs(objects)):
+        if tests := [test for where, document in objects for test in list_tests(document, where)]:
+            yield from map(read_test, tests)
+            return
+        read = [part for part in parts if not isinstance(part, Rejected)]
+        if len(read) > len(objects):
+            yield Rejected(where=name, reason=f"{len(read) - len(objects)} of {len(read)} parts are no objects")
+        unpacked: list[tuple[str, dict[str, Any]]] = []
+        for where, document in objects:
+            runs, beside = _runs_in(document)
+            unpacked += [(where, _unwrap(one)) for one in runs or [document]]
+            if runs and beside:
+                left = ", ".join(f"{key} ({size})" for key, size in beside.items())
+                reason = f"{len(runs)} runs are read; what stands beside them is not: {left}"
+                yield Rejected(where=where, reason=reason, is_note=True)
+        for number, run in enumerate(_runs(unpacked)):
             if not run.messages:
-                yield Rejected(where=name, reason="a log of an agent that holds no message")
+                reason = f"no message is read: {describe([unpacked[min(number, len(unpacked) - 1)][1]])}"
+                yield Rejected(where=name, reason=reason)
                 continue
             try:
                 yield from _traces(run, self.unit or ("turn" if run.by_turn else "task"), f"{name}:{number}")
@@ -440,6 +607,9 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
     question = next(
         (text_of(message) for message in (asked if whole else reversed(asked)) if message["role"] == "user"), ""
     )
+    # A first message may hold instructions and worked examples before the task, which the log states by itself.
+    if whole and run.task and question.rstrip().endswith(run.task.strip()):
+        question = run.task.strip()
     times = [time for time in run.times[start:end] if time]
     offered = {"messages": messages, "agent": run.agent, "model": run.model, "tools": run.tools}
     metadata = {key: value for key, value in (run.metadata | offered).items() if value not in (None, [])}
@@ -454,8 +624,10 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
         name=run.agent,
         input=question,
         output=answer,
+        status=TraceStatus.FAILED if run.failed and is_last else TraceStatus.COMPLETED,
         started_at=times[0] if times else None,
         ended_at=times[-1] if times else None,
+        cost=run.cost if whole and run.cost is not None and run.cost >= 0 else None,
         metadata=orjson.loads(orjson.dumps(metadata, default=str)),
         spans=tuple(_tool_spans(messages)),
         scores=tuple(scores),

@@ -144,6 +144,7 @@ JSON_OUTPUT = (
 TEXT_OUTPUT = ("ai.response.text", "final_result")
 WHOLE_RUNS = ("pydantic_ai.all_messages", "all_messages_events")
 LATE_OUTPUT = ("ai.response.object", "ai.response.toolCalls", *WHOLE_RUNS)
+BODIES = ("gen_ai.event.content", "body")
 MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
 # In lower case: senders write CHAIN, chain and Chain.
 KINDS = {
@@ -393,7 +394,7 @@ def _input(attributes: Attributes, events: list[WireEvent], plan: AttributePlan)
         text = input_text(parsed)
     if text is None:
         text = _mime_value(attributes, INPUT)
-    for key in plan.instructions:
+    for key in plan.instructions if attributes.get("gen_ai.operation.name") != "create_agent" else ():
         text = input_text(attributes[key]) if text is None else text
     return text or None
 
@@ -427,13 +428,16 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
 
 
 def _mime_value(attributes: Attributes, side: int) -> str | None:
-    """OpenInference's `input.value`: looked into only where it is declared JSON; an answer that happens to be JSON is text."""
+    """OpenInference's `input.value`: looked into where it is declared JSON; an answer that happens to be JSON is text.
+
+    A question that is an object is looked into in any case: it is what was passed to a function, which not all declare.
+    """
     value_name, type_name = MIME[side]
     value = attributes.get(value_name)
     if value is None:
         return None
     declared = str(attributes.get(type_name, ""))
-    if "json" in declared or not isinstance(value, str):
+    if "json" in declared or not isinstance(value, str) or (side == INPUT and value[:1] == "{"):
         return READ[side](value)
     return value
 
@@ -445,9 +449,10 @@ def _event_messages(events: list[WireEvent], plan: tuple[str, ...]) -> list[Attr
 def message_of(event: WireEvent) -> Attributes:
     """The chat message a gen_ai event carries: its body's fields, or its attributes."""
     fields = {key: parse_json(value) for key, value in event.attributes.items()}
-    # Azure's SDK puts the body of the event into one JSON attribute.
-    if isinstance(content := fields.get("gen_ai.event.content"), dict):
-        fields = content
+    # Azure's SDK and Koog put the body of the event into one JSON attribute.
+    for key in BODIES:
+        if isinstance(content := fields.get(key), dict):
+            fields = content
     message = fields.get("message")
     if not isinstance(message, dict):
         message = {"content": message} if message is not None else fields

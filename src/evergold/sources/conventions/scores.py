@@ -5,11 +5,14 @@ Where the sender does not say who judged, the score is `system`: an automatic ch
 
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
 from evergold.conversation.message import is_numbered, unflatten
+from evergold.errors import BadInput
 from evergold.sources.spans import Attributes, WireEvent, WireSpan
 
 RESULT_EVENT = "gen_ai.evaluation.result"
@@ -22,9 +25,10 @@ SCORE_SOURCES = {
     "user": "user",
 }
 LABELS = {
-    **dict.fromkeys(("pass", "passed", "correct", "relevant"), 1.0),
-    **dict.fromkeys(("fail", "failed", "incorrect", "irrelevant", "not_relevant"), 0.0),
+    **dict.fromkeys(("pass", "passed", "correct", "relevant", "yes", "true"), 1.0),
+    **dict.fromkeys(("fail", "failed", "incorrect", "irrelevant", "not_relevant", "no", "false"), 0.0),
 }
+_scales: ContextVar[Mapping[str, tuple[str, str]] | None] = ContextVar("scales", default=None)
 ON_SPAN = (("annotations", "annotation"), ("evaluations", "evaluation"))
 ON_TRACE = (("trace.annotations", "annotation"), ("trace.evaluations", "evaluation"))
 ANNOTATED = tuple(prefix for prefix, _ in (*ON_SPAN, *ON_TRACE))
@@ -42,6 +46,38 @@ class WireScore:
     source: str
     comment: str | None
     time_ns: int
+
+
+@contextmanager
+def use_scales(given: Iterable[str]) -> Iterator[None]:
+    """Read the scores named in `NAME=BAD:GOOD` from bad (0) to good (1), numbers or words, while this lasts."""
+    scales: dict[str, tuple[str, str]] = {}
+    for one in given:
+        name, _, ends = one.rpartition("=")
+        bad, _, good = ends.partition(":")
+        if not name or not bad.strip() or not good.strip() or bad.strip() == good.strip():
+            raise BadInput(f"{one!r} is no scale; write NAME=BAD:GOOD, such as stars=1:5, risk=1:0 or tone=rude:kind")
+        scales[name] = (bad.strip().lower(), good.strip().lower())
+    token = _scales.set(scales)
+    try:
+        yield
+    finally:
+        _scales.reset(token)
+
+
+def read_value(name: str, value: Any, word: Any = None) -> float | None:
+    """Read a score from 0 to 1: by its scale where one is named, else a number, a flag or a word that says pass or fail."""
+    number = value if isinstance(value, bool) else _number(value, word if value is None else value)
+    if scale := (_scales.get() or {}).get(name):
+        bad, good = scale
+        texts = [str(one).strip().lower() for one in (word, value) if one is not None]
+        if bad in texts or good in texts:
+            return float(good in texts)
+        low, high = _number(bad, None), _number(good, None)
+        if number is None or low is None or high is None:
+            return None
+        number = (number - low) / (high - low)
+    return float(number) if number is not None and 0.0 <= number <= 1.0 else None
 
 
 def scores_in(span: WireSpan, refused: list[str]) -> Iterator[WireScore]:
@@ -86,11 +122,11 @@ def _score(fields: Attributes, where: tuple[str, str | None, str, int], refused:
     trace_id, span_id, key, time_ns = where
     name = str(fields.get("name") or "")
     label = fields.get("label")
-    value = _number(fields.get("score"), label)
+    value = read_value(name, fields.get("score"), label)
     source = SCORE_SOURCES.get(str(fields.get("annotator_kind") or "system").lower())
     if not name:
         refused.append(f"a score on trace {trace_id} has no name")
-    elif value is None or not 0.0 <= value <= 1.0:
+    elif value is None or isinstance(fields.get("score"), bool):
         given = label if fields.get("score") is None else fields["score"]
         refused.append(f"score {name!r} on trace {trace_id} is {given!r}; a score is a number from 0 to 1")
     elif source is None:
@@ -109,11 +145,8 @@ def _score(fields: Attributes, where: tuple[str, str | None, str, int], refused:
 
 def _number(value: Any, label: Any) -> float | None:
     """The value as a number, also where it was written as a text; without one, what a label of two kinds says."""
-    if value is None and isinstance(label, str):
-        return LABELS.get(label.strip().lower().replace(" ", "_"))
     try:
         number = float(value)
     except (TypeError, ValueError):
-        return None
-    # True is 1.0 to `float`; who sends it means a label, not a number.
-    return None if isinstance(value, bool) or math.isnan(number) else number
+        return LABELS.get(label.strip().lower().replace(" ", "_")) if isinstance(label, str) else None
+    return None if math.isnan(number) else number

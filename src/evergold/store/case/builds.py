@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, or_, select
+from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import Conflict, NotFound, unknown
 from evergold.model.build import Build, BuildStep, RunStep
 from evergold.model.case import Case
 from evergold.model.policy import Policy
-from evergold.store.database.rows import batches, dumps, loads, stamp
-from evergold.store.schema import attempts, build_cases, builds, eval_dataset, run_cases, runs
+from evergold.store.database.rows import dumps, insert_rows, loads, run_sql, stamp
+from evergold.store.schema import build_cases, builds
 
 
 def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, str, str]]) -> None:
@@ -27,9 +27,8 @@ def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, st
     values = build.model_dump(mode="json", exclude={"manifest", "created_at"})
     values |= {"manifest": dumps(build.manifest), "created_at": stamp(build.created_at)}
     build_id = connection.execute(insert(builds).values(values).returning(builds.c.id)).scalar_one()
-    for batch in batches(rows):
-        members = [{"build_id": build_id, "case_id": one, "rev": rev, "split": split} for one, rev, split in batch]
-        connection.execute(insert(build_cases), members)
+    members = [(build_id, *row) for row in rows]
+    insert_rows(connection, build_cases, ("build_id", "case_id", "rev", "split"), members)
 
 
 def replace_build(connection: Connection, build: Build) -> None:
@@ -77,15 +76,9 @@ def placements(connection: Connection, dataset: str, versions: Sequence[str], sp
 
 def dataset_counts(connection: Connection) -> list[dict[str, Any]]:
     """Every dataset with its cases by kind, type, review state and status."""
-    keys = (
-        eval_dataset.c.dataset,
-        eval_dataset.c.kind,
-        eval_dataset.c.entry_type,
-        eval_dataset.c.review,
-        eval_dataset.c.status,
-    )
-    query = select(*keys, func.count().label("cases")).group_by(*keys).order_by(*keys)
-    return [dict(row) for row in connection.execute(query).mappings()]
+    keys = "dataset, kind, entry_type, review, status"
+    query = f"SELECT {keys}, count(*) AS cases FROM eval_dataset GROUP BY {keys} ORDER BY {keys}"
+    return [dict(row) for row in run_sql(connection, query).mappings()]
 
 
 def require_dataset(connection: "Connection", name: str) -> None:
@@ -105,34 +98,20 @@ NEWEST_RUNS = 50
 
 def builds_with(connection: Connection, dataset: str, case_id: str) -> list[BuildStep]:
     """Oldest first."""
-    query = (
-        select(builds.c.version, build_cases.c.split, build_cases.c.rev, builds.c.created_at)
-        .join(build_cases, build_cases.c.build_id == builds.c.id)
-        .where(builds.c.dataset == dataset, build_cases.c.case_id == case_id)
-        .order_by(builds.c.id)
-    )
-    return [BuildStep.model_validate(dict(row)) for row in connection.execute(query).mappings()]
+    query = """SELECT b.version, c.split, c.rev, b.created_at FROM builds b JOIN build_cases c ON c.build_id = b.id
+        WHERE b.dataset = :dataset AND c.case_id = :case ORDER BY b.id"""
+    rows = run_sql(connection, query, dataset=dataset, case=case_id).mappings()
+    return [BuildStep.model_validate(dict(row)) for row in rows]
 
 
 def runs_with(connection: Connection, dataset: str, case_id: str) -> Iterator[RunStep]:
     """The newest runs that have the case: of the dataset as it was, or of one of its builds, under whatever name."""
-    tries = (
-        select(func.count())
-        .where(attempts.c.run_id == runs.c.id, attempts.c.case_id == case_id)
-        .scalar_subquery()
-        .label("attempts")
-    )
-    built = select(builds.c.version).where(builds.c.dataset == dataset, builds.c.content_hash == runs.c.build_hash)
-    version = built.order_by(builds.c.id).limit(1).scalar_subquery().label("build")
-    of_dataset = or_(runs.c.dataset == dataset, built.exists())
-    query = (
-        select(runs.c.id, runs.c.model, runs.c.status, runs.c.created_at, run_cases.c.body, tries, version)
-        .join(run_cases, run_cases.c.run_id == runs.c.id)
-        .where(of_dataset, run_cases.c.case_id == case_id)
-        .order_by(runs.c.created_at.desc(), runs.c.id.desc())
-        .limit(NEWEST_RUNS)
-    )
-    for row in connection.execute(query).mappings():
+    built = "SELECT b.version FROM builds b WHERE b.dataset = :dataset AND b.content_hash = r.build_hash"
+    query = f"""SELECT r.id, r.model, r.status, r.created_at, c.body, ({built} ORDER BY b.id LIMIT 1) AS build,
+          (SELECT count(*) FROM attempts a WHERE a.run_id = r.id AND a.case_id = :case) AS attempts
+        FROM runs r JOIN run_cases c ON c.run_id = r.id AND c.case_id = :case
+        WHERE r.dataset = :dataset OR EXISTS ({built}) ORDER BY r.created_at DESC, r.id DESC LIMIT {NEWEST_RUNS}"""
+    for row in run_sql(connection, query, dataset=dataset, case=case_id).mappings():
         values = dict(row)
         values["rev"] = Case.model_validate_json(values.pop("body")).rev()
         yield RunStep.model_validate(values)

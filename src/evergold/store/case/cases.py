@@ -3,15 +3,17 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, BeforeValidator, ValidationError
 from sqlalchemy import (
+    Boolean,
     ColumnElement,
     CompoundSelect,
     Connection,
     Select,
     Table,
+    Text,
     and_,
     case,
     exists,
@@ -19,6 +21,7 @@ from sqlalchemy import (
     func,
     literal,
     literal_column,
+    not_,
     null,
     or_,
     select,
@@ -27,13 +30,15 @@ from sqlalchemy import (
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import BadInput, NotFound, unknown
-from evergold.model.case import Case, CaseKind, CaseStatus, EntryType, ReviewState
+from evergold.model.case import Candidates, Case, CaseKind, CaseStatus, EntryType, ReviewState, TierEvidence
 from evergold.model.faults import faults_of
-from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of, tier_of
-from evergold.store.conditions import Cutoff, Many, Pairs, json_text, json_word
+from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of
+from evergold.store.conditions import Cutoff, Many, Pairs, as_list, json_text, json_word
 from evergold.store.database.rows import batches, loads, rows_among
 from evergold.store.schema import (
+    EVIDENCE,
     FAILING_BELOW,
+    TIER,
     case_reviews,
     case_revisions,
     eval_dataset,
@@ -49,12 +54,18 @@ LIMIT = str(FAILING_BELOW)  # written out, because a bound value would hide the 
 
 
 class CaseFilter(BaseModel, frozen=True, extra="forbid"):
-    """Which cases: every part that is given must hold. `check` names a check that failed on the case's trace."""
+    """Which cases: every part that is given must hold. `check` names a check that failed on the case's trace.
+
+    `evidence`: one of several things that a tier rests on. Golden cases that rest on silence (`candidates`) are left out unless
+    they are asked for, by themselves or as evidence.
+    """
 
     dataset: str | None = None
     kind: CaseKind | None = None
     entry_type: EntryType | None = None
     confirmed: bool | None = None
+    candidates: Candidates = Candidates.EXCLUDE
+    evidence: Annotated[tuple[TierEvidence, ...], BeforeValidator(as_list)] = ()
     review: ReviewState | None = None
     status: CaseStatus | None = CaseStatus.ACTIVE
     tag: Many = ()
@@ -144,7 +155,7 @@ def page_of_cases(
     connection: Connection,
     wanted: CaseFilter,
     *,
-    limit: int,
+    limit: int = 50,
     before: str | None = None,
     order: CaseOrder = CaseOrder.NEWEST,
     preview: int | None = None,
@@ -210,6 +221,13 @@ def iterate_with_traces(connection: Connection) -> Iterator[CaseBesideTrace]:
         last = rows[-1]["id"]
 
 
+def candidates_beside(connection: Connection, wanted: CaseFilter) -> int:
+    """Count the candidates that the filter leaves out because they were not asked for."""
+    if wanted.candidates is not Candidates.EXCLUDE or wanted.evidence:
+        return 0
+    return count_cases(connection, wanted.model_copy(update={"candidates": Candidates.ONLY}))
+
+
 def count_cases(connection: Connection, wanted: CaseFilter) -> int:
     query = apply_filter(select(func.count()).select_from(eval_dataset), wanted, connection.dialect.name)
     return int(connection.execute(query).scalar_one())
@@ -265,6 +283,12 @@ def apply_filter(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select
         query = query.where(
             table.entry_type == "golden"
         )  # failures and corrections are neither confirmed nor candidates
+    if wanted.evidence:
+        listed = ", ".join(f"'{one.value}'" for one in wanted.evidence)
+        query = query.where(literal_column(f"({EVIDENCE}) IN ({listed})", Boolean))
+    elif wanted.candidates is not Candidates.INCLUDE:
+        resting = literal_column(f"(eval_dataset.entry_type = 'golden' AND {EVIDENCE} = 'silence')", Boolean)
+        query = query.where(resting if wanted.candidates is Candidates.ONLY else not_(resting))
     if wanted.since is not None:
         query = query.where(table.created_at >= wanted.since)
     if wanted.until is not None:
@@ -313,6 +337,14 @@ def case_ids(connection: Connection, dataset: str) -> set[str]:
     return set(connection.execute(query).scalars())
 
 
+def failed_answers(connection: Connection) -> set[int]:
+    """The questions and answers, by their hashes in this process, that are held as failures or were corrected."""
+    table = eval_dataset.c
+    wrong = table.entry_type.in_([EntryType.FAILURE.value, EntryType.CORRECTION.value])
+    query = select(table.input_text, table.output_text).where(wrong, table.status == CaseStatus.ACTIVE.value)
+    return {hash((row.input_text, row.output_text)) for row in connection.execute(query)}
+
+
 def touched_cases(
     connection: Connection, keys: Sequence[tuple[str, str]], actions: Sequence[str]
 ) -> set[tuple[str, str]]:
@@ -354,6 +386,8 @@ class CaseFacets(BaseModel):
     datasets: list[FacetValue]
     kinds: list[FacetValue]
     tiers: list[FacetValue]
+    evidence: list[FacetValue]
+    candidates_left_out: int
     reviews: list[FacetValue]
     sources: list[FacetValue]
     tags: list[FacetValue]
@@ -361,31 +395,34 @@ class CaseFacets(BaseModel):
 
 
 def case_facets(connection: Connection, wanted: CaseFilter) -> CaseFacets:
-    own = ("datasets", "kinds", "tiers", "reviews", "sources")
+    own = ("datasets", "kinds", "reviews", "tiers", "evidence", "sources")
     counters = {name: Counter[str | None]() for name in (*own, "tags", "checks")}
-    for topic, first, kind, entry_type, confirmed, review, source, number in connection.execute(
-        _counts(connection, wanted)
-    ):
+    for topic, first, *values, number in connection.execute(_counts(connection, wanted)):
         if topic == CASES:
-            values = (first, kind, tier_of(entry_type, confirmed), review, source)
-            for name, value in zip(own, values, strict=True):
+            for name, value in zip(own, (first, *values), strict=True):
                 counters[name][value] += number
         else:
             counters["tags" if topic == TAGS else "checks"][first] += number
     total = counters["datasets"].total()
     listed = {name: values_of(counter) for name, counter in counters.items()}
-    return CaseFacets(total=total, exact=total < EXACT_TO or not _has_more(connection, wanted), **listed)
+    return CaseFacets(
+        total=total,
+        exact=total < EXACT_TO or not _has_more(connection, wanted),
+        candidates_left_out=candidates_beside(connection, wanted),
+        **listed,
+    )
 
 
 def _counts(connection: Connection, wanted: CaseFilter) -> CompoundSelect[Any]:
     """Count the newest cases by their own values, by tags, and by checks that failed on their traces, in one look at them."""
     table, scores, dialect = eval_dataset.c, trace_scores.c, connection.dialect.name
     source = json_word(table.body, ("provenance", "source"), dialect).label("source")
-    own = (table.dataset, table.kind, table.entry_type, table.confirmed, table.review)
+    own = (table.dataset, table.kind, table.review)
+    rests = (literal_column(TIER, Text).label("tier"), literal_column(EVIDENCE, Text).label("rests_on"))
     newest = apply_filter(select(table.id), wanted, dialect).order_by(table.id.desc()).limit(EXACT_TO)
     # The numbers first, which an index gives; sorting whole rows would cost as much as all the rest.
-    listed = select(table.id, table.trace_id, *own, source).where(table.id.in_(newest)).cte("listed")
-    values = [*(listed.c[column.name] for column in own), listed.c.source]
+    listed = select(table.id, table.trace_id, *own, *rests, source).where(table.id.in_(newest)).cte("listed")
+    values = [*(listed.c[column.name] for column in own), listed.c.tier, listed.c.rests_on, listed.c.source]
     nothing = [null() for _ in values[1:]]
     traced = select(listed.c.id, listed.c.trace_id).where(listed.c.trace_id.is_not(None)).subquery()
     return union_all(

@@ -14,6 +14,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from math import inf
@@ -23,12 +24,15 @@ from sqlalchemy import Connection, select, text, update
 from sqlalchemy.engine import RowMapping
 
 from evergold.conversation import conversation_of
-from evergold.conversation.assembly import is_raw, texts_of
+from evergold.conversation.assembly import texts_of
+from evergold.conversation.message import as_text
 from evergold.conversation.wholeness import exporter_of, gaps_of
 from evergold.errors import Unavailable
-from evergold.model.case import BOOKKEEPING, Case, Context, Conversation
+from evergold.model.case import BOOKKEEPING, Case, Context, Conversation, ReviewState, TierEvidence
+from evergold.model.checking import ToolStep, Turn
 from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
+from evergold.model.values import is_raw
 from evergold.store.database.db import SUBMIT, Database
 from evergold.store.database.rows import batches, change_among, dumps, insert_rows, loads, now, rows_among, tuples_among
 from evergold.store.schema import UNWRITTEN, eval_dataset, messages
@@ -53,7 +57,7 @@ def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
         "input_text": case.input,
         "output_text": case.output,
         "expected_output": case.expected,
-        "metadata": dumps(case.metadata),
+        "metadata": dumps(case.metadata | _rests_on(case)),
         "body": body_of(case),
         "trace_id": trace_id if trace_id in cited else None,
         "session_id": case.provenance.session_id,
@@ -61,10 +65,18 @@ def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
         "policy": case.provenance.policy,
         "policy_rev": case.provenance.policy_rev,
         "confirmed": int(case.confirmed),
+        "evidence": case.evidence,
         "review": case.review,
         "status": case.status,
         "own_content": int(not bare or trace_id not in cited),
     }
+
+
+def _rests_on(case: Case) -> dict[str, str]:
+    """What the metadata of a case that curation made say beside its own: what its tier rests on."""
+    if case.provenance.source not in MADE_HERE:
+        return {}
+    return {"evidence": TierEvidence.PERSON if case.review is ReviewState.VALIDATED else case.evidence}
 
 
 def body_of(case: Case) -> str:
@@ -83,19 +95,20 @@ def case_of(row: Mapping[str, Any] | RowMapping, tags: Sequence[str]) -> Case:
     if body.get("turn") and "tool_calls" not in body:
         body["tool_calls"] = calls_in(body["turn"])
     body |= {name: row[name] for name in SAME_IN_COLUMNS}
+    # Whoever decided what the entry is stands for it, until the decision is taken back.
+    decided = row["review"] == ReviewState.VALIDATED or row["decided"]
+    body["evidence"] = TierEvidence.PERSON if decided else row["evidence"]
+    metadata = loads(row["metadata"])
+    if provenance.get("source") in MADE_HERE:
+        metadata.pop("evidence", None)
     body |= {"input": row["input_text"], "output": row["output_text"], "expected": row["expected_output"]}
     own = {
         "id": row["case_id"],
-        "metadata": loads(row["metadata"]),
+        "metadata": metadata,
         "tags": tuple(sorted(tags)),
         "provenance": provenance,
     }
     return Case.model_validate(body | own)
-
-
-def tier_of(entry_type: str, confirmed: int) -> str:
-    """The tier of a case: `confirmed`, `candidate`, `failure` or `correction`."""
-    return entry_type if entry_type != "golden" else "confirmed" if confirmed else "candidate"
 
 
 # What reading a conversation raises where a trace holds what no convention foresees.
@@ -233,19 +246,40 @@ class Contents:
         trace = self._traces.get(trace_id)
         return () if trace is None else calls_in(self._conversation(trace).turn)
 
-    def gaps_of(self, trace_id: str) -> tuple[str, str]:
-        """What a trace lacks to be evaluated, and what sent it, as `traces` holds them; twice "" of one that is whole."""
-        trace = self._traces.get(trace_id)
+    def fill_turn(self, turn: Turn) -> Turn:
+        """The turn with what the case of its trace would hold: texts, calls with their results, contexts; and what it lacks."""
+        trace = self._traces.get(turn.id)
         try:
-            gaps = () if trace is None else gaps_of(trace, self._conversation(trace))
+            conversation = None if trace is None else self._conversation(trace)
+            gaps = gaps_of(trace, conversation, last=turn.next_input is None) if trace and conversation else ()
         except UNREADABLE:
-            gaps = ()
-        return (" ".join(("", *gaps, "")), exporter_of(trace)) if trace is not None and gaps else ("", "")
+            conversation, gaps = None, ()
+        if trace is None or conversation is None:
+            return replace(turn, gaps="")
+        question, answer = texts_of(trace, conversation)
+        return replace(
+            turn,
+            input=question,
+            output=answer,
+            tools=_steps_of(calls_in(conversation.turn), turn.tools),
+            contexts=tuple(context.text for context in conversation.contexts if context.text),
+            gaps=" ".join(("", *gaps, "")) if gaps else "",
+            exporter=exporter_of(trace) if gaps else "",
+        )
 
     def _conversation(self, trace: Trace) -> Conversation:
         if trace.id not in self._read:
             self._read[trace.id] = conversation_of(trace, self._sessions.before, self._sessions.called_before)
         return self._read[trace.id]
+
+
+def _steps_of(calls: Sequence[ToolCall], ran: Sequence[ToolStep]) -> tuple[ToolStep, ...]:
+    """The calls of a turn with their results, and the tools that only spans show; the status of a span counts for its tool."""
+    last = {step.name: step.failed for step in ran}
+    steps = [
+        ToolStep(call.name, call.failed or last.pop(call.name, False), as_text(call.result)) for call in calls[::-1]
+    ]
+    return (*(step for step in ran if step.name in last), *steps[::-1])
 
 
 def _derive(case: Case, trace: Trace, conversation: Conversation) -> Content:

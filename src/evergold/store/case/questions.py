@@ -106,6 +106,6 @@ def decided_cases(connection: Connection) -> Iterator[Decided]:
     for why, evidence, entry_type, status in connection.execute(text(query)):
         facts = loads(evidence)
         tier = facts.get("is", NONE)
-        machine = "golden" if tier in ("candidate", "confirmed") else tier
+        machine = "golden" if tier in ("candidate", "unconfirmed", "confirmed") else tier
         names = {str(score["name"]) for score in facts.get("scores") or () if score.get("source") != "user"}
         yield Decided(why, machine, NONE if status == "dismissed" else entry_type, tuple(sorted(names)))

@@ -1,6 +1,6 @@
 """Opinions and the queue: what reviewers decided, which cases wait for whom, and the views that people saved."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -9,12 +9,15 @@ from sqlalchemy import (
     Connection,
     Select,
     Table,
+    Text,
     and_,
+    bindparam,
     case,
     delete,
     exists,
     func,
     insert,
+    literal_column,
     not_,
     or_,
     select,
@@ -23,8 +26,8 @@ from sqlalchemy import (
 from sqlalchemy.engine import RowMapping
 
 from evergold.errors import NotFound
-from evergold.model.access import Holder, Moderation
-from evergold.model.case import Case, CaseStatus, ReviewState
+from evergold.model.access import LOCAL, Holder, Moderation
+from evergold.model.case import Candidates, Case, CaseStatus, ReviewState
 from evergold.model.case_actions import QUERY, ListPage, ListView
 from evergold.model.policy import Policy, Reason
 from evergold.model.review import (
@@ -42,9 +45,10 @@ from evergold.model.review import (
     Standing,
 )
 from evergold.store.case.cases import CaseFilter, apply_filter, entry_id_of, with_case
-from evergold.store.database.rows import dumps, loads, now
+from evergold.store.database.rows import dumps, loads, now, run_sql
 from evergold.store.facts import now_and_later, record_moderation
 from evergold.store.schema import (
+    TIER,
     case_reviews,
     eval_dataset,
     list_views,
@@ -104,14 +108,33 @@ def set_standing(connection: Connection, held: Case, standing: Standing) -> None
 
 
 def queue_page(
-    connection: Connection, query: QueueQuery, me: str, *, limit: int, offset: int
+    connection: Connection, query: QueueQuery, me: str, first: Mapping[int, str], *, limit: int, offset: int
 ) -> tuple[list[QueueItem], dict[str, int]]:
-    """A page of the queue as reviewer `me` sees it, and the counts of everything the query matches."""
+    """A page of the queue as reviewer `me` sees it, and the counts of everything the query matches.
+
+    `first` are entries that come before all others, in their order, each with the reason.
+    """
     counts = queue_counts(connection, query, me)
-    matching = _match_query(_item_query(me), query, me, connection.dialect.name)
-    results = list(connection.execute(matching.order_by(_entry.id).limit(limit).offset(offset)).mappings())
+    dialect = connection.dialect.name
+    matching = _match_query(_item_query(me), query, me, dialect)
+    results: list[RowMapping] = []
+    if first:
+        ids = _match_query(select(_entry.id).select_from(_with_standings()), query, me, dialect)
+        matched = set(connection.execute(ids.where(_is_among(first))).scalars())
+        ranked = [entry for entry in first if entry in matched]
+        page = {entry: number for number, entry in enumerate(ranked[offset : offset + limit])}
+        rows = connection.execute(matching.where(_is_among(page))).mappings()
+        results = sorted(rows, key=lambda row: page[row["id"]])
+        limit, offset = limit - len(results), max(0, offset - len(ranked))
+        matching = matching.where(not_(_is_among(first)))
+    results += connection.execute(matching.order_by(_entry.id).limit(limit).offset(offset)).mappings()
     holders = _holders(connection, [row["id"] for row in results])
-    return [_item(row, holders.get(row["id"], ())) for row in results], counts
+    return [_item(row, holders.get(row["id"], ()), first.get(row["id"])) for row in results], counts
+
+
+def _is_among(entries: Iterable[int]) -> ColumnElement[bool]:
+    # Numbers of ours, written out: databases bind a limited number of values.
+    return _entry.id.in_(bindparam("entries", list(entries), expanding=True, literal_execute=True, unique=True))
 
 
 def queue_counts(connection: Connection, query: QueueQuery, me: str) -> dict[str, int]:
@@ -137,8 +160,13 @@ def queue_counts(connection: Connection, query: QueueQuery, me: str) -> dict[str
     return counts | {"waiting": counts["total"] - counts["validated"] - counts["dismissed"]}
 
 
-def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: int) -> tuple[str, str] | None:
-    """The first open case that this reviewer has not judged or skipped and that is not in enough hands already."""
+def next_for(
+    connection: Connection, query: QueueQuery, reviewer: str, needed: int, first: Mapping[int, str]
+) -> tuple[str, str] | None:
+    """The first open case that this reviewer has not judged or skipped and that is not in enough hands already.
+
+    The entries of `first` come before others, in their order.
+    """
     mine = exists().where(
         case_reviews.c.entry_id == _entry.id,
         case_reviews.c.reviewer == reviewer,
@@ -154,47 +182,43 @@ def next_for(connection: Connection, query: QueueQuery, reviewer: str, needed: i
     hands = case(
         (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
     )
-    result = connection.execute(
+    free = (
         _match_query(
-            select(_entry.dataset, _entry.case_id).select_from(_with_standings()),
+            select(_entry.dataset, _entry.case_id, _entry.id, assigned_to_me.label("mine")).select_from(
+                _with_standings()
+            ),
             query,
             reviewer,
             connection.dialect.name,
         )
         .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
         .where(not_(mine), or_(assigned_to_me, others.scalar_subquery() < hands))
-        # What somebody assigned to this reviewer comes before what is free for all.
-        .order_by(assigned_to_me.desc(), _entry.id)
-        .limit(1)
-    ).first()
+    )
+    result = connection.execute(free.order_by(assigned_to_me.desc(), _entry.id).limit(1)).first()
+    # What somebody assigned to this reviewer comes before what is free for all.
+    if first and result is not None:
+        ranks = {entry: number for number, entry in enumerate(first)}
+        ranked = connection.execute(free.where(_is_among(first))).all()
+        result = min([*ranked, result], key=lambda row: (not row.mine, ranks.get(row.id, len(ranks))))
     return None if result is None else (result.dataset, result.case_id)
 
 
 def progress_of_datasets(connection: Connection) -> list[DatasetProgress]:
     """How much of each dataset is done."""
-    active = _entry.status.in_((CaseStatus.ACTIVE.value, CaseStatus.DISMISSED.value))
-    per_dataset = select(
-        _entry.dataset,
-        func.count(case((_entry.status == CaseStatus.ACTIVE.value, 1))).label("total"),
-        func.count(case((_entry.review == ReviewState.VALIDATED.value, 1))).label("validated"),
-        func.count(case((_entry.status == CaseStatus.DISMISSED.value, 1))).label("dismissed"),
-    ).where(active)
-    datasets = connection.execute(per_dataset.group_by(_entry.dataset).order_by(_entry.dataset))
-    return [DatasetProgress(**row) for row in datasets.mappings()]  # type: ignore[typeddict-item]
+    query = """SELECT dataset, count(*) FILTER (WHERE status = 'active') AS total,
+          count(*) FILTER (WHERE review = 'validated') AS validated,
+          count(*) FILTER (WHERE status = 'dismissed') AS dismissed
+        FROM eval_dataset WHERE status IN ('active', 'dismissed') GROUP BY dataset ORDER BY dataset"""
+    return [DatasetProgress(**row) for row in run_sql(connection, query).mappings()]  # type: ignore[typeddict-item]
 
 
 def verdict_counts(connection: Connection) -> dict[str, dict[str, Any]]:
     """Reviewer → how many verdicts of each kind they gave, and `last_at`."""
-    per_reviewer = select(
-        case_reviews.c.reviewer,
-        *(
-            func.count(case((case_reviews.c.verdict == verdict.value, 1))).label(verdict.value)
-            for verdict in ReviewVerdict
-        ),
-        func.max(case_reviews.c.created_at).label("last_at"),
+    counts = ", ".join(f"count(*) FILTER (WHERE verdict = '{one.value}') AS \"{one.value}\"" for one in ReviewVerdict)
+    query = (
+        f"SELECT reviewer, {counts}, max(created_at) AS last_at FROM case_reviews GROUP BY reviewer ORDER BY reviewer"
     )
-    by_reviewer = per_reviewer.group_by(case_reviews.c.reviewer).order_by(case_reviews.c.reviewer)
-    return {row["reviewer"]: dict(row) for row in connection.execute(by_reviewer).mappings()}
+    return {row["reviewer"]: dict(row) for row in run_sql(connection, query).mappings()}
 
 
 def _is_held() -> ColumnElement[bool]:
@@ -217,7 +241,7 @@ def _item_query(me: str) -> Select[Any]:
     )
     return select(
         *(_entry[name] for name in ("id", "dataset", "case_id", "kind", "entry_type", "review", "status", "version")),
-        _entry.confirmed,
+        literal_column(TIER, Text).label("tier"),
         _entry.updated_at,
         _entry.question,
         func.substr(_entry.input_text, 1, TITLE_LENGTH).label("title"),
@@ -228,11 +252,13 @@ def _item_query(me: str) -> Select[Any]:
 
 
 def _match_query(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any:
-    plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part"})
+    plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part", "order"})
     if query.part is QueuePart.DONE and "status" not in query.model_fields_set:
         plain["status"] = None  # a dismissed case is done as well
     # The queue narrows like the list of cases, and then by what only reviewers know.
-    selected = apply_filter(selected, CaseFilter(**plain, search=query.text or None), dialect)
+    selected = apply_filter(
+        selected, CaseFilter(candidates=Candidates.INCLUDE, **plain, search=query.text or None), dialect
+    )
     if query.needs_look is not None:
         selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")
     if query.standing is not None:
@@ -274,9 +300,9 @@ def _holders(connection: Connection, entry_ids: list[int]) -> dict[int, tuple[st
     return held
 
 
-def _item(row: RowMapping, holders: tuple[str, ...]) -> QueueItem:
-    named = {name: row[name] for name in QueueItem.model_fields if name not in ("id", "held_by", "needs_look")}
-    return QueueItem(**named, id=row["case_id"], held_by=holders, needs_look=question_text(row["question"]))
+def _item(row: RowMapping, holders: tuple[str, ...], why: str | None) -> QueueItem:
+    named = {name: row[name] for name in QueueItem.model_fields if name not in ("id", "held_by", "needs_look", "why")}
+    return QueueItem(**named, id=row["case_id"], held_by=holders, needs_look=question_text(row["question"]), why=why)
 
 
 def open_question(connection: Connection, dataset: str, case_id: str) -> str | None:
@@ -289,6 +315,8 @@ def question_text(question: str) -> str | None:
     """Put a stored question (`reason:count`) into a sentence."""
     if question.startswith("grew:"):
         return "since then: more of its trace arrived"
+    if question.startswith("stale:"):
+        return f"stale? {question.removeprefix('stale:')}"
     name = question.partition(":")[0].upper()
     return f"since then: {Policy().explain(Reason[name])}" if name in Reason.__members__ else None
 
@@ -335,7 +363,7 @@ def assignments_of(connection: Connection, key: CaseKey) -> list[Assignment]:
     return _assignments(connection, query.order_by(review_assignments.c.reviewer))
 
 
-def assignments_to(connection: Connection, reviewer: str | None) -> list[Assignment]:
+def assignments_to(connection: Connection, reviewer: str | None = None) -> list[Assignment]:
     """Everything in hand, of one reviewer or of all."""
     table, query = review_assignments.c, with_case(review_assignments)
     if reviewer is not None:
@@ -349,24 +377,25 @@ def _assignments(connection: Connection, query: Select[Any]) -> list[Assignment]
     return [Assignment(id=row["case_id"], **{name: row[name] for name in same}) for row in rows]
 
 
-def save_view(connection: Connection, view: SavedView, by: Holder) -> SavedView:
+def save_view(connection: Connection, view: SavedView, by: Holder = LOCAL) -> SavedView:
     """Store a view, and give it as stored; one of the same name is replaced."""
     row = {"name": view.name, "body": dumps(view.query.model_dump(mode="json"))}
     return _replace_view(connection, saved_views, saved_views.c.name == view.name, row, view, by)
 
 
-def views(connection: Connection) -> Iterable[SavedView]:
-    for row in connection.execute(select(saved_views).order_by(saved_views.c.name)).mappings():
-        query = QueueQuery.model_validate(loads(row["body"]))
-        yield SavedView(name=row["name"], owner=row["owner"], query=query, created_at=row["created_at"])
+def views(connection: Connection) -> list[SavedView]:
+    table = saved_views.c
+    query = select(table.name, table.owner, table.created_at, table.body.label("query")).order_by(table.name)
+    rows = connection.execute(query).mappings()
+    return [SavedView.model_validate(dict(row) | {"query": loads(row["query"])}) for row in rows]
 
 
-def delete_view(connection: Connection, name: str, by: Holder) -> None:
+def delete_view(connection: Connection, name: str, by: Holder = LOCAL) -> None:
     if not _remove_view(connection, saved_views, saved_views.c.name == name, name, by, "deleted"):
         raise NotFound(f"no saved view {name!r}")
 
 
-def keep_view(connection: Connection, view: ListView, by: Holder) -> ListView:
+def keep_view(connection: Connection, view: ListView, by: Holder = LOCAL) -> ListView:
     """Store a view, and give it as stored; one of the same name is replaced."""
     row = {"page": view.page.value, "name": view.name, "body": view.address}
     return _replace_view(connection, list_views, _is_view(view.page, view.name), row, view, by)
@@ -404,7 +433,7 @@ def kept_views(connection: Connection, page: ListPage) -> list[ListView]:
     ]
 
 
-def drop_view(connection: Connection, page: ListPage, name: str, by: Holder) -> None:
+def drop_view(connection: Connection, page: ListPage, name: str, by: Holder = LOCAL) -> None:
     if not _remove_view(connection, list_views, _is_view(page, name), name, by, "deleted"):
         raise NotFound(f"no view {name!r} of {page.value}")
 
@@ -413,7 +442,7 @@ def _is_view(page: ListPage, name: str) -> ColumnElement[bool]:
     return (list_views.c.page == page.value) & (list_views.c.name == name)
 
 
-def list_moderations(connection: Connection, limit: int) -> list[Moderation]:
+def list_moderations(connection: Connection, limit: int = 100) -> list[Moderation]:
     """What moderators changed of the work of others, the newest first."""
     query = select(moderations).order_by(moderations.c.id.desc()).limit(limit)
     rows = connection.execute(query).mappings()

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from evergold.errors import Conflict, NotFound
-from evergold.model.case import Case, ReviewState, is_blank
+from evergold.model.case import Case, ReviewState, TierEvidence, is_blank
 from evergold.store.case.cases import entry_ids, get_case, held_cases
 from evergold.store.case.content import own_content, row_of, store_items
 from evergold.store.database.rows import batches, dumps, insert_new, now, stamp
@@ -32,6 +32,7 @@ JUDGED_FIELDS = (
     "expected",
     "expected_tools",
     "tests",
+    "assertions",
     "tool_calls",
     "messages",
     "turn",
@@ -89,7 +90,7 @@ def revise_case(connection: Connection, case: Case, author: Author, expected_ver
 def changes_between(old: Case, new: Case) -> dict[str, Any]:
     """Field by field, before and after; times and the version itself are no change."""
     before, after = old.model_dump(mode="json"), new.model_dump(mode="json")
-    skipped = {"version", "created_at", "updated_at"}
+    skipped = {"version", "created_at", "updated_at", "evidence"}
     return {
         name: {"old": before[name], "new": after[name]}
         for name in before
@@ -151,6 +152,10 @@ def _revise(connection: Connection, entry_id: int, old: Case, new: Case, author:
     # A validated case that an import rewrites is unvalidated again: nobody has seen the new text.
     if not author.reviewer and _rewritten(old, new):
         new = new.model_copy(update={"review": ReviewState.UNVALIDATED})
+    # A case that states nothing new rests on what it did: `old` shows a reviewer's word, which may be taken back.
+    if new.evidence in (old.evidence, TierEvidence.SOURCE):
+        stored = select(eval_dataset.c.evidence).where(eval_dataset.c.id == entry_id)
+        new = new.model_copy(update={"evidence": TierEvidence(connection.execute(stored).scalar_one())})
     (columns,) = _rows(connection, [new])
     row = columns | {"version": version, "updated_at": moment}
     # The version in the condition makes this safe against a writer that read the same version (PostgreSQL).

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine, Executable, Row, event
 from sqlalchemy.exc import DBAPIError
 
 from evergold.errors import Unavailable
@@ -326,6 +326,11 @@ class Database:
         """A connection that sees one consistent state."""
         with explain_errors(self.url), self._reader_engine.connect() as connection:
             yield connection
+
+    def rows(self, query: Executable) -> Sequence[Row[Any]]:
+        """All rows of one query."""
+        with self.read() as connection:
+            return connection.execute(query).all()
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:

@@ -1,4 +1,4 @@
-"""Bring a database to today's schema: create a new one at once, let Alembic migrate an older one.
+"""Bring a database to today's schema: create a new one at once, migrate an older one.
 
 Either is one transaction, which one process at a time is in: a process that is ended leaves the database as it was.
 """
@@ -8,9 +8,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
-from sqlalchemy import Column, Connection, create_engine, inspect, text
+from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.exc import DBAPIError, OperationalError
-from sqlalchemy.schema import CreateColumn
 
 from evergold.errors import Refused, Unavailable
 from evergold.model.operations import DatabaseHealth
@@ -23,7 +22,7 @@ from evergold.store.database.engines import (
     sqlite_file,
 )
 from evergold.store.database.failures import show_url
-from evergold.store.migrations import BEFORE_BASELINE, HEAD, REVISIONS
+from evergold.store.database.migrations import BEFORE_BASELINE, HEAD, MIGRATIONS
 from evergold.store.schema import metadata
 
 LAST_BEFORE_BASELINE = "84eb32e"  # the last commit whose schema is 0018; it migrates all earlier ones
@@ -39,7 +38,7 @@ def bring_up_to_date(db: Database) -> None:
 
 def explain_unknown(schema: str) -> str | None:
     """Say why a schema cannot be brought to today's; None for one that can."""
-    if schema in (BEFORE_BASELINE, *REVISIONS):
+    if schema in (BEFORE_BASELINE, *MIGRATIONS):
         return None
     if schema > BEFORE_BASELINE:
         return f"has schema {schema}, newer than this program knows ({HEAD}); upgrade evergold"
@@ -107,29 +106,6 @@ def create_tables(connection: Connection) -> None:
     connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
 
 
-def add_missing(connection: Connection) -> None:
-    """Create the tables, columns and indexes of today's schema that the database does not have."""
-    held = inspect(connection)
-    tables = [table for table in metadata.sorted_tables if held.has_table(table.name)]
-    for table in tables:
-        names = {column["name"] for column in held.get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in names:
-                _add_column(connection, column)
-    metadata.create_all(connection)
-    for table in tables:
-        for index in table.indexes:
-            index.create(connection, checkfirst=True)
-
-
-def _add_column(connection: Connection, column: Column[object]) -> None:
-    definition = str(CreateColumn(column).compile(dialect=connection.dialect))
-    for key in column.foreign_keys:
-        definition += f" REFERENCES {key.column.table.name} ({key.column.name})"
-        definition += f" ON DELETE {key.ondelete}" if key.ondelete else ""
-    connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {definition}"))
-
-
 def _revision(connection: Connection) -> str | None:
     """The schema's number; None for an empty database. The first databases carry none and are known by their tables."""
     tables = inspect(connection)
@@ -147,24 +123,13 @@ def _migrate(connection: Connection, url: str) -> None:
         connection.execute(text(f"SET LOCAL lock_timeout = '{WRITE_LOCK_SECONDS}s'"))
     current = _revision(connection)
     if current is None:
-        # A new database needs no history. Loading Alembic would take longer than making the tables.
         create_tables(connection)
         fact = text("INSERT INTO workspace_facts VALUES ('checks.builtin', :word)")
         connection.execute(fact, {"word": BEGINS_WITH_CHECKS})
     elif current != HEAD:
         if reason := explain_unknown(current):
             raise Refused(f"database {show_url(url)} {reason}")
-        _upgrade(connection, current)
-
-
-def _upgrade(connection: Connection, current: str) -> None:
-    from alembic import command
-    from alembic.config import Config
-
-    if current == BEFORE_BASELINE:
-        # Alembic does not know it: the baseline has no revision before it.
-        connection.execute(text("DELETE FROM alembic_version"))
-    config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parents[1] / "migrations"))
-    config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+        for number in sorted(MIGRATIONS):
+            if number > current:
+                MIGRATIONS[number](connection)
+        connection.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": HEAD})

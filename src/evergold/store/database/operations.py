@@ -25,7 +25,7 @@ KEPT_OUT = "l.granted AND l.mode = 'AccessExclusiveLock' AND l.pid <> pg_backend
 
 
 def require_answer(connection: Connection) -> None:
-    """Read one row from a table; the database raises where it cannot."""
+    """Read one row from a table; raises `Unavailable` with the reason while the database does not answer."""
     connection.execute(select(runs.c.id).limit(1)).all()
 
 

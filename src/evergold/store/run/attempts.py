@@ -8,6 +8,7 @@ next step begins, and are gone once its attempt is stored.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
 import orjson
@@ -22,7 +23,6 @@ from sqlalchemy import (
     delete,
     exists,
     func,
-    insert,
     or_,
     select,
     tuple_,
@@ -41,7 +41,7 @@ from evergold.model.run import (
     Usage,
 )
 from evergold.store.database.db import Database
-from evergold.store.database.rows import batches, dumps, insert_new, loads
+from evergold.store.database.rows import batches, dumps, insert_new, insert_rows, loads
 from evergold.store.schema import attempt_steps, attempts, measurements, response_cache, run_cases, runs
 
 Key = tuple[str, int]
@@ -122,6 +122,9 @@ class StepRow(NamedTuple):
     step: ReplayStep
 
 
+_STEP_COLUMNS = ("run_id", "case_id", "trial", "number", "body")
+
+
 class StepStore:
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -129,15 +132,13 @@ class StepStore:
     def begun_keys(self, run_id: str) -> set[Key]:
         """The trajectories of a run that have steps and no attempt yet."""
         query = select(attempt_steps.c.case_id, attempt_steps.c.trial).where(attempt_steps.c.run_id == run_id)
-        with self._db.read() as connection:
-            return {(row.case_id, row.trial) for row in connection.execute(query.distinct())}
+        return {(row.case_id, row.trial) for row in self._db.rows(query.distinct())}
 
     def steps(self, run_id: str, case_id: str, trial: int) -> list[ReplayStep]:
         """The kept steps of a trajectory, in order."""
         query = select(attempt_steps.c.body).where(*_of_trajectory(run_id, case_id, trial))
-        query = query.order_by(attempt_steps.c.number)
-        with self._db.read() as connection:
-            return [ReplayStep.model_validate_json(body) for body in connection.execute(query).scalars()]
+        rows = self._db.rows(query.order_by(attempt_steps.c.number))
+        return [ReplayStep.model_validate_json(row.body) for row in rows]
 
     def usage_so_far(self, run_id: str) -> Usage:
         """What the kept steps of a run took: the budget of a resumed run begins there."""
@@ -150,17 +151,8 @@ class StepStore:
 
     async def add(self, run_id: str, rows: Sequence[StepRow]) -> None:
         """Write steps in one transaction."""
-        written = [
-            {
-                "run_id": run_id,
-                "case_id": row.case_id,
-                "trial": row.trial,
-                "number": row.number,
-                "body": row.step.model_dump_json(exclude_defaults=True),
-            }
-            for row in rows
-        ]
-        await self._db.write_async(lambda connection: connection.execute(insert(attempt_steps), written))
+        written = [(run_id, *row[:3], row.step.model_dump_json(exclude_defaults=True)) for row in rows]
+        await self._db.write_async(partial(insert_rows, table=attempt_steps, columns=_STEP_COLUMNS, rows=written))
 
 
 def _of_trajectory(run_id: str, case_id: str, trial: int) -> list[ColumnElement[bool]]:
@@ -169,6 +161,7 @@ def _of_trajectory(run_id: str, case_id: str, trial: int) -> list[ColumnElement[
 
 
 PAGE = 500
+MOST_REASONS = 3
 REPOSITORY = "repository"
 CLUSTERS = ("session_id", "document", REPOSITORY)
 # Made once: putting a statement together takes longer than SQLite takes to run it.
@@ -227,25 +220,19 @@ class AttemptStore:
 
     def cases(self, run_id: str) -> Iterator[Case]:
         """The cases of a run as they were when it began, in order, a page at a time."""
-        last: int | None = -1
-        position, bodies = run_cases.c.position, select(run_cases.c.position, run_cases.c.body)
-        of_run = bodies.where(run_cases.c.run_id == run_id).order_by(position).limit(PAGE)
-        while last is not None:
-            with self._db.read() as connection:
-                rows = connection.execute(of_run.where(position > last)).all()
+        last, position = -1, run_cases.c.position
+        bodies = select(position, run_cases.c.body).where(run_cases.c.run_id == run_id).order_by(position).limit(PAGE)
+        while rows := self._db.rows(bodies.where(position > last)):
             yield from (Case.model_validate_json(row.body) for row in rows)
-            last = rows[-1].position if rows else None
+            last = rows[-1].position
 
     def case(self, run_id: str, case_id: str) -> Case | None:
         wanted = select(run_cases.c.body).where(run_cases.c.run_id == run_id, run_cases.c.case_id == case_id)
-        with self._db.read() as connection:
-            body = connection.execute(wanted).scalar_one_or_none()
-        return Case.model_validate_json(body) if body else None
+        return next((Case.model_validate_json(row.body) for row in self._db.rows(wanted)), None)
 
     def finished_keys(self, run_id: str) -> set[Key]:
         """What needs no second call."""
-        with self._db.read() as connection:
-            return {(*row,) for row in connection.execute(select(*_KEY).where(attempts.c.run_id == run_id))}
+        return {(row.case_id, row.trial) for row in self._db.rows(select(*_KEY).where(attempts.c.run_id == run_id))}
 
     async def record(self, run_id: str, batch: Sequence[Attempt], cache: Mapping[Key, str]) -> None:
         """Write attempts (and the replies to remember under their cache keys) and add them to the run's totals."""
@@ -312,8 +299,7 @@ class AttemptStore:
     def cached_replies(self, keys: Sequence[str]) -> dict[str, str]:
         """The replies of models and judges remembered under these keys, as JSON."""
         wanted = select(response_cache.c.key, response_cache.c.body).where(response_cache.c.key.in_(keys))
-        with self._db.read() as connection:
-            return {row.key: row.body for row in connection.execute(wanted)}
+        return {row.key: row.body for row in self._db.rows(wanted)}
 
     def attempts(self, run_id: str, *, case_id: str | None = None) -> Iterator[Attempt]:
         """Attempts with their measurements, by case and trial, some hundreds in memory at a time."""
@@ -361,15 +347,13 @@ class AttemptStore:
         """How many answers came from the response cache."""
         # The body is JSON without blanks, and defaults are left out, so the text is there exactly when it is true.
         hits = and_(attempts.c.run_id == run_id, attempts.c.body.contains('"cached":true'))
-        with self._db.read() as connection:
-            return int(connection.execute(select(func.count()).select_from(attempts).where(hits)).scalar_one())
+        return int(self._db.rows(select(func.count()).select_from(attempts).where(hits))[0][0])
 
     def cached_judgements(self, run_id: str) -> int:
         """How many replies of the judge came from the response cache."""
         hits = and_(measurements.c.run_id == run_id, measurements.c.body.contains('"judge_cached":'))
-        with self._db.read() as connection:
-            bodies = connection.execute(select(measurements.c.body).where(hits)).scalars()
-            return sum(orjson.loads(body)["details"].get("judge_cached", 0) for body in bodies)
+        rows = self._db.rows(select(measurements.c.body).where(hits))
+        return sum(orjson.loads(row.body)["details"].get("judge_cached", 0) for row in rows)
 
     def values(self, run_id: str) -> list[Value]:
         """Every measurement of a run without its details: what comparing thousands of cases needs."""
@@ -384,22 +368,19 @@ class AttemptStore:
                 results.append(Value.of(case_id, trial, metric, made))
             return results + _unmeasured_failures(connection, run_id)
 
-    def reasons(self, run_id: str, metric: str, most: int = 3) -> list[str]:
+    def reasons(self, run_id: str, metric: str) -> list[str]:
         """The commonest reasons why a metric of a run has no value, with how often."""
         without = and_(measurements.c.metric == metric, measurements.c.value.is_(None))
         wanted = select(measurements.c.body).where(measurements.c.run_id == run_id, without)
-        with self._db.read() as connection:
-            reasons = Counter(orjson.loads(body).get("reason") for body in connection.execute(wanted).scalars())
+        reasons = Counter(orjson.loads(row.body).get("reason") for row in self._db.rows(wanted))
         return [
             f"{reason or 'no reason given'} ({count} of {reasons.total()})"
-            for reason, count in reasons.most_common(most)
+            for reason, count in reasons.most_common(MOST_REASONS)
         ]
 
     def read_costs(self, run_id: str) -> list[AttemptCost]:
         """What each attempt of a run took, without its answer."""
-        wanted = select(*_COLUMNS).where(attempts.c.run_id == run_id)
-        with self._db.read() as connection:
-            made = [_attempt(row, {}) for row in connection.execute(wanted)]
+        made = [_attempt(row, {}) for row in self._db.rows(select(*_COLUMNS).where(attempts.c.run_id == run_id))]
         # A recorded answer was not asked for: how long reading it took says nothing.
         return [
             AttemptCost(
@@ -416,32 +397,22 @@ class AttemptStore:
         named = or_(*(run_cases.c.body.contains(f'"{name}":"') for name in CLUSTERS))
         # A search for the key in the text leaves most bodies unread.
         wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id, named)
-        with self._db.read() as connection:
-            results = {row.case_id: _cluster(orjson.loads(row.body)) for row in connection.execute(wanted)}
+        results = {row.case_id: _cluster(orjson.loads(row.body)) for row in self._db.rows(wanted)}
         repositories = {name for kind, name in results.values() if kind == REPOSITORY}
         left_out = {None, REPOSITORY} if len(repositories) == 1 else {None}
         return {case_id: name for case_id, (kind, name) in results.items() if kind not in left_out}
 
     def unmeasured_attempts(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
         """Attempts that lack one of `metrics`, each with its case."""
+        some = select(run_cases.c.body).where(run_cases.c.run_id == run_id).order_by(run_cases.c.case_id).limit(PAGE)
         cases: dict[str, Case] = {}
         for attempt in self.attempts(run_id):
             if not set(metrics) <= set(attempt.measurements):
                 # Attempts and cases come in the same order, so one page of cases serves many attempts.
                 if attempt.case_id not in cases:
-                    cases = {case.id: case for case in self._some_cases(run_id, attempt.case_id)}
+                    rows = self._db.rows(some.where(run_cases.c.case_id >= attempt.case_id))
+                    cases = {case.id: case for case in (Case.model_validate_json(row.body) for row in rows)}
                 yield cases[attempt.case_id], attempt
-
-    def _some_cases(self, run_id: str, first: str) -> Iterator[Case]:
-        page = (
-            select(run_cases.c.body)
-            .where(run_cases.c.run_id == run_id, run_cases.c.case_id >= first)
-            .order_by(run_cases.c.case_id)
-            .limit(PAGE)
-        )
-        with self._db.read() as connection:
-            for body in connection.execute(page).scalars():
-                yield Case.model_validate_json(body)
 
     def recount(self, run_id: str) -> None:
         """Make the run's totals what the rows say; after a crash or a takeover they may differ."""
@@ -484,8 +455,7 @@ class AttemptStore:
     def error_keys(self, run_id: str) -> set[Key]:
         """The attempts that got no reply."""
         of_run = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
-        with self._db.read() as connection:
-            failures = [_attempt(row, {}) for row in connection.execute(select(*_COLUMNS).where(of_run))]
+        failures = [_attempt(row, {}) for row in self._db.rows(select(*_COLUMNS).where(of_run))]
         return {(one.case_id, one.trial) for one in failures if one.outcome is AttemptOutcome.ERROR}
 
     def forget(self, run_id: str, keys: Sequence[Key]) -> int:
@@ -493,8 +463,7 @@ class AttemptStore:
 
         def work(connection: Connection) -> int:
             gone = 0
-            for start in range(0, len(keys), PAGE):
-                some = keys[start : start + PAGE]
+            for some in batches(keys):
                 for table in (attempts, measurements):
                     of_some = and_(table.c.run_id == run_id, tuple_(table.c.case_id, table.c.trial).in_(some))
                     removed = connection.execute(delete(table).where(of_some)).rowcount
@@ -551,9 +520,7 @@ def replays_in_dataset(db: Database, dataset: str, case_id: str) -> list[CaseRep
     # Specs are JSON without blanks; a run that replays nothing has null there.
     played = and_(runs.c.spec.contains('"replay":{'), or_(runs.c.dataset == dataset, versions))
     newest = select(runs.c.id).where(played).order_by(runs.c.created_at.desc(), runs.c.id.desc()).limit(MOST_RUNS)
-    with db.read() as connection:
-        run_ids = list(connection.execute(newest).scalars())
-    return replays_in_runs(db, run_ids, case_id)
+    return replays_in_runs(db, [row.id for row in db.rows(newest)], case_id)
 
 
 def replays_in_runs(db: Database, run_ids: list[str], case_id: str) -> list[CaseReplay]:
@@ -573,5 +540,4 @@ def replays_in_runs(db: Database, run_ids: list[str], case_id: str) -> list[Case
         .where(attempts.c.run_id.in_(run_ids), of_case, attempts.c.body.contains('"replay":{'))
         .order_by(runs.c.created_at.desc(), attempts.c.run_id.desc(), key, attempts.c.trial)
     )
-    with db.read() as connection:
-        return [CaseReplay.model_validate(dict(row._mapping)) for row in connection.execute(wanted)]
+    return [CaseReplay.model_validate(dict(row._mapping)) for row in db.rows(wanted)]

@@ -15,7 +15,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
-    Select,
     Update,
     and_,
     case,
@@ -32,7 +31,7 @@ from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case
 from evergold.model.run import Asked, MetricSpec, Run, RunSpec, RunStatus
 from evergold.store.database.db import Database
-from evergold.store.database.rows import batches, dumps, loads, stamp
+from evergold.store.database.rows import batches, dumps, insert_rows, loads, stamp
 from evergold.store.facts import database_time, now_and_later
 from evergold.store.schema import calibrations, run_cases, runs, utc_now
 
@@ -69,15 +68,10 @@ class RunStore:
             total = 0
             for batch in batches(cases):
                 rows = [
-                    {
-                        "run_id": run.id,
-                        "case_id": case.id,
-                        "position": total + i,
-                        "body": case.model_dump_json(exclude_defaults=True),
-                    }
-                    for i, case in enumerate(batch)
+                    (run.id, case.id, number, case.model_dump_json(exclude_defaults=True))
+                    for number, case in enumerate(batch, total)
                 ]
-                connection.execute(insert(run_cases), rows)
+                insert_rows(connection, run_cases, ("run_id", "case_id", "position", "body"), rows)
                 total += len(rows)
             connection.execute(update(runs).where(runs.c.id == run.id).values(total=total * run.spec.trials))
             return total
@@ -86,11 +80,10 @@ class RunStore:
         return run.model_copy(update={"total": total * run.spec.trials})
 
     def get(self, run_id: str) -> Run:
-        with self.db.read() as connection:
-            row = connection.execute(select(runs).where(runs.c.id == run_id)).one_or_none()
-        if row is None:
+        rows = self.db.rows(select(runs).where(runs.c.id == run_id))
+        if not rows:
             raise NotFound(f"no run {run_id!r}; evergold runs list shows them")
-        return _run(row)
+        return _run(rows[0])
 
     def page(
         self,
@@ -275,15 +268,12 @@ _LONG = {"messages", "turn", "tools", "contexts", "extra", "citations", "answer_
 
 def read_questions(db: Database, run_id: str, case_ids: Iterable[str]) -> dict[str, Asked]:
     """Read question and reference of these cases of a run."""
-    results: dict[str, Asked] = {}
-    with db.read() as connection:
-        for batch in batches(dict.fromkeys(case_ids)):
-            wanted = select(run_cases.c.case_id, run_cases.c.body).where(
-                run_cases.c.run_id == run_id, run_cases.c.case_id.in_(batch)
-            )
-            for row in connection.execute(wanted):
-                results[row.case_id] = _question_of(orjson.loads(row.body), row.case_id)
-    return results
+    wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id)
+    return {
+        row.case_id: _question_of(orjson.loads(row.body), row.case_id)
+        for batch in batches(dict.fromkeys(case_ids))
+        for row in db.rows(wanted.where(run_cases.c.case_id.in_(batch)))
+    }
 
 
 def _question_of(body: dict[str, Any], case_id: str) -> Asked:
@@ -322,15 +312,11 @@ class CalibrationStore:
 
     def newest(self) -> list[CalibrationRow]:
         """The newest calibration of each judge and metric."""
-        rows = self._read(select(*_CALIBRATION).order_by(calibrations.c.id))
+        rows = self._db.rows(select(*_CALIBRATION).order_by(calibrations.c.id))
         # In order of id, so the last one of a key is the newest.
-        return list({(row.judge, row.metric): row for row in rows}.values())
+        return list({(row.judge, row.metric): CalibrationRow._make(row) for row in rows}.values())
 
     def of_metric(self, metric: str) -> list[CalibrationRow]:
         """Newest first."""
-        wanted = select(*_CALIBRATION).where(calibrations.c.metric == metric)
-        return self._read(wanted.order_by(calibrations.c.id.desc()))
-
-    def _read(self, query: Select[Any]) -> list[CalibrationRow]:
-        with self._db.read() as connection:
-            return [CalibrationRow(*row) for row in connection.execute(query)]
+        wanted = select(*_CALIBRATION).where(calibrations.c.metric == metric).order_by(calibrations.c.id.desc())
+        return [CalibrationRow._make(row) for row in self._db.rows(wanted)]

@@ -18,12 +18,14 @@ from sqlalchemy import (
     Connection,
     Integer,
     Select,
+    Text,
     and_,
     any_,
     bindparam,
     exists,
     func,
     literal_column,
+    not_,
     or_,
     select,
     tuple_,
@@ -31,10 +33,10 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from evergold.errors import BadInput, unknown
-from evergold.model.trace import Gap, ScoreSource, TraceStatus
-from evergold.store.conditions import Cutoff, Many, Pairs, json_text
-from evergold.store.database.rows import dumps
-from evergold.store.schema import FAILING, FAILING_BELOW, GIVEN, trace_scores, trace_tags, traces
+from evergold.model.trace import Gap, ScoreSource, TraceOutcome, TraceStatus
+from evergold.store.conditions import APP, Cutoff, Many, Pairs, json_text
+from evergold.store.database.rows import dumps, rows_among
+from evergold.store.schema import FAILING, FAILING_BELOW, GIVEN, TIER, eval_dataset, trace_scores, trace_tags, traces
 from evergold.store.trace.search import IndexMatch, Search, SearchTerms, is_common, matches, text_conditions
 
 # The name is matched lazily: `a=b<0.3` is a score called `a=b`.
@@ -87,9 +89,10 @@ class TraceFilter(BaseModel, frozen=True, extra="forbid"):
     """Which traces: every part that is given must hold.
 
     `search`: words of name, question or answer, or an id's beginning. `name` and `model`: one of several; an empty one is
-    none recorded. `incomplete`: one of several things that a trace lacks; `any` of them, or `none`. `tag`: every one.
-    `score`: conditions such as `grounded<0.3`, `human:opinion=1` or `*<0.3` (any score).
-    `metadata`: `key=value`. Times in milliseconds.
+    none recorded. `app`: one of several, `service/name`. `became`: one of several outcomes of curation. `incomplete`: one of
+    several things that a trace lacks;
+    `any` of them, or `none`. `tag`: every one. `score`: conditions such as `grounded<0.3`, `human:opinion=1` or `*<0.3` (any
+    score). `metadata`: `key=value`. Times in milliseconds.
     """
 
     session_id: str | None = None
@@ -97,7 +100,9 @@ class TraceFilter(BaseModel, frozen=True, extra="forbid"):
     status: TraceStatus | None = None
     name: Many = ()
     model: Many = ()
+    app: Many = ()
     tag: Many = ()
+    became: tuple[TraceOutcome, ...] = ()
     incomplete: Annotated[Many, AfterValidator(_gaps)] = ()
     exporter: str | None = None
     score: Annotated[Many, AfterValidator(_conditions)] = ()
@@ -149,6 +154,8 @@ def plain_conditions(wanted: TraceFilter, dialect: str, *, walked: bool = False)
             # One value as an equation, so that the index also gives the order of the list.
             named = column == values[0] if len(values) == 1 else column.in_(values)
             yield or_(named, column.is_(None)) if "" in values else named
+    if wanted.app:
+        yield literal_column(APP[dialect].format("traces"), Text).in_(wanted.app)
     if wanted.since is not None:
         yield of(table.started_at) >= wanted.since
     if wanted.until is not None:
@@ -174,6 +181,36 @@ def plain_conditions(wanted: TraceFilter, dialect: str, *, walked: bool = False)
     for pair in wanted.metadata:
         key, _, value = pair.partition("=")
         yield json_text(table.metadata, (key,), dialect) == value
+
+
+OF_TIER = {"confirmed": TraceOutcome.GOLDEN, "unconfirmed": TraceOutcome.GOLDEN}
+
+
+def outcomes_of(connection: Connection, trace_ids: Sequence[str]) -> dict[str, TraceOutcome]:
+    """What became of each of these traces that has a case."""
+    query = f"SELECT trace_id, {TIER} FROM eval_dataset WHERE status = 'active' AND trace_id"
+    order, became = list(TraceOutcome), dict[str, TraceOutcome]()
+    for trace_id, tier in rows_among(connection, query, trace_ids):
+        outcome = OF_TIER.get(tier) or TraceOutcome(tier)
+        became[trace_id] = min(outcome, became.get(trace_id, outcome), key=order.index)
+    return became
+
+
+def _outcome_match(became: Sequence[TraceOutcome]) -> IndexMatch | ColumnElement[bool]:
+    """The traces with an active case of one of these tiers; where those without a case are meant too, as a condition alone."""
+    cases = eval_dataset.c
+    active: list[ColumnElement[bool]] = [cases.status == "active", cases.trace_id == traces.c.id]
+    golden = [tier for tier, outcome in OF_TIER.items() if outcome in became]
+    tiers = [*golden, *(outcome.value for outcome in became if outcome not in (TraceOutcome.GOLDEN, TraceOutcome.NONE))]
+    # The type as a column of its own, so that the index of types answers.
+    types = {tier if tier in ("failure", "correction") else "golden" for tier in tiers}
+    listed = ", ".join(f"'{tier}'" for tier in tiers) or "''"
+    parts = [cases.entry_type.in_(sorted(types)), literal_column(f"({TIER}) IN ({listed})", Boolean)]
+    holds = exists().where(*active, *parts)
+    if TraceOutcome.NONE in became:
+        return or_(not_(exists().where(*active)), holds) if tiers else not_(exists().where(*active))
+    hits = select(traces.c.seq).join(eval_dataset, cases.trace_id == traces.c.id).where(active[0], *parts)
+    return IndexMatch(hits, holds)
 
 
 def has_tag(tag: str, dialect: str) -> ColumnElement[bool]:
@@ -261,6 +298,8 @@ def choose_traces(
             few = hits if few is None else few & hits
     for tag in wanted.tag:
         query = query.where(has_tag(tag, dialect))
+    if wanted.became and not isinstance(condition := _outcome_match(wanted.became), IndexMatch):
+        query = query.where(condition)
     query = query.where(*text_conditions(asked))
     return query if few is None else query.where(among(sorted(few), dialect))
 
@@ -345,6 +384,8 @@ def _index_matches(connection: Connection, wanted: TraceFilter, asked: SearchTer
         parts = score_parts(condition)
         of_traces = select(traces.c.seq).join(trace_scores, trace_scores.c.trace_id == traces.c.id).where(*parts)
         yield IndexMatch(of_traces, has_score(condition), select(trace_scores.c.trace_id).where(*parts))
+    if wanted.became and isinstance(match := _outcome_match(wanted.became), IndexMatch):
+        yield match
 
 
 def _rare_values(connection: Connection, wanted: TraceFilter) -> Iterator[IndexMatch]:

@@ -7,10 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Table, case, func, select
+from sqlalchemy import Connection
 
 from evergold.conversation.wholeness import change_of_exporter
-from evergold.model.case import CaseStatus
 from evergold.model.overview import (
     Bucket,
     CheckCounts,
@@ -25,32 +24,32 @@ from evergold.model.overview import (
     Overview,
     Tiers,
 )
+from evergold.model.policy import Policy
 from evergold.model.trace import Gap
 from evergold.store.case.cases import dataset_names
-from evergold.store.case.content import tier_of
 from evergold.store.database.rows import read_value, run_sql
-from evergold.store.schema import eval_dataset, eval_dataset_tags, traces
-from evergold.store.traffic_marks import traffic_figures, traffic_scores
+from evergold.store.schema import TIER
 
 SHOWN_CHECKS = 12
 SHOWN_TAGS = 200
 SHOWN_GAPS = 50
+MOST_TAGS = 50  # in the statistics of a dataset
 
 
 def overview_of(connection: Connection, *, since: str, bucket: Bucket, as_of: str | None) -> Overview:
     """Look at the workspace; `since` is the beginning of a bucket, and the traffic was counted at `as_of`."""
-    oldest, newest = (connection.execute(select(of(traces.c.started_at))).scalar() for of in (func.min, func.max))
+    oldest, newest = (read_value(connection, f"SELECT {end}(started_at) FROM traces") for end in ("min", "max"))
     # Read once and passed on: joining entries with traces is the dearest query of the page.
     entries = _entries_of(connection, since, bucket)
     intake = intake_of(connection, since, bucket, entries)
-    counted = select(func.sum(traffic_figures.c.traces))
+    counted = f"SELECT sum(traces) FROM traffic_figures WHERE {COUNTED}"
     tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
     return Overview(
         as_of=as_of,
         since=since,
         bucket=bucket,
         # From the days that were counted.
-        traces=int(connection.scalar(counted.where(*_counted_since(traffic_figures, "", Bucket.DAY))) or 0),
+        traces=int(read_value(connection, counted, **_counted_since("", Bucket.DAY)) or 0),
         in_period=sum(part.traces for part in intake),
         oldest=oldest,
         newest=newest,
@@ -62,7 +61,7 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket, as_of: st
     )
 
 
-def incomplete_of(connection: Connection, since: str) -> list[IncompleteCount]:
+def incomplete_of(connection: Connection, since: str = "") -> list[IncompleteCount]:
     """Count the traces since then that lack something, by what they lack and what sent them; the most frequent first."""
     query = """SELECT incomplete, exporter, count(*) FROM traces WHERE incomplete <> '' AND started_at >= :since
         GROUP BY incomplete, exporter"""
@@ -86,25 +85,17 @@ class _Entries(NamedTuple):
 
 def _entries_of(connection: Connection, since: str, bucket: Bucket) -> list[_Entries]:
     """The one look at entries beside their traces; all numbers of the page that need both are sums of it."""
-    start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
-    worth = _worth().label("worth")
-    query = (
-        select(start, worth, eval_dataset.c.dataset, func.count())
-        .select_from(eval_dataset.join(traces, traces.c.id == eval_dataset.c.trace_id))
-        .where(traces.c.started_at >= since, eval_dataset.c.status == CaseStatus.ACTIVE)
-        .group_by(start, worth, eval_dataset.c.dataset)
-    )
-    return [_Entries(*row) for row in connection.execute(query)]
+    query = f"""SELECT substr(t.started_at, 1, {bucket.letters}), {TIER}, eval_dataset.dataset, count(*)
+        FROM eval_dataset JOIN traces t ON t.id = eval_dataset.trace_id
+        WHERE t.started_at >= :since AND eval_dataset.status = 'active' GROUP BY 1, 2, 3"""
+    return [_Entries(*row) for row in run_sql(connection, query, since=since)]
 
 
 def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Sequence[_Entries]) -> list[IntakeBucket]:
     """Buckets that hold something, oldest first."""
-    table = traffic_figures.c
-    counted = select(table.start, func.sum(table.traces)).where(*_counted_since(traffic_figures, since, bucket))
-    results = {
-        start: IntakeBucket(start=start, traces=int(number))
-        for start, number in connection.execute(counted.group_by(table.start))
-    }
+    counted = f"SELECT start, sum(traces) FROM traffic_figures WHERE {COUNTED} GROUP BY start"
+    rows = run_sql(connection, counted, **_counted_since(since, bucket))
+    results = {start: IntakeBucket(start=start, traces=int(number)) for start, number in rows}
     worths = Counter[tuple[str, str]]()
     for part in entries:
         worths[part.start, part.worth] += part.number
@@ -115,83 +106,56 @@ def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Seque
     return [results[name] for name in sorted(results)]
 
 
+# Of a trace with several entries one tier wins; a correction counts beside it.
+COUNTS_AS = {
+    "failure": "failure > 0",
+    "confirmed": "confirmed > 0 AND failure = 0",
+    "unconfirmed": "unconfirmed > 0 AND confirmed + failure = 0",
+    "candidate": "candidate > 0 AND unconfirmed + confirmed + failure = 0",
+    "correction": "correction > 0",
+}
+
+
 def _count_repeats(connection: Connection, since: str, bucket: Bucket) -> Counter[tuple[str, str]]:
     """By bucket and worth, the entries beyond the one that a trace counts as: only traces of several entries have any."""
-    worth, active = _worth(), eval_dataset.c.status == CaseStatus.ACTIVE
-    numbers = {name: func.sum(case((worth == name, 1), else_=0)) for name in Tiers.model_fields}
-    several = (
-        select(eval_dataset.c.trace_id, *(number.label(name) for name, number in numbers.items()))
-        .where(active, eval_dataset.c.trace_id.is_not(None))
-        .group_by(eval_dataset.c.trace_id)
-        # Nearly all traces have one entry: only the few others are looked at.
-        .having(func.count() > 1)
-        .subquery()
+    numbers = ", ".join(f"sum(CASE WHEN {TIER} = '{name}' THEN 1 ELSE 0 END) AS {name}" for name in COUNTS_AS)
+    beyond = ", ".join(f"sum({name} - CASE WHEN {once} THEN 1 ELSE 0 END)" for name, once in COUNTS_AS.items())
+    # Nearly all traces have one entry: only the few others are looked at.
+    query = f"""SELECT substr(t.started_at, 1, {bucket.letters}), {beyond}
+        FROM (SELECT trace_id, {numbers} FROM eval_dataset WHERE status = 'active' AND trace_id IS NOT NULL
+          GROUP BY trace_id HAVING count(*) > 1) AS several
+        JOIN traces t ON t.id = several.trace_id WHERE t.started_at >= :since GROUP BY 1"""
+    rows = run_sql(connection, query, since=since)
+    return Counter(
+        {(begin, name): int(more) for begin, *rest in rows for name, more in zip(COUNTS_AS, rest, strict=True) if more}
     )
-    # Of a trace with several entries one tier wins; a correction counts beside it.
-    has = {name: several.c[name] > 0 for name in numbers}
-    counts_as = {
-        "failure": has["failure"],
-        "confirmed": has["confirmed"] & ~has["failure"],
-        "candidate": has["candidate"] & ~has["failure"] & ~has["confirmed"],
-        "correction": has["correction"],
-    }
-    start = func.substr(traces.c.started_at, 1, bucket.letters).label("start")
-    beyond = [func.sum(several.c[name] - case((once, 1), else_=0)) for name, once in counts_as.items()]
-    query = (
-        select(start, *beyond)
-        .select_from(several.join(traces, traces.c.id == several.c.trace_id))
-        .where(traces.c.started_at >= since)
-        .group_by(start)
-    )
-    result = Counter[tuple[str, str]]()
-    for begin, *rest in connection.execute(query):
-        for name, number in zip(counts_as, rest, strict=True):
-            if number:
-                result[begin, name] = int(number)
-    return result
 
 
 def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[CheckCounts]:
     """The checks that failed most often on traces that began since then; those that never failed are left out."""
-    table = traffic_scores.c
-    failing, scored = func.sum(table.failing), func.sum(table.scored)
-    query = (
-        select(table.name, table.source, failing, scored)
-        .where(*_counted_since(traffic_scores, since, bucket))
-        .group_by(table.name, table.source)
-        .having(failing > 0)
-        .order_by(failing.desc(), table.name)
-        .limit(SHOWN_CHECKS)
-    )
+    query = f"""SELECT name, source, sum(failing), sum(scored) FROM traffic_scores WHERE {COUNTED}
+        GROUP BY name, source HAVING sum(failing) > 0 ORDER BY 3 DESC, 1 LIMIT {SHOWN_CHECKS}"""
     return [
         CheckCounts(name=name, source=source, failing=int(failed), scored=int(given))
-        for name, source, failed, given in connection.execute(query)
+        for name, source, failed, given in run_sql(connection, query, **_counted_since(since, bucket))
     ]
 
 
-def _counted_since(table: Table, since: str, bucket: Bucket) -> tuple[ColumnElement[bool], ...]:
-    """The rows of one way of grouping, which together count every trace once."""
-    one_kind = table.c.kind == Grouping.MODEL
-    return table.c.bucket == bucket, one_kind, table.c.start >= since[: bucket.letters]
+# The rows of one way of grouping, which together count every trace once.
+COUNTED = f"bucket = :bucket AND kind = '{Grouping.MODEL.value}' AND start >= :start"
+
+
+def _counted_since(since: str, bucket: Bucket) -> dict[str, str]:
+    return {"bucket": bucket.value, "start": since[: bucket.letters]}
 
 
 def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries]) -> list[Coverage]:
     """The traces a dataset has entries of: its entries, less those of a trace that has one in it already."""
-    active = eval_dataset.c.status == CaseStatus.ACTIVE
-    several = (
-        select(eval_dataset.c.dataset, eval_dataset.c.trace_id, (func.count() - 1).label("more"))
-        .where(active, eval_dataset.c.trace_id.is_not(None))
-        .group_by(eval_dataset.c.trace_id, eval_dataset.c.dataset)
-        .having(func.count() > 1)
-        .subquery()
-    )
-    again = connection.execute(
-        select(several.c.dataset, func.sum(several.c.more))
-        .select_from(several.join(traces, traces.c.id == several.c.trace_id))
-        .where(traces.c.started_at >= since)
-        .group_by(several.c.dataset)
-    )
-    covered = Counter({name: -int(more) for name, more in again})
+    query = """SELECT several.dataset, sum(several.more) FROM (SELECT dataset, trace_id, count(*) - 1 AS more
+          FROM eval_dataset WHERE status = 'active' AND trace_id IS NOT NULL
+          GROUP BY trace_id, dataset HAVING count(*) > 1) AS several
+        JOIN traces t ON t.id = several.trace_id WHERE t.started_at >= :since GROUP BY several.dataset"""
+    covered = Counter({name: -int(more) for name, more in run_sql(connection, query, since=since)})
     for part in entries:
         covered[part.dataset] += part.number
     # Cases without a trace (imported ones) count here too, so this cannot come from `entries`.
@@ -201,37 +165,26 @@ def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries])
 
 
 def facets_of(connection: Connection) -> Facets:
-    number, tag = func.count(), eval_dataset_tags.c.tag
-    by_tag = select(tag, number).group_by(tag).order_by(number.desc(), tag).limit(SHOWN_TAGS)
+    by_tag = f"SELECT tag, count(*) FROM eval_dataset_tags GROUP BY tag ORDER BY 2 DESC, 1 LIMIT {SHOWN_TAGS}"
     datasets = dataset_names(connection).items()
     return Facets(
         datasets=[Facet(name=name, cases=cases) for name, cases in sorted(datasets)],
-        tags=[Facet(name=name, cases=cases) for name, cases in connection.execute(by_tag)],
-    )
-
-
-def _worth() -> ColumnElement[str]:
-    """The name of the tier a case is in, as `Tiers` calls it."""
-    golden = eval_dataset.c.entry_type == "golden"
-    return case(
-        (golden & (eval_dataset.c.confirmed == 1), "confirmed"),
-        (golden, "candidate"),
-        else_=eval_dataset.c.entry_type,
+        tags=[Facet(name=name, cases=cases) for name, cases in run_sql(connection, by_tag)],
     )
 
 
 FAILED_TAG = "failed:"
 
 
-def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30, tags: int = 50) -> DatasetStats:
-    # Without a dataset: everything that curation can make, of whichever policy.
+def dataset_stats(connection: Connection, dataset: str | None = Policy().dataset, *, days: int = 30) -> DatasetStats:
+    """Totals of a dataset by tier, tag and day; of everything that curation can make where none is named."""
     scope = "dataset = :dataset" if dataset is not None else "kind = 'chat'"
-    params: dict[str, Any] = {"dataset": dataset, "days": days, "tags": tags}
+    params: dict[str, Any] = {"dataset": dataset, "days": days, "tags": MOST_TAGS}
     by_tier, withdrawn = Counter[str](), 0
-    query = f"SELECT status, entry_type, confirmed, count(*) FROM eval_dataset WHERE {scope} GROUP BY 1, 2, 3"
-    for status, entry_type, confirmed, number in run_sql(connection, query, **params):
+    query = f"SELECT status, {TIER} AS tier, count(*) FROM eval_dataset WHERE {scope} GROUP BY 1, 2"
+    for status, tier, number in run_sql(connection, query, **params):
         if status == "active":
-            by_tier[tier_of(entry_type, confirmed)] += number
+            by_tier[tier] += number
         withdrawn += number if status == "withdrawn" else 0
     traces = int(read_value(connection, "SELECT count(*) FROM traces"))
     distinct = f"SELECT count(DISTINCT trace_id) FROM eval_dataset WHERE {scope} AND status = 'active'"
@@ -240,7 +193,7 @@ def dataset_stats(connection: Connection, dataset: str | None, *, days: int = 30
     return DatasetStats(
         dataset=dataset,
         total=by_tier.total(),
-        golden=by_tier["confirmed"] + by_tier["candidate"],
+        golden=by_tier["confirmed"] + by_tier["unconfirmed"],
         **{name: by_tier[name] for name in Tiers.model_fields},
         withdrawn=withdrawn,
         tags=_tags(connection, scope, params),
@@ -267,10 +220,9 @@ def _tags(connection: Connection, scope: str, params: dict[str, Any], which: str
 def _days(connection: Connection, scope: str, params: dict[str, Any]) -> list[Day]:
     made: dict[str, dict[str, int]] = {}
     newest = "SELECT substr({0}, 1, 10) AS day, {1} FROM {2} WHERE {3} GROUP BY {4} ORDER BY 1 DESC LIMIT {5}"
-    # Three types of entries: so many rows hold at least so many days.
-    entries = newest.format(
-        "created_at", "entry_type, count(*)", "eval_dataset", f"{scope} AND status = 'active'", "1, 2", ":days * 3"
-    )
+    # Four kinds of entries: so many rows hold at least so many days.
+    kind = f"CASE WHEN {TIER} = 'candidate' THEN 'candidate' ELSE entry_type END, count(*)"
+    entries = newest.format("created_at", kind, "eval_dataset", f"{scope} AND status = 'active'", "1, 2", ":days * 4")
     for day, kind, count in run_sql(connection, entries, **params):
         made.setdefault(day, {})[kind] = count
     began = newest.format("started_at", "count(*)", "traces", "true", "1", ":days")

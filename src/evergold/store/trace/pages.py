@@ -9,10 +9,25 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import Column, CompoundSelect, Connection, Select, case, func, literal, null, select, tuple_, union_all
+from sqlalchemy import (
+    Column,
+    CompoundSelect,
+    Connection,
+    Select,
+    Text,
+    case,
+    func,
+    literal,
+    literal_column,
+    null,
+    select,
+    tuple_,
+    union_all,
+)
 
 from evergold.errors import BadInput
-from evergold.model.trace import Trace
+from evergold.model.trace import Trace, TraceStatus
+from evergold.store.conditions import APP
 from evergold.store.database.rows import loads
 from evergold.store.schema import FAILING_BELOW, trace_scores, trace_tags, traces
 from evergold.store.trace.filter import TraceFilter, TraceOrder, among, choose_traces, narrows_to_few, newest
@@ -165,8 +180,11 @@ def _cursor(text: str, of_text: bool) -> tuple[str | float, int]:
 
 
 EXACT_TO = 10_000
+NEWEST_APPS = 1_000
 SHOWN = 100
-TRACES, TAGS, SCORES = 0, 1, 2  # what a row of counts is about
+TRACES, TAGS, SCORES, TIMES = 0, 1, 2, 3  # what a row of counts is about
+MOST_HOURS = 72  # more of them are counted by day
+DAY = 10  # characters of a moment that name its day; three more name its hour
 
 
 class FacetValue(BaseModel):
@@ -185,6 +203,14 @@ class ScoreFacet(BaseModel):
     failing: int
 
 
+class TimeCount(BaseModel):
+    """How many traces of the list began in an hour (`2026-01-31T09`) or on a day (`2026-01-31`), and how many of them failed."""
+
+    start: str
+    traces: int
+    failed: int
+
+
 class TraceFacets(BaseModel):
     """The values of a list of traces. Without `exact` there are more than `total`, and counts are of the newest of them."""
 
@@ -192,15 +218,18 @@ class TraceFacets(BaseModel):
     exact: bool
     statuses: list[FacetValue]
     names: list[FacetValue]
+    apps: list[FacetValue]
     models: list[FacetValue]
     tags: list[FacetValue]
     scores: list[ScoreFacet]
+    times: list[TimeCount]
 
 
 def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
     own = ("statuses", "names", "models")
     counters = {name: Counter[str | None]() for name in (*own, "tags")}
     scores: list[ScoreFacet] = []
+    hours: dict[str, tuple[int, int]] = {}
     for kind, *values, number, failing in connection.execute(_counts(connection, wanted)):
         if kind == TRACES:
             for name, value in zip(own, values[:-1], strict=True):
@@ -209,6 +238,8 @@ def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
             counters["tags"].update(dict.fromkeys(loads(values[-1]) or () if values[-1] != "[]" else (), number))
         elif kind == TAGS:
             counters["tags"][values[0]] += number
+        elif kind == TIMES:
+            hours[values[0]] = (number, int(failing))
         else:
             scores.append(ScoreFacet(name=values[0], source=values[1], count=number, failing=int(failing)))
     total = counters["statuses"].total()
@@ -216,21 +247,35 @@ def trace_facets(connection: Connection, wanted: TraceFilter) -> TraceFacets:
         total=total,
         exact=total < EXACT_TO or not _has_more(connection, wanted),
         **{name: values_of(counter) for name, counter in counters.items()},
+        apps=_count_apps(connection, wanted),
         scores=sorted(scores, key=lambda one: (-one.failing, -one.count, one.name, one.source))[:SHOWN],
+        times=_times(hours),
     )
+
+
+def _times(hours: dict[str, tuple[int, int]]) -> list[TimeCount]:
+    """Give counts by hour, or by day where there are many hours, the oldest first."""
+    counted: dict[str, list[int]] = {}
+    for hour, numbers in hours.items():
+        held = counted.setdefault(hour if len(hours) <= MOST_HOURS else hour[:DAY], [0, 0])
+        held[:] = [old + new for old, new in zip(held, numbers, strict=True)]
+    return [TimeCount(start=start, traces=all_, failed=failed) for start, (all_, failed) in sorted(counted.items())]
 
 
 def _counts(connection: Connection, wanted: TraceFilter) -> CompoundSelect[Any]:
     """Count the newest traces by their own values, by tags of people and by scores, in one look at them."""
     own = (traces.c.status, traces.c.name, traces.c.model, traces.c.tags)
-    listed = newest(connection, select(traces.c.id, *own), wanted, EXACT_TO).cte("listed")
+    listed = newest(connection, select(traces.c.id, traces.c.started_at, *own), wanted, EXACT_TO).cte("listed")
     none, table = null(), trace_scores.c
     values = [listed.c[column.name] for column in own]
     failing = func.sum(case((table.value < FAILING_BELOW, 1), else_=0))
+    hour = func.substr(listed.c.started_at, 1, DAY + 3)
+    failed = func.sum(case((listed.c.status == TraceStatus.FAILED, 1), else_=0))
     # A list of ids rather than a join, by which SQLite might begin with all scores there are.
     ids = select(listed.c.id)
     return union_all(
         select(literal(TRACES), *values, func.count(), literal(0)).group_by(*values),
+        select(literal(TIMES), hour, none, none, none, func.count(), failed).group_by(hour),
         select(literal(TAGS), trace_tags.c.tag, none, none, none, func.count(), literal(0))
         .where(trace_tags.c.trace_id.in_(ids))
         .group_by(trace_tags.c.tag),
@@ -238,6 +283,14 @@ def _counts(connection: Connection, wanted: TraceFilter) -> CompoundSelect[Any]:
         .where(table.trace_id.in_(ids))
         .group_by(table.name, table.source),
     )
+
+
+def _count_apps(connection: Connection, wanted: TraceFilter) -> list[FacetValue]:
+    """Count the newest traces by app; fewer of them than for the other facets, because each row has to be read."""
+    app = literal_column(APP[connection.dialect.name].format("traces"), Text).label("app")
+    listed = newest(connection, select(app).select_from(traces), wanted, NEWEST_APPS).subquery()
+    counted = connection.execute(select(listed.c.app, func.count()).group_by(listed.c.app))
+    return values_of(Counter({name: int(number) for name, number in counted}))
 
 
 def _has_more(connection: Connection, wanted: TraceFilter) -> bool:

@@ -18,6 +18,7 @@ from evergold.model.build import without_tags
 from evergold.model.trace import Reaction
 from evergold.model.values import content_hash
 from evergold.store.case.content import drop_uncited, forget_contents, keep_contents
+from evergold.store.conditions import json_value
 from evergold.store.database.rows import (
     change_among,
     delete_among,
@@ -44,7 +45,19 @@ NEVER_CAME = "FROM pending_records WHERE received_at < :before"
 
 
 # Parts of a case, an attempt or a measurement that may quote a person.
-LISTS = ("contexts", "messages", "turn", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels")
+LISTS = (
+    "contexts",
+    "messages",
+    "turn",
+    "tool_calls",
+    "tools",
+    "citations",
+    "retrieved",
+    "sources",
+    "tags",
+    "labels",
+    "assertions",
+)
 EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}, "provenance": {}}
 EMPTIED |= {"expected_tools": None, "tests": None, "approved": None, "revised": None}
 EMPTY_CASES = (
@@ -54,6 +67,7 @@ EMPTY_CASES = (
     "UPDATE case_revisions SET changes = '{}', evidence = '{}', why = '', rev = NULL WHERE entry_id",
     "UPDATE case_reviews SET label = '{}', comment = '' WHERE entry_id",
     "DELETE FROM review_answers WHERE entry_id",
+    "DELETE FROM case_bases WHERE entry_id",
     "DELETE FROM eval_dataset_tags WHERE dataset_id",
     "INSERT INTO case_revisions (entry_id, version, action, who, why) "
     "SELECT id, version, 'erased', 'erasure', 'erased on request' FROM eval_dataset WHERE id",
@@ -218,7 +232,7 @@ def _traces_of(connection: Connection, user: str) -> list[str]:
 
 def _unsay(connection: Connection, user: str) -> None:
     """Take back what the user said of traces that are not theirs; those are judged anew."""
-    author = "body::jsonb ->> 'author'" if connection.dialect.name == "postgresql" else "json_extract(body, '$.author')"
+    author = json_value(connection.dialect.name, "body", "author")
     run_sql(connection, f"DELETE FROM pending_records WHERE {author} = :user", user=user)
     # The key of a person's reactions is the same on every trace.
     reaction = Reaction(trace_id="any", emoji=None, author=user).key
@@ -231,11 +245,7 @@ def _unsay(connection: Connection, user: str) -> None:
 
 def _entries(connection: Connection, user: str, trace_ids: Sequence[str]) -> list[tuple[int, str]]:
     """Cases of the user's traces, pairs of the user's corrections, and imported cases that name the user."""
-    at = (
-        "body::jsonb #>> '{provenance,user_id}'"
-        if connection.dialect.name == "postgresql"
-        else "json_extract(body, '$.provenance.user_id')"
-    )
+    at = json_value(connection.dialect.name, "body", "provenance", "user_id")
     query = f"SELECT id, case_id FROM eval_dataset WHERE user_id = :user OR {at} = :user"
     results = {row[0]: row[1] for row in run_sql(connection, query, user=user)}
     written = run_sql(connection, "SELECT trace_id, text FROM trace_corrections WHERE author = :user", user=user)

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, delete, func, insert, select
 
 from evergold.conversation.assembly import reply_of
 from evergold.errors import NotFound
-from evergold.model.access import Holder
+from evergold.model.access import LOCAL, Holder
 from evergold.model.trace import Correction, Retagged, Score, Span, Trace, TraceComment, TraceStatus
-from evergold.model.values import content_hash
+from evergold.model.values import app_of, content_hash
 from evergold.prices import MODEL_KINDS, add_costs
 from evergold.store.database.rows import (
     SpanRow,
@@ -37,7 +37,7 @@ from evergold.store.trace.compact import COLUMNS, span_row, unfold, unshare, who
 from evergold.store.trace.scores import enqueue, enqueue_new, put_scores_of_many, scores_of
 from evergold.store.trace.spans import insert_spans, insert_traces
 
-NO_CONTENT = {"scores", "cost", "cost_source", "incomplete"}
+NO_CONTENT = {"scores", "cost", "cost_source", "incomplete", "app"}
 
 
 @dataclass
@@ -169,17 +169,19 @@ def span_of(row: SpanRow) -> Span:
 
 def trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...]) -> Trace:
     same = ("id", "session_id", "user_id", "name", "status", "started_at", "ended_at")
+    metadata = loads(row["metadata"])
     return Trace(
         **{name: row[name] for name in same},
         input=row["input_text"],
         output=row["output_text"],
         tags=tuple(loads(row["tags"]) or ()),
-        metadata=loads(row["metadata"]),
+        metadata=metadata,
         spans=its_spans,
         scores=its_scores,
         cost=row["cost"],
         cost_source=None if row["cost"] is None else "priced" if row["priced"] else "reported",
         incomplete=tuple(row["incomplete"].split()),
+        app=app_of(row["name"], metadata) if isinstance(metadata, dict) else row["name"],
     )
 
 
@@ -310,7 +312,7 @@ def put_comment(connection: Connection, trace_id: str, text: str, who: str) -> T
     return comments_on(connection, trace_id)[-1]
 
 
-def drop_comment(connection: Connection, comment_id: int, by: Holder) -> None:
+def drop_comment(connection: Connection, comment_id: int, by: Holder = LOCAL) -> None:
     """Delete a comment as `by`; one of somebody else is recorded as moderation, without its text."""
     chosen = trace_comments.c.id == comment_id
     row = connection.execute(select(trace_comments.c.who, trace_comments.c.trace_id).where(chosen)).first()

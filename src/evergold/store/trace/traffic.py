@@ -7,186 +7,137 @@ others are one group.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import ColumnElement, Connection, Table, case, delete, func, select
+from sqlalchemy import Connection
 
 from evergold.model.overview import Bucket, Grouping
-from evergold.store.database.rows import batches, dumps, insert_new, loads
-from evergold.store.schema import FAILING_BELOW, trace_scores, traces
-from evergold.store.traffic_marks import one_at_a_time, traffic_dirty, traffic_figures, traffic_scores
+from evergold.store.database.rows import (
+    change_among,
+    delete_among,
+    dumps,
+    insert_rows,
+    loads,
+    read_column,
+    rows_among,
+    run_sql,
+)
+from evergold.store.schema import FAILING_BELOW
+from evergold.store.traffic_marks import one_at_a_time, traffic_figures, traffic_scores
 
 BINS = ((200, 1), (2_000, 10), (20_000, 100), (200_000, 1_000), (2_000_000, 10_000))
 WIDEST = 100_000  # of latencies beyond the last limit
 DAY = Bucket.DAY.letters
+# The least latency of a trace's bin; division of whole numbers leaves the rest out on both databases.
+BIN = " ".join(f"WHEN duration_ms < {limit} THEN duration_ms - duration_ms % {width}" for limit, width in BINS)
+TRACES_OF_HOUR = f"""SELECT coalesce(t.model, ''), t.name, CASE {BIN} ELSE duration_ms - duration_ms % {WIDEST} END,
+      count(*), sum(CASE WHEN t.status = 'failed' THEN 1 ELSE 0 END), coalesce(sum(t.tokens), 0),
+      coalesce(sum(t.cost), 0.0), count(t.cost) FROM traces t WHERE {{}} GROUP BY 1, 2, 3"""
+SCORES_OF_HOUR = f"""SELECT coalesce(t.model, ''), t.name, s.name, s.source,
+      count(*), sum(CASE WHEN s.value < {FAILING_BELOW} THEN 1 ELSE 0 END)
+    FROM traces t JOIN trace_scores s ON s.trace_id = t.id WHERE {{}} GROUP BY 1, 2, 3, 4"""
+# The kinds named and a range of starts: so the primary key is read, not the whole table.
+OF_DAY = f"""bucket = '{Bucket.HOUR.value}' AND kind IN ({", ".join(f"'{kind.value}'" for kind in Grouping)})
+    AND start BETWEEN :day AND :end AND substr(start, 1, {DAY}) = :day"""
+
+TrafficKey = tuple[str, str, str]  # of a row: `model` or `name`, the hour or day, and which model or name
 
 
-class TrafficKey(NamedTuple):
-    """The group of traces that a row is of: an hour or day, and one model or name."""
+class CountedTraffic:
+    """By key: sums over its traces (how many, failed, tokens, cost, with a cost), its traces by latency; by key, score and
+    source: how often it was given and how often it failed."""
 
-    kind: str
-    start: str
-    value: str
-
-
-@dataclass
-class HourFigures:
-    """Sums over the traces of one key."""
-
-    traces: int = 0
-    failed: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    costed: int = 0
-    latencies: Counter[int] = field(default_factory=Counter)
-
-    def add(self, traces: int, failed: int, tokens: int, cost: float, costed: int) -> None:
-        self.traces += traces
-        self.failed += failed
-        self.tokens += tokens
-        self.cost += cost
-        self.costed += costed
-
-
-class CountedTraffic(NamedTuple):
-    """The figures of keys, and how often each score was given there and how often it failed."""
-
-    figures: dict[TrafficKey, HourFigures]
-    scores: dict[tuple[TrafficKey, str, str], list[int]]
+    def __init__(self) -> None:
+        self.figures: dict[TrafficKey, tuple[float, ...]] = {}
+        self.latencies: dict[TrafficKey, Counter[int]] = {}
+        self.scores: dict[tuple[str, ...], tuple[int, int]] = {}
 
     @property
     def traces(self) -> int:
-        return sum(one.traces for key, one in self.figures.items() if key.kind == Grouping.MODEL)
+        return sum(int(sums[0]) for key, sums in self.figures.items() if key[0] == Grouping.MODEL)
+
+    def add_traces(self, key: TrafficKey, sums: Sequence[float], latencies: Iterable[tuple[int, int]]) -> None:
+        held = self.figures.get(key, (0, 0, 0, 0.0, 0))
+        self.figures[key] = tuple(one + more for one, more in zip(held, sums, strict=True))
+        self.latencies.setdefault(key, Counter()).update(dict(latencies))
+
+    def add_scores(self, key: tuple[str, ...], scored: int, failing: int) -> None:
+        held = self.scores.get(key, (0, 0))
+        self.scores[key] = held[0] + scored, held[1] + failing
 
 
 def count_hours(connection: Connection, hours: Iterable[str]) -> CountedTraffic:
     """Count the traces and scores of these hours."""
-    result = CountedTraffic({}, {})
+    result = CountedTraffic()
     for hour in hours:
-        _count_traces(connection, hour, result)
-        _count_scores(connection, hour, result)
+        within, given = _within(hour)
+        for model, name, least, number, failed, tokens, cost, costed in run_sql(
+            connection, TRACES_OF_HOUR.format(within), **given
+        ):
+            bins = [] if least is None else [(int(least), int(number))]
+            for kind, value in ((Grouping.MODEL, model), (Grouping.NAME, name)):
+                sums = (int(number), int(failed), int(tokens), float(cost), int(costed))
+                result.add_traces((kind.value, hour, value), sums, bins)
+        for model, name, score, source, scored, failing in run_sql(connection, SCORES_OF_HOUR.format(within), **given):
+            for kind, value in ((Grouping.MODEL, model), (Grouping.NAME, name)):
+                result.add_scores((kind.value, hour, value, score, source), int(scored), int(failing))
     return result
 
 
-def _count_traces(connection: Connection, hour: str, result: CountedTraffic) -> None:
-    values = func.coalesce(traces.c.model, ""), traces.c.name, _bin()
-    failed = func.sum(case((traces.c.status == "failed", 1), else_=0))
-    tokens, cost = func.coalesce(func.sum(traces.c.tokens), 0), func.coalesce(func.sum(traces.c.cost), 0.0)
-    query = (
-        select(*values, func.count(), failed, tokens, cost, func.count(traces.c.cost))
-        .where(*_within(hour))
-        .group_by(*values)
-    )
-    for model, name, least, *sums in connection.execute(query):
-        number, *rest = sums
-        for key in (TrafficKey(Grouping.MODEL, hour, model), TrafficKey(Grouping.NAME, hour, name)):
-            figures = result.figures.setdefault(key, HourFigures())
-            figures.add(int(number), int(rest[0]), int(rest[1]), float(rest[2]), int(rest[3]))
-            if least is not None:
-                figures.latencies[int(least)] += int(number)
-
-
-def _count_scores(connection: Connection, hour: str, result: CountedTraffic) -> None:
-    scores = trace_scores.c
-    values = func.coalesce(traces.c.model, ""), traces.c.name, scores.name, scores.source
-    failing = func.sum(case((scores.value < FAILING_BELOW, 1), else_=0))
-    query = (
-        select(*values, func.count(), failing)
-        .select_from(traces.join(trace_scores, scores.trace_id == traces.c.id))
-        .where(*_within(hour))
-        .group_by(*values)
-    )
-    for model, name, score, source, scored, below in connection.execute(query):
-        for key in (TrafficKey(Grouping.MODEL, hour, model), TrafficKey(Grouping.NAME, hour, name)):
-            held = result.scores.setdefault((key, score, source), [0, 0])
-            held[0] += int(scored)
-            held[1] += int(below)
-
-
-def _within(hour: str) -> list[ColumnElement[bool]]:
-    conditions = [func.substr(traces.c.started_at, 1, Bucket.HOUR.letters) == hour, traces.c.started_at >= hour]
+def _within(hour: str) -> tuple[str, dict[str, str]]:
+    condition = f"substr(t.started_at, 1, {Bucket.HOUR.letters}) = :hour AND t.started_at >= :hour"
     try:
         end = datetime.fromisoformat(f"{hour}:00") + timedelta(hours=1)
     except ValueError:
-        return conditions  # a time that somebody wrote by hand in another form
-    return [*conditions, traces.c.started_at < end.isoformat()[: Bucket.HOUR.letters]]
-
-
-def _bin() -> ColumnElement[Any]:
-    """The least latency of a trace's bin; division of whole numbers leaves the rest out on both databases."""
-    took = traces.c.duration_ms
-    parts = [(took < limit, took - took % width) for limit, width in BINS]
-    return case(*parts, else_=took - took % WIDEST)
+        return condition, {"hour": hour}  # a time that somebody wrote by hand in another form
+    return f"{condition} AND t.started_at < :end", {"hour": hour, "end": end.isoformat()[: Bucket.HOUR.letters]}
 
 
 def keep_hours(connection: Connection, counted: CountedTraffic, taken: Mapping[str, Sequence[int]]) -> bool:
     """Keep what was counted of the hours that were taken; False where another process counted one of them meanwhile."""
     marks = [mark for of_hour in taken.values() for mark in of_hour]
-    mine = [traffic_dirty.c.id.in_(batch) for batch in batches(marks)]
     # Of two processes that counted the same hour the second sees here that its marks are gone.
     one_at_a_time(connection)
-    held = sum(len(connection.execute(select(traffic_dirty.c.id).where(one)).all()) for one in mine)
-    if held < len(marks):
+    if len(list(rows_among(connection, "SELECT id FROM traffic_dirty WHERE id", marks))) < len(marks):
         return False
-    for one in mine:
-        connection.execute(delete(traffic_dirty).where(one))
-    for batch in batches(taken):
-        _replace(connection, Bucket.HOUR, batch, counted)
+    delete_among(connection, "traffic_dirty", "id", marks)
+    _replace(connection, Bucket.HOUR, taken, counted)
     for day in sorted({hour[:DAY] for hour in taken}):
         _replace(connection, Bucket.DAY, [day], _of_day(connection, day))
     return True
 
 
-def _replace(connection: Connection, bucket: Bucket, starts: Sequence[str], counted: CountedTraffic) -> None:
+def _replace(connection: Connection, bucket: Bucket, starts: Iterable[str], counted: CountedTraffic) -> None:
     wanted = set(starts)
-    for table in (traffic_figures, traffic_scores):
-        connection.execute(delete(table).where(table.c.bucket == bucket, table.c.start.in_(starts)))
-    insert_new(
-        connection,
-        traffic_figures,
-        [
-            {"bucket": bucket, **key._asdict()}
-            | {name: getattr(one, name) for name in ("traces", "failed", "tokens", "cost", "costed")}
-            | {"latencies": dumps(sorted(one.latencies.items()))}
-            for key, one in counted.figures.items()
-            if key.start in wanted
-        ],
-    )
-    insert_new(
-        connection,
-        traffic_scores,
-        [
-            {"bucket": bucket, **key._asdict(), "name": name, "source": source, "scored": scored, "failing": failing}
-            for (key, name, source), (scored, failing) in counted.scores.items()
-            if key.start in wanted
-        ],
-    )
+    for table in ("traffic_figures", "traffic_scores"):
+        change_among(connection, f"DELETE FROM {table} WHERE bucket = '{bucket.value}' AND start", wanted)
+    figures = [
+        (bucket.value, *key, *sums, dumps(sorted(counted.latencies[key].items())))
+        for key, sums in counted.figures.items()
+        if key[1] in wanted
+    ]
+    scores = [(bucket.value, *key, *sums) for key, sums in counted.scores.items() if key[1] in wanted]
+    for of, rows in ((traffic_figures, figures), (traffic_scores, scores)):
+        insert_rows(connection, of, [column.name for column in of.columns], rows, new_only=True)
 
 
 def _of_day(connection: Connection, day: str) -> CountedTraffic:
     """Add the hours of a day up."""
-    result = CountedTraffic({}, {})
-    for row in connection.execute(_hours_of(traffic_figures, day)):
-        figures = result.figures.setdefault(TrafficKey(row.kind, day, row.value), HourFigures())
-        figures.add(row.traces, row.failed, row.tokens, row.cost, row.costed)
-        for least, number in loads(row.latencies):
-            figures.latencies[least] += number
-    for row in connection.execute(_hours_of(traffic_scores, day)):
-        held = result.scores.setdefault((TrafficKey(row.kind, day, row.value), row.name, row.source), [0, 0])
-        held[0] += row.scored
-        held[1] += row.failing
+    result, given = CountedTraffic(), {"day": day, "end": f"{day}T99"}
+    figures = "kind, value, latencies, traces, failed, tokens, cost, costed"
+    for kind, value, bins, *sums in run_sql(
+        connection, f"SELECT {figures} FROM traffic_figures WHERE {OF_DAY}", **given
+    ):
+        result.add_traces((kind, day, value), sums, map(tuple, loads(bins)))
+    scores = "kind, value, name, source, scored, failing"
+    for kind, *key, scored, failing in run_sql(
+        connection, f"SELECT {scores} FROM traffic_scores WHERE {OF_DAY}", **given
+    ):
+        result.add_scores((kind, day, *key), scored, failing)
     return result
-
-
-def _hours_of(table: Table, day: str) -> Any:
-    of_day = func.substr(table.c.start, 1, DAY) == day
-    # The kinds named and a range of starts: so the primary key is read, not the whole table.
-    kinds, within = table.c.kind.in_([kind.value for kind in Grouping]), table.c.start.between(day, f"{day}T99")
-    return select(table).where(table.c.bucket == Bucket.HOUR, kinds, within, of_day)
 
 
 RECENT = 10_000  # the newest traces, which decide what values are counted by themselves
@@ -224,11 +175,9 @@ class CheckCell(NamedTuple):
 
 def frequent_values(connection: Connection, by: Grouping) -> list[str]:
     """The values that the newest traces have most; an empty text where nothing was recorded."""
-    by_time = traces.c.started_at.desc(), traces.c.seq.desc()
-    value = func.coalesce(traces.c[by.value], "").label("value")
-    newest = select(value).order_by(*by_time).limit(RECENT).subquery()
-    ranked = select(newest.c.value).group_by(newest.c.value).order_by(func.count().desc(), newest.c.value)
-    return list(connection.execute(ranked.limit(MOST_VALUES)).scalars())
+    newest = f"SELECT coalesce({by.value}, '') AS value FROM traces ORDER BY started_at DESC, seq DESC LIMIT {RECENT}"
+    query = f"SELECT value FROM ({newest}) AS n GROUP BY value ORDER BY count(*) DESC, value LIMIT {MOST_VALUES}"
+    return read_column(connection, query)
 
 
 def bins_of(text: str) -> Bins:
@@ -240,22 +189,11 @@ def traffic_cells(
     connection: Connection, since: str, by: Grouping, bucket: Bucket, values: Iterable[str]
 ) -> list[TrafficCell]:
     """Read the figures since the bucket in which that moment lies."""
-    table, known = traffic_figures.c, set(values)
-    query = select(
-        table.start, table.value, table.traces, table.failed, table.tokens, table.cost, table.costed, table.latencies
-    ).where(table.bucket == bucket, table.kind == by, table.start >= since[: bucket.letters])
+    figures = "start, value, latencies, traces, failed, tokens, cost, costed"
+    known = set(values)
     return [
-        TrafficCell(
-            start,
-            value if value in known else OTHERS,
-            int(number),
-            int(failed),
-            int(tokens),
-            float(cost),
-            int(costed),
-            bins_of(bins),
-        )
-        for start, value, number, failed, tokens, cost, costed, bins in connection.execute(query)
+        TrafficCell._make((start, value if value in known else OTHERS, *sums, bins_of(bins)))
+        for start, value, bins, *sums in _cells(connection, f"SELECT {figures} FROM traffic_figures", since, by, bucket)
     ]
 
 
@@ -263,11 +201,14 @@ def check_cells(
     connection: Connection, since: str, by: Grouping, bucket: Bucket, values: Iterable[str]
 ) -> list[CheckCell]:
     """Read how often scores were given and failed since the bucket in which that moment lies."""
-    table, known = traffic_scores.c, set(values)
-    query = select(table.start, table.value, table.name, table.source, table.scored, table.failing).where(
-        table.bucket == bucket, table.kind == by, table.start >= since[: bucket.letters]
-    )
+    scores = "start, value, name, source, scored, failing"
+    known = set(values)
     return [
         CheckCell(start, value if value in known else OTHERS, *rest)
-        for start, value, *rest in connection.execute(query)
+        for start, value, *rest in _cells(connection, f"SELECT {scores} FROM traffic_scores", since, by, bucket)
     ]
+
+
+def _cells(connection: Connection, query: str, since: str, by: Grouping, bucket: Bucket) -> Iterable[Any]:
+    given = {"bucket": bucket.value, "kind": by.value, "start": since[: bucket.letters]}
+    return run_sql(connection, f"{query} WHERE bucket = :bucket AND kind = :kind AND start >= :start", **given)

@@ -20,7 +20,7 @@ from evergold.store.verdict.tiers import CODE, Scope, VerdictQuery, dialect_of
 # first questions, of the smallest clusters before those of the largest.
 CHOICE = """
     WITH pool AS (SELECT p.trace_id, k.question, k.cluster, k.point FROM candidate_pool p
-        JOIN trace_checks k ON k.trace_id = p.trace_id WHERE p.policy = :policy AND p.day = :day),
+        JOIN trace_checks k ON k.trace_id = p.trace_id WHERE p.policy = :policy AND p.day = :day {beside}),
       questions AS ({first_of_each}),
       ranked AS (SELECT trace_id, cluster, point, repeats, row_number() OVER (PARTITION BY cluster ORDER BY point) AS nth,
         count(*) OVER (PARTITION BY cluster) AS size FROM questions),
@@ -101,10 +101,14 @@ def choose_day(connection: Connection, policy: Policy, day: str) -> list[str]:
     return keep_choice(connection, policy, day, choice_of(connection, policy, day))
 
 
-def choice_of(connection: Connection, policy: Policy, day: str) -> DayChoice:
-    """Say what is to be chosen of a day. This reads all its candidates, and writes nothing."""
-    query = CHOICE.format(first_of_each=FIRST_OF_EACH[connection.dialect.name])
-    rows = run_sql(connection, query, policy=policy.name, day=day, most=policy.limit.candidates_per_day)
+def choice_of(connection: Connection, policy: Policy, day: str, beside: str | None = None) -> DayChoice:
+    """Say what is to be chosen of a day, and of a trace `beside` its candidates. This reads all of them, and writes nothing."""
+    more = (
+        "UNION SELECT trace_id, question, cluster, point FROM trace_checks WHERE trace_id = :beside" if beside else ""
+    )
+    query = CHOICE.format(first_of_each=FIRST_OF_EACH[connection.dialect.name], beside=more)
+    given = {"beside": beside} if beside else {}
+    rows = run_sql(connection, query, policy=policy.name, day=day, most=policy.limit.candidates_per_day, **given)
     return DayChoice({row[0]: (float(row[1]), row[2]) for row in rows}, pool_number(connection, policy))
 
 
@@ -162,7 +166,7 @@ def weigh_day(connection: Connection, policy: Policy, day: str) -> None:
     statement = (
         f"UPDATE eval_dataset SET body = {body}, metadata = {metadata} FROM candidate_pool p "
         "WHERE p.policy = :policy AND p.day = :day AND p.chosen = 1 AND eval_dataset.trace_id = p.trace_id "
-        "AND eval_dataset.policy = :policy AND eval_dataset.status = 'active' AND eval_dataset.confirmed = 0 "
+        "AND eval_dataset.policy = :policy AND eval_dataset.status = 'active' AND eval_dataset.evidence = 'silence' "
         "AND eval_dataset.decided = '' AND eval_dataset.review = 'unvalidated' "
         f"AND (coalesce({dialect.included.format('eval_dataset.body')}, -1) <> p.included OR p.repeats > 1)"
     )
@@ -190,6 +194,10 @@ def days_of(connection: Connection, policy: Policy, trace_ids: Iterable[str]) ->
 
 
 def is_chosen(connection: Connection, policy: Policy, trace_id: str) -> bool:
-    """Whether a trace is among the candidates chosen for its day."""
-    query = "SELECT 1 FROM candidate_pool WHERE policy = :policy AND trace_id = :trace AND chosen = 1"
-    return read_value(connection, query, policy=policy.name, trace=trace_id) is not None
+    """Whether a trace is among the candidates chosen for its day, or would be if it were a candidate."""
+    query = "SELECT chosen FROM candidate_pool WHERE policy = :policy AND trace_id = :trace"
+    chosen = read_value(connection, query, policy=policy.name, trace=trace_id)
+    if chosen is not None:
+        return bool(chosen)
+    day = read_value(connection, "SELECT substr(started_at, 1, 10) FROM traces WHERE id = :trace", trace=trace_id)
+    return trace_id in choice_of(connection, policy, day, beside=trace_id).shares

@@ -6,17 +6,18 @@ A result is a score under the key `check:` and the check's name. It queues nothi
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, text
 
-from evergold.conversation.wholeness import may_lack
+from evergold.conversation.wholeness import DOCUMENTS, may_lack
 from evergold.model.checking import Checked, ToolStep, Turn
 from evergold.model.trace import CHECK_KEY, TraceStatus
-from evergold.model.values import seconds_between
+from evergold.model.values import app_of, is_raw, seconds_between
 from evergold.store.case.content import Contents
+from evergold.store.conditions import APP
 from evergold.store.database.rows import (
     batches,
     change_among,
@@ -31,8 +32,8 @@ from evergold.store.database.rows import (
     stamp,
     storable,
 )
-from evergold.store.facts import count
-from evergold.store.trace.scores import drop_scores, insert_scores
+from evergold.store.facts import count, fact, put_fact
+from evergold.store.trace.scores import drop_scores, enqueue, insert_scores
 from evergold.store.verdict.tiers import CHECK
 
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
@@ -45,17 +46,23 @@ BEFORE = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
 # The JSON may itself be a text inside JSON, with one or more backslashes before each quote.
 FINISH = re.compile(r"finish_?reasons?\\*\"\s*:\s*\[?\s*\\*\"([A-Za-z_]+)", re.I)
 WINDOW = 80
+# Of an app's answers of a day, for a format to be its own; of many the earliest decide.
+FEWEST_ANSWERS, MOST_ANSWERS, OWN_SHARE = 20, 2_000, 0.8
+IS_JSON = "substr(ltrim(coalesce(t.output_text, '')), 1, 1) IN ('{', '[')"
+# By the index of names; the app is more than its name. `U` sorts behind the `T` of a time.
+OF_DAY = "t.name = :name AND t.started_at >= :day AND t.started_at < :end"
+HEAD = 400  # characters of an output that name the lists in it
+DOCUMENT_KEYS = ("documents", "contexts", "page_content", "chunks", "source_nodes", "nodes", "docs", "context")
 RETRY_AFTER = timedelta(hours=1)  # a check that failed is not run on the same trace again before
 AT_ONCE = 200  # traces that are in memory with all of their spans
 
 
 @dataclass(slots=True)
 class TraceSteps:
-    """The tool calls, finish reasons and retrieved texts of one trace in the order of time, and the kinds of its spans."""
+    """The tool calls and finish reasons of one trace in the order of time, and the kinds of its spans."""
 
     tools: list[ToolStep] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    contexts: list[str] = field(default_factory=list)
     kinds: set[str] = field(default_factory=set)
 
 
@@ -63,7 +70,7 @@ NO_STEPS = TraceSteps()
 
 
 def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
-    """Read traces as checks see them, each with its tool calls, how its last model call ended, and the next message."""
+    """Read traces as checks see them: what their cases would hold, how the last model call ended, and the next message."""
     turns: list[Turn] = []
     query = f"""SELECT t.id, t.input_text, t.output_text, t.status, t.name, t.started_at, t.ended_at, t.tags, t.metadata, t.seq,
         n.input_text, n.started_at, n.output_text, t.cost, t.incomplete
@@ -73,7 +80,47 @@ def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
         rows = list(rows_among(connection, query, batch))
         steps = _steps(connection, [row[9] for row in rows])
         turns += [_turn(row, steps.get(row[9], NO_STEPS)) for row in rows]
-    return turns
+    formatted = {_app_day(turn) for turn in turns if is_raw(turn.output)}
+    if own := {key for key in formatted if _is_own_format(connection, *key)}:
+        turns = [replace(turn, own_format=is_raw(turn.output) and _app_day(turn) in own) for turn in turns]
+    whole: dict[str, Turn] = {}
+    for some in batches([turn for turn in turns if may_lack(turn)], AT_ONCE):
+        contents = Contents(connection, [turn.id for turn in some])
+        whole |= {turn.id: contents.fill_turn(turn) for turn in some}
+    return [whole.get(turn.id, turn) for turn in turns]
+
+
+def _app_day(turn: Turn) -> tuple[str, str, str]:
+    return turn.name, turn.app, (turn.started_at or "")[:10]
+
+
+def _is_own_format(connection: Connection, name: str, app: str, day: str) -> bool:
+    """Whether nearly all answers of an app on a day (UTC) are JSON: then that is its format."""
+    query = f"""SELECT count(*), count(*) FILTER (WHERE {IS_JSON}) FROM (SELECT t.output_text FROM traces t
+        WHERE t.output_text <> '' AND {OF_DAY} AND {APP[connection.dialect.name].format("t")} = :app
+        ORDER BY t.started_at LIMIT {MOST_ANSWERS}) AS t"""
+    rows = run_sql(connection, query, name=name, app=app, day=day, end=f"{day}U")
+    answers, in_json = next((int(row[0]), int(row[1])) for row in rows)
+    return answers >= FEWEST_ANSWERS and in_json >= OWN_SHARE * answers
+
+
+def follow_formats(connection: Connection, turns: Sequence[Turn]) -> None:
+    """Have the answers in JSON of an app's day looked at again where they became its own format, or no longer are it."""
+    states = {_app_day(turn): turn.own_format for turn in turns if is_raw(turn.output)}
+    at_hand = {turn.id for turn in turns}
+    for name, app, day in dict.fromkeys(map(_app_day, turns)):
+        key = f"format:{day}:{app}"
+        held, own = fact(connection, key), states.get((name, app, day))
+        if own is None and held is not None:
+            own = _is_own_format(connection, name, app, day)
+        if own is None or own is (held == "json"):
+            continue
+        put_fact(connection, key, "json" if own else "")
+        query = f"SELECT t.id FROM traces t WHERE {IS_JSON} AND {OF_DAY} AND {APP[connection.dialect.name].format('t')} = :app"
+        there = read_column(connection, query, name=name, app=app, day=day, end=f"{day}U")
+        again = [one for one in there if one not in at_hand]
+        delete_among(connection, "trace_checks", "trace_id", again)
+        enqueue(connection, again)
 
 
 def _turn(row: Any, steps: TraceSteps) -> Turn:
@@ -86,6 +133,7 @@ def _turn(row: Any, steps: TraceSteps) -> Turn:
         output=row[2],
         status=TraceStatus(row[3]),
         name=row[4],
+        app=app_of(row[4], metadata),
         started_at=row[5],
         ended_at=row[6],
         tags=tuple(loads(row[7])) if row[7] != "[]" else (),
@@ -93,7 +141,6 @@ def _turn(row: Any, steps: TraceSteps) -> Turn:
         tools=tuple(steps.tools),
         finish_reasons=tuple(steps.reasons) or ((finish,) if isinstance(finish, str) else ()),
         output_type=_declared_type(metadata),
-        contexts=tuple(steps.contexts),
         kinds=frozenset(steps.kinds),
         next_input=row[10],
         next_seconds=seconds_between(row[5], row[11]),
@@ -122,29 +169,29 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> dict[int, TraceSteps]
         WHEN {raw} > 0 THEN substr(raw, {raw}, {WINDOW}) END"""
     # Integers of our own, written out: a list of parameters would be limited in number.
     listed = ", ".join(str(int(seq)) for seq in seqs) or "NULL"
-    query = f"""SELECT trace_seq, kind, name, status, {part}, CASE WHEN kind = 'retriever' THEN output_text END FROM spans
+    named = " OR ".join(f"substr(output_text, 1, {HEAD}) LIKE '%%\"{key}\"%%'" for key in DOCUMENT_KEYS)
+    in_raw = at.replace("finish_reason", "retrieval.documents").format("raw")
+    stated = f"{in_raw} > 0 OR metadata LIKE '%%\"contexts\"%%' OR metadata LIKE '%%retrieval.documents%%'"
+    query = f"""SELECT trace_seq, kind, name, status, {part},
+        CASE WHEN kind IN ('llm', 'tool', 'event') THEN 0 WHEN {stated} OR {named} THEN 1 ELSE 0 END FROM spans
         WHERE trace_seq IN ({listed}) ORDER BY trace_seq, started_at, id"""
-    for seq, kind, name, status, finish, retrieved in connection.exec_driver_sql(query):
+    for seq, kind, name, status, finish, documents in connection.exec_driver_sql(query):
         its = steps.setdefault(seq, TraceSteps())
-        its.kinds.add(kind)
+        its.kinds |= {kind, DOCUMENTS} if documents else {kind}
         if kind == "tool":
             its.tools.append(ToolStep(name, status == TraceStatus.FAILED.value))
         elif finish and (match := FINISH.match(finish)):
             its.reasons.append(match[1])
-        elif retrieved:
-            its.contexts.append(retrieved)
     return steps
 
 
 def note_gaps(connection: Connection, turns: Iterable[Turn]) -> None:
     """Note with each trace what it lacks to be evaluated at all, and what sent it."""
-    noted = []
-    for batch in batches([turn for turn in turns if may_lack(turn)], AT_ONCE):
-        contents = Contents(connection, [turn.id for turn in batch])
-        for turn in batch:
-            gaps, exporter = contents.gaps_of(turn.id)
-            if gaps != turn.incomplete:
-                noted.append({"id": turn.id, "gaps": gaps, "exporter": exporter})
+    noted = [
+        {"id": turn.id, "gaps": turn.gaps, "exporter": turn.exporter}
+        for turn in turns
+        if turn.gaps is not None and turn.gaps != turn.incomplete
+    ]
     if noted:
         connection.execute(text("UPDATE traces SET incomplete = :gaps, exporter = :exporter WHERE id = :id"), noted)
 

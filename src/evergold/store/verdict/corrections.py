@@ -11,8 +11,17 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, update
 
 from evergold.errors import NotFound
-from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance
-from evergold.model.checking import EarlierTurn, Remark, RemarkKind, ShownRemark, UserMessage, asks_back, grants
+from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance, TierEvidence
+from evergold.model.checking import (
+    EarlierTurn,
+    Remark,
+    RemarkKind,
+    ShownRemark,
+    UserMessage,
+    asks_back,
+    grants,
+    strip_admission,
+)
 from evergold.model.trace import DETECTED_KEY
 from evergold.model.values import content_hash, seconds_between
 from evergold.store.case.cases import entry_id_of, held_cases, touched_cases
@@ -32,7 +41,7 @@ from evergold.store.database.rows import (
 from evergold.store.schema import eval_dataset, trace_corrections, trace_scores
 from evergold.store.trace.scores import drop_score, enqueue
 from evergold.store.verdict.checks import BEFORE, NEXT
-from evergold.store.verdict.tiers import DETECTED, REMARK
+from evergold.store.verdict.tiers import DETECTED, REMARK, REMARKS
 
 FIRST_DIGITS = 16
 BY_DETECTOR = "detected"  # the author of a correction that was found in the next message
@@ -60,7 +69,7 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
     corrected = rows_among(connection, "SELECT DISTINCT trace_id FROM trace_corrections WHERE trace_id", trace_ids)
     for batch in batches([row[0] for row in corrected]):
         query = """SELECT t.*, c.text, c.author, c.kind AS said_as FROM traces t
-            JOIN trace_corrections c ON c.trace_id = t.id WHERE t.id"""
+            JOIN trace_corrections c ON c.trace_id = t.id AND c.dismissed = 0 WHERE t.id"""
         tools = _tool_tags(connection, batch)
         rows = [row._mapping for row in rows_among(connection, query, batch, "ORDER BY c.id")]
         cases = [_case(row, dataset, tools.get(row["id"], ()), _corrected_answer(connection, row)) for row in rows]
@@ -111,7 +120,8 @@ def _answer_of(connection: Connection, corrected: str, reply: str, reply_text: s
     before, calls = contents.calls_of(corrected), contents.calls_of(reply)
     if calls and before and {call.name for call in calls}.isdisjoint(call.name for call in before):
         return None
-    return Answer(text=reply_text, tool_calls=calls or None, trace_id=reply)
+    text = strip_admission(reply_text)
+    return Answer(text=text, tool_calls=calls or None, trace_id=reply) if text or calls else None
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
@@ -126,6 +136,7 @@ def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) 
         revised=revised,
         metadata={"author": row["author"]} if row["author"] else {},
         tags=tuple(tag for tag in named if tag),
+        evidence=TierEvidence.USER if row["author"] == BY_DETECTOR else TierEvidence.PERSON,
         provenance=Provenance(
             source="correction", trace_id=row["id"], session_id=row["session_id"], user_id=row["user_id"]
         ),
@@ -140,8 +151,9 @@ def _paired_cases(connection: Connection, trace_ids: Iterable[str]) -> set[str]:
 
 def count_unpaired(connection: Connection) -> int:
     """Corrections that no case has been made of yet; the text alone does not tell, since a person may have edited it."""
-    query = """SELECT c.trace_id, c.text FROM trace_corrections c WHERE NOT EXISTS (SELECT 1 FROM eval_dataset d
-        WHERE d.trace_id = c.trace_id AND d.entry_type = 'correction' AND d.expected_output = c.text)"""
+    query = """SELECT c.trace_id, c.text FROM trace_corrections c WHERE c.dismissed = 0
+        AND NOT EXISTS (SELECT 1 FROM eval_dataset d
+            WHERE d.trace_id = c.trace_id AND d.entry_type = 'correction' AND d.expected_output = c.text)"""
     unlike = [tuple(row) for row in run_sql(connection, query)]
     wanted = {correction_case_id(trace_id, correction) for trace_id, correction in unlike}
     return len(wanted - _paired_cases(connection, {trace_id for trace_id, _ in unlike}))
@@ -173,14 +185,19 @@ def take_back(connection: Connection, trace_id: str, comment: str) -> None:
         if not row.text.startswith(comment):
             continue
         connection.execute(delete(trace_corrections).where(table.id == row.id))
-        case_id = correction_case_id(trace_id, row.text)
-        keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
-        # What curation itself did to the case is no work of a person.
-        worked_on = touched_cases(connection, keys, ("added", "refreshed", "grew"))
-        for key, (_, case) in held_cases(connection, keys).items():
-            if key not in worked_on:
-                author = Author(who="correction", action="withdrawn", why=BELONGS_ELSEWHERE)
-                revise_case(connection, case.model_copy(update={"status": CaseStatus.WITHDRAWN}), author)
+        _withdraw_pair(connection, trace_id, row.text, BELONGS_ELSEWHERE)
+
+
+def _withdraw_pair(connection: Connection, trace_id: str, correction: str, why: str) -> None:
+    """Withdraw the case of a correction, unless somebody has worked on it."""
+    case_id = correction_case_id(trace_id, correction)
+    keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
+    # What curation itself did to the case is no work of a person.
+    worked_on = touched_cases(connection, keys, ("added", "refreshed", "grew"))
+    for key, (_, case) in held_cases(connection, keys).items():
+        if key not in worked_on:
+            author = Author(who="correction", action="withdrawn", why=why)
+            revise_case(connection, case.model_copy(update={"status": CaseStatus.WITHDRAWN}), author)
 
 
 def is_corrected(connection: Connection, trace_id: str) -> bool:
@@ -188,6 +205,11 @@ def is_corrected(connection: Connection, trace_id: str) -> bool:
     by_person = func.coalesce(table.author, "") != BY_DETECTOR
     query = select(table.id).where(table.trace_id == trace_id, table.dismissed == 0, by_person).limit(1)
     return connection.execute(query).first() is not None
+
+
+def is_remark(connection: Connection, trace_id: str) -> bool:
+    """Whether the message of a trace is a remark on an earlier answer."""
+    return read_value(connection, REMARKS.format(":id"), id=trace_id) is not None
 
 
 EARLIER = 4  # turns before a message that it can be on
@@ -244,8 +266,9 @@ def _message(trace_id: str, chain: Sequence[str], rows: dict[str, tuple[str, str
     return UserMessage(trace_id, message, earlier, reply)
 
 
-def put_remark(connection: Connection, message_id: str, remark: Remark, detector: str) -> None:
-    """Keep what a message was found to say; one that a person dismissed stays dismissed."""
+def put_remark(connection: Connection, message_id: str, remark: Remark, detector: str) -> bool:
+    """Keep what a message was found to say; one that a person dismissed stays dismissed. Whether that is news."""
+    held = read_value(connection, "SELECT kind FROM remarks WHERE message_id = :id", id=message_id)
     statement = """INSERT INTO remarks (message_id, trace_id, kind, probability, evidence, detector, created_at)
         VALUES (:message, :trace, :kind, :probability, :evidence, :detector, :now)
         ON CONFLICT (message_id) DO UPDATE SET trace_id = :trace, kind = :kind, probability = :probability,
@@ -253,11 +276,12 @@ def put_remark(connection: Connection, message_id: str, remark: Remark, detector
     values = {"message": message_id, "trace": remark.trace_id, "kind": remark.kind.value, "detector": detector}
     evidence = dumps(list(remark.evidence))
     run_sql(connection, statement, **values, probability=remark.probability, evidence=evidence, now=now())
+    return bool(held != remark.kind)
 
 
-def drop_remarks(connection: Connection, message_ids: Iterable[str]) -> None:
-    """Forget what was found in these messages, unless a person dismissed it."""
-    change_among(connection, "DELETE FROM remarks WHERE dismissed = 0 AND message_id", message_ids)
+def drop_remarks(connection: Connection, message_ids: Iterable[str]) -> bool:
+    """Forget what was found in these messages, unless a person dismissed it. Whether anything was."""
+    return change_among(connection, "DELETE FROM remarks WHERE dismissed = 0 AND message_id", message_ids) > 0
 
 
 def forget_remarks(connection: Connection) -> None:
@@ -329,7 +353,6 @@ def _dismiss_remarks(connection: Connection, trace_id: str, message: str, dismis
         dismiss_remark(connection, trace_id, message_id, dismissed)
         if dismissed and DETECTED_KEY + message_id in keys:
             drop_score(connection, trace_id, DETECTED_KEY + message_id)
-        enqueue(connection, [message_id])
 
 
 def dismiss_remark(connection: Connection, trace_id: str, message_id: str, dismissed: bool = True) -> None:
@@ -338,6 +361,7 @@ def dismiss_remark(connection: Connection, trace_id: str, message_id: str, dismi
         SELECT id, :trace, 'correction', 1.0, :dismissed FROM traces WHERE id = :message
         ON CONFLICT (message_id) DO UPDATE SET dismissed = :dismissed"""
     run_sql(connection, statement, trace=trace_id, dismissed=int(dismissed), message=message_id)
+    enqueue_known(connection, message_id)
 
 
 def is_dismissed(connection: Connection, message_id: str) -> bool:
@@ -358,7 +382,9 @@ def withdraw_score(connection: Connection, score_id: int) -> str:
         message_id = row.key.removeprefix(DETECTED_KEY)
         dismiss_remark(connection, row.trace_id, message_id)
         statement = """UPDATE trace_corrections SET dismissed = 1 WHERE trace_id = :trace AND author = :author
-            AND text = (SELECT input_text FROM traces WHERE id = :message)"""
-        run_sql(connection, statement, trace=row.trace_id, author=BY_DETECTOR, message=message_id)
+            AND text = (SELECT input_text FROM traces WHERE id = :message) RETURNING text"""
+        given = {"trace": row.trace_id, "author": BY_DETECTOR, "message": message_id}
+        for correction in read_column(connection, statement, **given):
+            _withdraw_pair(connection, row.trace_id, correction, "the remark that it was made from was taken back")
     drop_score(connection, row.trace_id, row.key)
     return str(row.trace_id)

@@ -35,7 +35,8 @@ from evergold.store.verdict.tiers import CODE, POSTGRES, TIER_OF, Dialect, Scope
 
 FAILING = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.FAILURE)
 CONFIRMED = CODE[Reason.CONFIRMED]
-CANDIDATE = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.CANDIDATE)
+UNCONFIRMED = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.UNCONFIRMED)
+CHECKED = CODE[Reason.CHECKED]
 # Reasons to keep a trace out that say something about its reply: with them a validated entry is worth another look.
 AGAINST = ", ".join(
     str(CODE[reason])
@@ -45,67 +46,78 @@ AGAINST = ", ".join(
 ENTRY_TYPE = f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' ELSE 'golden' END"
 TIER = (
     f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' WHEN v.reason = {CONFIRMED} THEN 'confirmed' "
-    f"WHEN v.reason IN ({CANDIDATE}) THEN 'candidate' ELSE 'none' END"
+    f"WHEN v.reason IN ({UNCONFIRMED}) THEN 'unconfirmed' WHEN v.reason = {CHECKED} THEN 'candidate' ELSE 'none' END"
 )
-# Tiers as numbers, so that "from this to that" is one comparison: none 0, failure 1, candidate 2, confirmed 3.
-NOW = f"CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason IN ({CANDIDATE}) THEN 2 WHEN reason = {CONFIRMED} THEN 3 ELSE 0 END"
+# Tiers as numbers, so that "from this to that" is one comparison: none 0, failure 1, candidate 2, unconfirmed 3, confirmed 4.
+NOW = (
+    f"CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason = {CHECKED} THEN 2 WHEN reason IN ({UNCONFIRMED}) THEN 3 "
+    f"WHEN reason = {CONFIRMED} THEN 4 ELSE 0 END"
+)
 WAS = """CASE WHEN coalesce(was_status, '') <> 'active' THEN 0 WHEN was_type = 'failure' THEN 1
-      WHEN was_confirmed = 0 THEN 2 ELSE 3 END"""
-# Tens: what it was, ones: what it is. 23 is a candidate that became confirmed.
+      WHEN was_confirmed = 1 THEN 4 WHEN was_evidence = 'silence' THEN 2 ELSE 3 END"""
+# Tens: what it was, ones: what it is. 24 is a candidate that became confirmed.
 STEPS = {
-    "withdrawn": (10, 20, 30),
-    "failed": (21, 31),
-    "recovered": (12, 13),
-    "confirmed": (23,),
-    "unconfirmed": (32,),
+    "withdrawn": (10, 20, 30, 40),
+    "failed": (21, 31, 41),
+    "recovered": (12, 13, 14),
+    "confirmed": (24, 34),
+    "unconfirmed": (42, 43),
+    "promoted": (23,),
+    "demoted": (32,),
 }
 STEP = " ".join(
     f"WHEN was * 10 + tier IN ({', '.join(map(str, steps))}) THEN '{kind}'" for kind, steps in STEPS.items()
 )
-CHECKED = CODE[Reason.CHECKED]
 NAMED = " ".join(f"WHEN {code} THEN '{reason.name.lower()}'" for reason, code in CODE.items())
 # What speaks against a person's word, so that the same thing is asked once: the verdict, and how many have spoken.
 ASKED = f"""CASE WHEN stands = 1
         AND ((was >= 2 AND (tier = 1 OR (tier = 0 AND reason IN ({AGAINST})))) OR (was = 1 AND tier >= 2))
       THEN CASE reason {NAMED} END || ':' || CAST(voices AS text) ELSE '' END"""
-SHARE = "CASE tier WHEN 1 THEN :share_failure WHEN 2 THEN :share_candidate ELSE :share_confirmed END"
+SHARE = """CASE tier WHEN 1 THEN :share_failure WHEN 2 THEN :share_candidate WHEN 3 THEN :share_unconfirmed
+      ELSE :share_confirmed END"""
 COMPARED = f"""
     SELECT trace_id, reason, entry, CASE was {" ".join(f"WHEN {n} THEN '{t.value}'" for n, t in enumerate(Tier))} END AS was,
       CASE
       WHEN stands = 1 AND was > 0 THEN
-        CASE WHEN asked = was_question THEN NULL WHEN asked = '' AND was_question LIKE 'grew:%' THEN NULL
+        CASE WHEN asked = was_question THEN NULL
+          WHEN asked = '' AND (was_question LIKE 'grew:%' OR was_question LIKE 'stale:%') THEN NULL
           WHEN asked = '' THEN 'settled' WHEN asked = was_answered THEN NULL
           ELSE 'questioned' END
       WHEN stands = 1 AND entry IS NOT NULL THEN NULL
       WHEN tier = was THEN
-        CASE WHEN was = 0 THEN NULL WHEN stale = 1 THEN 'refreshed' WHEN was_dataset <> :dataset THEN 'moved'
+        CASE WHEN was = 0 THEN NULL WHEN stale = 1 THEN 'refreshed' WHEN was_evidence <> evidence THEN 'evidence'
+          WHEN was_dataset <> :dataset THEN 'moved'
           WHEN reason <> {CHECKED} AND was_included <> {SHARE} THEN 'reweighed' WHEN mistagged = 1 THEN 'retagged' END
       WHEN entry IS NULL THEN 'added'
       WHEN was_status IN ('dismissed', 'erased') THEN NULL
       {STEP} ELSE 'restored' END AS change,
-      coalesce(was_version, 0) + 1 AS version, was_rev, was_included, was_dataset, seq, message_type, model, tags, asked
+      coalesce(was_version, 0) + 1 AS version, was_rev, was_included, was_dataset, was_evidence, seq, message_type, model, tags,
+      asked, evidence
     FROM (SELECT y.*, {ASKED} AS asked
       FROM (SELECT x.*, {WAS} AS was, {NOW} AS tier FROM ({{verdicts}}) AS x {{fence}}) AS y) AS v"""
 
 CREATE_VERDICTS = """
     CREATE TEMPORARY TABLE IF NOT EXISTS curation_verdicts (trace_id TEXT NOT NULL, reason INTEGER NOT NULL, entry INTEGER,
       was TEXT NOT NULL, change TEXT NOT NULL, version INTEGER NOT NULL, was_rev TEXT, was_included FLOAT,
-      was_dataset TEXT, seq INTEGER, message_type TEXT, model TEXT, tags TEXT NOT NULL, asked TEXT NOT NULL)"""
+      was_dataset TEXT, was_evidence TEXT, seq INTEGER, message_type TEXT, model TEXT, tags TEXT NOT NULL,
+      asked TEXT NOT NULL, evidence TEXT NOT NULL)"""
 QUESTIONS = "('questioned', 'settled')"
 COUNTED = f"SELECT change, {TIER}, count(*), min(trace_id) FROM {{}} AS v WHERE change IS NOT NULL GROUP BY 1, 2"
 
 BODY = (
     f"CASE WHEN v.reason IN ({FAILING}) THEN CAST(:body_failure AS text) "
-    f"WHEN v.reason = {CONFIRMED} THEN CAST(:body_confirmed AS text) ELSE CAST(:body_candidate AS text) END"
+    f"WHEN v.reason = {CONFIRMED} THEN CAST(:body_confirmed AS text) "
+    f"WHEN v.reason IN ({UNCONFIRMED}) THEN CAST(:body_unconfirmed AS text) ELSE CAST(:body_candidate AS text) END"
 )
+RESTS_ON = "'\"evidence\":\"' || v.evidence || '\"}'"
 INSERT = f"""
     INSERT INTO eval_dataset (trace_id, entry_type, input_text, output_text, metadata, dataset, case_id, body,
-      session_id, user_id, policy, policy_rev, confirmed, created_at, updated_at)
+      session_id, user_id, policy, policy_rev, confirmed, evidence, created_at, updated_at)
     SELECT v.trace_id, {ENTRY_TYPE}, t.input_text, t.output_text,
-      CASE WHEN v.reason IN ({FAILING}) THEN '{{}}' WHEN v.reason = {CONFIRMED} THEN CAST(:said_confirmed AS text)
-        ELSE CAST(:said_candidate AS text) END,
+      CASE WHEN v.reason IN ({FAILING}) THEN '{{' WHEN v.reason = {CONFIRMED} THEN '{{"confirmed": true,'
+        ELSE '{{"confirmed": false,' END || {RESTS_ON},
       :dataset, CAST(:policy AS text) || ':' || v.trace_id, {BODY}, t.session_id, t.user_id, :policy, :rev,
-      CASE WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END, :now, :now
+      CASE WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END, v.evidence, :now, :now
     FROM curation_verdicts v JOIN traces t ON t.seq = v.seq WHERE v.change = 'added'
     ON CONFLICT DO NOTHING"""
 FIND_ENTRIES = """
@@ -137,9 +149,6 @@ class Statements:
         self.params = query.params | {
             "dataset": policy.dataset,
             "who": f"policy {policy.label}",
-            "said_failure": dumps({"confirmed": None}),
-            "said_candidate": dumps({"confirmed": False}),
-            "said_confirmed": dumps({"confirmed": True}),
         }
         self.params |= {f"share_{tier.value}": policy.sample.rate(tier) for tier in Tier if tier is not Tier.NONE}
         self.params |= {f"body_{tier.value}": _body(policy.sample, tier) for tier in Tier if tier is not Tier.NONE}
@@ -158,8 +167,9 @@ def _body(sample: Sampling, tier: Tier) -> str:
 def _update(dialect: Dialect) -> str:
     """A withdrawn entry keeps its type; its status says that it no longer takes part."""
     verdict_patch = (
-        f"CASE WHEN v.reason IN ({FAILING}) THEN CAST(:said_failure AS text) "
-        f"WHEN v.reason = {CONFIRMED} THEN CAST(:said_confirmed AS text) ELSE CAST(:said_candidate AS text) END"
+        f"""CASE WHEN v.reason IN ({FAILING}) THEN '{{"confirmed": null,' """
+        f"""WHEN v.reason = {CONFIRMED} THEN '{{"confirmed": true,' """
+        f"""ELSE '{{"confirmed": false,' END || {RESTS_ON}"""
     )
     gone = "v.change = 'withdrawn'"
     metadata = dialect.merged.format(column="metadata", patch=verdict_patch)
@@ -169,6 +179,7 @@ def _update(dialect: Dialect) -> str:
         UPDATE eval_dataset SET
           entry_type = CASE WHEN {gone} THEN entry_type ELSE {ENTRY_TYPE} END,
           confirmed = CASE WHEN {gone} THEN confirmed WHEN v.reason = {CONFIRMED} THEN 1 ELSE 0 END,
+          evidence = CASE WHEN {gone} THEN eval_dataset.evidence ELSE v.evidence END,
           metadata = CASE WHEN {gone} THEN eval_dataset.metadata ELSE {metadata} END,
           body = CASE WHEN {gone} THEN eval_dataset.body ELSE {body} END,
           status = CASE WHEN {gone} THEN 'withdrawn' ELSE 'active' END,
@@ -186,7 +197,7 @@ def _revisions(query: VerdictQuery) -> str:
     why = " ".join(f"WHEN {code} THEN CAST(:why_{code} AS text)" for code in CODE.values())
     before = """CASE WHEN v.was_rev IS NULL THEN '' ELSE ',"before":{"policy_rev":"' || v.was_rev
             || '","inclusion_probability":' || coalesce(CAST(v.was_included AS text), 'null')
-            || ',"dataset":' || WAS_DATASET || '}' END""".replace(
+            || ',"evidence":"' || v.was_evidence || '","dataset":' || WAS_DATASET || '}' END""".replace(
         "WAS_DATASET", query.dialect.quoted.format("v.was_dataset")
     )
     return f"""
@@ -317,6 +328,12 @@ def take_queued(connection: Connection, limit: int = BATCH, owner: str = "") -> 
     free = f"SELECT trace_id FROM curation_queue WHERE {UNHELD} ORDER BY queued_at, trace_id LIMIT :limit{skip}"
     statement = f"DELETE FROM curation_queue WHERE trace_id IN ({free}) RETURNING trace_id"
     return read_column(connection, statement, limit=limit, now=database_time(connection), owner=owner)
+
+
+def next_queued(connection: Connection, limit: int) -> list[str]:
+    """The traces that `take_queued` would take, left where they are."""
+    query = f"SELECT trace_id FROM curation_queue WHERE {UNHELD} ORDER BY queued_at, trace_id LIMIT :limit"
+    return read_column(connection, query, limit=limit, now=database_time(connection), owner="")
 
 
 def lend_queued(connection: Connection, limit: int, owner: str) -> list[str]:

@@ -10,9 +10,20 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from evergold.model.policy import BLANKS, TAG_KINDS, Eligibility, JudgeRole, Policy, Reason, Sampling, Tier
+from evergold.model.policy import (
+    BLANKS,
+    SUPPORTED_FROM,
+    TAG_KINDS,
+    Eligibility,
+    JudgeRole,
+    Policy,
+    Reason,
+    Sampling,
+    Tier,
+)
 from evergold.model.trace import CHECK_KEY, PRESUMING_CHECKS
 from evergold.model.values import UNIT_HEX_DIGITS
+from evergold.store.conditions import APP
 from evergold.store.database.rows import read_column, read_value, run_sql
 
 
@@ -72,16 +83,20 @@ TIER_OF = {
     Reason.USER_NEGATIVE: Tier.FAILURE,
     Reason.CORRECTED: Tier.FAILURE,
     Reason.CONFIRMED: Tier.CONFIRMED,
-    Reason.CANDIDATE: Tier.CANDIDATE,
+    Reason.OUTCOME: Tier.UNCONFIRMED,
+    Reason.CONTENT: Tier.UNCONFIRMED,
     Reason.CHECKED: Tier.CANDIDATE,
 }
 PEOPLE = "(source = 'user' OR source = 'human')"
 CHECK = "substr(key, 1, 6) = 'check:'"
-# Checks that presume from how a conversation went: they are silent where the app itself says that the answer was good.
+# Checks that presume from form and words: their doubts are silent where an outcome says that the answer was good.
 PRESUMING = "key IN ({})".format(", ".join(f"'{CHECK_KEY}{name}'" for name in PRESUMING_CHECKS))
 DETECTED = "substr(key, 1, 9) = 'detected:'"
 HUMAN, USER = "source = 'human'", f"source = 'user' AND NOT {DETECTED}"
 REMARK = f"source = 'user' AND {DETECTED}"
+# Whether the message of a trace is a remark on an earlier answer.
+REMARKS = """SELECT 1 FROM remarks m WHERE m.message_id = {} AND m.dismissed = 0
+                  AND m.kind IN ('correction', 'complaint', 'acceptance')"""
 JUDGED = "(source = 'system' OR source = 'llm_judge')"
 
 # Whether the trace says something else by now than an entry that nobody but its policy has touched.
@@ -126,6 +141,10 @@ class VerdictQuery:
         self.system = JUDGED if judges else "source = 'system'"
         self.heeded = f"name NOT IN ({self._bind('ignored', policy.ignore)})" if policy.ignore else "true"
         self.part = self.heeded if judges else f"source <> 'llm_judge' AND {self.heeded}"
+        # Judges that take no part still keep a trace out by what their checks doubt.
+        self.looked_at = f"(source <> 'llm_judge' OR {'true' if judges else CHECK}) AND {self.heeded}"
+        named = f" AND name IN ({self._bind('outcome', policy.outcome)})" if policy.outcome else ""
+        self.outcome = f"source = 'system' AND NOT {CHECK}{named}"
 
     def _bind(self, stem: str, values: tuple[str, ...]) -> str:
         names = [f"{stem}_{number}" for number in range(len(values))]
@@ -137,32 +156,34 @@ class VerdictQuery:
         was_rev, was_included, was_dataset, stale, mistagged); whether a person's word stands there (stands), and what spoke
         against it (was_question, was_answered); where the trace lies (seq); what tags are made of (message_type, model,
         tags); how many scores are not by checks (voices)."""
-        chosen, part, dialect = self.chosen, self.part, self.dialect
-        held = f"""d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed, d.status AS was_status,
+        chosen, part, dialect = self.chosen, self.looked_at, self.dialect
+        held = f"""d.id AS entry, d.entry_type AS was_type, d.confirmed AS was_confirmed,
+                d.evidence AS was_evidence, d.status AS was_status,
                 d.version AS was_version, d.policy_rev AS was_rev, {dialect.included.format("d.body")} AS was_included,
                 d.dataset AS was_dataset, {STANDS} AS stands,
                 d.question AS was_question, d.answered AS was_answered"""
         return f"""
-            SELECT trace_id, {self._apply_sample()} AS reason, entry, was_type, was_confirmed, was_status, was_version, was_rev,
-              was_included, was_dataset, stands, was_question, was_answered, stale, mistagged, seq,
-              message_type, model, tags, voices
+            SELECT trace_id, {self._apply_sample()} AS reason, entry, was_type, was_confirmed, was_evidence,
+              was_status, was_version, was_rev, was_included, was_dataset, stands, was_question, was_answered, stale, mistagged,
+              seq, message_type, model, tags, voices, {self._evidence()} AS evidence
             FROM (
               SELECT tally.trace_id, CASE {" ".join(self._rules())} END AS reason, {held}, {STALE} AS stale,
                 {self._is_mistagged()} AS mistagged, t.seq, t.message_type, t.model, t.tags, tally.voices,
+                worst_user, worst_outcome, by_human,
                 {self._point()} AS point
               FROM ({self._tally()}) AS tally CROSS JOIN traces t
               LEFT JOIN eval_dataset d ON d.trace_id = tally.trace_id AND d.policy = :policy
               WHERE t.id = tally.trace_id {dialect.fence}
             ) AS judged
             UNION ALL
-            SELECT trace_id, {CODE[Reason.NO_SCORES]}, {held}, 0, 0, NULL, NULL, NULL, '[]', 0
+            SELECT trace_id, {CODE[Reason.NO_SCORES]}, {held}, 0, 0, NULL, NULL, NULL, '[]', 0, ''
             FROM eval_dataset d WHERE {chosen} AND policy = :policy
               AND NOT EXISTS (SELECT 1 FROM trace_scores WHERE trace_id = d.trace_id AND {part})"""
 
     def _tally(self) -> str:
         """The scores of each trace in a few numbers: the app's, the checks' that count, and those of the highest rank of people.
 
-        Where people found it good, a check below the golden threshold does not count; where the app did, one that presumes.
+        Where people found it good, a check below the golden threshold does not count; where an outcome did, one that presumes.
         """
         ranks = {"human": HUMAN, "user": USER, "remark": REMARK}
         best = " ".join(f"WHEN best_{rank} IS NOT NULL THEN best_{rank}" for rank in ranks)
@@ -172,22 +193,26 @@ class VerdictQuery:
             for rank, rule in ranks.items()
         )
         return f"""
-                SELECT trace_id, worst_app, worst_user, best_user, by_human, said, voices,
+                SELECT trace_id, worst_app, worst_user, best_user, by_human, said, voices, worst_outcome, judged, doubted,
                   CASE WHEN worst_user >= :low AND best_user >= :high
                   THEN CASE WHEN best_check >= :high THEN best_check END ELSE worst_check END AS worst_check
                 FROM (
                   SELECT trace_id, worst_app, best_check,
-                    CASE WHEN worst_app >= :high THEN worst_firm ELSE worst_any END AS worst_check,
+                    CASE WHEN worst_app >= :high AND worst_outcome IS NOT NULL THEN worst_firm ELSE worst_any END AS worst_check,
                     CASE {worst} END AS worst_user, CASE {best} END AS best_user,
                     CASE WHEN best_human IS NOT NULL THEN 1 ELSE 0 END AS by_human,
-                    CASE WHEN best_human IS NOT NULL OR best_user IS NOT NULL THEN 1 ELSE 0 END AS said, voices
+                    CASE WHEN best_human IS NOT NULL OR best_user IS NOT NULL THEN 1 ELSE 0 END AS said, voices,
+                    worst_outcome, judged, doubted
                   FROM (
                     SELECT trace_id, min(value) FILTER (WHERE {self.system} AND NOT {CHECK}) AS worst_app,
                       min(value) FILTER (WHERE {self.system} AND {CHECK}) AS worst_any,
                       min(value) FILTER (WHERE {self.system} AND {CHECK} AND NOT ({PRESUMING} AND value >= :low)) AS worst_firm,
                       max(value) FILTER (WHERE {self.system} AND {CHECK}) AS best_check,
-                      count(*) FILTER (WHERE NOT {CHECK}) AS voices, {sums}
-                    FROM trace_scores WHERE {self.chosen} AND {self.part} GROUP BY trace_id
+                      count(*) FILTER (WHERE NOT {CHECK}) AS voices, {sums},
+                      min(value) FILTER (WHERE {self.outcome}) AS worst_outcome,
+                      count(*) FILTER (WHERE {self.system} AND source = 'llm_judge') AS judged,
+                      count(*) FILTER (WHERE source = 'llm_judge' AND {CHECK} AND value < {SUPPORTED_FROM}) AS doubted
+                    FROM trace_scores WHERE {self.chosen} AND {self.looked_at} GROUP BY trace_id
                   ) AS summed
                 ) AS ranked"""
 
@@ -195,7 +220,8 @@ class VerdictQuery:
         """The scores that decided the verdict of a row `v`, as a JSON list."""
         wanted = {
             Reason.CONFIRMED: f"value >= :high OR ({self.system} AND NOT {CHECK})",
-            Reason.CANDIDATE: f"{self.system} AND (value >= :high OR NOT {CHECK})",
+            Reason.OUTCOME: f"{self.system} AND (value >= :high OR NOT {CHECK})",
+            Reason.CONTENT: f"{self.system} AND (value >= :high OR NOT {CHECK})",
             Reason.CHECKED: self.system,
             Reason.FAILED_CHECK: "value < :low",
             Reason.USER_NEGATIVE: "value < :low",
@@ -258,7 +284,7 @@ class VerdictQuery:
         eligible = " AND ".join(self._conditions()) or "true"
         # Of an incomplete trace only what somebody said counts: the app, a user or a person.
         stated = "(coalesce(worst_app < :low, false) OR coalesce(worst_user < :low AND said = 1, false))"
-        lacking = f"t.incomplete <> '' AND NOT {stated}"
+        lacking = f"t.incomplete <> '' AND ({system} IS NOT NULL OR best_user IS NOT NULL) AND NOT {stated}"
         yield f"WHEN {lacking} AND {corrected} AND {eligible} THEN {CODE[Reason.CORRECTED]}"
         yield f"WHEN {lacking} THEN {CODE[Reason.INCOMPLETE]}"
         if self.policy.eligible != Eligibility():
@@ -267,6 +293,7 @@ class VerdictQuery:
         yield f"WHEN worst_user < :low THEN {CODE[Reason.USER_NEGATIVE]}"
         # Comparisons with NULL are neither true nor false, so rules below may take it for granted that there is a
         # score.
+        yield f"WHEN {system} IS NULL AND best_user IS NULL THEN {CODE[Reason.NO_SCORES]}"
         yield f"WHEN {system} IS NULL THEN {CODE[Reason.NO_SYSTEM]}"
         yield f"WHEN t.status = 'failed' AND NOT ({system} < :low AND by_human = 0) THEN {CODE[Reason.TRACE_FAILED]}"
         yield f"WHEN {system} < :low AND by_human = 1 THEN {CODE[Reason.USER_BETWEEN]}"
@@ -284,7 +311,20 @@ class VerdictQuery:
             silent = " ".join(f"AND k.failed NOT LIKE {mark}" for mark in marks)
             yield f"WHEN NOT EXISTS ({spoken} {silent}) THEN {CODE[Reason.UNCHECKED]}"
         yield f"WHEN best_user IS NOT NULL THEN {CODE[Reason.CONFIRMED]}"
-        yield f"WHEN worst_app IS NOT NULL THEN {CODE[Reason.CANDIDATE]} ELSE {CODE[Reason.CHECKED]}"
+        yield f"WHEN worst_outcome IS NULL AND doubted > 0 THEN {CODE[Reason.DOUBTED]}"
+        yield f"WHEN worst_outcome IS NOT NULL THEN {CODE[Reason.OUTCOME]}"
+        yield f"WHEN EXISTS ({REMARKS.format('tally.trace_id')}) THEN {CODE[Reason.REMARK]}"
+        yield f"WHEN judged > 0 THEN {CODE[Reason.CONTENT]} ELSE {CODE[Reason.CHECKED]}"
+
+    def _evidence(self) -> str:
+        """What the tier rests on: the strongest word behind it."""
+        person = "CASE WHEN by_human = 1 THEN 'person' ELSE 'user' END"
+        return f"""CASE reason WHEN {CODE[Reason.CORRECTED]} THEN 'person' WHEN {CODE[Reason.CONFIRMED]} THEN {person}
+              WHEN {CODE[Reason.OUTCOME]} THEN 'outcome' WHEN {CODE[Reason.CONTENT]} THEN 'content'
+              WHEN {CODE[Reason.CHECKED]} THEN 'silence'
+              WHEN {CODE[Reason.FAILED_CHECK]} THEN CASE WHEN worst_user < :low THEN {person}
+                WHEN worst_outcome < :low THEN 'outcome' ELSE 'check' END
+              WHEN {CODE[Reason.USER_NEGATIVE]} THEN {person} ELSE '' END"""
 
     def _apply_sample(self) -> str:
         """The reason, unless the trace is outside the sample of its tier."""
@@ -320,6 +360,9 @@ class VerdictQuery:
         rules = self.policy.eligible
         if rules.names:
             yield f"t.name IN ({self._bind('name', rules.names)})"
+        if rules.apps:
+            app = APP["postgresql" if self.dialect is POSTGRES else "sqlite"].format("t")
+            yield f"{app} IN ({self._bind('app', rules.apps)})"
         if rules.users:
             yield f"coalesce(t.user_id, '') IN ({self._bind('user', rules.users)})"
         if rules.exclude_users:

@@ -10,21 +10,20 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select
 
 from evergold.errors import BadInput, NotFound, unknown
+from evergold.store.conditions import json_value
 from evergold.store.database.rows import now, run_sql
 from evergold.store.schema import policies
 from evergold.store.verdict.curation import BATCH
 from evergold.store.verdict.tiers import dialect_of
 
 # What the evidence of a policy's revision says of the entry before it: see `_revisions` in `curation.py`.
-WANTED = ("was", "before.policy_rev", "before.inclusion_probability", "before.dataset")
-IN_POSTGRES = (
-    "r.evidence::jsonb ->> 'was'",
-    "r.evidence::jsonb #>> '{before,policy_rev}'",
-    "(r.evidence::jsonb #>> '{before,inclusion_probability}')::float8",
-    "r.evidence::jsonb #>> '{before,dataset}'",
-)
+WANTED = (("was",), *(("before", name) for name in ("policy_rev", "inclusion_probability", "dataset", "evidence")))
 NOT_FAILED = """DELETE FROM eval_dataset_tags WHERE tag LIKE 'failed:%' AND dataset_id IN
-    (SELECT entry FROM undo_plan WHERE newest = 1 AND was IN ('candidate', 'confirmed'))"""
+    (SELECT entry FROM undo_plan WHERE newest = 1 AND was IN ('candidate', 'unconfirmed', 'confirmed'))"""
+# Revisions that were written before evidence was say only the tier.
+EARLIER = (
+    """coalesce(p.evidence, CASE p.was WHEN 'confirmed' THEN 'user' WHEN 'failure' THEN 'check' ELSE 'outcome' END)"""
+)
 REVISE = """INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
     SELECT d.id, d.version, 'undone', 'undo ' || CAST(:label AS text), 'took back ' || CAST(:label AS text),
       '{"is":"' || p.was || '","back_to":' || CAST(p.back_to AS text) || '}', :now
@@ -67,9 +66,9 @@ def undo_batch(connection: Connection, label: str, after: int, size: int = BATCH
     if last is None:
         return Undone(label), None
     name, _, digits = label.partition("@")
-    moment, patches = now(), {"yes": '{"confirmed":true}', "no": '{"confirmed":false}', "nil": '{"confirmed":null}'}
+    moment = now()
     # The plan is a temporary table, so counting, changing and explaining use the same rows.
-    done = run_sql(connection, _go_back(connection), now=moment, name=name, digits=digits, **patches).rowcount
+    done = run_sql(connection, _go_back(connection), now=moment, name=name, digits=digits).rowcount
     run_sql(connection, NOT_FAILED)
     run_sql(connection, REVISE, now=moment, label=label)
     return Undone(label, undone=done, left=int(standing) - done), int(last)
@@ -80,8 +79,8 @@ def _go_back(connection: Connection) -> str:
     dialect = dialect_of(connection)
     merged = dialect.merged.format(
         column="metadata",
-        patch="CASE p.was WHEN 'confirmed' THEN CAST(:yes AS text) WHEN 'candidate' THEN CAST(:no AS text) "
-        "ELSE CAST(:nil AS text) END",
+        patch=f"""CASE p.was WHEN 'confirmed' THEN '{{"confirmed": true,' WHEN 'failure' THEN '{{"confirmed": null,'
+            ELSE '{{"confirmed": false,' END || '"evidence":"' || {EARLIER} || '"}}'""",
     )
     weighed = dialect.merged.format(
         column="body",
@@ -90,6 +89,7 @@ def _go_back(connection: Connection) -> str:
     return f"""UPDATE eval_dataset SET status = CASE p.was WHEN 'none' THEN 'withdrawn' ELSE 'active' END,
           entry_type = CASE p.was WHEN 'none' THEN entry_type WHEN 'failure' THEN 'failure' ELSE 'golden' END,
           confirmed = CASE p.was WHEN 'none' THEN confirmed WHEN 'confirmed' THEN 1 ELSE 0 END,
+          evidence = CASE p.was WHEN 'none' THEN eval_dataset.evidence ELSE {EARLIER} END,
           metadata = CASE p.was WHEN 'none' THEN eval_dataset.metadata ELSE {merged} END,
           body = CASE WHEN p.included IS NULL THEN eval_dataset.body ELSE {weighed} END,
           policy_rev = coalesce(p.rev, policy_rev), dataset = coalesce(p.dataset, eval_dataset.dataset),
@@ -103,13 +103,14 @@ def _plan(connection: Connection, who: str, after: int, size: int) -> None:
     run_sql(
         connection,
         "CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan (entry INTEGER, stands INTEGER, newest INTEGER, back_to INTEGER, "
-        "was TEXT, rev TEXT, included FLOAT, dataset TEXT)",
+        "was TEXT, rev TEXT, included FLOAT, dataset TEXT, evidence TEXT)",
     )
     run_sql(connection, "DELETE FROM undo_plan")
-    on_sqlite = connection.dialect.name == "sqlite"
-    before = [f"json_extract(r.evidence, '$.{at}')" for at in WANTED] if on_sqlite else IN_POSTGRES
+    dialect = connection.dialect.name
+    was, rev, included, *others = (json_value(dialect, "r.evidence", *path) for path in WANTED)
+    before = (was, rev, f"CAST({included} AS FLOAT)", *others)
     # An undo says to which version it went back: every change behind that counts no more.
-    back_to = "json_extract(u.evidence, '$.back_to')" if on_sqlite else "(u.evidence::jsonb ->> 'back_to')::int"
+    back_to = f"CAST({json_value(dialect, 'u.evidence', 'back_to')} AS INTEGER)"
     statement = f"""INSERT INTO undo_plan
             WITH touched AS (SELECT DISTINCT entry_id FROM case_revisions WHERE who = :who AND entry_id > :after
                 ORDER BY entry_id LIMIT :size),

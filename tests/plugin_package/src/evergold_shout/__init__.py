@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
-from evergold.model.generation import Assignment, Draft, Idea, Passage
+from evergold.model.generation import Draft, Idea, Passage, WritingTask
 from evergold.model.trace import Trace
 from evergold.seams import Incoming
 
@@ -54,8 +54,8 @@ class ShoutWriter:
     async def ideas(self, kind: str, passage: Passage, count: int) -> Sequence[Idea]:
         return [Idea(instruction="WHAT IS THE FIRST WORD?", method="shout", basis=passage.text.split()[0])]
 
-    async def write(self, assignment: Assignment) -> Draft:
+    async def write(self, assignment: WritingTask) -> Draft:
         return Draft(text=assignment.idea.basis.upper() + "!")
 
-    async def rewrite(self, assignment: Assignment, draft: Draft, problems: Sequence[str]) -> Draft:
+    async def rewrite(self, assignment: WritingTask, draft: Draft, problems: Sequence[str]) -> Draft:
         return Draft(text=draft.text)

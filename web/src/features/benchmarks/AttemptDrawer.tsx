@@ -7,9 +7,13 @@ import { TrajectoryBesideRecord } from "@/features/replay/Trajectories";
 import { referenceText } from "@/ui/cases";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
+import { visible } from "@/ui/text";
 import classes from "./benchmarks.module.css";
 import { type Attempt, useRunCase, useToReview } from "./data";
 import { decimals } from "./figures";
+
+/** A title is a line or two; the whole text stands below it. */
+const TITLE_MOST = 160;
 
 type DrawerProps = {
   runId: string;
@@ -34,7 +38,7 @@ export function AttemptDrawer({ runId, caseId, tasks, open }: DrawerProps) {
       onClose={() => open(null)}
       position="right"
       size="min(1080px, 94vw)"
-      title={caseId}
+      title={visible((detail.data?.case.input || caseId || "").slice(0, TITLE_MOST))}
       classNames={{ title: classes.drawerTitle }}
     >
       <nav className={classes.attemptPager} aria-label="Tasks of this page">
@@ -51,6 +55,9 @@ export function AttemptDrawer({ runId, caseId, tasks, open }: DrawerProps) {
       {detail.data && (
         <div className={classes.detail}>
           <TextBlock label="Input" text={detail.data.case.input} />
+          <p className={classes.runNote}>
+            Case <code>{caseId}</code>
+          </p>
           {detail.data.attempts.map((attempt) => (
             <OneAttempt key={attempt.trial} runId={runId} asked={detail.data.case} attempt={attempt} />
           ))}

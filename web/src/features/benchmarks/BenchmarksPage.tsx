@@ -1,7 +1,7 @@
 /** Runs, newest first; start one, tick several to compare, and see who leads. */
 import { Button, Tabs } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { Fragment, useState } from "react";
 import { useMay } from "@/api/access";
 import { withoutCommands } from "@/api/client";
 import { SearchBox } from "@/ui/filterbar/FilterBar";
@@ -9,7 +9,7 @@ import { age, count, duration, moment, plural } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, ListState } from "@/ui/states";
 import classes from "./benchmarks.module.css";
-import { goesOn, type Mean, type Run, useMeans, useRuns } from "./data";
+import { goesOn, type Mean, type Run, useAgainst, useMeans, useRuns } from "./data";
 import { basis, decimals, money } from "./figures";
 import { Leaderboard } from "./Leaderboard";
 import { StartRun } from "./StartRun";
@@ -17,7 +17,9 @@ import { Trends } from "./Trends";
 import {
   type BenchmarksView,
   benchmarksViewOf,
+  contentOf,
   costOf,
+  isNamed,
   type Means,
   matches,
   type RunSort,
@@ -45,7 +47,7 @@ export function BenchmarksPage() {
   return (
     <Page
       title="Benchmarks"
-      lead="A model measured on a dataset. Tick two runs or more to compare them."
+      lead="A model measured on a dataset, against the oldest run of the same version. Tick two runs or more to compare them."
       actions={
         <>
           <Button
@@ -141,8 +143,7 @@ type RunTableProps = {
 };
 
 const HEADINGS: { sort: RunSort; title: string; number?: boolean }[] = [
-  { sort: "dataset", title: "Dataset" },
-  { sort: "model", title: "Model" },
+  { sort: "model", title: "Run" },
   { sort: "score", title: "Scores" },
   { sort: "status", title: "Status" },
   { sort: "cost", title: "Cost", number: true },
@@ -152,6 +153,9 @@ const HEADINGS: { sort: RunSort; title: string; number?: boolean }[] = [
 
 /** The list of runs: a table on a desk, some lines a run on a phone. Each heading sorts. */
 function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTableProps) {
+  const inOrder = sorted(rows, means, order.sort, order.up);
+  const grouped = order.sort === "started" && !order.up;
+  const listed = grouped ? byDataset(inOrder) : inOrder.map((run) => ({ run, baseline: null, begins: false }));
   return (
     <div className={classes.scroll}>
       <table className={`${classes.table} ${classes.runs}`} data-runs>
@@ -162,52 +166,126 @@ function RunTable({ rows, means, ticked, toggle, order, onOrder }: RunTableProps
             </th>
             {HEADINGS.map((heading) => (
               <Heading key={heading.sort} {...heading} order={order} onOrder={onOrder} />
-            ))}
+            )).toSpliced(3, 0, <th key="against">Against the baseline</th>)}
           </tr>
         </thead>
         <tbody>
-          {sorted(rows, means, order.sort, order.up).map((run) => (
-            <tr key={run.id}>
-              <td className={classes.pick}>
-                <input
-                  type="checkbox"
-                  aria-label={`Compare ${run.spec.model} on ${run.spec.dataset}`}
-                  checked={ticked.includes(run.id)}
-                  onChange={() => toggle(run.id)}
-                />
-              </td>
-              <td className={classes.dataset}>
-                <Link to="/benchmarks/runs/$runId" params={{ runId: run.id }}>
-                  {run.spec.dataset}
-                </Link>
-                <span className={classes.under}>{versionOf(run)}</span>
-              </td>
-              <td className={classes.model}>{run.spec.model}</td>
-              <td className={classes.scores}>
-                <Scores run={run} means={means[run.id]} />
-              </td>
-              <td
-                className={classes.status}
-                data-status={run.status}
-                title={run.error ? withoutCommands(run.error) : undefined}
-              >
-                {run.status}
-                <Progress run={run} />
-              </td>
-              <td className={classes.number} data-label="Cost">
-                {money(costOf(run))}
-              </td>
-              <td className={classes.number} data-label="Time">
-                {duration(timeOf(run))}
-              </td>
-              <td className={`${classes.number} ${classes.when}`} title={moment(run.created_at)}>
-                {age(run.created_at)}
-              </td>
-            </tr>
+          {listed.map(({ run, baseline, begins }) => (
+            <Fragment key={run.id}>
+              {begins && (
+                <tr className={classes.group}>
+                  <th colSpan={HEADINGS.length + 2} scope="rowgroup">
+                    {run.spec.dataset}{" "}
+                    <span className={classes.basis} title={contentOf(run)}>
+                      {nameOf(run)}
+                    </span>
+                  </th>
+                </tr>
+              )}
+              <tr>
+                <td className={classes.pick}>
+                  <input
+                    type="checkbox"
+                    aria-label={`Compare ${run.spec.model} on ${run.spec.dataset}`}
+                    checked={ticked.includes(run.id)}
+                    onChange={() => toggle(run.id)}
+                  />
+                </td>
+                <td className={classes.dataset}>
+                  <Link to="/benchmarks/runs/$runId" params={{ runId: run.id }}>
+                    {run.spec.model}
+                  </Link>
+                  {!grouped && <span className={classes.under}>on {run.spec.dataset}</span>}
+                </td>
+                <td className={classes.scores}>
+                  <Scores run={run} means={means[run.id]} />
+                </td>
+                <td
+                  className={classes.status}
+                  data-status={run.status}
+                  title={run.error ? withoutCommands(run.error) : undefined}
+                >
+                  {run.status}
+                  <Progress run={run} />
+                </td>
+                <td className={classes.status}>
+                  {baseline === run.id && <span className={classes.basis}>the baseline</span>}
+                  {baseline && baseline !== run.id && <Against baseline={baseline} run={run} />}
+                </td>
+                <td className={classes.number} data-label="Cost">
+                  {money(costOf(run))}
+                </td>
+                <td className={classes.number} data-label="Time">
+                  {duration(timeOf(run))}
+                </td>
+                <td className={`${classes.number} ${classes.when}`} title={moment(run.created_at)}>
+                  {age(run.created_at)}
+                </td>
+              </tr>
+            </Fragment>
           ))}
         </tbody>
       </table>
     </div>
+  );
+}
+
+/** A version by its name; where it has none, by the time of this run of it. Its hash is there on demand. */
+const nameOf = (run: Run) =>
+  isNamed(run) ? `version ${versionOf(run)}` : `not frozen, as of ${moment(run.created_at)}`;
+
+type Listed = { run: Run; baseline: string | null; begins: boolean };
+
+/** Runs of one version of a dataset together, in the order given; the oldest that is complete is their baseline. */
+function byDataset(runs: readonly Run[]): Listed[] {
+  const groups = new Map<string, Run[]>();
+  for (const run of runs) {
+    const name = `${run.spec.dataset} ${versionOf(run)}`;
+    groups.set(name, [...(groups.get(name) ?? []), run]);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const complete = group.filter((run) => run.status === "completed");
+    const baseline = complete.length > 1 ? (complete.at(-1)?.id ?? null) : null;
+    return group.map((run, index) => ({
+      run,
+      baseline: run.status === "completed" ? baseline : null,
+      begins: index === 0,
+    }));
+  });
+}
+
+const VERDICT: Record<string, string> = {
+  better: "Better",
+  worse: "Worse",
+  same: "Same",
+  inconclusive: "Not decided",
+};
+
+/** What a run is against the baseline of its group, by each metric that both have. */
+function Against({ baseline, run }: { baseline: string; run: Run }) {
+  const { data, isError } = useAgainst(baseline, run.id);
+  if (isError) return <span className={classes.basis}>not comparable</span>;
+  const metrics = data?.metrics ?? [];
+  const worst = ["worse", "inconclusive", "same", "better"].find((word) =>
+    metrics.some((metric) => metric.verdict === word),
+  );
+  if (worst === undefined) return null;
+  const decisive = metrics.find((metric) => metric.verdict === worst);
+  const difference = decisive?.difference ?? 0;
+  return (
+    <Link
+      to="/benchmarks/compare"
+      search={{ runs: [baseline, run.id] }}
+      className={classes.verdict}
+      data-verdict={worst}
+      title={metrics.map((metric) => `${metric.metric}: ${VERDICT[metric.verdict]}`).join("\n")}
+    >
+      {VERDICT[worst]}
+      <span className={classes.under}>
+        {decisive?.metric} {difference > 0 ? "+" : ""}
+        {difference.toFixed(3)}
+      </span>
+    </Link>
   );
 }
 

@@ -79,7 +79,7 @@ function Ranking({ board }: { board: Board }) {
                 </td>
                 {board.metrics.map((metric) => (
                   <td key={metric}>
-                    <MeanCell mean={entry.means.find((each) => each.metric === metric)} />
+                    <MeanCell mean={entry.means.find((each) => each.metric === metric)} most={mostOf(board)} />
                   </td>
                 ))}
                 {someFailed && <td className={classes.number}>{count(entry.failed)}</td>}
@@ -98,11 +98,25 @@ function Ranking({ board }: { board: Board }) {
   );
 }
 
-function MeanCell({ mean }: { mean: Mean | undefined }) {
+/** The end of the axis on which a board's intervals are drawn. */
+const mostOf = (board: Board) =>
+  Math.max(1, ...board.entries.flatMap(({ means }) => means.map((mean) => mean.high ?? mean.value ?? 0)));
+
+function MeanCell({ mean, most }: { mean: Mean | undefined; most: number }) {
   if (!mean) return <>–</>;
+  const { value, low, high } = mean;
+  const at = (number: number) => `${Math.max(0, Math.min(100, (100 * number) / most))}%`;
   return (
     <>
-      <strong>{decimals(mean.value)}</strong> <span className={classes.basis}>{basis(mean)}</span>
+      <strong>{decimals(value)}</strong> <span className={classes.basis}>{basis(mean)}</span>
+      {typeof value === "number" && (
+        <span className={classes.interval} aria-hidden="true">
+          {typeof low === "number" && typeof high === "number" && (
+            <span style={{ left: at(low), width: `calc(${at(high)} - ${at(low)})` }} />
+          )}
+          <i style={{ left: at(value) }} />
+        </span>
+      )}
     </>
   );
 }

@@ -1,12 +1,23 @@
 /** The form that starts a run, with what it would take and could show before anything is spent. */
-import { Button, Group, Modal, MultiSelect, NumberInput, Select, SimpleGrid, Stack, TextInput } from "@mantine/core";
+import {
+  Button,
+  Group,
+  Modal,
+  MultiSelect,
+  NumberInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Textarea,
+  TextInput,
+} from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { count, plural } from "@/ui/format";
 import { Facts } from "@/ui/Page";
 import classes from "./benchmarks.module.css";
-import { type Spec, useDatasets, useJudges, useMetrics, usePlan, useRuns, useStart } from "./data";
+import { type Spec, useDatasets, useFittingMetrics, useJudges, useMetrics, usePlan, useRuns, useStart } from "./data";
 import { decimals, money } from "./figures";
 
 const MODELS = ["recorded", "local/smollm2", "openai/gpt-4o"];
@@ -18,10 +29,22 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
   const start = useStart((run) => void navigate({ to: "/benchmarks/runs/$runId", params: { runId: run.id } }));
   const [dataset, setDataset] = useState<string | null>(null);
   const [model, setModel] = useState("");
-  const [chosen, setChosen] = useState<string[]>([]);
+  const [own, setChosen] = useState<string[] | null>(null);
+  const fitting = useFittingMetrics(dataset);
+  const chosen = own ?? fitting.data ?? [];
   const [trials, setTrials] = useState(1);
   const [budget, setBudget] = useState<number | string>("");
   const [judge, setJudge] = useState("");
+  const [system, setSystem] = useState("");
+  const [temperature, setTemperature] = useState<number | string>("");
+  const [tokens, setTokens] = useState<number | string>("");
+  // Answers that are stored already are not asked for: nothing is sent.
+  const asked = model.trim() !== "recorded";
+  const params = {
+    ...(system.trim() && { system }),
+    ...(typeof temperature === "number" && { temperature }),
+    ...(typeof tokens === "number" && { max_tokens: tokens }),
+  };
   const metrics = useMetrics();
   const judged = (metrics.data ?? []).some((each) => each.judged && chosen.includes(each.name));
   const spec: Spec | null =
@@ -31,6 +54,7 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
           model: model.trim(),
           metrics: chosen,
           trials,
+          ...(asked ? { params } : {}),
           ...(judged && judge.trim() ? { judge: judge.trim() } : {}),
           ...(typeof budget === "number" ? { budget_money: budget } : {}),
         } as Spec)
@@ -44,7 +68,13 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
         }}
       >
         <Stack>
-          <DatasetField value={dataset} onChange={setDataset} />
+          <DatasetField
+            value={dataset}
+            onChange={(name) => {
+              setDataset(name);
+              setChosen(null);
+            }}
+          />
           <TextInput
             label="Model"
             description="openai/gpt-4o, local/smollm2, or recorded for the answers stored in the cases"
@@ -74,6 +104,42 @@ export function StartRun({ opened, close }: { opened: boolean; close: () => void
               onChange={setBudget}
             />
           </SimpleGrid>
+          {asked && (
+            <details className={classes.sent}>
+              <summary>System prompt and parameters</summary>
+              <Textarea
+                label="System prompt"
+                description="Sent before the conversation of each case."
+                autosize
+                minRows={2}
+                maxRows={10}
+                dir="auto"
+                value={system}
+                onChange={(event) => setSystem(event.currentTarget.value)}
+              />
+              <SimpleGrid cols={2} mt="sm">
+                <NumberInput
+                  label="Temperature"
+                  placeholder="the model's own"
+                  min={0}
+                  max={2}
+                  step={0.1}
+                  decimalScale={2}
+                  value={temperature}
+                  onChange={setTemperature}
+                />
+                <NumberInput
+                  label="Most tokens of an answer"
+                  placeholder="the model's own"
+                  min={1}
+                  allowDecimal={false}
+                  thousandSeparator=","
+                  value={tokens}
+                  onChange={setTokens}
+                />
+              </SimpleGrid>
+            </details>
+          )}
           <Estimate spec={spec} />
           {start.isError && (
             <p role="alert" className={classes.runProblem}>

@@ -87,6 +87,42 @@ export const useDatasets = () =>
 
 export const useMetrics = () => useQuery({ queryKey: ["metrics"], queryFn: () => unwrap(api.GET("/api/v1/metrics")) });
 
+/** The metrics that fit each kind of case. */
+const FITTING: Record<string, readonly string[]> = {
+  chat: ["correctness"],
+  qa: ["correctness", "faithfulness"],
+  summary: ["faithfulness", "rouge_l"],
+  task: ["correctness"],
+  context: ["line_recall", "line_precision", "line_budget", "file_recall", "file_mrr"],
+};
+
+/** The metrics to begin with on a dataset: those of its newest run, else those that fit the kinds of its cases. */
+export function useFittingMetrics(dataset: string | null) {
+  const runs = useRuns();
+  return useQuery({
+    queryKey: ["fitting-metrics", dataset],
+    enabled: dataset !== null && runs.data !== undefined,
+    queryFn: async () => {
+      const before = runs.data?.runs.find((run) => run.spec.dataset === dataset && run.status === "completed");
+      if (before) return [...before.spec.metrics];
+      const query = { dataset: dataset ?? "", candidates: "include" as const };
+      const { kinds } = await unwrap(api.GET("/api/v1/cases/facets", { params: { query } }));
+      const fitting = kinds.flatMap(({ value }) => FITTING[value] ?? []);
+      // A dataset of a file has no cases in the workspace: its tasks have an expected answer.
+      return fitting.length > 0 ? [...new Set(fitting)] : ["correctness"];
+    },
+  });
+}
+
+/** A run against the baseline of its dataset; what ended does not change any more. */
+export const useAgainst = (first: string, second: string) =>
+  useQuery({
+    queryKey: ["compare", first, second],
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+    queryFn: () => unwrap(api.GET("/api/v1/benchmarks/compare", { params: { query: { first, second } } })),
+  });
+
 export const usePlan = (spec: Spec | null) =>
   useQuery({
     queryKey: ["plan", spec],

@@ -57,17 +57,17 @@ export const runViewOf = (search: Record<string, unknown>): RunView => withoutBl
 export type Means = Record<string, Mean[]>;
 type Value = string | number | null | undefined;
 
+type Measured = { version?: unknown; content_hash?: unknown };
+const measured = (run: Run) => (run.provenance?.dataset ?? {}) as Measured;
+
+/** The hash of what was measured. */
+export const contentOf = (run: Run) => String(measured(run).content_hash ?? "");
+
+export const isNamed = (run: Run) => Boolean(measured(run).version);
+
 /** The name of the dataset's version, or the start of its content's hash where it has no name. */
-export function versionOf(run: Run): string {
-  const dataset = (run.provenance?.dataset ?? {}) as { version?: unknown; content_hash?: unknown };
-  const named = typeof dataset.version === "string" ? dataset.version : "";
-  return (
-    named ||
-    String(dataset.content_hash ?? "")
-      .replace("sha256:", "")
-      .slice(0, 12)
-  );
-}
+export const versionOf = (run: Run) =>
+  isNamed(run) ? String(measured(run).version) : contentOf(run).replace("sha256:", "").slice(0, 12);
 
 /** What a run cost: model and judge. Unknown as soon as one of the two is unknown and was used. */
 export function costOf(run: Run): number | null {

@@ -3,6 +3,7 @@ import { Alert, Button, Group, TagsInput, Text, Textarea } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
+import { Assertions } from "@/ui/Assertions";
 import { Dialog, useKept } from "@/ui/forms";
 import { useShortcuts } from "@/ui/shortcuts";
 import { TextBlock } from "@/ui/TextBlock";
@@ -132,6 +133,11 @@ function CaseEditor({ entry, onClose, onSaved }: CaseEditorProps) {
         onChange={(tags) => setDraft({ ...draft, tags })}
         clearButtonProps={{ "aria-label": "Remove all tags" }}
       />
+      <Assertions
+        of={entry}
+        assertions={draft.assertions}
+        onChange={(assertions) => setDraft({ ...draft, assertions })}
+      />
       {theirs && <Conflict base={base} theirs={theirs} mine={mine} />}
       {edit.problem && !theirs && (
         <Text c="rust" size="sm" mt="sm" role="alert">
@@ -161,6 +167,11 @@ function CaseEditor({ entry, onClose, onSaved }: CaseEditorProps) {
   );
 }
 
+const textOf = (value: Draft[EditedField]) =>
+  typeof value === "string"
+    ? value
+    : value.map((one) => (typeof one === "string" ? one : Object.entries(one).flat().join(": "))).join(", ");
+
 type ConflictProps = { base: Case; theirs: Case; mine: readonly EditedField[] };
 
 function Conflict({ base, theirs, mine }: ConflictProps) {
@@ -174,7 +185,7 @@ function Conflict({ base, theirs, mine }: ConflictProps) {
           : "Save yours to replace theirs, or take theirs. Both stay in the history."}
       </Text>
       {changed.map((name) => (
-        <TextBlock key={name} label={`${LABEL[name]}, as they left it`} text={String(draftOf(theirs)[name])} />
+        <TextBlock key={name} label={`${LABEL[name]}, as they left it`} text={textOf(draftOf(theirs)[name])} />
       ))}
     </Alert>
   );

@@ -1,9 +1,10 @@
 /** One case, whole: what went in, what came out, what was expected, where it comes from and how it changed. */
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { CaseTier, NeedsLook, remarkText } from "@/ui/cases";
+import { AssertionList } from "@/ui/Assertions";
+import { CaseTier, EVIDENCE, NeedsLook, remarkText } from "@/ui/cases";
 import { moment } from "@/ui/format";
 import { Messages } from "@/ui/Messages";
-import { Facts, factsOf, RecordFrame, Section } from "@/ui/Page";
+import { Facts, factsOf, RecordFrame, Section, Word } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import { visible } from "@/ui/text";
@@ -44,7 +45,11 @@ export function CaseRecord() {
   return (
     <RecordFrame
       title={entry.name || entry.input || entry.id}
-      badge={<CaseTier entry={entry} />}
+      badge={
+        <Word is="tier">
+          <CaseTier entry={entry} />
+        </Word>
+      }
       close={close}
       meta={
         <>
@@ -61,6 +66,11 @@ export function CaseRecord() {
       <NeedsLook question={question} traceId={entry.provenance.trace_id} />
       <Texts entry={entry} />
       <CaseEvidence entry={entry} />
+      {entry.assertions.length > 0 && (
+        <Section title="What an answer must and must not do">
+          <AssertionList assertions={entry.assertions} />
+        </Section>
+      )}
       <Section title="Its reference">
         <ReferenceFacts entry={entry} />
       </Section>
@@ -142,6 +152,7 @@ function Origin({ entry }: { entry: Case }) {
       facts={[
         ["Case", <code key="id">{entry.id}</code>],
         ["Source", from.source],
+        ["Rests on", EVIDENCE[entry.evidence]],
         ["Trace", trace],
         ["Session", from.session_id],
         ["User", from.user_id],

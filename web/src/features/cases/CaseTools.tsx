@@ -106,7 +106,14 @@ function NewCase({ dataset: first, onClose, onMade }: NewCaseProps) {
   async function save() {
     setBusy(true);
     try {
-      const made = await createCase({ dataset: dataset.trim(), input, expected, kind: "chat", tags: [] });
+      const made = await createCase({
+        dataset: dataset.trim(),
+        input,
+        expected,
+        kind: "chat",
+        tags: [],
+        assertions: [],
+      });
       void client.invalidateQueries();
       leave();
       onMade(made);

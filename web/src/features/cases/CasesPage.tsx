@@ -5,12 +5,13 @@ import { useMemo, useState } from "react";
 import { useMay } from "@/api/access";
 import { changed } from "@/ui/address";
 import { Beginning } from "@/ui/Beginning";
+import { EVIDENCE } from "@/ui/cases";
 import { FilterBar } from "@/ui/filterbar/FilterBar";
 import type { Field, Option } from "@/ui/filterbar/fields";
 import { ColumnPicker, OrderPicker, Views } from "@/ui/filterbar/Views";
 import { count, plural } from "@/ui/format";
 import { Split } from "@/ui/Page";
-import { RecordList } from "@/ui/RecordList";
+import { DensitySwitch, RecordList } from "@/ui/RecordList";
 import { Empty, ListState } from "@/ui/states";
 import { CaseTools } from "./CaseTools";
 import classes from "./cases.module.css";
@@ -75,7 +76,7 @@ export function CasesPage() {
             more={cases.hasNextPage}
             loadMore={cases.fetchNextPage}
             loadingMore={cases.isFetchingNextPage}
-            end={`That is all: ${count(rows.length)}`}
+            end={`End of the list: ${plural(rows.length, "case")}`}
           />
         </ListState>
       }
@@ -107,7 +108,8 @@ function NoCases({ filtered, reset }: { filtered: boolean; reset: () => void }) 
 
 const WORTH = {
   confirmed: "Golden, confirmed",
-  candidate: "Golden, not confirmed",
+  unconfirmed: "Golden, unconfirmed",
+  candidate: "Candidate: nobody objected",
   failure: "Failure",
   correction: "Correction",
 };
@@ -126,17 +128,7 @@ const ORDER = { newest: "Newest first", oldest: "Oldest first", changed: "Last c
 function CaseFilters({ view, onChange }: { view: CaseView; onChange: (next: CaseView) => void }) {
   const facets = useFacets(view);
   return (
-    <FilterBar
-      what="cases"
-      view={view}
-      fields={fieldsOf(facets.data)}
-      onChange={onChange}
-      note={
-        facets.data && !facets.data.exact
-          ? `Counts are of the newest ${count(facets.data.total)} cases of this list.`
-          : undefined
-      }
-    >
+    <FilterBar what="cases" view={view} fields={fieldsOf(facets.data)} onChange={onChange} note={noteOn(facets.data)}>
       <OrderPicker
         orders={ORDERS.map((value) => ({ value, label: ORDER[value] }))}
         value={view.order}
@@ -147,9 +139,21 @@ function CaseFilters({ view, onChange }: { view: CaseView; onChange: (next: Case
         shown={shownColumns(view)}
         onChange={(columns) => onChange(changed(view, "columns", columns))}
       />
+      <DensitySwitch />
       <Views page="cases" />
     </FilterBar>
   );
+}
+
+/** What the list does not show: cases beyond those counted, and candidates, which nobody has confirmed. */
+function noteOn(facets: CaseFacets | undefined): string | undefined {
+  if (!facets) return undefined;
+  const beyond = facets.exact ? "" : `Counts are of the newest ${count(facets.total)} cases of this list. `;
+  const waiting = facets.candidates_left_out;
+  const left = waiting
+    ? `${plural(waiting, "candidate")} left out: nobody has said that they are good. Choose the worth “Candidate”, or review them.`
+    : "";
+  return `${beyond}${left}` || undefined;
 }
 
 function fieldsOf(facets: CaseFacets | undefined): Field<CaseView>[] {
@@ -158,8 +162,16 @@ function fieldsOf(facets: CaseFacets | undefined): Field<CaseView>[] {
     words: Record<Value, string>,
     held?: readonly Option[],
   ) => known.map((value) => ({ value, label: words[value], count: held?.find((one) => one.value === value)?.count }));
+  const tiers = [...(facets?.tiers ?? []), { value: "candidate", count: facets?.candidates_left_out ?? 0 }];
   return [
-    { type: "choice", key: "tier", label: "Worth", options: worded(TIERS, WORTH, facets?.tiers) },
+    { type: "choice", key: "tier", label: "Worth", options: worded(TIERS, WORTH, tiers) },
+    {
+      type: "choice",
+      key: "evidence",
+      label: "Rests on",
+      options: worded(Object.keys(EVIDENCE) as (keyof typeof EVIDENCE)[], EVIDENCE, facets?.evidence),
+      several: true,
+    },
     { type: "choice", key: "kind", label: "Kind", options: worded(KINDS, KIND, facets?.kinds) },
     { type: "choice", key: "dataset", label: "Dataset", options: facets?.datasets ?? [] },
     { type: "choice", key: "tag", label: "Tag", options: facets?.tags ?? [], several: true },

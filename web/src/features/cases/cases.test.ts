@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { byDataset, type CaseDetail, oneOf, referenceOrigin, repeatsLine } from "./data";
 import { changedFields, changesOf } from "./edits";
 
-const draft = { input: "q", output: "a", expected: "", tags: ["x"] };
+const draft = { input: "q", output: "a", expected: "", tags: ["x"], assertions: [] };
 
 describe("an edited case", () => {
   it("sends only what was changed, and an emptied text as none", () => {
@@ -23,7 +23,7 @@ describe("the origin of a reference", () => {
     expect(from("person")).toContain("person");
     expect(from("source")).toContain("source");
     expect(from("confirmed")).toContain("confirmed");
-    expect(from("candidate")).toContain("no person");
+    expect(from("candidate")).toContain("nobody");
     expect(from("revised")).toContain("correction");
     expect(from("revised", "t9")).toContain("assistant");
     expect(from(null)).toContain("No reference");

@@ -1,8 +1,8 @@
 /** The columns of the list of cases. */
 import { useState } from "react";
+import { When } from "@/ui/Age";
 import { CaseTier, referenceText } from "@/ui/cases";
-import { age } from "@/ui/format";
-import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/RecordList";
+import { type ColumnSpec, choosable, columnsFrom, markedDim, shownOf } from "@/ui/RecordList";
 import { Marked, visible } from "@/ui/text";
 import classes from "./cases.module.css";
 import { type Case, oneOf, type RepeatedQuestion } from "./data";
@@ -57,7 +57,7 @@ function specsOf(search: string | undefined, repeats: Repeats = new Map()): Colu
       label: "Changed",
       width: "76px",
       usual: true,
-      cell: ({ updated_at, created_at }) => dimmed(age(updated_at ?? created_at)),
+      cell: ({ updated_at, created_at }) => <When at={updated_at ?? created_at} />,
     },
   ];
 }

@@ -70,7 +70,8 @@ const WORDS: Record<string, string> = {
   person: "A person wrote or approved it",
   source: "Stated by the source of the case",
   confirmed: "The recorded answer, which a person's score confirmed",
-  candidate: "The recorded answer, which no person has confirmed",
+  unconfirmed: "The recorded answer, which an outcome or a judge speaks for and no person has confirmed",
+  candidate: "The recorded answer, which nobody has confirmed",
 };
 
 /** Where the reference of a case comes from, in words. */

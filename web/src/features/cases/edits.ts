@@ -6,15 +6,22 @@ import { statedAnswer } from "@/ui/cases";
 import { plural } from "@/ui/format";
 import type { Case } from "./data";
 
-const EDITED = ["input", "output", "expected", "tags"] as const;
+const EDITED = ["input", "output", "expected", "tags", "assertions"] as const;
 export type EditedField = (typeof EDITED)[number];
-export type Draft = { input: string; output: string; expected: string; tags: string[] };
+export type Draft = {
+  input: string;
+  output: string;
+  expected: string;
+  tags: string[];
+  assertions: Schemas["Case"]["assertions"];
+};
 
 export const LABEL: Record<EditedField, string> = {
   input: "Input",
   output: "Output",
   expected: "Expected",
   tags: "Tags",
+  assertions: "Assertions",
 };
 
 export function draftOf(entry: Case): Draft {
@@ -23,6 +30,7 @@ export function draftOf(entry: Case): Draft {
     output: entry.output ?? "",
     expected: statedAnswer(entry),
     tags: [...entry.tags],
+    assertions: entry.assertions,
   };
 }
 
@@ -33,7 +41,7 @@ export function changedFields(before: Draft, after: Draft): EditedField[] {
 /** The fields of a draft in the words of the API; an emptied text is none. */
 export function changesOf(draft: Draft, fields: readonly EditedField[]): Record<string, unknown> {
   return Object.fromEntries(
-    fields.map((field) => [field, field === "tags" || field === "input" ? draft[field] : draft[field] || null]),
+    fields.map((field) => [field, ["output", "expected"].includes(field) ? draft[field] || null : draft[field]]),
   );
 }
 

@@ -1,8 +1,11 @@
 /** What the list shows, as it stands in the address bar. Values that are not known are dropped, never sent on. */
+import type { Schemas } from "@/api/client";
 import { oneOf, text, texts, withoutBlanks } from "@/ui/address";
 
+type Evidence = Schemas["TierEvidence"];
+
 export const KINDS = ["chat", "context", "qa", "summary", "task"] as const;
-export const TIERS = ["confirmed", "candidate", "failure", "correction"] as const;
+export const TIERS = ["confirmed", "unconfirmed", "candidate", "failure", "correction"] as const;
 export const REVIEWS = ["unvalidated", "validated"] as const;
 export const STATUSES = ["active", "withdrawn", "dismissed", "erased"] as const;
 export const ORDERS = ["newest", "oldest", "changed"] as const;
@@ -15,6 +18,7 @@ export type CaseView = {
   review?: (typeof REVIEWS)[number];
   status?: (typeof STATUSES)[number];
   tag?: string[];
+  evidence?: string[];
   source?: string;
   metadata?: string[];
   since?: string;
@@ -32,6 +36,7 @@ export function readCaseView(search: Record<string, unknown>): CaseView {
     tier: oneOf(TIERS, search.tier),
     review: oneOf(REVIEWS, search.review),
     status: oneOf(STATUSES, search.status),
+    evidence: texts(search.evidence),
     source: text(search.source),
     metadata: texts(search.metadata),
     since: text(search.since),
@@ -46,15 +51,17 @@ export function isNarrowed({ order: _, columns: __, ...filters }: CaseView): boo
   return Object.keys(filters).length > 0;
 }
 
-/** The filters in the words of the API: a tier is an entry type and whether somebody confirmed it. */
+/** The filters in the words of the API: a tier is an entry type, whether somebody confirmed it, and whether anything did. */
 export function asQuery(view: CaseView) {
-  const { q, tier, since, until, order: _, columns: __, ...same } = view;
-  const golden = tier === "confirmed" || tier === "candidate";
+  const { q, tier, evidence, since, until, order: _, columns: __, ...same } = view;
+  const golden = tier === "confirmed" || tier === "unconfirmed" || tier === "candidate";
   return {
     ...same,
     search: q,
+    evidence: evidence as Evidence[] | undefined,
     entry_type: golden ? ("golden" as const) : tier,
-    confirmed: golden ? tier === "confirmed" : undefined,
+    confirmed: tier === "confirmed" || tier === "unconfirmed" ? tier === "confirmed" : undefined,
+    candidates: tier === "candidate" ? ("only" as const) : undefined,
     since: moment(since),
     until: moment(until),
   };

@@ -3,12 +3,11 @@ import { SegmentedControl } from "@mantine/core";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useAge } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
-import { Beginning, Snippets } from "@/ui/Beginning";
 import { Tier } from "@/ui/cases";
 import { count, moment, plural, share } from "@/ui/format";
 import { Page, Panel } from "@/ui/Page";
 import { Empty, Failed, Loading } from "@/ui/states";
-import { type Overview, olderTraces, PERIODS, type Period, USUAL, useOverview } from "./data";
+import { type Overview, olderTraces, PERIODS, type Period, USUAL, useOverview, useWaiting } from "./data";
 import classes from "./overview.module.css";
 import {
   AgreementPanel,
@@ -18,8 +17,10 @@ import {
   IncompletePanel,
   KeptOutPanel,
   PluginsLine,
+  ProblemsPanel,
 } from "./panels";
-import { IntakePanel, TrafficPanel } from "./TrafficPanel";
+import { IntakePanel, QualityPanel, TrafficPanel } from "./TrafficPanel";
+import { FirstSteps, Welcome } from "./Welcome";
 
 const route = getRouteApi("/");
 const WORDS: Record<Period, string> = { "24h": "24 h", "7d": "7 d", "30d": "30 d", "90d": "90 d", "365d": "1 y" };
@@ -54,7 +55,10 @@ export function OverviewPage() {
       ) : empty ? (
         <Welcome />
       ) : (
-        <Numbers seen={seen.data} period={period} />
+        <>
+          <FirstSteps />
+          <Numbers seen={seen.data} period={period} />
+        </>
       )}
     </Page>
   );
@@ -65,6 +69,20 @@ function Numbers({ seen, period }: { seen: Overview; period: Period }) {
     <div className={classes.grid}>
       <OlderLine seen={seen} period={period} />
       <PluginsLine />
+      <Question>What came in, and is it healthy?</Question>
+      <div className={classes.wide}>
+        <TrafficPanel period={period} />
+      </div>
+      <div className={classes.wide}>
+        <QualityPanel seen={seen} period={period} />
+      </div>
+      <Panel title="Checks that fail most">
+        <ChecksPanel checks={seen.checks} since={seen.since} />
+      </Panel>
+      <Panel title="Alerts">
+        <AlertsPanel />
+      </Panel>
+      <Question>What became of it?</Question>
       <div className={classes.wide}>
         <TierStrip seen={seen} />
       </div>
@@ -73,32 +91,63 @@ function Numbers({ seen, period }: { seen: Overview; period: Period }) {
           {seen.in_period > 0 ? <IntakePanel seen={seen} /> : <Quiet newest={seen.newest} />}
         </Panel>
       </div>
-      <div className={classes.wide}>
-        <TrafficPanel period={period} />
-      </div>
-      <div className={classes.wide}>
-        <Panel title="What keeps traces out of the golden set">
-          <KeptOutPanel period={period} />
-        </Panel>
-      </div>
-      <div className={classes.wide}>
-        <Panel title="Traces that are incomplete">
-          <IncompletePanel incomplete={seen.incomplete} inPeriod={seen.in_period} since={seen.since} />
-        </Panel>
-      </div>
-      <Panel title="Checks that fail most">
-        <ChecksPanel checks={seen.checks} since={seen.since} />
+      <Panel title="What keeps traces out of the golden set">
+        <KeptOutPanel period={period} />
       </Panel>
+      <Panel title="Traces that are incomplete">
+        <IncompletePanel incomplete={seen.incomplete} inPeriod={seen.in_period} since={seen.since} />
+      </Panel>
+      <Question>What should I do now?</Question>
+      <div className={classes.wide}>
+        <Actions seen={seen} />
+      </div>
+      <div className={classes.wide}>
+        <Panel title="Problems that recur">
+          <ProblemsPanel />
+        </Panel>
+      </div>
+      <Question>How is my set against my traffic?</Question>
       <Panel title="Traffic covered by dataset">
         <CoveragePanel coverage={seen.coverage} inPeriod={seen.in_period} />
       </Panel>
       <Panel title="Where people disagreed">
         <AgreementPanel />
       </Panel>
-      <Panel title="Alerts">
-        <AlertsPanel />
-      </Panel>
     </div>
+  );
+}
+
+function Question({ children }: { children: string }) {
+  return <h2 className={classes.question}>{children}</h2>;
+}
+
+/** What waits for somebody, with how much of it: the three that come first. */
+function Actions({ seen }: { seen: Overview }) {
+  const { waiting, disputed, problems } = useWaiting();
+  const incomplete = seen.incomplete.reduce((sum, each) => sum + each.traces, 0);
+  const all = [
+    { to: "/review", search: { standing: "disputed" }, number: disputed, does: "Settle where reviewers differ" },
+    { to: "/review", search: {}, number: waiting, does: "Review cases that wait" },
+    { to: "/topics", search: {}, number: problems, does: "Fix problems that recur" },
+    { to: "/traces", search: { incomplete: ["any"] }, number: incomplete, does: "Complete what traces lack" },
+    {
+      to: "/cases",
+      search: { tier: "failure" },
+      number: seen.tiers.failure ?? 0,
+      does: "Give failures the right answer",
+    },
+    { to: "/datasets", search: {}, number: seen.coverage.length, does: "Freeze a version of a dataset" },
+  ] as const;
+  const now = all.filter(({ number }) => number > 0).slice(0, 3);
+  return (
+    <nav className={classes.strip} aria-label="What to do now" data-few>
+      {now.map(({ to, search, number, does }) => (
+        <Link key={does} to={to} search={search as never} className={classes.figure}>
+          <span className={classes.number}>{count(number)}</span>
+          <span>{does} →</span>
+        </Link>
+      ))}
+    </nav>
   );
 }
 
@@ -132,10 +181,11 @@ function Quiet({ newest }: { newest: string | null }) {
   );
 }
 
-const TIERS = ["confirmed", "candidate", "failure", "correction"] as const;
+const TIERS = ["confirmed", "unconfirmed", "candidate", "failure", "correction"] as const;
 const LABEL = {
   confirmed: "Golden, confirmed",
-  candidate: "Golden candidates",
+  unconfirmed: "Golden, unconfirmed",
+  candidate: "Candidates",
   failure: "Failures",
   correction: "Corrections",
 };
@@ -170,25 +220,5 @@ function Live({ seen, at, failed }: { seen: Overview | undefined; at: number; fa
     <span className={classes.live} data-failed={late || undefined}>
       {late ? `Not renewed${since || "; nobody knows how old these numbers are"}` : `Live${time && `, as of ${time}`}`}
     </span>
-  );
-}
-
-/** What a newcomer sees before the first trace: two ways to begin, each of which begins right here. */
-function Welcome() {
-  return (
-    <div className={classes.welcome}>
-      <h2>Nothing has come in yet. Two ways to begin:</h2>
-      <ol className={classes.ways}>
-        <li>
-          <h3>From a file of traces, or with sample data</h3>
-          <Beginning of="traces" sample />
-        </li>
-        <li>
-          <h3>From your app</h3>
-          <p>Add this where the app starts. Its next answer shows up here by itself.</p>
-          <Snippets />
-        </li>
-      </ol>
-    </div>
   );
 }

@@ -4,7 +4,7 @@ import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { type CSSProperties, useCallback, useMemo } from "react";
 import { Age } from "@/ui/Age";
 import { Chart, frame, type Palette } from "@/ui/Chart";
-import { count, dollars, duration, plural } from "@/ui/format";
+import { count, dollars, duration, plural, share } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import {
@@ -193,9 +193,90 @@ function formatMeasure(value: number, measure: Measure): string {
   return TIMES.includes(measure) ? duration(value) : count(value);
 }
 
+const QUALITY = [
+  { name: "Checks passed", colour: "gold", dash: "solid" },
+  { name: "Failures", colour: "rust", dash: "solid" },
+  { name: "Corrected or complained of", colour: "sea", dash: "dashed" },
+] as const;
+
+/** How good the answers were over time, as shares of what was looked at; each line carries its name. */
+export function QualityPanel({ seen, period }: { seen: Overview; period: Period }) {
+  const traffic = useTraffic(period, "model").data;
+  const buckets = useMemo(() => everyBucket(seen), [seen]);
+  const lines = useMemo(() => {
+    const scored = new Map(traffic?.total.buckets.map((bucket) => [bucket.start, bucket]));
+    const part = (number: number, of: number) => (of > 0 ? number / of : null);
+    return [
+      buckets.map(({ start }) => {
+        const { scored: of = 0, failing = 0 } = scored.get(start) ?? {};
+        return part(of - failing, of);
+      }),
+      buckets.map(({ failure, traces }) => part(failure ?? 0, traces)),
+      buckets.map(({ correction, traces }) => part(correction ?? 0, traces)),
+    ];
+  }, [buckets, traffic]);
+  const option = useCallback(
+    (colours: Palette) => {
+      const { tooltip, xAxis, yAxis } = frame(
+        colours,
+        buckets.map(({ start }) => timeLabel(start)),
+      );
+      const formatter = (value: number) => share(value, 1);
+      return {
+        grid: { left: 8, right: 170, top: 10, bottom: 4, containLabel: true },
+        tooltip: {
+          ...tooltip,
+          valueFormatter: (value: number | null) => (value === null ? "nothing to look at" : formatter(value)),
+        },
+        xAxis,
+        yAxis: { ...yAxis, min: 0, max: 1, axisLabel: { ...yAxis.axisLabel, formatter } },
+        series: QUALITY.map(({ name, colour, dash }, index) => ({
+          name,
+          data: lines[index],
+          type: "line",
+          // A label at the end of a line without points, or on its way from none to some, has no place.
+          animation: false,
+          connectNulls: true,
+          symbolSize: 5,
+          itemStyle: { color: colours[colour] },
+          lineStyle: { color: colours[colour], type: dash },
+          endLabel: {
+            show: lines[index]?.some((value) => value !== null),
+            formatter: name,
+            color: colours.dim,
+            fontSize: 12,
+          },
+          labelLayout: { moveOverlap: "shiftY" },
+        })),
+      };
+    },
+    [buckets, lines],
+  );
+  const navigate = useNavigate();
+  const open = useCallback(
+    (index: number, line: number) => {
+      const start = buckets[index]?.start;
+      const narrowed = [{ score: ["*<0.3"] }, { became: ["failure" as const] }, { became: ["correction" as const] }][
+        line
+      ];
+      if (start) void navigate({ to: "/traces", search: { ...within(start, seen.bucket), ...narrowed } });
+    },
+    [buckets, seen.bucket, navigate],
+  );
+  if (seen.in_period === 0) return null;
+  const { failure = 0, correction = 0 } = seen.tiers;
+  const words = `Quality over time: ${share(failure, seen.in_period)} failures, ${share(correction, seen.in_period)} corrected`;
+  return (
+    <Panel title="Quality over time" aside="shares of the traces and checks of each day or hour">
+      <Chart label={words} height={200} option={option} onSelect={open} />
+    </Panel>
+  );
+}
+
 const SERIES = [
   { name: "Golden, confirmed", colour: "gold", swatch: "gold" },
-  { name: "Golden candidate", colour: "soft", swatch: "gold-soft" },
+  { name: "Golden, unconfirmed", colour: "soft", swatch: "gold-soft" },
+  { name: "Candidate", colour: "line", swatch: "line" },
   { name: "Failure", colour: "rust", swatch: "rust" },
   { name: "Not in the dataset", colour: "faint", swatch: "line-strong" },
 ] as const;
@@ -210,10 +291,14 @@ export function IntakePanel({ seen }: { seen: Overview }) {
         buckets.map(({ start }) => timeLabel(start)),
       );
       const rest = buckets.map((each) =>
-        Math.max(0, each.traces - (each.confirmed ?? 0) - (each.candidate ?? 0) - (each.failure ?? 0)),
+        Math.max(
+          0,
+          each.traces - (each.confirmed ?? 0) - (each.unconfirmed ?? 0) - (each.candidate ?? 0) - (each.failure ?? 0),
+        ),
       );
       const columns = [
         buckets.map((each) => each.confirmed),
+        buckets.map((each) => each.unconfirmed),
         buckets.map((each) => each.candidate),
         buckets.map((each) => each.failure),
         rest,
@@ -244,8 +329,8 @@ export function IntakePanel({ seen }: { seen: Overview }) {
     },
     [buckets, seen.bucket, navigate],
   );
-  const { confirmed = 0, candidate = 0, failure = 0 } = seen.tiers;
-  const words = `${plural(seen.in_period, "trace")}: ${confirmed} golden, ${candidate} candidates, ${failure} failures`;
+  const { confirmed = 0, unconfirmed = 0, candidate = 0, failure = 0 } = seen.tiers;
+  const words = `${plural(seen.in_period, "trace")}: ${confirmed + unconfirmed} golden, ${candidate} candidates, ${failure} failures`;
   return (
     <>
       <ul className={classes.legend} aria-hidden="true">

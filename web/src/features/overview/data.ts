@@ -1,6 +1,7 @@
 /** What the overview asks for, again every few seconds while somebody looks at it; its address, and where its alerts lead. */
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap } from "@/api/client";
+import { useProblems } from "@/features/topics/data";
 import { localMinute, oneOf, withoutBlanks } from "@/ui/address";
 
 export type Overview = Schemas["Overview"];
@@ -73,6 +74,47 @@ export function useBrokenPlugins() {
     queryFn: () => unwrap(api.GET("/api/v1/plugins")),
     select: (plugins) => plugins.filter((plugin) => plugin.problem || plugin.failed),
     refetchInterval: 6 * WATCH_MS,
+  });
+}
+
+/** How many cases wait for a reviewer or a ruling, and how many problems recur. */
+export function useWaiting() {
+  const queue = useQuery({
+    queryKey: ["review", "counts"],
+    queryFn: async () =>
+      (await unwrap(api.GET("/api/v1/review/queue", { params: { query: { limit: 1, offset: 0 } } }))).counts,
+    refetchInterval: 6 * WATCH_MS,
+  });
+  const problems = useProblems();
+  return {
+    waiting: queue.data?.waiting ?? 0,
+    disputed: queue.data?.disputed ?? 0,
+    problems: problems.data?.filter(({ state }) => state !== "fixed").length ?? 0,
+  };
+}
+
+/** The first round through the loop, and how far it is. */
+export function useFirstSteps(enabled: boolean) {
+  return useQuery({
+    queryKey: ["first-steps"],
+    queryFn: async () => {
+      const [progress, builds, runs] = await Promise.all([
+        unwrap(api.GET("/api/v1/review/progress", { params: { query: {} } })),
+        unwrap(api.GET("/api/v1/builds", { params: { query: {} } })),
+        unwrap(api.GET("/api/v1/benchmarks/runs", { params: { query: { limit: 100 } } })),
+      ]);
+      const decided = progress.datasets.some(({ validated, dismissed }) => validated + dismissed > 0);
+      const datasets = runs.runs.map((run) => run.spec.dataset);
+      return [
+        { label: "Let traces come in", to: "/traces", done: true },
+        { label: "Decide about a first case", to: "/review", done: decided },
+        { label: "Freeze a version of the dataset", to: "/datasets", done: builds.length > 0 },
+        { label: "Run a benchmark", to: "/benchmarks", done: datasets.length > 0 },
+        { label: "Compare two runs", to: "/benchmarks", done: new Set(datasets).size < datasets.length },
+      ] as const;
+    },
+    refetchInterval: 6 * WATCH_MS,
+    enabled,
   });
 }
 

@@ -63,7 +63,7 @@ const seen = (part: Partial<Overview>): Overview => ({
   oldest: null,
   newest: null,
   intake: [],
-  tiers: { confirmed: 0, candidate: 0, failure: 0, correction: 0 },
+  tiers: { confirmed: 0, unconfirmed: 0, candidate: 0, failure: 0, correction: 0 },
   checks: [],
   coverage: [],
   incomplete: [],
@@ -72,7 +72,15 @@ const seen = (part: Partial<Overview>): Overview => ({
 
 describe("everyBucket", () => {
   it("fills the quiet days with zeros", () => {
-    const one = { start: "2026-01-02", traces: 7, confirmed: 1, candidate: 0, failure: 0, correction: 0 };
+    const one = {
+      start: "2026-01-02",
+      traces: 7,
+      confirmed: 1,
+      unconfirmed: 0,
+      candidate: 0,
+      failure: 0,
+      correction: 0,
+    };
     const found = everyBucket(seen({ intake: [one] }), Date.parse("2026-01-03T08:00:00Z"));
     expect(found.map(({ start, traces }) => [start, traces])).toEqual([
       ["2026-01-01", 0],
@@ -87,7 +95,15 @@ describe("everyBucket", () => {
   });
 
   it("keeps what a fast clock stamped in the future", () => {
-    const ahead = { start: "2026-01-03", traces: 1, confirmed: 0, candidate: 0, failure: 0, correction: 0 };
+    const ahead = {
+      start: "2026-01-03",
+      traces: 1,
+      confirmed: 0,
+      unconfirmed: 0,
+      candidate: 0,
+      failure: 0,
+      correction: 0,
+    };
     const found = everyBucket(seen({ intake: [ahead] }), Date.parse("2026-01-02T00:00:00Z"));
     expect(found.at(-1)).toEqual(ahead);
   });

@@ -2,6 +2,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useMay } from "@/api/access";
+import { type Problem, useFixProblem, useProblemCases, useProblems } from "@/features/topics/data";
 import { Age } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
 import { GAPS } from "@/ui/cases";
@@ -297,6 +298,78 @@ export function PluginsLine() {
   );
 }
 
+/** Failures of one reason that recur in a topic, open ones first; fixed ones are not shown. */
+export function ProblemsPanel() {
+  const seen = useProblems();
+  if (seen.isPending) return <Loading what="problems" rows={2} />;
+  if (!seen.data) return <Failed error={seen.error} retry={() => void seen.refetch()} />;
+  const open = seen.data.filter((problem) => problem.state !== "fixed");
+  return (
+    <>
+      {open.length === 0 && <p className={classes.calm}>Nothing fails again and again in one topic.</p>}
+      <ul className={classes.bars}>
+        {open.map((problem) => (
+          <ProblemLine key={problem.id} problem={problem} />
+        ))}
+      </ul>
+      <p className={classes.calm}>
+        <Link to="/topics">Topics, coverage and gaps</Link>
+      </p>
+    </>
+  );
+}
+
+function ProblemLine({ problem }: { problem: Problem }) {
+  const fix = useFixProblem();
+  const make = useProblemCases();
+  const mayReview = useMay("reviewer");
+  const mayEdit = useMay("editor");
+  const newest = problem.traces[0];
+  return (
+    <li className={classes.bar}>
+      <span className={classes.barName}>
+        <strong>{visible(problem.reason)}</strong>{" "}
+        <span>
+          in {visible(problem.name)}
+          {problem.state === "reopened" && ", open again"}
+        </span>
+      </span>
+      <span className={classes.barValue}>
+        {count(problem.count)} <span className="eg-dim">· last {moment(problem.last_seen)}</span>
+      </span>
+      <span className={classes.change}>
+        {newest && (
+          <Link to="/traces/$traceId" params={{ traceId: newest }} search={{}}>
+            Newest trace
+          </Link>
+        )}{" "}
+        {problem.dataset ? (
+          <Link to="/cases" search={{ dataset: problem.dataset }}>
+            {problem.dataset}
+          </Link>
+        ) : (
+          mayEdit && (
+            <Button
+              variant="default"
+              size="compact-xs"
+              loading={make.isPending}
+              onClick={() => make.mutate(problem.id)}
+            >
+              Make regression cases
+            </Button>
+          )
+        )}{" "}
+        {mayReview && (
+          <Button variant="default" size="compact-xs" loading={fix.isPending} onClick={() => fix.mutate(problem.id)}>
+            Fixed
+          </Button>
+        )}
+        {(fix.error ?? make.error) && <Failed error={fix.error ?? make.error} />}
+      </span>
+    </li>
+  );
+}
+
 export function AlertsPanel() {
   const seen = useAlerts();
   if (seen.isPending) return <Loading what="alerts" rows={2} />;
@@ -307,7 +380,13 @@ export function AlertsPanel() {
     : "Written to the log; no webhook is set.";
   return (
     <>
-      {hint && <p className={classes.calm}>Alerts: {hint}.</p>}
+      {rules.length === 0 ? (
+        <p className={classes.calm}>
+          Nothing is watched yet. <Link to="/settings">Add a rule</Link>
+        </p>
+      ) : (
+        hint && <p className={classes.calm}>No server has looked yet.</p>
+      )}
       {rules.length > 0 && alerts.length === 0 && <p className={classes.calm}>Nothing fires.</p>}
       <ul className={classes.bars}>
         {alerts.map((alert) => (

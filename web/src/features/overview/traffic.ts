@@ -126,7 +126,8 @@ const hour = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digi
 export function everyBucket(seen: Overview, now = Date.now()): IntakeBucket[] {
   const held = new Map(seen.intake.map((bucket) => [bucket.start, bucket]));
   return startsOf(seen, seen.intake, now).map(
-    (start) => held.get(start) ?? { start, traces: 0, confirmed: 0, candidate: 0, failure: 0, correction: 0 },
+    (start) =>
+      held.get(start) ?? { start, traces: 0, confirmed: 0, unconfirmed: 0, candidate: 0, failure: 0, correction: 0 },
   );
 }
 

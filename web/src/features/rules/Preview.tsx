@@ -76,7 +76,7 @@ export function Preview({ rules, changed, mayEdit, saving, problem, onSave, onRe
 type EffectProps = { shown: NonNullable<ReturnType<typeof usePreview>["data"]>; changed: boolean };
 
 function Effect({ shown, changed }: EffectProps) {
-  const more = shown.golden_then - shown.golden_now;
+  const more = shown.golden_then + shown.candidate_then - shown.golden_now - shown.candidate_now;
   const says = !changed
     ? "These rules are in force."
     : more === 0
@@ -96,6 +96,7 @@ function Effect({ shown, changed }: EffectProps) {
         </thead>
         <tbody>
           <Row name="golden" now={shown.golden_now} next={changed ? shown.golden_then : undefined} />
+          <Row name="candidate" now={shown.candidate_now} next={changed ? shown.candidate_then : undefined} />
           <Row name="failure" now={shown.failure_now} next={changed ? shown.failure_then : undefined} />
           {shown.reasons.map((each) => (
             <Row key={each.reason} name={`out: ${each.reason}`} now={each.now} next={changed ? each.then : undefined} />

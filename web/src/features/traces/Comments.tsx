@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { useMay, useMayChange } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
-import { age } from "@/ui/format";
+import { When } from "@/ui/Age";
 import { useKept, useRemoval } from "@/ui/forms";
 import { Failed, Loading } from "@/ui/states";
 import { visible } from "@/ui/text";
@@ -58,7 +58,7 @@ export function Comments({ traceId }: { traceId: string }) {
           <li key={comment.id}>
             <p dir="auto">{visible(comment.text)}</p>
             <span className="eg-dim">
-              {comment.who || "somebody"} · {age(comment.created_at)}
+              {comment.who || "somebody"} · <When at={comment.created_at} />
               {mayChange(comment.who) && (
                 <button
                   type="button"

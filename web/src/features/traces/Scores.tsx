@@ -1,7 +1,8 @@
 /** What was thought of a trace: every score with whose it is, and a button that withdraws it. */
 import { Button } from "@mantine/core";
 import { useMay } from "@/api/access";
-import { age, unit } from "@/ui/format";
+import { When } from "@/ui/Age";
+import { unit } from "@/ui/format";
 import { useRemoval } from "@/ui/forms";
 import { Empty } from "@/ui/states";
 import { visible } from "@/ui/text";
@@ -89,7 +90,9 @@ function ScoreTable({ scores, busy, onWithdraw }: ScoreTableProps) {
               <Meter value={score.value} />
             </td>
             <td className={classes.whose}>{WHOSE[score.source ?? "system"]}</td>
-            <td className={`${classes.when} eg-dim`}>{age(score.created_at)}</td>
+            <td className={classes.when}>
+              <When at={score.created_at} />
+            </td>
             {mayWithdraw && (
               <td>
                 <Button

@@ -1,13 +1,16 @@
 /** What one can do with a trace, or with all chosen ones: say whether it is good, correct it, make a case of it, send it to review, copy it. */
-import { Button, Group, Menu, Popover, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
+import { Button, Group, Kbd, Menu, Popover, TagsInput, Text, Textarea, TextInput } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
 import { plural } from "@/ui/format";
 import { Dialog, useKept } from "@/ui/forms";
+import { Messages } from "@/ui/Messages";
 import { useShortcuts } from "@/ui/shortcuts";
-import type { Trace } from "./data";
+import { TextBlock } from "@/ui/TextBlock";
+import { type OwnCase, type Trace, useCaseDatasets, useConversation, useOwnCase } from "./data";
 import classes from "./traces.module.css";
-import { type NewCase, useTraceActions } from "./useTraceActions";
+import { lastDataset, type NewCase, useTraceActions } from "./useTraceActions";
 
 export function TraceActions({ trace }: { trace: Trace }) {
   const actions = useTraceActions([trace.id]);
@@ -24,8 +27,8 @@ export function TraceActions({ trace }: { trace: Trace }) {
       : []),
     ...(mayEdit
       ? [
-          { keys: "c", does: "Write the right answer", run: () => setMaking(true) },
-          { keys: "v", does: "Send to review", run: () => void actions.makeCases({ dataset: "picked" }) },
+          { keys: "c", does: "Make a case, with the right answer", run: () => setMaking(true) },
+          { keys: "v", does: "Send to review", run: () => void actions.makeCases({ dataset: lastDataset() }) },
           { keys: "p", does: "Open in replay", run: () => actions.openInReplay() },
         ]
       : []),
@@ -51,7 +54,7 @@ export function TraceActions({ trace }: { trace: Trace }) {
             size="compact-sm"
             variant="default"
             disabled={actions.busy}
-            onClick={() => void actions.makeCases({ dataset: "picked" })}
+            onClick={() => void actions.makeCases({ dataset: lastDataset() })}
           >
             Send to review
           </Button>
@@ -76,23 +79,31 @@ export function TraceActions({ trace }: { trace: Trace }) {
         </Menu.Dropdown>
       </Menu>
       <Outcome {...actions} />
-      {making && (
-        <MakeCase
-          name={trace.id}
-          output={trace.output ?? ""}
-          onCancel={() => setMaking(false)}
-          onMake={actions.makeCases}
-        />
-      )}
+      {making && <MakeCase trace={trace} onCancel={() => setMaking(false)} onMake={actions.makeCases} />}
     </div>
   );
 }
 
+type Done = {
+  message: string;
+  failed: boolean;
+  undo: (() => void) | null;
+  made?: { dataset: string; id: string } | undefined;
+};
+
 /** What an action did, and the way to take it back. */
-export function Outcome({ message, failed, undo }: { message: string; failed: boolean; undo: (() => void) | null }) {
+export function Outcome({ message, failed, undo, made }: Done) {
   return (
     <output className={classes.outcome} data-bad={failed || undefined}>
       {message}
+      {made && (
+        <>
+          {" "}
+          <Link to="/cases/$dataset/$caseId" params={{ dataset: made.dataset, caseId: made.id }}>
+            Open it
+          </Link>
+        </>
+      )}
       {undo && (
         <button type="button" className={classes.undo} onClick={undo}>
           Undo
@@ -129,7 +140,7 @@ export function BulkActions({ traceIds, onClear }: { traceIds: readonly string[]
           <Button {...small} onClick={() => setMaking(true)}>
             Make cases…
           </Button>
-          <Button {...small} onClick={() => void actions.makeCases({ dataset: "picked" })}>
+          <Button {...small} onClick={() => void actions.makeCases({ dataset: lastDataset() })}>
             Send all to review
           </Button>
         </>
@@ -138,90 +149,159 @@ export function BulkActions({ traceIds, onClear }: { traceIds: readonly string[]
         Choose none
       </Button>
       <Outcome {...actions} />
-      {making && <MakeCase name="many" output={null} onCancel={() => setMaking(false)} onMake={actions.makeCases} />}
+      {making && <MakeCase onCancel={() => setMaking(false)} onMake={actions.makeCases} />}
     </section>
   );
 }
 
 type MakeCaseProps = {
-  /** Of what cases are made: text typed here is kept under this name until it is stored. */
-  name: string;
-  output: string | null;
+  /** The one trace of which a case is made; absent for many, whose cases wait for review. */
+  trace?: Trace;
   onCancel: () => void;
   /** Makes the cases; gives what went wrong, or nothing. */
   onMake: (made: NewCase) => Promise<string>;
 };
 
-/** Make a case of traces: the answer is edited in place and becomes a person's reference. */
-function MakeCase({ name, output, onCancel, onMake }: MakeCaseProps) {
-  const [answer, setAnswer, forgetAnswer] = useKept(`answer ${name}`, output ?? "");
+/** Make a case of a trace with everything in view, or of many; a case that the trace has already gets the answer. */
+function MakeCase({ trace, onCancel, onMake }: MakeCaseProps) {
+  const own = useOwnCase(trace?.id ?? "");
+  if (trace && own.isPending) return null;
+  return <CaseForm trace={trace} own={own.data ?? null} onCancel={onCancel} onMake={onMake} />;
+}
+
+type CaseFormProps = MakeCaseProps & { own: OwnCase | null };
+
+function CaseForm({ trace, own, onCancel, onMake }: CaseFormProps) {
+  const [answer, setAnswer, forgetAnswer] = useKept(`answer ${trace?.id ?? "many"}`, own?.reference ?? "");
   const [problem, setProblem] = useState("");
   const [busy, setBusy] = useState(false);
-  const [dataset, setDataset] = useState("picked");
+  const [dataset, setDataset] = useState(own?.dataset ?? lastDataset());
   const [tags, setTags] = useState<string[]>([]);
+  const datasets = useCaseDatasets();
   const named = dataset.trim() !== "";
+  const updates = own !== null && own.dataset === dataset.trim();
   function cancel() {
     forgetAnswer();
     onCancel();
   }
   async function make() {
+    if (!named || busy) return;
     setBusy(true);
     const wrong = await onMake({ answer, dataset: dataset.trim(), tags });
     if (wrong === "") return cancel();
     setBusy(false);
     setProblem(wrong);
   }
+  const verb = answer.trim() === "" ? "Send to review" : updates ? "Update the case" : "Make the case";
   return (
     <Dialog
       onClose={cancel}
-      title={output === null ? "Make cases of these traces" : "Make a case of this trace"}
-      size="lg"
+      title={!trace ? "Make cases of these traces" : updates ? "The case of this trace" : "Make a case of this trace"}
+      size="xl"
       centered
     >
-      {output !== null && (
-        <Textarea
-          data-autofocus
-          label="The right answer"
-          description="Correct it where it is wrong. It becomes the reference that models are measured by."
-          autosize
-          minRows={4}
-          maxRows={14}
-          dir="auto"
-          value={answer}
-          onChange={(event) => setAnswer(event.currentTarget.value)}
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void make();
+        }}
+        onKeyDown={(event) => {
+          if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void make();
+        }}
+      >
+        {trace && (
+          <>
+            <InView trace={trace} held={own?.held} />
+            <Textarea
+              data-autofocus
+              mt="md"
+              label="The right answer"
+              description="The reference that models are measured by."
+              autosize
+              minRows={4}
+              maxRows={14}
+              dir="auto"
+              value={answer}
+              onChange={(event) => setAnswer(event.currentTarget.value)}
+            />
+            {trace.output && own?.held !== "wrong" && answer.trim() === "" && (
+              <Button size="compact-xs" variant="subtle" onClick={() => setAnswer(trace.output ?? "")}>
+                The recorded answer is right: use it
+              </Button>
+            )}
+          </>
+        )}
+        <TextInput
+          mt="sm"
+          label="Dataset"
+          list="datasets"
+          data-autofocus={trace ? undefined : true}
+          value={dataset}
+          error={named ? undefined : "a dataset needs a name"}
+          onChange={(event) => setDataset(event.currentTarget.value)}
         />
-      )}
-      <TextInput
-        mt="sm"
-        label="Dataset"
-        value={dataset}
-        error={named ? undefined : "a dataset needs a name"}
-        onChange={(event) => setDataset(event.currentTarget.value)}
-      />
-      <TagsInput
-        mt="sm"
-        label="Tags"
-        value={tags}
-        onChange={setTags}
-        clearButtonProps={{ "aria-label": "Remove all tags" }}
-      />
-      <Text size="xs" c="dimmed" mt="sm">
-        The conversation, tools and contexts of the trace come along. Without an answer the case waits for review.
-      </Text>
-      {problem && (
-        <Text role="alert" size="sm" c="var(--eg-rust)" mt="sm">
-          {problem}
+        <datalist id="datasets">
+          {datasets.data?.map(({ name }) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+        <TagsInput
+          mt="sm"
+          label="Tags"
+          value={tags}
+          onChange={setTags}
+          clearButtonProps={{ "aria-label": "Remove all tags" }}
+        />
+        <Text size="xs" c="dimmed" mt="sm">
+          The conversation, tools and contexts come along. Without an answer {trace ? "the case waits" : "cases wait"}{" "}
+          for review.
         </Text>
-      )}
-      <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={cancel}>
-          Cancel
-        </Button>
-        <Button disabled={!named} loading={busy} onClick={() => void make()}>
-          {answer.trim() === "" ? "Send to review" : "Make the case"}
-        </Button>
-      </Group>
+        {problem && (
+          <Text role="alert" size="sm" c="var(--eg-rust)" mt="sm">
+            {problem}
+          </Text>
+        )}
+        <Group justify="flex-end" mt="md">
+          <Button variant="default" onClick={cancel}>
+            Cancel
+          </Button>
+          <Button type="submit" disabled={!named} loading={busy} rightSection={<Kbd size="xs">Ctrl ⏎</Kbd>}>
+            {verb}
+          </Button>
+        </Group>
+      </form>
     </Dialog>
+  );
+}
+
+/** What a person reads before they write the answer: question, what was said before it, contexts, the recorded answer. */
+function InView({ trace, held }: { trace: Trace; held: OwnCase["held"] | undefined }) {
+  const { messages = [], contexts = [] } = useConversation(trace.id).data ?? {};
+  const before = messages.slice(0, -1);
+  return (
+    <div className={classes.inView}>
+      <TextBlock label="Question" text={trace.input} absent="nothing was asked" />
+      {before.length > 0 && (
+        <details>
+          <summary>{plural(before.length, "message")} before it</summary>
+          <Messages messages={before} />
+        </details>
+      )}
+      {contexts.length > 0 && (
+        <details>
+          <summary>{plural(contexts.length, "context")}</summary>
+          {contexts.map(({ text, source }) => (
+            <TextBlock key={`${source} ${text}`} text={text} />
+          ))}
+        </details>
+      )}
+      <TextBlock
+        label={held === "wrong" ? "Recorded answer, held wrong" : "Recorded answer"}
+        text={trace.output}
+        absent="no answer was recorded"
+        tone={held === "wrong" ? "rust" : "plain"}
+      />
+    </div>
   );
 }
 

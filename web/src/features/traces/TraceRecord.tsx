@@ -1,19 +1,23 @@
 /** One trace: the verdict first, then what was said, how the time was spent, and what was thought of it. The chosen tab
  *  stands in the address, so it outlives a reload and goes with the reader to the next trace. */
-import { Tabs } from "@mantine/core";
-import { getRouteApi, Link, useLocation } from "@tanstack/react-router";
-import { Fragment, useEffect, useRef } from "react";
+import { CopyButton, Tabs } from "@mantine/core";
+import { getRouteApi, Link, useLocation, useSearch } from "@tanstack/react-router";
+import { type ReactNode, useMemo, useState } from "react";
+import { When } from "@/ui/Age";
 import { oneOf } from "@/ui/address";
-import { age, count, duration, milliseconds, moment } from "@/ui/format";
+import { Tier } from "@/ui/cases";
+import { count, duration, milliseconds, moment, plural } from "@/ui/format";
+import { CheckIcon, CopyIcon } from "@/ui/icons";
 import { Messages } from "@/ui/Messages";
-import { Facts, factsOf, RecordFrame } from "@/ui/Page";
+import { Facts, factsOf, HEAD_BUTTON, RecordFrame } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
 import { TextBlock } from "@/ui/TextBlock";
 import { visible } from "@/ui/text";
 import { Comments } from "./Comments";
 import { costOf, modelOf, Status } from "./columns";
-import { type Trace, useConversation, useSession, useTrace } from "./data";
+import { type Trace, useCasesOf, useConversation, useExplanations, useSession, useTrace, useTraces } from "./data";
 import { Scores } from "./Scores";
+import { spanTree } from "./spanTree";
 import { TraceActions } from "./TraceActions";
 import classes from "./traces.module.css";
 import { Waterfall } from "./Waterfall";
@@ -39,12 +43,25 @@ export function TraceRecord() {
       </RecordFrame>
     );
   }
-  const trace = found.data;
+  return <OneTrace trace={found.data} tab={tab} choose={choose} close={close} />;
+}
+
+type OneTraceProps = {
+  trace: Trace;
+  tab: (typeof TABS)[number];
+  choose: (next: string | null) => void;
+  close: () => void;
+};
+
+function OneTrace({ trace, tab, choose, close }: OneTraceProps) {
+  const why = useExplanations(trace.id);
+  const tier = why.data?.find((verdict) => verdict.tier !== "none")?.tier;
   return (
     <RecordFrame
       title={trace.input || trace.name || trace.id}
-      badge={<Status status={trace.status} />}
+      badge={tier ? <Tier tier={tier} /> : <Status status={trace.status} />}
       close={close}
+      tools={<Neighbours traceId={trace.id} />}
       meta={
         <>
           <span>{moment(trace.started_at)}</span>
@@ -52,124 +69,257 @@ export function TraceRecord() {
           {modelOf(trace) && <span>{visible(modelOf(trace) ?? "")}</span>}
           {trace.session_id && (
             <Link to="/traces" search={{ session: trace.session_id }}>
-              session {visible(trace.session_id)}
+              All of this session
             </Link>
           )}
+          <CasesOfTrace traceId={trace.id} />
         </>
       }
+      actions={<TraceActions trace={trace} />}
     >
-      <TraceActions trace={trace} />
-      <Why traceId={trace.id} />
-      <Tabs value={tab} onChange={choose} mt="md" keepMounted={false}>
-        <Tabs.List mb="md">
-          <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
-          <Tabs.Tab value="spans">Spans ({count(trace.spans.length)})</Tabs.Tab>
-          <Tabs.Tab value="scores">Scores ({count(trace.scores.length)})</Tabs.Tab>
-          <Tabs.Tab value="comments">Comments</Tabs.Tab>
-          <Tabs.Tab value="details">Details</Tabs.Tab>
-        </Tabs.List>
-        <Tabs.Panel value="conversation">
-          <Conversation trace={trace} />
-        </Tabs.Panel>
-        <Tabs.Panel value="spans">
-          <Waterfall spans={trace.spans} />
-        </Tabs.Panel>
-        <Tabs.Panel value="scores">
-          <Scores traceId={trace.id} scores={trace.scores} />
-        </Tabs.Panel>
-        <Tabs.Panel value="comments">
-          <Comments traceId={trace.id} />
-        </Tabs.Panel>
-        <Tabs.Panel value="details">
-          <Facts
-            facts={[
-              ["Trace", <code key="id">{trace.id}</code>],
-              ["Name", trace.name],
-              ["User", trace.user_id],
-              ["Session", trace.session_id],
-              ["Tags", trace.tags.join(", ")],
-              ["Cost", costInWords(trace)],
-              ...factsOf(trace.metadata),
-            ]}
-          />
-        </Tabs.Panel>
-      </Tabs>
+      <div className={classes.columns}>
+        <div className={classes.beside}>
+          <Why traceId={trace.id} />
+        </div>
+        <Tabs value={tab} onChange={choose} keepMounted={false} className={classes.main}>
+          <Tabs.List mb="md">
+            <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
+            <Tabs.Tab value="spans">Spans ({count(trace.spans.length)})</Tabs.Tab>
+            <Tabs.Tab value="scores">Scores ({count(trace.scores.length)})</Tabs.Tab>
+            <Tabs.Tab value="comments">Comments</Tabs.Tab>
+            <Tabs.Tab value="details">Details</Tabs.Tab>
+          </Tabs.List>
+          <Tabs.Panel value="conversation">
+            <Conversation trace={trace} />
+          </Tabs.Panel>
+          <Tabs.Panel value="spans">
+            <Waterfall spans={trace.spans} />
+          </Tabs.Panel>
+          <Tabs.Panel value="scores">
+            <Scores traceId={trace.id} scores={trace.scores} />
+          </Tabs.Panel>
+          <Tabs.Panel value="comments">
+            <Comments traceId={trace.id} />
+          </Tabs.Panel>
+          <Tabs.Panel value="details">
+            <Facts
+              facts={[
+                ["Trace", <code key="id">{trace.id}</code>],
+                ["Name", trace.name],
+                ["User", trace.user_id],
+                ["Session", trace.session_id],
+                ["Tags", trace.tags.join(", ")],
+                ["Cost", costInWords(trace)],
+                ...factsOf(trace.metadata),
+              ]}
+            />
+          </Tabs.Panel>
+        </Tabs>
+        {tab !== "spans" && (
+          <div className={classes.besideMore}>
+            <TimeAndCost trace={trace} onMore={() => choose("spans")} />
+          </div>
+        )}
+      </div>
     </RecordFrame>
   );
 }
 
-/** What was said, turn by turn: the whole session where there is one, with this trace's turn marked. */
+/** The way to the traces before and after this one in the list, and its address to hand on. */
+function Neighbours({ traceId }: { traceId: string }) {
+  const view = useSearch({ from: "/traces" });
+  const pages = useTraces(view).data?.pages ?? [];
+  const ids = pages.flatMap((page) => page.traces.map((trace) => trace.id));
+  const at = ids.indexOf(traceId);
+  const way = (id: string | undefined, word: string, sign: string) =>
+    id === undefined || at < 0 ? null : (
+      <Link
+        to="/traces/$traceId"
+        params={{ traceId: id }}
+        search={view}
+        hash={true}
+        replace
+        className={HEAD_BUTTON}
+        aria-label={`${word} trace of the list`}
+        title={`${word} (${word === "Next" ? "j" : "k"})`}
+      >
+        {sign}
+      </Link>
+    );
+  return (
+    <>
+      {way(ids[at - 1], "Previous", "↑")}
+      {way(ids[at + 1], "Next", "↓")}
+      <CopyButton value={window.location.href}>
+        {({ copied, copy }) => (
+          <button
+            type="button"
+            className={HEAD_BUTTON}
+            onClick={copy}
+            aria-label={copied ? "Link copied" : "Copy link"}
+          >
+            {copied ? <CheckIcon size={16} /> : <CopyIcon size={16} />}
+          </button>
+        )}
+      </CopyButton>
+    </>
+  );
+}
+
+function CasesOfTrace({ traceId }: { traceId: string }) {
+  const cases = useCasesOf(traceId);
+  return cases.data?.map(({ dataset, id }) => (
+    <Link key={`${dataset} ${id}`} to="/cases/$dataset/$caseId" params={{ dataset, caseId: id }}>
+      Case in {visible(dataset)}
+    </Link>
+  ));
+}
+
+const STEPS = 12;
+
+/** Where time and money went, in a column beside the conversation; all of it is on the tab of spans. */
+function TimeAndCost({ trace, onMore }: { trace: Trace; onMore: () => void }) {
+  const { rows } = useMemo(() => spanTree(trace.spans), [trace.spans]);
+  const metadata = trace.metadata ?? {};
+  const tokens = (name: string) => (typeof metadata[name] === "number" ? count(metadata[name] as number) : undefined);
+  return (
+    <section className={classes.figures} aria-label="Time and cost">
+      <Facts
+        facts={[
+          ["Took", duration(milliseconds(trace.started_at, trace.ended_at))],
+          ["Cost", costOf(trace) ?? "unknown"],
+          ["Tokens in", tokens("input_tokens")],
+          ["Tokens out", tokens("output_tokens")],
+        ]}
+      />
+      {rows.length > 0 && (
+        <ol className={classes.steps}>
+          {rows.slice(0, STEPS).map(({ span, depth, bar, ms }) => (
+            <li key={span.id} style={{ paddingInlineStart: Math.min(depth, 5) * 8 }}>
+              <span className={classes.step} data-failed={span.status === "failed" || undefined}>
+                <span className="eg-clip">{visible(span.name)}</span>
+                <span className="eg-dim eg-numeric">{duration(ms)}</span>
+              </span>
+              <span className={classes.stepTrack} aria-hidden="true">
+                {bar && <span style={{ left: `${100 * bar.offset}%`, width: `${Math.max(1, 100 * bar.width)}%` }} />}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {rows.length > 0 && (
+        <button type="button" className={classes.undo} onClick={onMore}>
+          {rows.length > STEPS ? `All ${count(rows.length)} spans` : "Open the spans"}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** What was said: this trace open, the other turns of its session folded before and after it. */
 function Conversation({ trace }: { trace: Trace }) {
   const session = useSession(trace.session_id);
   const turns = session.data?.turns ?? [];
-  const known = turns.some((turn) => turn.id === trace.id);
+  const at = turns.findIndex((turn) => turn.id === trace.id);
+  const cut = session.data?.cut ? " (only the latest are listed)" : "";
   return (
     <div className={classes.conversation}>
-      {session.data?.cut && <p className={classes.note}>Only the latest turns of this session are shown.</p>}
-      {(known ? turns : [trace]).map((turn, at) => (
-        <Fragment key={turn.id}>
-          {turn.id === trace.id ? <ThisTurn trace={trace} first={at === 0} /> : <OtherTurn turn={turn} />}
-        </Fragment>
-      ))}
+      {at > 0 && (
+        <OtherTurns label={`${plural(at, "earlier turn")} of this session${cut}`} turns={turns.slice(0, at)} />
+      )}
+      <ThisTurn trace={trace} />
+      {at >= 0 && at < turns.length - 1 && (
+        <OtherTurns
+          label={`${plural(turns.length - 1 - at, "later turn")} of this session`}
+          turns={turns.slice(at + 1)}
+        />
+      )}
     </div>
   );
 }
 
-function ThisTurn({ trace, first }: { trace: Trace; first: boolean }) {
-  const section = useRef<HTMLElement>(null);
+/** The messages from the last one of the user on are read; what came before is there on demand. */
+function ThisTurn({ trace }: { trace: Trace }) {
   const conversation = useConversation(trace.id);
   const { messages = [], turn = [], after = [] } = conversation.data ?? {};
-  // Turns before this one would hide it; where there are none, the title and the verdict above stay in view.
-  useEffect(() => {
-    if (!first) section.current?.scrollIntoView({ block: "nearest" });
-  }, [first]);
+  const asked = messages.findLastIndex((message) => message.role === "user");
+  const earlier = asked > 0 ? messages.slice(0, asked) : [];
+  const open = asked > 0 ? messages.slice(asked) : messages;
   if (messages.length + turn.length > 1) {
     return (
-      <section ref={section} className={classes.turn} data-this="true" aria-label="This trace">
-        {trace.status === "failed" && (
-          <TextBlock label="It failed" text={failureOf(trace)} absent="no error text was recorded" tone="rust" />
+      <>
+        {earlier.length > 0 && (
+          <Folded label={`${plural(earlier.length, "earlier message")}`}>
+            <Messages messages={earlier} />
+          </Folded>
         )}
-        <Messages messages={[...messages, ...turn, ...after]} />
-      </section>
+        <section className={classes.turn} data-this="true" aria-label="This trace">
+          {trace.status === "failed" && (
+            <TextBlock label="It failed" text={failureOf(trace)} absent="no error text was recorded" tone="rust" />
+          )}
+          <Messages messages={[...open, ...turn]} />
+        </section>
+        {after.length > 0 && (
+          <Folded label={`${plural(after.length, "message")} after this answer`} opened>
+            <Messages messages={after} />
+          </Folded>
+        )}
+      </>
     );
   }
   return (
-    <section ref={section} className={classes.turn} data-this="true" aria-label="This trace">
-      <TextBlock label="Input" text={trace.input} absent="nothing was recorded as input" />
+    <section className={classes.turn} data-this="true" aria-label="This trace">
+      <TextBlock label="Question" text={trace.input} absent="no question was recorded" />
       <TextBlock
-        label="Output"
-        text={trace.output}
-        absent="no output"
+        label={trace.output ? "Answer" : "It failed"}
+        text={trace.output || failureOf(trace)}
+        absent="no answer was recorded"
         tone={trace.status === "failed" ? "rust" : "gold"}
       />
     </section>
   );
 }
 
-function OtherTurn({ turn }: { turn: Trace }) {
+/** Content that is laid out when it is opened for the first time. */
+function Folded({ label, opened = false, children }: { label: string; opened?: boolean; children: ReactNode }) {
+  const [open, setOpen] = useState(opened);
   return (
-    <Link
-      from="/traces/$traceId"
-      to="/traces/$traceId"
-      params={{ traceId: turn.id }}
-      search={true}
-      className={classes.turn}
-    >
-      <span className={classes.said} dir="auto">
-        {visible(turn.input.slice(0, 280))}
-      </span>
-      <span className={classes.reply} dir="auto">
-        {visible(turn.output?.slice(0, 280) ?? "")}
-      </span>
-      <span className={classes.when}>{age(turn.started_at)}</span>
-    </Link>
+    <details className={classes.folded} open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>{label}</summary>
+      {open && children}
+    </details>
+  );
+}
+
+function OtherTurns({ label, turns }: { label: string; turns: readonly Trace[] }) {
+  return (
+    <Folded label={label}>
+      {turns.map((turn) => (
+        <Link
+          key={turn.id}
+          from="/traces/$traceId"
+          to="/traces/$traceId"
+          params={{ traceId: turn.id }}
+          search={true}
+          className={classes.turn}
+        >
+          <span className={classes.said} dir="auto">
+            {visible(turn.input.slice(0, 280))}
+          </span>
+          <span className={classes.reply} dir="auto">
+            {visible(turn.output?.slice(0, 280) ?? "")}
+          </span>
+          <When at={turn.started_at} />
+        </Link>
+      ))}
+    </Folded>
   );
 }
 
 function costInWords(trace: Trace): string {
-  const said = costOf(trace);
-  if (said === null) return "unknown: no cost was reported, and no price is known for its models and tokens";
-  return trace.cost_source === "priced" ? `${said}, by the price list` : `${said}, as reported`;
+  const amount = costOf(trace);
+  if (amount === null) return "unknown: no cost was reported, and no price is known for its models and tokens";
+  return trace.cost_source === "priced" ? `${amount}, by the price list` : `${amount}, as reported`;
 }
 
 /** The error text of a failed trace: its own, or that of the last span that failed. */

@@ -1,8 +1,8 @@
 /** Why a trace is, or is not, golden: each policy's verdict, the scores that decided it, and what would change it. */
 import { Button, Group } from "@mantine/core";
 import { useMay } from "@/api/access";
-import { GAPS, Tier } from "@/ui/cases";
-import { unit } from "@/ui/format";
+import { EVIDENCE, GAPS, Tier } from "@/ui/cases";
+import { plural, unit } from "@/ui/format";
 import { Loading } from "@/ui/states";
 import { Isolated, visible } from "@/ui/text";
 import { type Explanation, useExplanations } from "./data";
@@ -13,10 +13,14 @@ import { useTraceActions } from "./useTraceActions";
 
 const BECOMES = {
   confirmed: "golden and confirmed",
-  candidate: "a golden candidate",
+  unconfirmed: "golden, unconfirmed",
+  candidate: "a candidate",
   failure: "a failure",
   none: "left out",
 };
+
+/** As many scores as are listed without being asked for. */
+const FEW = 3;
 
 export function Why({ traceId }: { traceId: string }) {
   const why = useExplanations(traceId);
@@ -47,21 +51,29 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
     <div className={classes.verdict} data-tier={verdict.tier}>
       <div className={classes.verdictHead}>
         <Tier tier={verdict.tier} label={verdict.tier === "none" ? "Not in the dataset" : undefined} />
-        <span className={classes.policy}>policy {verdict.policy}</span>
+        {verdict.evidence && (
+          <span className={classes.policy}>rests on: {EVIDENCE[verdict.evidence]?.toLowerCase()}</span>
+        )}
+        <span className={classes.policy} title={verdict.policy}>
+          policy {verdict.policy.split("@")[0]}
+        </span>
       </div>
       <p className={classes.reason}>
         <Isolated text={verdict.reason} />
       </p>
       {verdict.deciding.length > 0 && (
-        <ul className={classes.deciding} aria-label="Scores that decided">
-          {verdict.deciding.map((score, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: equal scores may stand twice, and the list is never reordered
-            <li key={index}>
-              {visible(score.name)} <Meter value={score.value} />{" "}
-              <span className="eg-dim">{WHOSE[score.source ?? "system"]}</span>
-            </li>
-          ))}
-        </ul>
+        <details open={verdict.deciding.length <= FEW}>
+          <summary className={classes.changesTitle}>{plural(verdict.deciding.length, "score")} decided</summary>
+          <ul className={classes.deciding} aria-label="Scores that decided">
+            {verdict.deciding.map((score, index) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: equal scores may stand twice, and the list is never reordered
+              <li key={index}>
+                {visible(score.name)} <Meter value={score.value} />{" "}
+                <span className="eg-dim">{WHOSE[score.source ?? "system"]}</span>
+              </li>
+            ))}
+          </ul>
+        </details>
       )}
       {(verdict.incomplete ?? []).length > 0 && (
         <ul className={classes.deciding} aria-label="What the trace lacks">
@@ -94,13 +106,13 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
           <Isolated text={verdict.left_out.map((score) => `${score.name} (${unit(score.value)})`).join(", ")} />
         </p>
       )}
-      {verdict.changes.length > 0 && (
+      {(verdict.counterfactuals ?? []).length > 0 && (
         <>
           <h3 className={classes.changesTitle}>What would change it</h3>
           <ul className={classes.changes}>
-            {verdict.changes.map((change) => (
-              <li key={change.when}>
-                If <Isolated text={change.when} />, it would be {BECOMES[change.then]}.
+            {(verdict.counterfactuals ?? []).map(({ change, when, result }) => (
+              <li key={`${when} ${change.score_id}`}>
+                If <Isolated text={when} />, it would be {BECOMES[result]}.
               </li>
             ))}
           </ul>
@@ -108,17 +120,19 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
       )}
       {onScore && (
         <Group gap={8} mt={6}>
-          {(verdict.own_scores ?? []).map(({ value, then }) => (
-            <Button
-              key={value}
-              size="compact-sm"
-              variant="default"
-              disabled={busy}
-              onClick={() => onScore(value === 1 ? 1 : 0)}
-            >
-              Score it {value === 1 ? "good" : "bad"}: it is {BECOMES[then]}
-            </Button>
-          ))}
+          {(verdict.counterfactuals ?? [])
+            .filter(({ change }) => change.action === "add" && change.source === "human")
+            .map(({ change: { value }, result }) => (
+              <Button
+                key={value}
+                size="compact-sm"
+                variant="default"
+                disabled={busy}
+                onClick={() => onScore(value === 1 ? 1 : 0)}
+              >
+                Score it {value === 1 ? "good" : "bad"}: it is {BECOMES[result]}
+              </Button>
+            ))}
         </Group>
       )}
     </div>

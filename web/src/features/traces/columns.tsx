@@ -1,8 +1,11 @@
 /** The columns of the list of traces. */
-import { age, count, dollars, duration, milliseconds, unit } from "@/ui/format";
+
+import { When } from "@/ui/Age";
+import { Tier } from "@/ui/cases";
+import { count, dollars, duration, milliseconds, unit } from "@/ui/format";
 import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/RecordList";
 import { Marked } from "@/ui/text";
-import type { Trace } from "./data";
+import type { ListedTrace, Trace } from "./data";
 import classes from "./traces.module.css";
 import type { TraceView } from "./view";
 
@@ -10,16 +13,11 @@ export const CHOOSABLE = choosable(specsOf(undefined));
 export const shownColumns = (view: TraceView) => shownOf(specsOf(view.q), view.columns);
 export const columnsOf = (view: TraceView) => columnsFrom(specsOf(view.q), view.columns);
 
-function specsOf(search: string | undefined): ColumnSpec<Trace>[] {
+function specsOf(search: string | undefined): ColumnSpec<ListedTrace>[] {
   const wide = "minmax(0, 140px)";
   return [
-    {
-      id: "status",
-      label: "Status",
-      width: "96px",
-      usual: true,
-      cell: ({ status }) => <Status status={status} />,
-    },
+    { id: "became", label: "Became", width: "104px", usual: true, cell: (trace) => <Became trace={trace} /> },
+    { id: "status", label: "Status", width: "96px", cell: ({ status }) => <Status status={status} /> },
     {
       id: "main",
       label: "Input",
@@ -32,7 +30,7 @@ function specsOf(search: string | undefined): ColumnSpec<Trace>[] {
       label: "Output",
       width: "minmax(0, 5fr)",
       usual: true,
-      cell: ({ output }) => markedDim(output ?? "", search),
+      cell: (trace) => markedDim(flatten(trace.output || errorOf(trace)), search),
     },
     { id: "name", label: "Name", width: wide, cell: ({ name }) => dimmed(name) },
     { id: "model", label: "Model", width: wide, usual: true, cell: (trace) => dimmed(modelOf(trace) ?? "") },
@@ -53,8 +51,31 @@ function specsOf(search: string | undefined): ColumnSpec<Trace>[] {
       usual: true,
       cell: ({ started_at, ended_at }) => dimmed(duration(milliseconds(started_at, ended_at))),
     },
-    { id: "age", label: "When", width: "76px", usual: true, cell: ({ started_at }) => dimmed(age(started_at)) },
+    { id: "age", label: "When", width: "76px", usual: true, cell: ({ started_at }) => <When at={started_at} /> },
   ];
+}
+
+/** What became of a trace, in one word: its case, what it lacks, that its app failed, or nothing. */
+function Became({ trace: { became, incomplete, status } }: { trace: ListedTrace }) {
+  if (became && became !== "none") return <Tier tier={became === "golden" ? "confirmed" : became} />;
+  if (status !== "completed") return <Status status={status} />;
+  return dimmed(incomplete?.length ? "Incomplete" : "No case");
+}
+
+/** What a failed trace says of its failure. */
+function errorOf({ status, metadata }: Trace): string {
+  return status === "failed" && typeof metadata?.error === "string" ? metadata.error : "";
+}
+
+/** A text without the signs of Markdown, as one line of a list shows it. */
+export function flatten(text: string): string {
+  return text
+    .replace(/```\w*/g, " ")
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/(^|\s)(#{1,6}|[-*+]|>|\d+\.)\s+/g, "$1")
+    .replace(/(\*\*|__|`)/g, "")
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 export function modelOf(trace: Trace): string | null {

@@ -4,6 +4,8 @@ import { api, keepUp, type Schemas, unwrap, WATCH_MS } from "@/api/client";
 import { asQuery, type TraceView } from "./view";
 
 export type Trace = Schemas["Trace"];
+/** A trace of the list with what became of it. */
+export type ListedTrace = Trace & { became?: Schemas["TraceOutcome"] };
 export type Span = Schemas["Span"];
 export type Score = Schemas["Score"];
 export type Explanation = Schemas["Explanation"];
@@ -91,6 +93,54 @@ export function useExplanations(traceId: string) {
     refetchInterval: WATCH_MS,
   });
 }
+
+/** The cases that were made of a trace, whatever they are worth. */
+export function useCasesOf(traceId: string) {
+  return useQuery({
+    queryKey: ["cases-of", traceId],
+    queryFn: async () => {
+      const query = { trace_id: traceId, candidates: "include" as const, preview: PREVIEW, limit: 20 };
+      return (await unwrap(api.GET("/api/v1/cases", { params: { query } }))).cases;
+    },
+    refetchInterval: WATCH_MS,
+  });
+}
+
+/** The case of a trace, what is held of the recorded answer, and the best evidence of the right one. */
+export type OwnCase = { dataset: string | null; held: "right" | "wrong" | "unknown"; reference: string };
+
+/** Never gives an answer that is held wrong as the reference, nor one for which only silence speaks. */
+export function useOwnCase(traceId: string) {
+  return useQuery({
+    queryKey: ["own-case", traceId],
+    enabled: traceId !== "",
+    gcTime: 0,
+    queryFn: async (): Promise<OwnCase> => {
+      const query = { trace_id: traceId, candidates: "include" as const, preview: 1, limit: 20 };
+      const { cases } = await unwrap(api.GET("/api/v1/cases", { params: { query } }));
+      const listed = cases.find(({ id }) => id === traceId) ?? cases[0];
+      if (!listed) return { dataset: null, held: "unknown", reference: "" };
+      const path = { dataset: listed.dataset, case_id: listed.id };
+      const own = await unwrap(api.GET("/api/v1/cases/{dataset}/{case_id}", { params: { path } }));
+      const { text, origin } = own.reference_answer ?? {};
+      const held = own.entry_type !== "golden" ? "wrong" : origin && origin !== "candidate" ? "right" : "unknown";
+      const wrong = held === "wrong" && text === own.output;
+      return {
+        dataset: own.dataset,
+        held,
+        reference: origin === "candidate" || wrong ? "" : (text ?? ""),
+      };
+    },
+  });
+}
+
+/** The datasets that have cases. */
+export const useCaseDatasets = () =>
+  useQuery({
+    queryKey: ["case-datasets"],
+    queryFn: async () => (await unwrap(api.GET("/api/v1/stats/facets"))).datasets,
+    staleTime: 60_000,
+  });
 
 /** The messages, calls, tools and contexts of a trace in one shape. */
 export function useConversation(traceId: string) {

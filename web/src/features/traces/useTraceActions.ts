@@ -3,7 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { useMay } from "@/api/access";
-import { api, unwrap } from "@/api/client";
+import { api, type Schemas, unwrap } from "@/api/client";
 import { reviewerName } from "@/api/token";
 import { plural } from "@/ui/format";
 import type { Score } from "./data";
@@ -18,9 +18,16 @@ interface Outcome {
   message: string;
   failed: boolean;
   undo: (() => void) | null;
+  /** The case that was made or changed, where it is one. */
+  made?: { dataset: string; id: string } | undefined;
 }
 
 const REPLAYS = "replays";
+const LAST_DATASET = "evergold.dataset";
+
+/** The dataset that cases went to last, in this browser. */
+export const lastDataset = () => localStorage.getItem(LAST_DATASET) || "picked";
+
 const done = (message: string, undo: Outcome["undo"] = null): Outcome => ({ message, failed: false, undo });
 const failed = (message: string): Outcome => ({ message, failed: true, undo: null });
 
@@ -105,19 +112,31 @@ export function useTraceActions(traceIds: readonly string[]) {
 
   const makeCases = ({ answer, dataset, tags = [] }: NewCase) =>
     act(async () => {
-      const body = { trace_ids: [...traceIds], dataset, answer: answer?.trim() || null, tags, note: "" };
+      const recorded = { note: "", tier: "golden" as const };
+      const body = { trace_ids: [...traceIds], dataset, answer: answer?.trim() || null, tags, ...recorded };
       const made = await unwrap(api.POST("/api/v1/traces/cases", { body }));
       const ids = made.flatMap((one) => (one.problem == null ? [one.id ?? ""] : []));
       const problems = made.flatMap((one) => (one.problem == null ? [] : [one.problem])).slice(0, 2);
       if (ids.length === 0) return failed(problems.join(" "));
-      const message = [`${plural(ids.length, "case")} in ${dataset}.`, ...problems].join(" ");
-      return done(message, () => dismiss(dataset, ids));
+      if (dataset !== REPLAYS) localStorage.setItem(LAST_DATASET, dataset);
+      const fresh = made.flatMap((one) => (one.problem == null && !one.updated ? [one.id ?? ""] : []));
+      const updated = ids.length - fresh.length;
+      const message = [
+        fresh.length > 0 && `${plural(fresh.length, "case")} in ${dataset}.`,
+        updated > 0 && `Updated ${plural(updated, "case")} in ${dataset}.`,
+        ...problems,
+      ];
+      const answers = made.flatMap((one) => one.undo ?? []);
+      const undo = updated > 0 ? () => takeBack(answers) : () => dismiss(dataset, fresh);
+      const only = ids.length === 1 && ids[0] ? { dataset, id: ids[0] } : undefined;
+      return { ...done(message.filter(Boolean).join(" "), undo), made: only };
     });
 
   /** Opens a trace in replay: as a case of the dataset of replays, which is made where there is none yet. */
   const openInReplay = () =>
     void act(async () => {
-      const body = { trace_ids: [...traceIds], dataset: REPLAYS, answer: null, tags: [], note: "" };
+      const recorded = { answer: null, tags: [], note: "", tier: "golden" as const };
+      const body = { trace_ids: [...traceIds], dataset: REPLAYS, ...recorded };
       const [made] = await unwrap(api.POST("/api/v1/traces/cases", { body }));
       if (!made?.id) return failed(made?.problem ?? "");
       await navigate({ to: "/replay/$dataset/$caseId", params: { dataset: REPLAYS, caseId: made.id } });
@@ -130,6 +149,13 @@ export function useTraceActions(traceIds: readonly string[]) {
       const body = { cases, verdict: "dismiss" as const, comment: "undone" };
       await unwrap(api.POST("/api/v1/decisions/bulk", { body }));
       return done(`Took ${plural(ids.length, "case")} back.`);
+    });
+
+  /** Gives cases back what an answer replaced in them. */
+  const takeBack = (answers: readonly Schemas["CaseChange"][]) =>
+    void act(async () => {
+      for (const body of answers) await unwrap(api.POST("/api/v1/cases/changes", { body }));
+      return done(`Took the answer of ${plural(answers.length, "case")} back.`);
     });
 
   return { score, withdraw, makeCases, openInReplay, retag, busy, ...outcome };

@@ -2,6 +2,7 @@
 import { figure, oneOf, text, texts, withoutBlanks } from "@/ui/address";
 
 export const STATUSES = ["completed", "failed", "started"] as const;
+export const OUTCOMES = ["golden", "candidate", "failure", "correction", "none"] as const;
 export const PERIODS = { "1h": 1, "24h": 24, "7d": 168, "30d": 720 } as const;
 export const ORDERS = [
   "newest",
@@ -24,7 +25,9 @@ export type TraceView = {
   name?: string[];
   model?: string[];
   tag?: string[];
+  became?: (typeof OUTCOMES)[number][];
   incomplete?: string[];
+  app?: string[];
   exporter?: string;
   score?: string[];
   metadata?: string[];
@@ -51,7 +54,9 @@ export function readTraceView(search: Record<string, unknown>): TraceView {
     name: texts(search.name),
     model: texts(search.model),
     tag: texts(search.tag),
+    became: texts(search.became)?.filter((one) => (OUTCOMES as readonly string[]).includes(one)) as TraceView["became"],
     incomplete: texts(search.incomplete),
+    app: texts(search.app),
     exporter: text(search.exporter),
     score: texts(search.score),
     metadata: texts(search.metadata),

@@ -1,11 +1,12 @@
 /** One case on the desk: its panel by kind, opinions, questions, history, and the verdict bar. */
-import { Button, Group, TextInput } from "@mantine/core";
+import { Button, Group, Kbd, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useRef, useState } from "react";
 import { useMay } from "@/api/access";
+import { When } from "@/ui/Age";
+import { Assertions } from "@/ui/Assertions";
 import { NeedsLook } from "@/ui/cases";
-import { age } from "@/ui/format";
-import { useShortcuts } from "@/ui/shortcuts";
+import { holdKeys, useShortcuts } from "@/ui/shortcuts";
 import { visible } from "@/ui/text";
 import { ContextEditor, OverrideDialog } from "../ContextEditor";
 import { applyEdit, changesOf, contentOf, type Edit, type Entry } from "../content";
@@ -14,20 +15,30 @@ import desk from "../desk.module.css";
 import { EvidencePanel } from "../Evidence";
 import { Questions, unanswered } from "../questions/Questions";
 import { CaseEvidence, TextFields } from "./CaseContent";
-import { type Case, type CaseFile, type Decision, useCaseEvidence, useRefresh } from "./data";
+import { type Case, type CaseFile, type Decision, useCaseEvidence, useRefreshSoon } from "./data";
 import { type Conflict, type Decided, lacking, useDraft } from "./drafts";
 import classes from "./queue.module.css";
+import { StaleReasons } from "./StaleReasons";
 
-type CaseDeskProps = { file: CaseFile; me: string; onDecided: (decided: Decided) => void };
+/** `why` says what its review is worth. `onDecided` and `onSettled` are done when the next case is chosen. */
+type CaseDeskProps = {
+  file: CaseFile;
+  me: string;
+  why: string | null | undefined;
+  onDecided: (decided: Decided) => Promise<void>;
+  onSettled: () => Promise<void>;
+};
 
-export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
+const TITLE_MOST = 200;
+
+export function CaseDesk({ file, me, why, onDecided, onSettled }: CaseDeskProps) {
   const [lit, setLit] = useState<number | null>(null);
   const [shown, setShown] = useState<Entry | null>(null);
   const [comment, setComment] = useState("");
   const first = useRef<HTMLTextAreaElement>(null);
   const note = useRef<HTMLInputElement>(null);
   const answering = useRef<Promise<void>>(Promise.resolve());
-  const refresh = useRefresh();
+  const refresh = useRefreshSoon();
   const queries = useQueryClient();
   const { dataset, id } = file.case;
   const saved = useCallback(
@@ -44,17 +55,22 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   const locked = deciders.length > 0 && !moderates;
 
   async function decide(decision: Decision) {
+    // A key that is pressed while the server answers is meant for the next case.
+    const release = holdKeys();
     const after = await draft.decide({ comment, ...decision });
-    await refresh();
-    if (after !== null) onDecided({ before: file, after, decision });
+    if (after !== null) await onDecided({ before: file, after, decision });
+    release(after === null);
+    refresh();
   }
   const decideLater = (decision: Decision) => () => void decide(decision);
 
   /** Who answers and approves in one breath is not turned away: the answer is stored first. */
   async function approve() {
+    const release = holdKeys();
     await answering.current;
     const now = queries.getQueryData<CaseFile>(["review", "case", dataset, id]) ?? file;
     if (lacking(entry).length + unanswered(now, me).length === 0) await decide({ verdict: "approve" });
+    release();
   }
 
   useShortcuts("This case", [
@@ -84,11 +100,11 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
   return (
     <>
       <CasePane
-        title={visible(entry.id)}
+        title={visible((entry.name || entry.input || entry.id).slice(0, TITLE_MOST))}
         facts={
           <>
-            {entry.dataset} · {entry.kind} · {entry.entry_type} · {entry.review} · v{entry.version} ·{" "}
-            <span role="status">{draft.state}</span>
+            {visible(entry.id)} · {entry.dataset} · {entry.kind} · {entry.entry_type} · {entry.review} · v
+            {entry.version} · <span role="status">{draft.state}</span>
           </>
         }
         verdicts={
@@ -101,7 +117,12 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
           />
         }
       >
-        <NeedsLook question={file.needs_look} traceId={entry.provenance.trace_id} />
+        {why && <p className="eg-dim">Worth reviewing: {why}</p>}
+        {file.needs_look?.startsWith("stale?") ? (
+          <StaleReasons file={file} waiting={draft.state !== "saved"} locked={locked} onSettled={onSettled} />
+        ) : (
+          <NeedsLook question={file.needs_look} traceId={entry.provenance.trace_id} />
+        )}
         {draft.conflict && <ConflictBanner conflict={draft.conflict} theirs={file.case} onResolve={draft.resolve} />}
         {draft.problem && (
           <p className={classes.problem} role="alert">
@@ -124,7 +145,14 @@ export function CaseDesk({ file, me, onDecided }: CaseDeskProps) {
               queryRef={first}
             />
           ) : (
-            <TextFields entry={entry} onEdit={draft.edit} onLight={setLit} firstRef={first} />
+            <>
+              <TextFields entry={entry} onEdit={draft.edit} onLight={setLit} firstRef={first} />
+              <Assertions
+                of={file.case}
+                assertions={entry.assertions}
+                onChange={(assertions) => draft.edit({ assertions })}
+              />
+            </>
           )}
         </fieldset>
         <Questions
@@ -254,7 +282,7 @@ function History({ history }: { history: CaseFile["history"] }) {
           <li key={`${entry.version} ${entry.who} ${entry.what} ${entry.at}`}>
             <b>{entry.who}</b> {entry.what.replace("_", " ")}{" "}
             <span className={desk.dim}>
-              v{entry.version} · {age(entry.at)}
+              v{entry.version} · <When at={entry.at} />
             </span>
             {entry.why && <p>{entry.why}</p>}
             <Difference changes={entry.changes} />
@@ -299,32 +327,52 @@ function mayCorrect(entry: Case): boolean {
   return entry.kind === "chat" && entry.entry_type !== "correction" && Boolean(entry.expected?.trim());
 }
 
+/** The key of a button, shown on it. */
+const keyed = (key: string) => ({
+  "aria-keyshortcuts": key,
+  rightSection: (
+    <Kbd size="xs" aria-hidden="true" className={classes.key}>
+      {key}
+    </Kbd>
+  ),
+});
+
 /** The verdicts on a case as buttons, and what still stands in the way of approving it. */
 function Verdicts({ entry, decided, locked, missing, onDecide }: VerdictsProps) {
   return (
     <>
-      <Button disabled={missing.length > 0} aria-describedby="lacking" onClick={() => onDecide({ verdict: "approve" })}>
-        {entry.kind === "chat" && entry.entry_type === "golden" ? "Confirm" : "Approve"}
+      <Button
+        disabled={missing.length > 0}
+        aria-describedby="lacking"
+        {...keyed("a")}
+        onClick={() => onDecide({ verdict: "approve" })}
+      >
+        Approve
       </Button>
       {entry.kind === "chat" && entry.entry_type !== "correction" && (
-        <Button variant="default" disabled={locked || !mayCorrect(entry)} onClick={() => onDecide(CORRECTION)}>
+        <Button
+          variant="default"
+          disabled={locked || !mayCorrect(entry)}
+          {...keyed("C")}
+          onClick={() => onDecide(CORRECTION)}
+        >
           Save as correction
         </Button>
       )}
-      <Button variant="default" onClick={() => onDecide({ verdict: "dismiss" })}>
+      <Button variant="default" {...keyed("d")} onClick={() => onDecide({ verdict: "dismiss" })}>
         Dismiss
       </Button>
-      <Button variant="default" onClick={() => onDecide({ verdict: "second_opinion" })}>
+      <Button variant="default" {...keyed("o")} onClick={() => onDecide({ verdict: "second_opinion" })}>
         Second opinion
       </Button>
       {decided ? (
         !locked && (
-          <Button variant="default" onClick={() => onDecide({ verdict: "reopen" })}>
+          <Button variant="default" {...keyed("r")} onClick={() => onDecide({ verdict: "reopen" })}>
             Reopen
           </Button>
         )
       ) : (
-        <Button variant="subtle" onClick={() => onDecide({ verdict: "skip" })}>
+        <Button variant="subtle" {...keyed("s")} onClick={() => onDecide({ verdict: "skip" })}>
           Skip
         </Button>
       )}

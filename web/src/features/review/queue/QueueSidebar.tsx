@@ -1,5 +1,5 @@
 /** The list beside the desk: narrowing the queue, views worth keeping, its cases, and one action on many of them. */
-import { Button, CloseButton, SegmentedControl, TextInput } from "@mantine/core";
+import { Button, CloseButton, NativeSelect, SegmentedControl, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useMayChange, useMe } from "@/api/access";
 import { FilterBar } from "@/ui/filterbar/FilterBar";
@@ -55,6 +55,16 @@ export function QueueFilters({ view, onView }: QueueFiltersProps) {
         onChange={(next) => setTab(next)}
       />
       <FilterBar what="the queue" view={view} fields={fields} onChange={onView} />
+      <NativeSelect
+        size="xs"
+        aria-label="Order"
+        data={[
+          { value: "", label: "Oldest first" },
+          { value: "value", label: "Most worth reviewing" },
+        ]}
+        value={view.order ?? ""}
+        onChange={(event) => onView({ ...view, order: event.currentTarget.value === "value" ? "value" : undefined })}
+      />
       <KeptViews view={view} onView={onView} />
     </div>
   );
@@ -153,7 +163,7 @@ export function QueueList({ items, current, chosen, onSelect, onChoose, onMore }
           <CaseRow
             mark={<StateMark state={stateOf(item)} />}
             title={item.title || "no input"}
-            facts={`${item.kind} · ${item.entry_type} · ${item.id}${item.held_by.length > 0 ? ` · with ${item.held_by.join(", ")}` : ""}`}
+            facts={`${item.why ?? `${item.kind} · ${item.entry_type} · ${item.id}`}${item.held_by.length > 0 ? ` · with ${item.held_by.join(", ")}` : ""}`}
             here={nameOf(item) === here}
             onSelect={() => onSelect(item)}
           />

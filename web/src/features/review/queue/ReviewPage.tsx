@@ -1,16 +1,25 @@
 /** The queue: every kind of case that waits for a person, one desk, keys for everything. */
 import { Anchor, Button, TextInput } from "@mantine/core";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
-import { lazy, Suspense, useCallback, useEffect, useMemo, useState } from "react";
+import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { useMay, useMe } from "@/api/access";
 import type { Schemas } from "@/api/client";
 import { saveReviewerName } from "@/api/token";
 import { Beginning } from "@/ui/Beginning";
-import { useShortcuts } from "@/ui/shortcuts";
+import { HeldKeys, useShortcuts } from "@/ui/shortcuts";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { Desk, type DeskTab, useEscapeFromFields } from "../desk";
 import desk from "../desk.module.css";
-import { claimNext, type Key, type QueueItem, useCaseFile, useProgress, useQueue, useRefresh } from "./data";
+import {
+  claimNext,
+  type Key,
+  type QueueItem,
+  useCaseFile,
+  usePreload,
+  useProgress,
+  useQueue,
+  useRefresh,
+} from "./data";
 import { type Decided, useUndo } from "./drafts";
 import { ProgressView } from "./ProgressView";
 import { ASSIGN_FIELD, BulkBar, nameOf, QueueFilters, QueueList } from "./QueueSidebar";
@@ -47,38 +56,50 @@ export function ReviewPage() {
   const setView = (next: QueueView) => void navigate({ search: next, replace: true });
   const select = useCallback(
     (item: Key | undefined) => {
-      if (item === undefined) return;
+      if (item === undefined) return Promise.resolve();
       setTab("case");
-      void navigate({
+      return navigate({
         search: (old: QueueView) => ({ ...old, dataset: item.dataset, id: item.id, show: undefined }),
         replace: true,
       });
     },
     [navigate],
   );
-  const undo = useUndo(me.data?.name ?? "", select);
+  /** Decided in this sitting, which the list may not say yet; in the order of value also what was passed over. */
+  const done = useRef(new Set<string>());
+  const undo = useUndo(me.data?.name ?? "", (key) => {
+    done.current.delete(nameOf(key));
+    return select(key);
+  });
   const at = current === null ? -1 : items.findIndex((item) => nameOf(item) === nameOf(current));
-  const step = (by: 1 | -1) => select(items[Math.max(0, Math.min(items.length - 1, at + by))]);
-  const waiting = (item: QueueItem) => item.review !== "validated" && item.status === "active";
+  const step = (by: 1 | -1) => void select(items[Math.max(0, Math.min(items.length - 1, at + by))]);
+  const waiting = (item: QueueItem) =>
+    item.review !== "validated" && item.status === "active" && !done.current.has(nameOf(item));
+  const byValue = view.order === "value";
+  // By value each verdict changes the list: what comes next is its first case, not the one after this.
+  const rest = byValue
+    ? items.filter((_, place) => place !== at)
+    : [...items.slice(at + 1), ...items.slice(0, Math.max(0, at))];
+  const next = rest.find(waiting);
+  usePreload(file.data && next);
 
   function nextWaiting() {
-    if (queue.data === undefined) return;
-    const order = [...items.slice(at + 1), ...items.slice(0, Math.max(0, at))];
-    const next = order.find(waiting);
+    if (byValue && current) done.current.add(nameOf(current));
     setNotice(next === undefined ? "Nothing else waits in this view." : null);
-    select(next);
+    return select(next);
   }
 
   function onDecided(decision: Decided) {
     undo.add(decision);
-    nextWaiting();
+    if (["approve", "dismiss"].includes(decision.decision.verdict)) done.current.add(nameOf(decision.after));
+    return nextWaiting();
   }
 
   async function claim() {
     try {
       const taken = await claimNext(filters);
       setNotice(taken ? null : "Nothing is left for you in this view.");
-      if (taken) select(taken.case);
+      if (taken) await select(taken.case);
     } catch (error) {
       setNotice(error instanceof Error ? error.message : String(error));
     }
@@ -101,7 +122,7 @@ export function ReviewPage() {
   useShortcuts("Queue", [
     { keys: "j", does: "Next case", run: () => step(1) },
     { keys: "k", does: "Previous case", run: () => step(-1) },
-    { keys: "n", does: "Next case that waits", run: nextWaiting },
+    { keys: "n", does: "Next case that waits", run: () => void nextWaiting() },
     { keys: "c", does: "Claim the next case for me", run: () => void claim() },
     { keys: "x", does: "Choose this case for a bulk action", run: () => items[at] && choose(items[at] as QueueItem) },
     { keys: "i", does: "Assign this case", run: () => items[at] && assignTo(items[at] as QueueItem) },
@@ -146,14 +167,14 @@ export function ReviewPage() {
             <>
               <QueueFilters view={view} onView={setView} />
               <BulkBar items={items.filter((item) => chosen.has(nameOf(item)))} onDone={() => setChosen(new Set())} />
-              {queue.isPending && <Loading what="the queue" />}
+              {queue.isPending && <Awaited what="the queue" />}
               {queue.isError && <Failed error={queue.error} retry={() => void queue.refetch()} />}
               {queue.data && (
                 <QueueList
                   items={items}
                   current={current}
                   chosen={chosen}
-                  onSelect={select}
+                  onSelect={(item) => void select(item)}
                   onChoose={choose}
                   onMore={() => void (queue.hasNextPage && !queue.isFetchingNextPage && queue.fetchNextPage())}
                 />
@@ -165,20 +186,37 @@ export function ReviewPage() {
             <Start
               empty={empty}
               loaded={queue.data !== undefined}
-              onStart={() => select(items.find(waiting) ?? items[0])}
+              onStart={() => void select(items.find(waiting) ?? items[0])}
             />
           ) : file.isPending ? (
-            <Loading what="the case" />
+            <Awaited what="the case" />
           ) : file.isLoadingError ? (
             <Failed error={file.error} retry={() => void file.refetch()} />
           ) : (
-            <Suspense fallback={<Loading what="the case" />}>
-              <CaseDesk key={nameOf(current)} file={file.data} me={me.data?.name ?? ""} onDecided={onDecided} />
+            <Suspense fallback={<Awaited what="the case" />}>
+              <CaseDesk
+                key={nameOf(current)}
+                file={file.data}
+                me={me.data?.name ?? ""}
+                why={items[at]?.why}
+                onDecided={onDecided}
+                onSettled={nextWaiting}
+              />
             </Suspense>
           )}
         </Desk>
       )}
     </div>
+  );
+}
+
+/** What loads here is what the next keys are meant for. */
+function Awaited({ what }: { what: string }) {
+  return (
+    <>
+      <HeldKeys />
+      <Loading what={what} />
+    </>
   );
 }
 

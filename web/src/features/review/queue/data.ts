@@ -1,5 +1,6 @@
 /** The queue's questions to the server, and the verbs of a reviewer. */
 import { keepPreviousData, useInfiniteQuery, useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
 import { api, type Schemas, unwrap } from "@/api/client";
 
 export type Case = Schemas["Case"];
@@ -22,6 +23,7 @@ export type Filters = Partial<
     | "source"
     | "check"
     | "text"
+    | "order"
   >
 >;
 export type Key = { dataset: string; id: string };
@@ -47,22 +49,46 @@ export function useQueue(filters: Filters) {
   });
 }
 
-export function useCaseFile(key: Key | null) {
-  return useQuery({
-    queryKey: ["review", "case", key?.dataset, key?.id],
-    enabled: key !== null,
-    placeholderData: undefined,
-    queryFn: () => unwrap(api.GET("/api/v1/review/case", { params: { query: key as Key } })),
-  });
-}
+const caseFile = (key: Key | null) => ({
+  queryKey: ["review", "case", key?.dataset, key?.id],
+  enabled: key !== null,
+  placeholderData: undefined,
+  queryFn: () => unwrap(api.GET("/api/v1/review/case", { params: { query: key as Key } })),
+});
 
-export function useCaseEvidence(key: Key | null) {
-  return useQuery({
-    queryKey: ["review", "evidence", key?.dataset, key?.id],
-    enabled: key !== null,
-    staleTime: 60_000,
-    queryFn: () => unwrap(api.GET("/api/v1/review/evidence", { params: { query: key as Key } })),
+const caseEvidence = (key: Key | null) => ({
+  queryKey: ["review", "evidence", key?.dataset, key?.id],
+  enabled: key !== null,
+  staleTime: 60_000,
+  queryFn: () => unwrap(api.GET("/api/v1/review/evidence", { params: { query: key as Key } })),
+});
+
+/** Why the reference of a case may no longer hold, with both sides. */
+export const useStaleReasons = (key: Key) =>
+  useQuery({
+    queryKey: ["review", "case", key.dataset, key.id, "stale"],
+    queryFn: () => unwrap(api.GET("/api/v1/stale/case", { params: { query: key } })),
   });
+
+export const settleStale = (key: Key, decision: Schemas["StaleDecision"]) =>
+  unwrap(api.POST("/api/v1/stale/decision", { params: { query: key }, body: decision }));
+
+export const useCaseFile = (key: Key | null) => useQuery(caseFile(key));
+export const useCaseEvidence = (key: Key | null) => useQuery(caseEvidence(key));
+
+/** Loads a case before it is needed. */
+export function usePreload(key: Key | undefined) {
+  const queries = useQueryClient();
+  const { dataset, id } = key ?? {};
+  useEffect(() => {
+    if (dataset === undefined || id === undefined) return;
+    const key = { dataset, id };
+    const fresh = { staleTime: 60_000 };
+    const { enabled: _, ...file } = caseFile(key);
+    const { enabled: __, ...evidence } = caseEvidence(key);
+    void queries.prefetchQuery({ ...file, ...fresh });
+    void queries.prefetchQuery({ ...evidence, ...fresh });
+  }, [queries, dataset, id]);
 }
 
 export const saveChanges = (key: Key, version: number, changes: Changes) =>
@@ -103,7 +129,11 @@ export const saveQuestions = (dataset: string, questions: Question[]) =>
   unwrap(api.PUT("/api/v1/review/questions", { params: { query: { dataset } }, body: { questions } }));
 
 export const claimNext = (filters: Filters) =>
-  unwrap(api.POST("/api/v1/review/claims", { body: { status: "active", text: "", ...filters } }));
+  unwrap(
+    api.POST("/api/v1/review/claims", {
+      body: { status: "active", text: "", ...filters, order: filters.order ?? "oldest" },
+    }),
+  );
 
 export const sayMany = (cases: (Key & { version: number })[], verdict: Verdict) =>
   unwrap(
@@ -129,7 +159,11 @@ export function useSaveView() {
     mutationFn: ({ name, filters }: { name: string; filters: Filters }) =>
       unwrap(
         api.PUT("/api/v1/review/views", {
-          body: { name, owner: "", query: { status: "active", text: "", ...filters } },
+          body: {
+            name,
+            owner: "",
+            query: { status: "active", text: "", ...filters, order: filters.order ?? "oldest" },
+          },
         }),
       ),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["review", "views"] }),
@@ -170,4 +204,16 @@ export function useRefresh() {
         queries.invalidateQueries({ queryKey: ["review", name] }),
       ),
     );
+}
+
+const QUIET_MS = 400;
+
+/** The same, once no verdict has come for a moment: twenty in a row ask for the queue once. */
+export function useRefreshSoon() {
+  const refresh = useRefresh();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  return () => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => void refresh(), QUIET_MS);
+  };
 }

@@ -9,6 +9,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { ApiError, useReach } from "@/api/client";
 import { readKept, writeKept } from "@/ui/forms";
+import { holdKeys } from "@/ui/shortcuts";
 import {
   type Case,
   type CaseFile,
@@ -231,7 +232,10 @@ const WORDS: Record<Decision["verdict"], string> = {
   withdraw: "Taken back on",
 };
 
-export function useUndo(me: string, onUndone: (key: Key) => void) {
+const TITLE_MOST = 60;
+const titleOf = ({ name, input, id }: Case) => (name || input || id).slice(0, TITLE_MOST);
+
+export function useUndo(me: string, onUndone: (key: Key) => Promise<void>) {
   const [decided, setDecided] = useState<readonly Decided[]>([]);
   const [problem, setProblem] = useState<string | null>(null);
   const refresh = useRefresh();
@@ -240,6 +244,7 @@ export function useUndo(me: string, onUndone: (key: Key) => void) {
 
   async function undo() {
     if (last === undefined) return;
+    const release = holdKeys();
     const key = { dataset: last.after.dataset, id: last.after.id };
     try {
       await sendVerdict(key, last.after.version, undoOf(last, me));
@@ -247,21 +252,22 @@ export function useUndo(me: string, onUndone: (key: Key) => void) {
       await queries.refetchQueries({ queryKey: ["review", "case", key.dataset, key.id] });
       setDecided(decided.slice(0, -1));
       setProblem(null);
-      onUndone(key);
+      await onUndone(key);
     } catch (error) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
+    release();
     await refresh();
   }
 
   return {
     add: (one: Decided) => {
-      setDecided([...decided, one]);
+      setDecided((before) => [...before, one]);
       setProblem(null);
     },
     undo,
     problem,
-    message: last === undefined ? null : `${WORDS[last.decision.verdict]} ${last.after.id}.`,
+    message: last === undefined ? null : `${WORDS[last.decision.verdict]} “${titleOf(last.after)}”.`,
   };
 }
 

@@ -8,6 +8,8 @@ export const REVIEWS = ["unvalidated", "validated"] as const;
 export const STATUSES = ["active", "dismissed"] as const;
 export const TYPES = ["golden", "failure", "correction"] as const;
 export const PARTS = ["mine", "others", "nobodys", "done"] as const;
+/** Oldest first unless another order is named. */
+export const ORDERS = ["value"] as const;
 
 export type QueueView = {
   q?: string;
@@ -18,6 +20,7 @@ export type QueueView = {
   review?: (typeof REVIEWS)[number];
   status?: (typeof STATUSES)[number];
   part?: (typeof PARTS)[number];
+  order?: (typeof ORDERS)[number];
   tag?: string;
   source?: string;
   check?: string;
@@ -44,6 +47,7 @@ export function readQueueView(search: Record<string, unknown>): QueueView {
     review: oneOf(REVIEWS, search.review),
     status: oneOf(STATUSES, search.status),
     part: oneOf(PARTS, search.part),
+    order: oneOf(ORDERS, search.order),
     show: oneOf(["progress"] as const, search.show),
   });
 }

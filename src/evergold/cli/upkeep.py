@@ -1,0 +1,193 @@
+"""`evergold topics`, `evergold coverage`, `evergold problems`: what the set covers, what it lacks, what keeps failing."""
+
+import click
+
+from evergold.cli.options import json_flag, open_workspace, report_verb
+from evergold.cli.output import echo, emit_json, print_result, table
+from evergold.workspace import Workspace
+
+FIGURES = ("traces", "failures", "golden", "candidates")
+who_option = click.option("--who", default="cli", show_default=True, help="Who decides.")
+
+
+@click.group(invoke_without_command=True)
+@click.option("--members", is_flag=True, help="With the newest traces of each topic.")
+@json_flag
+@click.pass_context
+def topics_command(ctx: click.Context, members: bool, as_json: bool) -> None:
+    """List topics of traces and cases. What waits is sorted first; nothing leaves the machine."""
+    if ctx.invoked_subcommand is not None:
+        return
+    with open_workspace(ctx) as workspace:
+        topics = workspace.topics.all()
+        lists = {topic.id: workspace.topics.members(topic.id) for topic in topics} if members else {}
+    if as_json:
+        emit_json([topic.model_dump() | ({"members": lists[topic.id]} if members else {}) for topic in topics])
+        return
+    rows = [
+        (topic.id, topic.name, *(getattr(topic, name) for name in FIGURES), "yes" if topic.covered else "no")
+        + ((" ".join(lists[topic.id]),) if members else ())
+        for topic in topics
+    ]
+    columns = ("topic", "name", *FIGURES, "covered", *(["members"] if members else []))
+    table(f"{len(topics)} topics", columns, rows, numbers=("topic", *FIGURES))
+
+
+@topics_command.command("rename")
+@click.argument("topic", type=int)
+@click.argument("name")
+@who_option
+@report_verb
+def rename_topic(workspace: Workspace, topic: int, name: str, who: str, as_json: bool) -> None:
+    """Give TOPIC a name that no machine changes."""
+    workspace.topics.rename(topic, name, who)
+    print_result({"topic": topic, "name": name}, as_json, f"topic {topic}: {name}")
+
+
+@topics_command.command("merge")
+@click.argument("topic", type=int)
+@click.argument("others", type=int, nargs=-1, required=True)
+@who_option
+@report_verb
+def merge_topics(workspace: Workspace, topic: int, others: tuple[int, ...], who: str, as_json: bool) -> None:
+    """Make OTHERS part of TOPIC for good."""
+    workspace.topics.merge(others, topic, who)
+    merged = ", ".join(map(str, others))
+    print_result({"topic": topic, "merged": others}, as_json, f"topic {topic} holds what {merged} held")
+
+
+@topics_command.command("split")
+@click.argument("topic", type=int)
+@click.option(
+    "--parts", type=click.IntRange(2, 20), default=2, show_default=True, help="How many topics to make of it."
+)
+@who_option
+@report_verb
+def split_topic(workspace: Workspace, topic: int, parts: int, who: str, as_json: bool) -> None:
+    """Part TOPIC for good by what its questions have in common; the largest part keeps its id."""
+    made = workspace.topics.split(topic, parts, who)
+    print_result({"topic": topic, "made": made}, as_json, f"topic {topic} was parted; new: {', '.join(map(str, made))}")
+
+
+@click.command("coverage")
+@report_verb
+def coverage_command(workspace: Workspace, as_json: bool) -> None:
+    """Show the share of the last 28 days of traffic in topics with three golden cases, drift, and the gaps."""
+    measured = workspace.coverage.now()
+    if as_json:
+        emit_json(measured)
+        return
+    if measured.share is None:
+        echo("not known: topics are learnt from thirty different questions; send traces, or `evergold ingest FILE`")
+        return
+    echo(f"{measured.share:.1%} of the traffic is covered ({measured.low:.1%} to {measured.high:.1%})")
+    drift = measured.drift
+    if drift.value is not None and drift.threshold is not None:
+        changed = "the traffic has changed" if drift.alarm else "no change beyond chance"
+        echo(f"drift {drift.value:.3f}, by chance at most {drift.threshold:.3f}: {changed}")
+    if measured.distance is not None:
+        echo(f"distance of the golden cases from the traffic {measured.distance:.3f}")
+    columns = ("topic", "name", "traces", "failing", "why")
+    rows = [(gap.topic, gap.name, gap.traces, f"{gap.failure_share:.0%}", gap.why) for gap in measured.gaps]
+    table(f"{len(rows)} gaps", columns, rows, numbers=("topic", "traces", "failing"))
+
+
+@click.group(invoke_without_command=True)
+@json_flag
+@click.pass_context
+def problems_command(ctx: click.Context, as_json: bool) -> None:
+    """List failures of one reason that recur in a topic, open ones first."""
+    if ctx.invoked_subcommand is not None:
+        return
+    with open_workspace(ctx) as workspace:
+        problems = workspace.problems.all()
+    if as_json:
+        emit_json(problems)
+        return
+    columns = ("problem", "state", "reason", "topic", "count", "last 4 weeks", "first", "last")
+    rows = [
+        (p.id, p.state, p.reason, p.name, p.count, " ".join(map(str, p.trend)), p.first_seen[:10], p.last_seen[:10])
+        for p in problems
+    ]
+    table(f"{len(rows)} problems", columns, rows, numbers=("problem", "count"))
+
+
+@problems_command.command("fixed")
+@click.argument("problem", type=int)
+@who_option
+@report_verb
+def fix_problem(workspace: Workspace, problem: int, who: str, as_json: bool) -> None:
+    """Mark PROBLEM as fixed; it opens itself again when it comes back."""
+    fixed = workspace.problems.fix(problem, who)
+    print_result(fixed, as_json, f"problem {problem} ({fixed.reason} in {fixed.name}) is fixed")
+
+
+@problems_command.command("cases")
+@click.argument("problem", type=int)
+@who_option
+@report_verb
+def make_cases(workspace: Workspace, problem: int, who: str, as_json: bool) -> None:
+    """Make regression cases of PROBLEM's newest traces; a run that passes them all marks it as fixed."""
+    made = workspace.make_problem_cases(problem, who)
+    text = f"{made.added} cases added to {made.dataset}; after review: evergold run {made.dataset} --model MODEL"
+    print_result(made, as_json, text)
+
+
+@click.group(invoke_without_command=True)
+@json_flag
+@click.pass_context
+def stale_command(ctx: click.Context, as_json: bool) -> None:
+    """List references that may no longer hold: what they rest on changed, or a confirmed answer differs."""
+    if ctx.invoked_subcommand is not None:
+        return
+    with open_workspace(ctx) as workspace:
+        reasons = workspace.staleness.all()
+    if as_json:
+        emit_json(reasons)
+        return
+    rows = [(one.dataset, one.id, one.because, one.was or "(deleted)", one.now or "(deleted)") for one in reasons]
+    table(f"{len({row[:2] for row in rows})} stale references", ("dataset", "id", "because", "was", "now"), rows)
+
+
+def _settle(
+    workspace: Workspace, action: str, key: tuple[str, str], who: str, as_json: bool, answer: str | None
+) -> None:
+    from evergold.model.review import CaseKey
+    from evergold.model.upkeep import StaleAction, StaleDecision
+
+    decision = StaleDecision(action=StaleAction(action), answer=answer)
+    case = workspace.settle_stale(CaseKey(dataset=key[0], id=key[1]), decision, who)
+    print_result(
+        case, as_json, f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}"
+    )
+
+
+@stale_command.command("keep")
+@click.argument("dataset")
+@click.argument("case_id")
+@who_option
+@report_verb
+def keep_reference(workspace: Workspace, dataset: str, case_id: str, who: str, as_json: bool) -> None:
+    """Confirm that the reference still holds; only another change asks again."""
+    _settle(workspace, "keep", (dataset, case_id), who, as_json, None)
+
+
+@stale_command.command("replace")
+@click.argument("dataset")
+@click.argument("case_id")
+@click.option("--answer", required=True, help="The answer that holds now.")
+@who_option
+@report_verb
+def replace_reference(workspace: Workspace, dataset: str, case_id: str, answer: str, who: str, as_json: bool) -> None:
+    """Replace the reference by the answer that holds now; the history keeps both."""
+    _settle(workspace, "replace", (dataset, case_id), who, as_json, answer)
+
+
+@stale_command.command("retire")
+@click.argument("dataset")
+@click.argument("case_id")
+@who_option
+@report_verb
+def retire_case(workspace: Workspace, dataset: str, case_id: str, who: str, as_json: bool) -> None:
+    """Dismiss the case: nobody asks that any more."""
+    _settle(workspace, "retire", (dataset, case_id), who, as_json, None)
