@@ -122,7 +122,8 @@ Left = tuple[str, str, str, str | None]
 def _reviewed(ws: Workspace) -> dict[str, Left]:
     """Decide five cases in different ways: as they were, the other way round, thrown out, and with an answer of one's own."""
     golden = [case for case in entries(ws) if case.entry_type is EntryType.GOLDEN]
-    failures = [case for case in entries(ws) if case.entry_type is EntryType.FAILURE]
+    # An empty answer cannot be approved as golden.
+    failures = [case for case in entries(ws) if case.entry_type is EntryType.FAILURE and case.output]
     decisions = [
         (golden[0], ReviewVerdict.APPROVE, {}),
         (golden[1], ReviewVerdict.APPROVE, {"entry_type": "failure"}),
