@@ -218,3 +218,35 @@ def test_commands_and_routes(
         done = client.post("/api/v1/stale/decision", params={"dataset": "d", "id": "b"}, json={"action": "retire"})
         assert done.json()["status"] == "dismissed"
         assert client.get("/api/v1/stale").json() == []
+
+
+def test_the_record_names_model_and_prompt_and_goes_with_the_user(
+    send: Any, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named: Any = {"metadata": {"model": "gpt-x", "prompt_name": "returns", "prompt_version": "v7"}}
+    workspace = send(record("a", QUESTION, "30 days.", 0, POLICY, user_id="u1", **named))
+    pick(workspace, "a")
+    home = ["--home", str(settings.home), "--db", settings.database_url]
+
+    def show() -> list[dict[str, str]]:
+        assert invoke([*home, "cases", "show", "d", "a", "--json"]) == 0
+        return list(json.loads(capsys.readouterr().out)["rests_on"])
+
+    answer, document = show()
+    assert (answer["kind"], answer["model"], answer["prompt_version"]) == ("answer", "gpt-x", "returns@v7")
+    assert (document["kind"], document["name"], document["seen_at"]) == (
+        "document",
+        "refunds.md",
+        "2026-03-01T12:00:00.000Z",
+    )
+    send(record("new", "Do I need the receipt?", "Yes.", 3, POLICY.replace("30", "14")))
+    (reason,) = workspace.staleness.all()
+    assert (reason.model, reason.prompt_version) == ("gpt-x", "returns@v7")
+    with TestClient(create_app(settings), base_url="http://localhost") as client:
+        assert client.get("/api/v1/stale/basis", params={"dataset": "d", "id": "a"}).json() == show()
+        assert client.get("/api/v1/stale/basis", params={"dataset": "d", "id": "x"}).status_code == 404
+    workspace.settle_stale(_key("a"), _decision("replace", "14 days."), "ben")
+    assert show()[0]["model"] == "", "a person wrote this answer"
+    workspace.retention.erase("u1", who="ana", why="asked")
+    with workspace.store.db.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM case_bases").scalar() == 0

@@ -9,6 +9,7 @@ from evergold.api.review import Key
 from evergold.model.case import Case
 from evergold.model.case_actions import Picked
 from evergold.model.upkeep import (
+    Basis,
     ProblemCases,
     RecurringProblem,
     ReviewNext,
@@ -98,6 +99,12 @@ def list_stale(workspace: Opened) -> list[StaleReason]:
 def list_stale_of_case(workspace: Opened, key: Key) -> list[StaleReason]:
     """List why the reference of one case may no longer hold; none where nothing speaks against it."""
     return workspace.staleness.reasons(key.dataset, key.id)
+
+
+@router.get("/stale/basis")
+def list_basis(workspace: Opened, key: Key) -> list[Basis]:
+    """List what the reference of one case rests on: its answer with model and prompt, documents, results of tools."""
+    return workspace.staleness.basis(key.dataset, key.id)
 
 
 @router.post("/stale/decision")

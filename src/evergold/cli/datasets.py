@@ -178,11 +178,15 @@ def show_case(workspace: Workspace, dataset: str, case_id: str, history: bool, a
     """Show one case whole."""
     case = workspace.cases.get(dataset, case_id)
     revisions = workspace.cases.history(dataset, case_id) if history else []
+    basis = workspace.staleness.basis(dataset, case_id)
     if as_json:
-        emit_json(_as_record(case) | ({"history": revisions} if history else {}))
+        emit_json(_as_record(case) | {"rests_on": basis} | ({"history": revisions} if history else {}))
         return
     for line in case_lines(case):
         echo(line)
+    for one in basis:
+        by = " ".join(part for part in (one.model, one.prompt_version and f"prompt {one.prompt_version}") if part)
+        echo(f"rests on: {one.kind} {one.name or by} {one.hash} of {one.seen_at[:10]}".replace("  ", " "))
     for revision in revisions:
         echo(f"v{revision.version} {revision.created_at} {revision.who}: {revision.action} {revision.why}".rstrip())
 

@@ -21,7 +21,7 @@ from evergold.model.limits import Values, require_storable
 from evergold.model.trace import Span, Trace, TraceStatus
 from evergold.model.values import is_raw
 
-FACTS = ("model", "provider")
+FACTS = ("model", "provider", "prompt_name", "prompt_version")
 PASSAGE_KEYS = ("content", "page_content", "pageContent", "text", "body", "snippet", "passage", "chunk", "document")
 SOURCE_KEYS = ("source", "url", "uri", "doc_uri", "file_path", "path", "file_name", "filename", "file", "title", "link")
 PASSAGE_LISTS = (
@@ -73,8 +73,6 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
     tools = tools or tools_in(trace.metadata.get("tools")) or _find_tools(spans, source) or tools_of_runs(runs)
     if source is not None and any(is_cut(text) for text in (source.input, source.output)):
         problems.append("a text was cut on arrival; raise server.max_text_kb to keep such texts whole")
-    facts = source.metadata if source is not None else trace.metadata
-    known = {key: facts[key] for key in FACTS if facts.get(key)}
     # Checked item by item already; what was read is not checked a second time.
     return Conversation.model_construct(
         messages=tuple(map(_make_storable, messages)),
@@ -82,9 +80,17 @@ def conversation_of(trace: Trace, earlier: Earlier = lambda _: (), called: Earli
         after=tuple(map(_make_storable, after)),
         tools=tuple(map(_make_storable, tools)),
         contexts=tuple(contexts_of(spans, trace.metadata)),
-        parameters=_make_storable((exchange.parameters if exchange else {}) | known),
+        parameters=_make_storable(
+            _facts_in(trace.metadata)
+            | (exchange.parameters if exchange else {})
+            | (_facts_in(source.metadata) if source else {})
+        ),
         problems=tuple(dict.fromkeys(problems)),
     )
+
+
+def _facts_in(metadata: Values) -> Values:
+    return {key: metadata[key] for key in FACTS if metadata.get(key)}
 
 
 def _earlier_calls(traces: Sequence[Trace]) -> list[Message]:

@@ -1,6 +1,7 @@
 """What upkeep says of a set: its topics, how much of the traffic they cover, and the problems that recur in them."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import BaseModel
 
@@ -119,6 +120,21 @@ class ReviewNext(BaseModel, frozen=True):
     why: str
 
 
+class Basis(BaseModel, frozen=True):
+    """One thing that a reference rests on: a document, a tool's result, or the answer, whose `hash` is of the passage, the
+    result or the text."""
+
+    kind: Literal["answer", "document", "tool"]
+    name: str
+    hash: str
+    model: str
+    """Of the answer; empty where it is not known, or where a person or a source gave the answer."""
+    prompt_version: str
+    """Of the answer, as `name@version` where the prompt has a name."""
+    seen_at: str
+    """When the same content came last."""
+
+
 class StaleReason(BaseModel, frozen=True):
     """Why a case's reference may no longer hold: what it rests on as it was, and as it came since. Null: it was deleted."""
 
@@ -128,8 +144,10 @@ class StaleReason(BaseModel, frozen=True):
     was: str | None
     now: str | None
     at: str
-    trace_id: str | None = None
+    trace_id: str | None
     """The trace in which the change came."""
+    model: str
+    prompt_version: str
 
 
 class StaleAction(StrEnum):

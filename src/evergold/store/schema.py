@@ -724,6 +724,8 @@ case_bases = table(
     Column("now_trace", Text, ForeignKey("traces.id", ondelete="SET NULL")),
     Column("now_entry", Integer),  # the case with another answer
     word("changed_at"),
+    word("model"),  # that gave the answer
+    word("prompt_version"),  # with its name: name@version
     Index("case_bases_by_key", "kind", "key"),
     index_where("state <> ''", "case_bases_decided", "state"),
     index_known("case_bases_by_trace", "now_trace"),

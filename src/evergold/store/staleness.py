@@ -1,8 +1,9 @@
 """What references rest on, in the tables: recorded with each version of a case, and compared with what traces bring."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, text
 
@@ -23,7 +24,8 @@ UNRECORDED = """SELECT e.dataset, e.case_id, e.id, e.version, t.seq,
     coalesce(t.started_at, e.created_at)
     FROM eval_dataset e LEFT JOIN traces t ON t.id = e.trace_id
     LEFT JOIN case_bases b ON b.entry_id = e.id AND b.number = 0
-    WHERE e.status = 'active' AND (b.version IS NULL OR b.version <> e.version) ORDER BY e.id LIMIT :most"""
+    WHERE e.status = 'active' AND (:entry = 0 OR e.id = :entry) AND (b.version IS NULL OR b.version <> e.version)
+    ORDER BY e.id LIMIT :most"""
 
 
 @dataclass
@@ -43,27 +45,42 @@ class BasisRow:
     now_trace: str | None = None
     now_entry: int | None = None
     changed_at: str = ""
+    model: str = ""
+    prompt_version: str = ""
 
 
 @dataclass(frozen=True)
 class UnrecordedCase:
-    """A case whose present version has no basis yet: when its answer was confirmed or given, and when its evidence came."""
+    """A case whose present version has no basis yet: when its answer was confirmed or given, and when its evidence came.
+
+    `facts` has the model and the prompt of the trace that gave the answer.
+    """
 
     case: Case
     entry_id: int
     seq: int | None
     since: str
     came_at: str
+    facts: Mapping[str, Any]
 
 
-def take_unrecorded(connection: Connection, most: int) -> list[UnrecordedCase]:
-    """Read some cases whose basis is not recorded."""
-    rows = run_sql(connection, UNRECORDED, most=most).all()
+def take_unrecorded(connection: Connection, most: int, entry: int = 0) -> list[UnrecordedCase]:
+    """Read some cases whose basis is not recorded, of all or of one entry."""
+    rows = run_sql(connection, UNRECORDED, most=most, entry=entry).all()
     cases = held_cases(connection, [(row[0], row[1]) for row in rows])
+    revised = {one.revised.trace_id for _, one in cases.values() if one.revised and one.revised.trace_id}
+    facts = {trace.id: conversation.parameters for trace, conversation in conversations_of(connection, revised)}
     return [
-        UnrecordedCase(cases[row[0], row[1]][1], row[2], row[4], row[5], row[6])
+        UnrecordedCase(
+            case,
+            row[2],
+            row[4],
+            row[5],
+            row[6],
+            facts.get(case.revised.trace_id or "", {}) if case.revised else case.metadata,
+        )
         for row in rows
-        if (row[0], row[1]) in cases
+        if (row[0], row[1]) in cases and (case := cases[row[0], row[1]][1])
     ]
 
 

@@ -21,10 +21,10 @@ from sqlalchemy import Connection
 from evergold.conversation.message import as_text
 from evergold.errors import BadInput
 from evergold.judge.offline import OfflineJudge, shipped_calibration
-from evergold.model.case import Case, Context, Conversation, EntryType
+from evergold.model.case import Case, Context, Conversation, EntryType, Origin
 from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
-from evergold.model.upkeep import StaleReason
+from evergold.model.upkeep import Basis, StaleReason
 from evergold.model.values import content_hash
 from evergold.store import Store
 from evergold.store.case.cases import entry_id_of
@@ -33,6 +33,7 @@ from evergold.store.facts import fact, fact_to_change, put_fact
 from evergold.store.staleness import (
     OPEN,
     BasisRow,
+    UnrecordedCase,
     bases_by_key,
     bases_of_entry,
     because_of,
@@ -52,6 +53,7 @@ from evergold.text.words import fold_text
 CURSOR = "staleness.traces_upto"
 ANSWERS = "staleness.answers"  # keys of questions whose answers are to be compared
 AT_ONCE = 200
+LONGEST_NAME = 200  # of a model or a prompt
 FARTHEST_BACK = 20_000  # traces that are looked at again for a case that was made of an old one
 SETTLED_SECONDS = 60
 ALIKE = 0.5  # share of words that a passage has in common with its earlier wording
@@ -105,8 +107,18 @@ def _answers(call: ToolCall) -> bool:
     return call.result is not None and not call.failed and not failed
 
 
-def record_basis(case: Case, entry_id: int, since: str, came_at: str) -> list[BasisRow]:
+def _name_model(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Name the model, and the prompt with its version."""
+    stated = facts.get("parameters")
+    facts = {**facts, **stated} if isinstance(stated, Mapping) else facts
+    prompt = (facts.get("prompt_name") or facts.get("prompt_id"), facts.get("prompt_version"))
+    parts = {"model": [facts.get("model")], "prompt_version": prompt}
+    return {name: "@".join(str(one) for one in values if one)[:LONGEST_NAME] for name, values in parts.items()}
+
+
+def record_basis(one: UnrecordedCase) -> list[BasisRow]:
     """Say what the reference of a case rests on; the first row is its answer, empty where it has no reference."""
+    case = one.case
     reference = None if case.entry_type is EntryType.FAILURE else case.reference()
     asked = _fold(case.input)
     earlier = [_fold(as_text(one.get("content"))) for one in case.messages[:-1] if one.get("role") == "user"]
@@ -121,10 +133,18 @@ def record_basis(case: Case, entry_id: int, since: str, came_at: str) -> list[Ba
         listed += [
             ("tool", one.name, _tool_key(one), hash_result(one.result)) for one in case.tool_calls if _answers(one)
         ]
-    return [
-        BasisRow(entry_id, number, *row, version=case.version, seen_at=came_at if number else since)
+    rows = [
+        BasisRow(one.entry_id, number, *row, version=case.version, seen_at=one.came_at if number else one.since)
         for number, row in enumerate(dict.fromkeys(listed))
     ]
+    if reference and reference.origin is not Origin.SOURCE and answer in ("", _fold(_recorded_answer(case))):
+        rows[0].__dict__.update(_name_model(one.facts))
+    return rows
+
+
+def _recorded_answer(case: Case) -> str:
+    """The answer that the app gave, which a person may have approved as it is."""
+    return (case.revised.text if case.revised else case.output) or ""
 
 
 def is_revision(old: str, new: str) -> bool:
@@ -202,6 +222,19 @@ class Staleness:
         with self._store.db.read() as connection:
             return describe_stale(connection, entry_id_of(connection, dataset, case_id))
 
+    def basis(self, dataset: str, case_id: str) -> list[Basis]:
+        """List what the reference of a case rests on; nothing for a case without a reference, or one that is not active."""
+        with self._store.db.read() as connection:
+            entry = entry_id_of(connection, dataset, case_id)
+            fresh = take_unrecorded(connection, 1, entry)
+        if fresh:
+            self._store.db.write(lambda connection: _record(connection, fresh))
+        return [
+            Basis(**{name: getattr(row, name) for name in Basis.model_fields})
+            for row in self._store.read(bases_of_entry, entry)
+            if row.hash
+        ]
+
     def reason(self, dataset: str, case_id: str) -> StaleReason:
         """Why a case may be stale; `BadInput` where nothing is open."""
         listed = self.reasons(dataset, case_id)
@@ -216,12 +249,13 @@ def _record(connection: Connection, fresh: Sequence[Any]) -> None:
     asked = set((fact_to_change(connection, ANSWERS) or "").split())
     for one in fresh:
         known = {(row.kind, row.key, row.hash): row for row in bases_of_entry(connection, one.entry_id)}
-        rows = record_basis(one.case, one.entry_id, one.since, one.came_at)
+        rows = record_basis(one)
         asked |= {rows[0].key} - {""}
         for row in rows:
             before = known.get((row.kind, row.key, row.hash))
             if before is not None:
-                row.__dict__.update(vars(before) | {"number": row.number, "version": row.version})
+                kept = {name: getattr(row, name) for name in ("number", "version", "model", "prompt_version")}
+                row.__dict__.update(vars(before) | kept)
                 row.seen_at = max(before.seen_at, one.since) if row.kind == "answer" else before.seen_at
             elif row.kind != "answer" and one.seq is not None:
                 oldest.append(one.seq)
@@ -377,6 +411,7 @@ def describe_stale(connection: Connection, entry: int | None = None) -> list[Sta
             connection, {row.now_trace for row in rows if row.now_trace and row.kind != "answer"}
         )
     }
+    answers = {entry: bases_of_entry(connection, entry)[0] for entry in {row.entry_id for row in rows}}
     described = []
     for row in rows:
         case = cases[row.entry_id]
@@ -396,6 +431,8 @@ def describe_stale(connection: Connection, entry: int | None = None) -> list[Sta
                 now=now,
                 at=row.changed_at,
                 trace_id=row.now_trace,
+                model=answers[row.entry_id].model,
+                prompt_version=answers[row.entry_id].prompt_version,
             )
         )
     return described

@@ -944,6 +944,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/stale/basis": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List Basis
+         * @description List what the reference of one case rests on: its answer with model and prompt, documents, results of tools.
+         */
+        get: operations["list_basis_api_v1_stale_basis_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/stale/decision": {
         parameters: {
             query?: never;
@@ -2925,6 +2945,28 @@ export interface components {
             } | null;
             /** Commit */
             commit: string;
+        };
+        /**
+         * Basis
+         * @description One thing that a reference rests on: a document, a tool's result, or the answer, whose `hash` is of the passage, the
+         *     result or the text.
+         */
+        Basis: {
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "answer" | "document" | "tool";
+            /** Name */
+            name: string;
+            /** Hash */
+            hash: string;
+            /** Model */
+            model: string;
+            /** Prompt Version */
+            prompt_version: string;
+            /** Seen At */
+            seen_at: string;
         };
         /**
          * BenchmarkDataset
@@ -7263,7 +7305,11 @@ export interface components {
             /** At */
             at: string;
             /** Trace Id */
-            trace_id?: string | null;
+            trace_id: string | null;
+            /** Model */
+            model: string;
+            /** Prompt Version */
+            prompt_version: string;
         };
         /**
          * Standing
@@ -9425,6 +9471,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StaleReason"][];
+                };
+            };
+            /** @description Validation Error */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HTTPValidationError"];
+                };
+            };
+        };
+    };
+    list_basis_api_v1_stale_basis_get: {
+        parameters: {
+            query: {
+                dataset: string;
+                id: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Basis"][];
                 };
             };
             /** @description Validation Error */

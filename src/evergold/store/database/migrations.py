@@ -131,6 +131,12 @@ def add_evidence(connection: Connection) -> None:
     run_sql(connection, "DROP TABLE held_remarks")
 
 
+def add_answer_facts(connection: Connection) -> None:
+    """Note the model and the prompt of answers anew with every case; what people decided on it is kept by its hashes."""
+    add_missing(connection)
+    run_sql(connection, "UPDATE case_bases SET version = 0 WHERE number = 0")
+
+
 MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "0019": make_baseline,
     "0020": add_missing,  # moderations
@@ -139,5 +145,6 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "0023": add_evidence,
     "0024": add_missing,  # topics and problems
     "0025": add_missing,  # what references rest on
+    "0026": add_answer_facts,
 }
 HEAD = max(MIGRATIONS)

@@ -18,6 +18,7 @@ import {
   type RepeatedQuestion,
   type Revision,
   referenceOrigin,
+  useBasis,
   useCase,
   useHistory,
   useOpenQuestion,
@@ -117,9 +118,25 @@ function ReferenceFacts({ entry }: { entry: CaseDetail }) {
         ["Comes from", referenceOrigin(entry)],
         ["Calls that belong to it", calls.map((call) => call.name).join(", ")],
         ["Asked again", repeated && <Repeats entry={entry} repeated={repeated} />],
+        ["Recorded with it", <Basis key="basis" dataset={entry.dataset} id={entry.id} />],
       ]}
     />
   );
+}
+
+/** The answer with its model and prompt, documents and results of tools, each with its hash and when it came last. */
+function Basis({ dataset, id }: { dataset: string; id: string }) {
+  const basis = useBasis(dataset, id);
+  if (basis.isPending) return <Loading what="what it rests on" rows={1} />;
+  if (basis.isLoadingError) return <Failed error={basis.error} retry={() => void basis.refetch()} />;
+  if (basis.data.length === 0) return "nothing";
+  return basis.data.map((one) => (
+    <div key={`${one.kind} ${one.name} ${one.hash}`}>
+      {one.kind}{" "}
+      {visible([one.name, one.model, one.prompt_version && `prompt ${one.prompt_version}`].filter(Boolean).join(", "))}{" "}
+      <code>{one.hash.slice(0, 12)}</code> · {moment(one.seen_at)}
+    </div>
+  ));
 }
 
 function Repeats({ entry, repeated }: { entry: Case; repeated: RepeatedQuestion }) {

@@ -56,6 +56,14 @@ export function useHistory(dataset: string, caseId: string) {
   });
 }
 
+/** What the reference of a case rests on. */
+export function useBasis(dataset: string, id: string) {
+  return useQuery({
+    queryKey: ["case-basis", dataset, id],
+    queryFn: () => unwrap(api.GET("/api/v1/stale/basis", { params: { query: { dataset, id } } })),
+  });
+}
+
 /** What the list can be narrowed by, with counts. */
 export function useFacets({ order: _, columns: __, ...view }: CaseView) {
   return useQuery({

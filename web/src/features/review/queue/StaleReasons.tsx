@@ -84,6 +84,7 @@ function Choice({ label, disabled, onClick }: { label: string; disabled: boolean
 }
 
 function Reason({ reason }: { reason: Schemas["StaleReason"] }) {
+  const by = [reason.model, reason.prompt_version && `prompt ${reason.prompt_version}`].filter(Boolean).join(", ");
   return (
     <>
       <p>
@@ -99,7 +100,7 @@ function Reason({ reason }: { reason: Schemas["StaleReason"] }) {
       </p>
       <dl className={classes.sides}>
         <div>
-          <dt>Was</dt>
+          <dt>Was{by && ` (answered by ${visible(by)})`}</dt>
           <dd dir="auto">{visible(reason.was ?? "deleted")}</dd>
         </div>
         <div>
