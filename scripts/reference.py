@@ -98,10 +98,10 @@ def _seams() -> list[str]:
 
 
 def _routes() -> list[str]:
-    lines = ["## Routes", "", "`/openapi.json` describes each in full; `/api/docs` lets one try them.", ""]
+    lines = ["## Routes", "", "`/openapi.json` describes each in full.", ""]
     for path, methods in sorted(interface()["paths"].items()):
         for method, spec in methods.items():
-            # The first sentence: the whole text stands at /api/docs.
+            # The first sentence: the whole text stands in /openapi.json.
             text = " ".join((spec.get("description") or spec.get("summary", "")).split())
             first = re.split(r"(?<=\.)\s|;\s", text)[0].rstrip(".")
             lines.append(f"- `{method.upper()} {path}`: {first}.")

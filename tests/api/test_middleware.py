@@ -22,7 +22,6 @@ from evergold.api.middleware import (
     known_host,
     part_of,
 )
-from evergold.api.pages import write_reference
 from evergold.api.requests import list_records, restore_slashes
 from evergold.errors import BadInput
 from evergold.model.access import Role
@@ -236,20 +235,6 @@ def test_bad_records_of_a_list_are_named_by_their_position() -> None:
     with pytest.raises(BadInput, match="no record of the list can be used"):
         list_records([bad, bad])
     assert list_records([]) == []
-
-
-def test_the_reference_page_shows_text_as_text() -> None:
-    document = {
-        "info": {"title": "<b>", "version": "1"},
-        "paths": {"/x/{id}": {"get": {"tags": ["t"], "description": "a < b", "parameters": [
-            {"name": "n", "in": "query", "schema": {"anyOf": [{"type": "integer"}, {"enum": ["a"]}]}, "required": True}
-        ], "responses": {"200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/s/Case"}}}}}}}},
-        "components": {"schemas": {"Case": {"properties": {"f": {"type": "array", "items": {"type": "string"}}}}}},
-    }  # fmt: skip
-    page = write_reference(document)
-    assert "&lt;b&gt; 1" in page and "a &lt; b" in page and "<b>" not in page
-    assert "<code>n (query)</code> *<td>integer or &#x27;a&#x27;" in page
-    assert '<a href="#Case">Case</a>' in page and "list of string" in page
 
 
 def test_answers_of_the_interface_are_kept_by_nobody_and_no_type_is_guessed(settings: Settings) -> None:

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from evergold.api.errors import install_errors
 from evergold.api.middleware import install_middleware
-from evergold.api.pages import install_docs, install_pages, install_reference
+from evergold.api.pages import install_docs, install_pages
 from evergold.settings import Settings, load_settings
 from evergold.workspace import Workspace
 
@@ -45,7 +45,7 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
         version=version("evergold"),
         description="Evaluation data that grows out of real use.",
         lifespan=lifespan,
-        # FastAPI's own pages load scripts from another host; `/api/docs` replaces them.
+        # FastAPI's own pages load scripts from another host.
         docs_url=None,
         redoc_url=None,
     )
@@ -56,7 +56,6 @@ def create_app(settings: Settings | None = None, opened: Workspace | None = None
         # Not `include_router`, which analyses every route again at the first request: a quarter of a second.
         app.router.routes.extend(import_module(f"evergold.api.{name}").router.routes)
     # The pages come last: they answer every path that no route has.
-    install_reference(app)
     install_docs(app)
     install_pages(app)
     return app
