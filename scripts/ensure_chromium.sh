@@ -7,7 +7,7 @@ there=$(command -v chromium || command -v chromium-browser || command -v google-
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
   echo "installing chromium with apt"
   export DEBIAN_FRONTEND=noninteractive
-  apt="timeout 300 apt-get -o Acquire::Retries=5"
+  apt="timeout 300 apt-get -o Acquire::Retries=5 -o DPkg::Lock::Timeout=240"
   $apt update -qq || true
   $apt install -y -qq chromium-headless-shell >/dev/null && exit 0
   [ -n "$there" ] || { $apt install -y -qq chromium >/dev/null && exit 0; }

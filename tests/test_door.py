@@ -222,8 +222,15 @@ def test_texts_print_without_control_characters(tmp_path: Path) -> None:
         assert "<script>" not in ws.traces()._repr_html_()
 
 
+def test_a_refused_record_says_every_field_that_is_valid(tmp_path: Path) -> None:
+    with evergold.open(tmp_path) as ws:
+        printed = str(ws.ingest({"trace_id": "t1", "input": "q", "output": "a"}))
+    assert "unknown field 'trace_id'" in printed
+    assert "user_id)" in printed
+
+
 def test_help_shows_every_verb() -> None:
-    assert {"open", "connect", "EvergoldError"} <= set(dir(evergold))
+    assert dir(evergold) == sorted(evergold.__all__)
     assert "open(path" in pydoc.plain(pydoc.render_doc(evergold))
     for verb in (*VERBS, "score_retrieval"):
         doc = inspect.getdoc(getattr(Door, verb)) or ""

@@ -44,7 +44,8 @@ SIGNS = {code: 0x2400 + code for code in range(32)} | {0x7F: 0x2421} | dict.from
 
 def text_of_rows(title: str, columns: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """A table with a head, as lines of text."""
-    body = [[_line(value) for value in row] for row in rows]
+    most = SHOWN_LETTERS if len(columns) == 1 else IN_A_LINE  # one column: sentences, which say what to do at their end
+    body = [[_line(value, most) for value in row] for row in rows]
     cells = [[*columns], *body] if any(columns) and body else body
     widths = [max(len(row[at]) for row in cells) for at in range(len(columns))] if cells else []
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells)
