@@ -185,9 +185,10 @@ def test_answers_fit_an_agents_context(tmp_path: Path) -> None:
 
 
 def test_settings_for_agents_and_the_skill_are_printed(tmp_path: Path) -> None:
-    printed = {
-        name: run_command("mcp", "--print-config", name, cwd=tmp_path).out for name in ("claude", "codex", "cursor")
-    }
+    ran = {name: run_command("mcp", "--print-config", name, cwd=tmp_path) for name in ("claude", "codex", "cursor")}
+    printed = {name: one.out for name, one in ran.items()}
+    files = {"claude": ".mcp.json", "codex": "~/.codex/config.toml", "cursor": ".cursor/mcp.json"}
+    assert all(f"into {files[name]}" in one.err and "--print-skill" in one.err for name, one in ran.items())
     entries = [json.loads(printed[name])["mcpServers"]["evergold"] for name in ("claude", "cursor")]
     entries.append(tomllib.loads(printed["codex"])["mcp_servers"]["evergold"])
     for entry in entries:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
-from evergold.errors import BadInput, EvergoldError, Refused, unknown
+from evergold.errors import BadInput, EvergoldError, Refused
 from evergold.model.access import INCLUDES, LOCAL, Holder, Role
 
 if TYPE_CHECKING:
@@ -423,16 +422,18 @@ def _case_line(case: Case) -> dict[str, Any]:
     }
 
 
-CLIENTS = ("claude", "codex", "cursor")
+CONFIG_FILES = {  # where a client reads its servers, and its skills
+    "claude": (".mcp.json in your project", ".claude/skills"),
+    "codex": ("~/.codex/config.toml", ".agents/skills"),
+    "cursor": (".cursor/mcp.json in your project", ".cursor/skills"),
+}
 
 
 def print_config(client: str, words: Sequence[str], url: str | None) -> str:
-    """Write what to put where, so that a coding agent uses this workspace, or the server at a URL."""
-    if client not in CLIENTS:
-        raise BadInput(unknown("client", client, CLIENTS))
+    """Write what goes into the file of a client, so that it uses this workspace, or the server at a URL."""
     program, *args = words
     if client == "codex":
-        head = "# in ~/.codex/config.toml\n[mcp_servers.evergold]\n"
+        head = "[mcp_servers.evergold]\n"
         if url:
             return f'{head}url = "{url}/mcp"\nbearer_token_env_var = "EVERGOLD_TOKEN"\n'
         return f"{head}command = {json.dumps(program)}\nargs = {json.dumps(args)}\n"
@@ -440,11 +441,4 @@ def print_config(client: str, words: Sequence[str], url: str | None) -> str:
     if url:
         variable = "${env:EVERGOLD_TOKEN}" if client == "cursor" else "${EVERGOLD_TOKEN}"
         entry = {"type": "http", "url": f"{url}/mcp", "headers": {"Authorization": f"Bearer {variable}"}}
-    file = ".mcp.json in your project" if client == "claude" else ".cursor/mcp.json in your project"
-    skill = ".claude/skills/evergold/SKILL.md" if client == "claude" else ".cursor/skills/evergold/SKILL.md"
-    body = json.dumps({"mcpServers": {"evergold": entry}}, indent=2)
-    return (
-        f"{body}\n"
-        if not sys.stdout.isatty()
-        else f"// {file}; the skill: evergold mcp --print-skill > {skill}\n{body}\n"
-    )
+    return json.dumps({"mcpServers": {"evergold": entry}}, indent=2) + "\n"

@@ -14,15 +14,12 @@ import pytest
 import evergold as evergold_package
 from tests.api.serving import served
 from tests.cli.running import evergold
+from tests.docs.test_docs import type_commands, user_environment
+from tests.openai_server import Reply, serving
 from tests.patience import PATIENCE
 
 PAGE = Path(__file__).parents[2] / "docs" / "plugins.md"
 BLOCK = re.compile(r"^`(?P<path>[\w./-]+)`[.:].*?^```(?:toml|python)\n(?P<code>.*?)^```", re.M | re.S)
-QUESTIONS = """
-name: Manners
-tasks:
-  - {id: a, name: How, input: "How?", expected_output: "This way, please."}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -88,19 +85,12 @@ def search_path(*folders: Path) -> str:
 
 
 @pytest.mark.slow
-def test_its_metric_and_judge_measure_a_run(site: Path, tmp_path: Path) -> None:
-    (tmp_path / "answer.py").write_text("def answer(case):\n    return 'This way, please.'\n")
-    (tmp_path / "questions.yaml").write_text(QUESTIONS)
-    words = (
-        "run",
-        "questions.yaml",
-        "--model",
-        "python/answer:answer",
-        "--metric",
-        "polite",
-        "--metric",
-        "correctness",
-    )
-    ran = evergold(*words, "--judge", "strict", "--json", cwd=tmp_path, PYTHONPATH=search_path(site, tmp_path))
-    assert ran.code == 0, ran.err
-    assert {mean["metric"]: mean["value"] for mean in ran.json["means"]} == {"polite": 1.0, "correctness": 1.0}
+def test_its_commands_run_as_printed(site: Path, tmp_path: Path) -> None:
+    """The first one is what the fixture does, into a folder of its own."""
+    body = re.findall(r"^```console\n(.*?)^```", PAGE.read_text(), re.M | re.S)[-1]
+    first, _, commands = body.partition("\n")
+    assert first == "$ uv pip install ./evergold-example"
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with serving(Reply("This way, please.")) as model:
+        env = {"PATH": path, "PYTHONPATH": search_path(site), "OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "a-key"}
+        type_commands(PAGE, commands, tmp_path, user_environment() | env)

@@ -80,7 +80,9 @@ def test_each_page_of_the_app_leads_to_a_part_that_exists(site: Path) -> None:
     links = re.findall(r'\["(\S+)", "([\w-]+\.html)(?:#([\w-]+))?"\]', listed)
     assert len(links) == listed.count("[")
     for _, page, anchor in links:
-        assert f'id="{anchor}"' in (site / page).read_text(encoding="utf-8") if anchor else (site / page).is_file(), page
+        assert f'id="{anchor}"' in (site / page).read_text(encoding="utf-8") if anchor else (site / page).is_file(), (
+            page
+        )
 
 
 def test_the_site_finds_words_in_a_browser_and_can_be_dark(client: TestClient) -> None:

@@ -387,6 +387,8 @@ def mcp_command(ctx: click.Context, client: str | None, print_skill: bool, url: 
     elif client:
         home = str(settings_of(ctx).home.absolute())
         words = [str(Path(sys.executable).parent / "evergold"), "--home", home, "mcp"]
+        file, skills = mcp.CONFIG_FILES[client]
+        echo(f"into {file}; the skill: evergold mcp --print-skill > {skills}/evergold/SKILL.md", err=True)
         echo(mcp.print_config(client, words, url and url.rstrip("/")), nl=False)
     elif url:
         raise BadInput("--url goes with --print-config: an agent calls a server's /mcp by itself")

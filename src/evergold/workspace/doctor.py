@@ -25,13 +25,13 @@ from evergold.workspace.operations import plugin_states
 
 EXTRAS = {
     "postgres": ("psycopg", "PostgreSQL"),
-    "embeddings": ("wordllama", "word vectors, for embedding_similarity and retriever:embedding"),
-    "local": ("xllamacpp", "a small model on this machine (local/smollm2)"),
-    "providers": ("pydantic_ai", "models of Anthropic, Google and Mistral"),
-    "export": ("pyarrow", "Parquet, Hugging Face and Arrow tables"),
-    "metrics": ("sacrebleu", "the metrics bleu and chrf"),
+    "embeddings": ("wordllama", "word vectors"),
+    "local": ("xllamacpp", "local/smollm2"),
+    "providers": ("pydantic_ai", "Anthropic, Google, Mistral"),
+    "export": ("pyarrow", "Parquet, Hugging Face, Arrow"),
+    "metrics": ("sacrebleu", "BLEU and chrF"),
     "cluster": ("distributed", "--cluster"),
-    "mcp": ("mcp", "evergold mcp and /mcp, for coding agents"),
+    "mcp": ("mcp", "coding agents"),
 }
 DIST = Path(__file__).parent.parent / "web_dist" / "index.html"
 CHECK_SECONDS = 20.0  # of the quick check of a database file
@@ -107,8 +107,8 @@ def _look_at_installation(look: Examination) -> None:
     look.fine(f"evergold {version('evergold')} on Python {platform.python_version()}")
     there = [name for name, (module, _) in EXTRAS.items() if find_spec(module) is not None]
     look.fine(f"extras: {', '.join(there) or 'none'}")
-    for name in EXTRAS.keys() - there:
-        look.note(f"the extra {name} is not installed: {EXTRAS[name][1]}", f"pip install 'evergold[{name}]'")
+    if lacking := [f"{name} ({adds})" for name, (_, adds) in EXTRAS.items() if name not in there]:
+        look.note(f"extras not installed: {', '.join(lacking)}", "where you need one: pip install 'evergold[NAME]'")
     if shutil.which("bwrap") is None:
         look.note("bubblewrap is not here: the metric tests_passed runs no code", "install the package bubblewrap")
     if DIST.is_file():
