@@ -4,7 +4,8 @@ import ctypes
 
 import pytest
 
-from evergold.machine import HEAPS, M_ARENA_MAX, give_back_memory, share_heaps
+from evergold import machine
+from evergold.machine import HEAPS, M_ARENA_MAX, give_back_memory, one_blas_thread, share_heaps
 
 
 class Library:
@@ -46,3 +47,16 @@ def test_what_an_operator_chose_is_left(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("MALLOC_ARENA_MAX", "16")
     share_heaps()
     assert library.calls == []
+
+
+def test_matrices_are_multiplied_on_one_thread_until_the_last_user_has_done() -> None:
+    library = machine._open_blas()
+    if library is None:
+        pytest.skip("numpy uses another library than the OpenBLAS of its wheels")
+    count = library.scipy_openblas_get_num_threads64_
+    library.scipy_openblas_set_num_threads64_(2)
+    with one_blas_thread():
+        with one_blas_thread():
+            assert count() == 1
+        assert count() == 1
+    assert count() == 2

@@ -11,9 +11,11 @@ import ctypes
 import os
 import socket
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any, BinaryIO, cast
 from uuid import uuid4
 
@@ -48,6 +50,40 @@ def _gnu_library() -> Any:
     """The C library, where it is that of GNU; None elsewhere."""
     library = ctypes.CDLL(None) if os.name == "posix" else None
     return library if hasattr(library, "malloc_trim") else None
+
+
+_blas_lock, _blas_users, _blas_threads = Lock(), 0, 0
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Multiply small matrices on one thread: OpenBLAS, which comes with numpy, uses them all, and most of them wait busily."""
+    global _blas_users, _blas_threads
+    library = _open_blas()
+    if library is None:
+        yield
+        return
+    with _blas_lock:
+        if not _blas_users:
+            _blas_threads = library.scipy_openblas_get_num_threads64_()
+            library.scipy_openblas_set_num_threads64_(1)
+        _blas_users += 1
+    try:
+        yield
+    finally:
+        with _blas_lock:
+            _blas_users -= 1
+            if not _blas_users:
+                library.scipy_openblas_set_num_threads64_(_blas_threads)
+
+
+@cache
+def _open_blas() -> Any:
+    """The OpenBLAS of numpy's own wheels; None where numpy uses another library."""
+    from numpy.linalg import _umath_linalg
+
+    library = ctypes.CDLL(_umath_linalg.__file__) if os.name == "posix" else None
+    return library if hasattr(library, "scipy_openblas_set_num_threads64_") else None
 
 
 def lock(file: IO[Any] | int, *, wait: bool = True) -> None:

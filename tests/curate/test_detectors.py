@@ -2,8 +2,10 @@
 
 import pytest
 
+from evergold.curate import remark_encoder
 from evergold.curate.detectors import HIGH, LOW, PatternDetector
-from evergold.curate.remark_encoder import ALARMS, classify
+from evergold.curate.remark_encoder import ALARMS, classify, read_together
+from evergold.judge.encoder import shipped_encoder
 from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage
 from scripts.remark_data import LISTS, Labelled, remarks
 from tests.rows import each_row
@@ -163,3 +165,16 @@ def test_an_apology_that_leads_up_to_a_refusal_is_no_admission() -> None:
 def test_an_answer_to_a_quiz_that_is_called_correct_is_no_alarm() -> None:
     quiz = ("Snail", "A ____ takes 33 hours to crawl a mile", "Next one, please")
     assert classify(*quiz, "Correct! Would you like another question?").kind not in ALARMS
+
+
+def test_a_message_is_read_once_and_with_others_as_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = [("When does it open?", "At nine.", message) for message in ("no, at ten", "thanks", "no, at ten", " ")]
+    monkeypatch.setattr(remark_encoder, "_read", {})
+    together = read_together(asked)
+    encoder = shipped_encoder()
+    monkeypatch.setattr(encoder, "logits", lambda *_: pytest.fail("it was read before"))
+    assert read_together(asked) == together and together[0] == together[2] and together[3] is None
+    monkeypatch.undo()
+    monkeypatch.setattr(remark_encoder, "_read", {})
+    for one, shares in zip(asked[:2], together[:2], strict=True):
+        assert read_together([one])[0] == pytest.approx(shares, abs=1e-4)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
-from evergold.curate.remark_encoder import ALARMS, THRESHOLD, classify, undoes
+from evergold.curate.remark_encoder import ALARMS, THRESHOLD, Asked, classify, read_together, undoes
 from evergold.judge.daily import DailyBudget, ask_now, today
 from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage, grants
 from evergold.model.judging import JudgeAnswer, Question
@@ -74,8 +74,7 @@ class PatternDetector:
         if undoes(message.text):
             undone = _find_undone(recent)
             return None if undone is None else Remark(RemarkKind.COMPLAINT, undone.id, 1.0, ("the answer was undone",))
-        granted = message.reply if grants(message.reply) else None
-        turn = _find_subject(f"{message.text}\n{granted}" if granted else message.text, recent)
+        turn = _find_subject(message, recent)
         guess = classify(message.text, turn.output, turn.input, message.reply)
         # Only an alarm may be about an earlier turn; anything else belongs to the last answer.
         if guess.kind not in ALARMS and turn is not recent[0]:
@@ -88,7 +87,7 @@ class PatternDetector:
     def read_ahead(self, store: Store, trace_ids: Sequence[str], seconds: float = AHEAD_SECONDS) -> int:
         """Read the messages of these traces and of those after them; how many traces were reached in the seconds.
 
-        The encoder takes tens of milliseconds a message. What it says is kept, so that the transaction that curates, which
+        The encoder takes some 20 milliseconds a message. What it says is kept, so that the transaction that curates, which
         others wait for, need not run it.
         """
         reached, until = 0, time.monotonic() + seconds
@@ -97,9 +96,8 @@ class PatternDetector:
                 break
             with store.db.read() as connection:
                 messages = messages_after(connection, batch)
-            for message in messages:
-                with suppress(Exception):  # it fails again in the transaction, where a failure is counted
-                    self.remark(message)
+            with suppress(Exception):  # it fails again in the transaction, where a failure is counted
+                read_together([asked for message in messages for asked in _to_read(message)])
             reached += len(batch)
         return reached
 
@@ -137,12 +135,21 @@ def _find_undone(recent: Sequence[EarlierTurn]) -> EarlierTurn | None:
     return None
 
 
-def _find_subject(message: str, recent: Sequence[EarlierTurn]) -> EarlierTurn:
+def _to_read(message: UserMessage) -> list[Asked]:
+    """What the encoder reads of a message: it with the turn that it is most probably on, and with the last one."""
+    recent = recent_turns(message)
+    if not recent or len(message.text) > LONGEST or undoes(message.text):
+        return []
+    turns = dict.fromkeys((_find_subject(message, recent), recent[0]))
+    return [(turn.input, turn.output or "", message.text) for turn in turns]
+
+
+def _find_subject(message: UserMessage, recent: Sequence[EarlierTurn]) -> EarlierTurn:
     """Choose the turn whose content a message touches; the last one unless an earlier one is touched clearly more.
 
     An answer that admits the mistake names what it mends, so its words count with those of the message.
     """
-    words = _content(message)
+    words = _content(f"{message.text}\n{message.reply}" if grants(message.reply) else message.text)
 
     def count_shared(turn: EarlierTurn) -> int:
         answer = _content((turn.output or "")[:LOOKED_AT])

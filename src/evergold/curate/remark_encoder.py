@@ -5,9 +5,11 @@ models apologise for everything, and an answer that admits its mistake is weighe
 neither trained the encoder nor measure it (`docs/measurements/remarks.md`).
 """
 
+import hashlib
 import re
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from math import exp, log
 
 import numpy as np
@@ -28,6 +30,11 @@ or that admits a mistake. After a question it may only confirm: there an admissi
 WEAK = 0.1  # below it a message hardly reads as a remark
 LEAST = 1e-3  # of a probability whose logit is taken
 ACCEPTED = 0.8  # a false acceptance makes a wrong answer golden, so it has to be sure
+MOST_KEPT = 20_000  # messages whose shares are kept, of some 400 bytes each
+Asked = tuple[str, str, str]
+"""A question, its answer, and the message after it."""
+Shares = tuple[float, ...]
+_read: dict[bytes, Shares] = {}
 FEW = 8  # words of a message that only changes a word of the request
 _DENIED = re.compile(  # "not dollars, pesos", "pesos, not dollars", "dólares no, pesos"
     r"^(?:no,? )?(?:not|no) (?:(?:in|at|the|en|el|la|a) )*([^\W\d_]{3,}),|"
@@ -105,17 +112,26 @@ def weigh_reply(read: float, reply: str | None, asks: bool) -> float:
 
 def read_shares(message: str, answer: str, question: str) -> dict[RemarkKind, float] | None:
     """The probability of each kind; None where the encoder cannot read the message."""
-    if not message.strip() or is_outside(message):
-        return None
-    try:
-        return dict(zip(KINDS, _encode(message, answer, question), strict=True))
-    except ModelDamaged:
-        return None
+    (shares,) = read_together([(question, answer, message)])
+    return None if shares is None else dict(zip(KINDS, shares, strict=True))
 
 
-@lru_cache(maxsize=1024)
-def _encode(message: str, answer: str, question: str) -> tuple[float, ...]:
-    """Give the encoder's shares; the latest are kept, because a transaction asks again what was read ahead of it."""
-    logits = shipped_encoder().logits("remark", [(question, answer, message, "")])[0]
-    odds = np.exp(logits - logits.max())
-    return tuple((odds / odds.sum()).tolist())
+def read_together(asked: Sequence[Asked]) -> list[Shares | None]:
+    """Give the encoder's shares of messages; it reads them at once and each once, and the latest are kept."""
+    keys = [hashlib.blake2b("\0".join(one).encode("utf-8", "replace"), digest_size=16).digest() for one in asked]
+    known = {key: _read.get(key) for key in keys}
+    new = {key: one for key, one in zip(keys, asked, strict=True) if known[key] is None and _is_readable(one[2])}
+    if new:
+        with suppress(ModelDamaged):
+            logits = shipped_encoder().logits("remark", [(*one, "") for one in new.values()])
+            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+            shares = map(tuple, (odds / odds.sum(axis=1, keepdims=True)).tolist())
+            known |= (read := dict(zip(new, shares, strict=True)))
+            if len(_read) > MOST_KEPT:
+                _read.clear()
+            _read.update(read)
+    return [known[key] for key in keys]
+
+
+def _is_readable(message: str) -> bool:
+    return bool(message.strip()) and not is_outside(message)

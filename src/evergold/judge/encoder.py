@@ -7,16 +7,20 @@ token alone. `scripts/judge_model` trains it; `docs/measurements/offline-judge.m
 """
 
 import hashlib
+import math
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
+from itertools import pairwise
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
+
+from evergold.machine import one_blas_thread
 
 LONGEST_WORD = 100
 
@@ -97,8 +101,7 @@ PRUNED_AFTER, KEPT, FEW = 2, 0.5, 32
 SUPPORTED, UNKNOWN, REFUTED = 0, 1, 2
 # sqrt(2 / pi), of the tanh form of GELU that the model was trained with.
 GELU = np.float32(0.7978845608)
-UNSEEN, HIGHEST = np.float32(-1e4), np.float32(80)
-"""Added to the scores of padding; and the highest score whose exponential a float holds."""
+HIGHEST = np.float32(80)  # score whose exponential a float holds
 
 
 def shorten_texts(task: str, texts: Sequence[str]) -> list[str]:
@@ -137,8 +140,9 @@ class Encoder:
         """The head's numbers for each row of texts."""
         encoded = [self._encode(task, texts) for texts in rows]
         out: Array = np.zeros((len(rows), self._weights[f"out.{task}.bias"].shape[0]), dtype=np.float32)
-        for group in _batches([len(ids) for ids, _, _ in encoded]):
-            out[group] = self._forward(task, [encoded[i] for i in group])
+        with one_blas_thread():
+            for group in _batches([len(ids) for ids, _, _ in encoded]):
+                out[group] = self._forward(task, [encoded[i] for i in group])
         return out
 
     def embed(self, texts: Sequence[str]) -> Array:
@@ -162,56 +166,66 @@ class Encoder:
         return ids, begin, end
 
     def _forward(self, task: str, rows: list[tuple[list[int], int, int]]) -> Array:
-        longest = max(len(ids) for ids, _, _ in rows)
-        ids = np.zeros((len(rows), longest), dtype=np.int64)
-        types = np.zeros_like(ids)
-        hidden = np.full((len(rows), 1, 1, longest), UNSEEN)
-        for number, (row, begin, end) in enumerate(rows):
-            ids[number, : len(row)] = row
-            types[number, begin:end] = 1
-            hidden[number, ..., : len(row)] = 0
-        x = self._words[ids] * self._word_scale[ids][..., None]
-        x = x + self._weights["places.weight"][:longest] + self._weights["types.weight"][types]
+        """The numbers of one batch: its rows stand one behind the other, so that nothing is padding."""
+        ids = np.concatenate([row for row, _, _ in rows])
+        spans = _spans([len(row) for row, _, _ in rows])
+        asking = np.zeros(len(ids), dtype=np.bool_)
+        for span, (_, begin, end) in zip(spans, rows, strict=True):
+            asking[span][begin:end] = True
+        x = self._words[ids] * self._word_scale[ids][:, None]
+        x += self._weights["places.weight"][np.concatenate([np.arange(len(row)) for row, _, _ in rows])]
+        x += self._weights["types.weight"][asking.astype(np.int64)]
         x = self._normalise("norm", x)
-        asking = types == 1
+        firsts = [span.start for span in spans]
         # The first token carries the answer, so what it attends to counts like the claim.
-        asking[:, 0] = True
+        asking[firsts] = True
         for index in range(self._layers):
-            x, shares, total = self._layer(f"layers.{index}.", x, hidden, first_only=index == self._layers - 1)
-            if index + 1 == PRUNED_AFTER and task == "support":
-                x, hidden = _prune(x, shares / total, asking, hidden)
-        pooled = np.tanh(self._linear(f"dense.{task}", x[:, 0]))
-        return self._linear(f"out.{task}", pooled)
+            name, last = f"layers.{index}.", index == self._layers - 1
+            kept: list[NDArray[np.int64]] | None = [] if index + 1 == PRUNED_AFTER and task == "support" else None
+            mixed = self._attend(f"{name}qkv", x, spans, last, asking, kept)
+            # Of the last layer only the first token of each row is read.
+            x = self._normalise(f"{name}norm1", self._linear(f"{name}o", mixed) + (x[firsts] if last else x))
+            x = self._normalise(f"{name}norm2", self._linear(f"{name}down", _gelu(self._linear(f"{name}up", x))) + x)
+            if kept is not None:
+                x, spans = x[np.concatenate(kept)], _spans([len(row) for row in kept])
+                firsts = [span.start for span in spans]
+        return self._linear(f"out.{task}", np.tanh(self._linear(f"dense.{task}", x)))
 
-    def _layer(self, name: str, x: Array, hidden: Array, first_only: bool) -> tuple[Array, Array, Array]:
-        """The next states, how much each token attends to each other one, and the sum of that."""
-        count, longest, width = x.shape
-        parts = x.reshape(-1, width) @ self._weights[f"{name}qkv.weight"]
-        parts += self._weights[f"{name}qkv.bias"]
-        q, k, v = parts.reshape(count, longest, 3, HEADS, -1).transpose(2, 0, 3, 1, 4)
-        if first_only:
-            q, x = q[:, :, :1], x[:, :1]
-        shares = q @ k.transpose(0, 1, 3, 2)
-        shares += hidden
-        # Without the usual subtraction of the maximum: the bound keeps exp finite at lower cost.
-        np.minimum(shares, HIGHEST, out=shares)
-        np.exp(shares, out=shares)
-        total = shares.sum(axis=-1, keepdims=True)
-        mixed = ((shares @ v) / total).transpose(0, 2, 1, 3).reshape(count, -1, width)
-        x = self._normalise(f"{name}norm1", x + self._linear(f"{name}o", mixed))
-        inner = self._linear(f"{name}up", x)
-        return self._normalise(f"{name}norm2", x + self._linear(f"{name}down", _gelu(inner))), shares, total
+    def _attend(
+        self,
+        name: str,
+        x: Array,
+        spans: list[slice],
+        first_only: bool,
+        asking: NDArray[np.bool_],
+        kept: list[NDArray[np.int64]] | None,
+    ) -> Array:
+        """What each token takes from the others of its row; `kept` gets the tokens of each row that are not dropped."""
+        parts = self._linear(name, x)
+        mixed = np.empty((len(spans) if first_only else len(x), x.shape[1]), dtype=np.float32)
+        for number, span in enumerate(spans):
+            q, k, v = parts[span].reshape(span.stop - span.start, 3, HEADS, -1).transpose(1, 2, 0, 3)
+            shares = (q[:, :1] if first_only else q) @ k.transpose(0, 2, 1)
+            # Without the usual subtraction of the maximum: the bound keeps exp finite at lower cost.
+            np.minimum(shares, HIGHEST, out=shares)
+            np.exp(shares, out=shares)
+            total = shares.sum(axis=-1, keepdims=True)
+            taken = shares @ v
+            taken /= total
+            mixed[number if first_only else span] = taken.transpose(1, 0, 2).reshape(-1, x.shape[1])
+            if kept is not None:
+                kept.append(span.start + _choose_kept(shares / total, asking[span]))
+        return mixed
 
     def _linear(self, name: str, x: Array) -> Array:
-        weight = self._weights[f"{name}.weight"]
-        flat = x.reshape(-1, x.shape[-1]) @ weight
-        flat += self._weights[f"{name}.bias"]
-        return flat.reshape(*x.shape[:-1], weight.shape[1])
+        result: Array = x @ self._weights[f"{name}.weight"]
+        result += self._weights[f"{name}.bias"]
+        return result
 
     def _normalise(self, name: str, x: Array) -> Array:
-        x = x - x.mean(axis=-1, keepdims=True)
-        spread = np.sqrt(np.einsum("...i,...i->...", x, x)[..., None] / x.shape[-1] + np.float32(1e-12))
-        x /= spread
+        """Normalise each row in place."""
+        x -= x.mean(axis=1, keepdims=True)
+        x /= np.sqrt(np.einsum("ij,ij->i", x, x) / np.float32(x.shape[1]) + np.float32(1e-12))[:, None]
         x *= self._weights[f"{name}.weight"]
         x += self._weights[f"{name}.bias"]
         return x
@@ -245,19 +259,21 @@ def _plain(stored: dict[str, Any], name: str) -> Array:
     return np.ascontiguousarray(turned, dtype=np.float32)
 
 
-def _prune(x: Array, shares: Array, asking: NDArray[np.bool_], hidden: Array) -> tuple[Array, Array]:
+def _spans(lengths: Sequence[int]) -> list[slice]:
+    """Where each of the rows stands."""
+    ends = np.cumsum([0, *lengths]).tolist()
+    return [slice(begin, end) for begin, end in pairwise(ends)]
+
+
+def _choose_kept(shares: Array, asking: NDArray[np.bool_]) -> NDArray[np.int64]:
     """The claim's tokens and the `KEPT` of the evidence that they attend to most; the first token stays first."""
-    there = hidden[:, 0, 0] == 0
-    known = (there & ~asking).sum(axis=1)
-    count = asking.sum(axis=1) + np.maximum(np.ceil(KEPT * known).astype(np.int64), np.minimum(known, FEW))
-    score = np.einsum("bhqk,bq->bk", shares, asking.astype(np.float32))
+    known = int((~asking).sum())
+    count = len(asking) - known + max(math.ceil(KEPT * known), min(known, FEW))
+    score = np.einsum("hqk,q->k", shares, asking.astype(np.float32))
     score[asking] = 1e6
-    score[~there] = -1e6
     # Above every other score: the first token must stay in front, since the answer is read there.
-    score[:, 0] = 2e6
-    order = np.argsort(-score, axis=1, kind="stable")[:, : int(count.max())]
-    kept = np.arange(order.shape[1])[None] < count[:, None]
-    return np.take_along_axis(x, order[:, :, None], axis=1), np.where(kept, 0, UNSEEN)[:, None, None].astype(np.float32)
+    score[0] = 2e6
+    return np.argsort(-score, kind="stable")[:count]
 
 
 def _gelu(x: Array) -> Array:
@@ -274,14 +290,15 @@ def _gelu(x: Array) -> Array:
 
 
 def _batches(lengths: list[int]) -> list[list[int]]:
-    """Pairs of like length together, at most `BATCH_TOKENS` tokens in a batch."""
+    """Rows in their order, at most `BATCH_TOKENS` tokens in a batch of more than one."""
     groups: list[list[int]] = []
-    # Sorted by length, so that little of a batch is padding.
-    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if groups and (len(groups[-1]) + 1) * lengths[index] <= BATCH_TOKENS:
-            groups[-1].append(index)
-        else:
-            groups.append([index])
+    left = 0
+    for index, length in enumerate(lengths):
+        left -= length
+        if left < 0:
+            groups.append([])
+            left = BATCH_TOKENS - length
+        groups[-1].append(index)
     return groups
 
 
