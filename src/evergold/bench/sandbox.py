@@ -84,7 +84,7 @@ ITS_MODULES = words(
     "threading weakref"
 )
 ITS_FUNCTIONS = words(
-    "as_completed catch_warnings chdir create_task currentframe environ eval exec gather getcontext "
+    "as_completed AsyncMock catch_warnings chdir create_task currentframe environ eval exec gather getcontext "
     "getmembers getsource getsourcelines globals modules open patch putenv seed setrecursionlimit settrace "
     "simplefilter stack stdin TaskGroup wait_for warns argv"
 )
@@ -148,6 +148,8 @@ def why_unisolated(tests: CodeTests) -> str | None:
         return f"{tests.command[0]} runs the answer's code itself"
     if tests.answer_path in " ".join([*tests.command, *tests.files.values()]):
         return f"the tests name the file {tests.answer_path}"
+    if any(re.search(rf"-m\W+{re.escape(tests.answer_module)}\b", text) for text in tests.files.values()):
+        return f"the tests run {tests.answer_module} as a program"
     own = frozenset(Path(name).name for name in tests.files)
     texts = [*tests.command, *(text for name, text in tests.files.items() if name.endswith(".py"))]
     return next(filter(None, (_why_together(text, own, tests.answer_module) for text in texts)), None)
@@ -169,7 +171,10 @@ def _why_together(test: str, own_files: frozenset[str] = frozenset(), answer: st
     theirs = {name for name, source in imported.items() if source != answer or not answer}
     modules = theirs | (sys.stdlib_module_names - assigned)
     known = set(dir(builtins)) | theirs | {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+    coroutines = {node.name for node in nodes if isinstance(node, ast.AsyncFunctionDef)}
     for node in nodes:
+        if isinstance(node, ast.Call) and any(isinstance(one, ast.Name) and one.id in coroutines for one in node.args):
+            return "the test passes a coroutine function"
         if isinstance(node, ast.ClassDef) and (bases := [one for one in node.bases if _root(one) not in known]):
             return f"the test derives from the answer's class {ast.unparse(bases[0])}"
         if used := _needs_one_process(node, modules, own_files, answer):
@@ -264,18 +269,34 @@ def run_command(answer: str, tests: CodeTests, bounds: Bounds) -> list[TestResul
     """Run a command over the files of the tests and the answer's; it passes if it ends with 0."""
     part = {"command": tests.command, "files": tests.files, "answer": tests.answer_path}
     if why_unisolated(tests) is None:
-        return _run_apart("command", [part], answer, bounds)
+        return _run_apart("command", [part], answer, bounds, given=_files_of_the_answer(tests))
     return _run_alone("command", [part], bounds, answer=answer, address_space=-1)
 
 
-def _run_apart(kind: str, parts: list[Any], answer: str, bounds: Bounds, **more: Any) -> list[TestResult]:
+def _files_of_the_answer(tests: CodeTests) -> dict[str, str]:
+    """The files that no test names and that are no tests: the answer may need them, and they hold no expectations."""
+    text = "\n".join([*tests.command, *(text for name, text in tests.files.items() if name.endswith(".py"))])
+    named = set(re.findall(r"\w+", text))
+    if named & {"glob", "iterdir", "listdir", "rglob", "scandir", "walk"}:
+        return {}
+    return {
+        name: content
+        for name, content in tests.files.items()
+        if not re.search(r"(^|/)(test|conftest)[^/]*$|_test\.py$", name)
+        and named.isdisjoint(part.partition(".")[0] for part in Path(name).parts)
+    }
+
+
+def _run_apart(
+    kind: str, parts: list[Any], answer: str, bounds: Bounds, given: dict[str, str] | None = None, **more: Any
+) -> list[TestResult]:
     """Run the tests in one sandbox and the answer in another."""
     with ExitStack() as stack:
         pairs = [socket.socketpair() for _ in parts]
         for end in itertools.chain.from_iterable(pairs):
             stack.enter_context(end)
         of_tests, of_answer = ([pair[side].fileno() for pair in pairs] for side in (0, 1))
-        order = _order("answer", [None] * len(parts), bounds, links=of_answer, answer=answer)
+        order = _order("answer", [None] * len(parts), bounds, links=of_answer, answer=answer, given=given or {})
         # Both start at once; the second begins its order while the first reads its own.
         tester = stack.enter_context(_start(_order(kind, parts, bounds, links=of_tests, **more)))
         runner = stack.enter_context(_start(order))

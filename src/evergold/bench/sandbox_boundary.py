@@ -55,6 +55,7 @@ STANDARD: dict[tuple[str, str], tuple[Callable[[Any], list[Any]], Callable[..., 
     ("collections", "deque"): (lambda value: [list(value), value.maxlen], collections.deque),
     ("collections", "Counter"): (lambda value: [dict(value)], collections.Counter),
     ("collections", "OrderedDict"): (lambda value: [list(value.items())], collections.OrderedDict),
+    ("collections", "defaultdict"): (lambda value: [value.default_factory, dict(value)], collections.defaultdict),
     ("decimal", "Decimal"): (lambda value: [str(value)], _by_name("decimal", "Decimal")),
     ("fractions", "Fraction"): (lambda value: [str(value)], _by_name("fractions", "Fraction")),
     ("uuid", "UUID"): (lambda value: [str(value)], _by_name("uuid", "UUID")),
@@ -81,10 +82,21 @@ PLAIN: dict[type, Callable[[Any], Any]] = {
     float: float.__float__,
     dict: lambda value: dict(dict.items(value)),
 }
-MUTABLE = (list, dict, set, bytearray)
+MUTABLE = (
+    list,
+    dict,
+    set,
+    bytearray,
+    *(getattr(collections, name) for _, name in STANDARD if hasattr(collections, name)),
+)
 HIDDEN = (types.FrameType, types.CodeType, types.ModuleType)
 SHOWN_AS = {kind.__name__: kind for kind in (types.GeneratorType, types.FunctionType, types.MethodType)}
 NO_EXCEPTIONS_OF = ("unittest", "bdb", "pdb", "doctest")  # theirs end or skip a test
+# An answer's name for one of these would catch the failure of a test: there it is a class of its own.
+CATCHING = {
+    kind: type(kind.__name__, (kind,), {"__module__": "builtins"})
+    for kind in (BaseException, Exception, AssertionError)
+}
 BY_MODULE = {"math": math, "operator": operator}
 
 
@@ -109,7 +121,7 @@ PREDICATES = frozenset(
 # Of these the answer's word counts where the test names the class, else where they are given no value that has them itself.
 COMPARING = words(
     "count index find rfind rindex partition rpartition removeprefix removesuffix replace strip lstrip rstrip "
-    "union intersection difference symmetric_difference"
+    "union intersection difference symmetric_difference compare compare_total quantize"
 )
 # Modules that an answer may give a test under another name: they only compute.
 PURE = words(
@@ -164,15 +176,17 @@ class Peer:
         # Classes there that the tests name → what their objects may say themselves.
         self.permitted: dict[type, set[str]] = {}
         self.after_call: Callable[[], None] | None = None
+        self.of_classes: frozenset[str] = frozenset()  # attributes that the test takes from a class by its name
         self.ends_scripts = False  # whether an exception that a test does not catch decides how a command ends
         self.printed = Output()
         self._reader, self._writer = open(link, "rb"), open(link, "wb", closefd=False)  # noqa: SIM115
-        self._failed: BaseException | None = None
+        self.failed: BaseException | None = None
         # Number of an object → the length it said, and after how many calls.
         self._lengths: dict[int, tuple[int, int]] = {}
         self._calls = 0
         self._held: dict[int, Any] = {}  # objects that the other side has references to
         self._numbers: dict[int, int] = {}
+        self._passed_classes: set[type] = set()  # themselves, not only objects of them
         self._theirs: dict[int, Any] = {}  # references and classes here, by their number there
         self._loop: Any = None
 
@@ -197,8 +211,8 @@ class Peer:
                 continue
             if text := message.get("out"):
                 sys.stdout.write(str(text))
-            if self._failed is not None:
-                raise self._failed
+            if self.failed is not None:
+                raise self.failed
             if "error" in message:
                 problem = self._exception(message["error"])
                 if self.trusted and fields.get("name") not in ("__next__", "__anext__"):
@@ -221,6 +235,12 @@ class Peer:
             problem.code = ExitCode(problem.code) if self.ends_scripts else problem.code  # type: ignore[assignment]
         return problem
 
+    def decides(self, problem: object) -> bool:
+        """Whether an exception is a test's verdict, which no code of the answer may catch."""
+        pytest = sys.modules.get("_pytest.outcomes")
+        verdicts = [kind for kind in (AssertionError, SystemExit) if kind.__name__ not in self.words]
+        return isinstance(problem, (*verdicts, *([pytest.Failed] if pytest else ())))
+
     def serve(self) -> None:
         """Answer the other side until it hangs up."""
         while (message := self._receive()) is not None:
@@ -231,9 +251,8 @@ class Peer:
         try:
             reply = self._do(message)
         except BaseException as problem:  # also SystemExit: the other side decides what it means
-            pytest = sys.modules.get("_pytest.outcomes")
-            if self.trusted and isinstance(problem, (AssertionError, *([pytest.Failed] if pytest else ()))):
-                self._failed = problem
+            if self.trusted and self.decides(problem):
+                self.failed = problem
             try:
                 reply = {"error": self._describe(problem)}
             except BaseException:
@@ -282,6 +301,13 @@ class Peer:
             return {"value": self.encode(function(*(self.decode(one) for one in message["args"]), **named))}
         target = self._held[message["id"]]
         if op == "call":
+            if (
+                self.trusted
+                and isinstance(target, type)
+                and target not in self._passed_classes
+                and _is_standard(target)
+            ):
+                raise TypeError(f"the class {target.__name__} was not passed")
             return self._do_call(target, message)
         if op == "operate" and message["name"] in OPERATORS:
             value = _operate(target, message["name"], [self.decode(one) for one in message["args"]])
@@ -329,19 +355,20 @@ class Peer:
             return value if math.isfinite(value) else {"t": "float", "v": str(value)}
         if kind is list:
             return [self.encode(one) for one in value]
-        if kind is dict or kind is collections.defaultdict:
+        if kind is dict:
             return {"t": "dict", "v": [[self.encode(key), self.encode(one)] for key, one in value.items()]}
         if kind in (tuple, set, frozenset):
             return {"t": kind.__name__, "v": [self.encode(one) for one in value]}
         if kind is bytes:
             return {"t": "bytes", "v": value.hex()}
-        if (known := (kind.__module__, kind.__name__)) in STANDARD:
+        if (known := _standard(kind)) in STANDARD:
             return {"t": "standard", "n": known, "v": [self.encode(one) for one in STANDARD[known][0](value)]}
         if value is NotImplemented or value is Ellipsis:
             return {"t": "constant", "v": repr(value)}
         if issubclass(kind, RemoteObject):
             return {"t": "yours", "id": value._evergold_[1]}
         if isinstance(value, type):
+            self._passed_classes.add(value)
             return self._encode_class(value)
         return self._encode_object(value, kind)
 
@@ -407,7 +434,10 @@ class Peer:
         if kind == "object":
             return self._object(sent)
         if kind == "namedtuple":
-            return collections.namedtuple(sent["n"], sent["f"], rename=True)(*(self.decode(one) for one in value))
+            fields = {name: self.decode(one) for name, one in zip(sent["f"], value, strict=True)}
+            for name in fields if self.trusted else ():
+                _refuse_method(name, fields[name])
+            return collections.namedtuple(sent["n"], fields, rename=True)(*fields.values())
         if kind == "exception":
             return self._exception(value)
         if kind in DECODED:
@@ -427,7 +457,11 @@ class Peer:
         elif kind == "stdlib" and str(module).partition(".")[0] in sys.stdlib_module_names - set(NO_EXCEPTIONS_OF):
             named = getattr(importlib.import_module(str(module)), name, None)
             named = named if isinstance(named, type) and issubclass(named, BaseException) else None
-        return named if isinstance(named, type) else _refuse(name)
+        if not isinstance(named, type) or any(
+            base.__module__.partition(".")[0] in NO_EXCEPTIONS_OF for base in named.__mro__
+        ):
+            return _refuse(name)
+        return CATCHING.get(named, named) if self.trusted else named  # type: ignore[arg-type]
 
     def _object(self, sent: dict[str, Any]) -> Any:
         decoded = self.decode(sent["c"])
@@ -494,7 +528,7 @@ class Peer:
             made = kind.__new__(kind, *args)
         for name, value in sent.get("fields", {}).items():
             if not name.startswith("_"):
-                setattr(made, name, self.decode(value))
+                setattr(made, name, _refuse_method(name, self.decode(value)))
         if isinstance(kind, RemoteException):
             made._evergold_text_ = str(sent.get("text"))  # type: ignore[attr-defined]
         for line in sent.get("lines") or ():
@@ -517,7 +551,10 @@ class Peer:
         return given[reply["same"]] if reply.get("same") else self.decode(reply["value"])
 
     def operate(self, number: int, name: str, args: tuple[Any, ...]) -> Any:
-        return self.decode(self.ask("operate", id=number, name=name, args=[self.encode(one) for one in args])["value"])
+        reply = self.ask("operate", id=number, name=name, args=[self.encode(one) for one in args])
+        if self.after_call is not None:
+            self.after_call()
+        return self.decode(reply["value"])
 
     def get(self, number: int, name: str) -> Any:
         return self.decode(self.ask("get", id=number, name=name)["value"])
@@ -528,7 +565,7 @@ class Peer:
     def plain(self, number: int) -> Any:
         return self.decode(self.ask("plain", id=number)["value"])
 
-    def items(self, number: int, whole: RemoteObject) -> Iterator[Any]:
+    def items(self, number: int, whole: RemoteObject | RemoteClass) -> Iterator[Any]:
         """The items of an object; raises where an answer's object gives not as many as it says, or said since the last call."""
         made = self.operate(number, "__iter__", ())
         items: Iterator[Any] = made if isinstance(made, RemoteObject) else iter(made)
@@ -564,13 +601,7 @@ class Peer:
             equal = self.weigh(one, "__eq__", args)
             return equal if equal is NotImplemented else not equal
         if permitted and name == "__eq__":
-            # What is equal to a value that nobody has is equal to everything.
-            reply = other is one or self.operate(number, name, args)
-            return (
-                reply
-                if other is one or reply is NotImplemented or not reply
-                else not self._equals_anything(number, other)
-            )
+            return other is one or self._equals(number, other)
         if isinstance(other, RemoteObject) and name in ("__lt__", "__gt__"):  # not true both ways round
             reply = self.operate(number, name, args)
             return reply if reply is not True else self.operate(other._evergold_[1], name, (one,)) is not True
@@ -582,24 +613,40 @@ class Peer:
             return other in own if name == "__contains__" else getattr(own, name, lambda _: NotImplemented)(other)
         return any(item is other or item == other for item in one) if name == "__contains__" else NotImplemented
 
-    def _equals_anything(self, number: int, other: Any) -> bool:
-        """Whether an object also claims to be equal to values that nobody has, of the type of `other` too."""
-        text, large = os.urandom(8).hex(), int.from_bytes(os.urandom(6), "big") + 2**48
-        unlike: dict[type, Any] = {
-            int: large,
-            float: large / 7,
-            list: [text],
-            tuple: (text,),
-            dict: {text: 1},
-            set: {text},
-        }
-        for value in (text, unlike.get(type(other), text)):
+    def _equals(self, number: int, other: Any) -> Any:
+        """Ask an object whether it equals a value, and others like it that the answer cannot tell from it by their order; one
+        that equals any of those equals nothing."""
+        others = [os.urandom(8).hex(), *map(_change, [] if isinstance(other, RemoteObject) else [other] * 3)]
+        reply: Any = NotImplemented
+        for value in sorted([other, *others], key=lambda _: os.urandom(4)):
             try:
-                if self.operate(number, "__eq__", (value,)) is True:
-                    return True
-            except Exception:  # an honest one may not compare itself with everything
-                continue
-        return False
+                equal = self.operate(number, "__eq__", (value,))
+            except Exception:
+                if value is other:
+                    raise
+                continue  # an honest one may not compare itself with everything
+            if value is other:
+                reply = equal
+            elif equal is True:
+                return False
+        return reply
+
+
+def _change(value: Any) -> Any:
+    """Another value of the same type that differs in one place."""
+    kind, chance = type(value), int.from_bytes(os.urandom(4), "big")
+    if kind in (int, float):
+        return value + chance % 2 * 2 - 1
+    at = chance % max(1, len(value)) if kind in (str, list, tuple, dict) else 0
+    if kind is str:
+        letters = [letter for letter in "abcdefghijklmnopqrstuvwxyz" if letter != value[at : at + 1].lower()]
+        return value[:at] + letters[(chance >> 8) % 25] + value[at + 1 :]
+    if kind is dict and value:
+        key = list(value)[at]
+        return {**value, key: _change(value[key])}
+    if kind in (list, tuple) and value:
+        return value[:at] + kind([_change(value[at])]) + value[at + 1 :]
+    return os.urandom(8).hex()
 
 
 class RemoteObject:
@@ -609,17 +656,7 @@ class RemoteObject:
 
     def __getattr__(self, name: str) -> Any:
         peer, number, _ = self._evergold_
-        if peer.trusted and name in PREDICATES and not peer.is_permitted(type(self), name):
-            raise AttributeError(f"{name} of an object of class {type(self).__name__}, which is no plain value")
-        value = peer.get(number, name)
-        if (
-            peer.trusted
-            and name in COMPARING
-            and isinstance(value, RemoteObject)
-            and not peer.is_permitted(type(self), name)
-        ):
-            return functools.partial(_refuse_plain, value, name)
-        return value
+        return _get_method(peer, number, name, type(self))
 
     def __setattr__(self, name: str, value: Any) -> None:
         peer, number, _ = self._evergold_
@@ -650,7 +687,7 @@ class RemoteClass(type):
 
     def __getattr__(cls, name: str) -> Any:
         peer, number = type.__getattribute__(cls, "_evergold_class_")
-        return peer.get(number, name)
+        return _get_method(peer, number, name, None if name in peer.of_classes else cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
         peer, number = cls._evergold_class_
@@ -658,7 +695,11 @@ class RemoteClass(type):
 
     def __iter__(cls) -> Iterator[Any]:
         peer, number = cls._evergold_class_
-        return iter(peer.operate(number, "__iter__", ()))
+        items: Iterator[Any] = peer.items(number, cls)
+        return items
+
+    def __contains__(cls, item: object) -> bool:
+        return any(one is item or one == item for one in cls)
 
 
 class RemoteException(type):
@@ -676,6 +717,15 @@ class _Documentation:
         return RemoteObject.__getattr__(one, "__doc__") if one is not None else RemoteClass.__getattr__(kind, "__doc__")
 
 
+def _get_method(peer: Peer, number: int, name: str, kind: type | None) -> Any:
+    """Get an attribute of the other side's; without the methods by which it would say itself what a test expects."""
+    judged = peer.trusted and kind is not None and not peer.is_permitted(kind, name)
+    if judged and name in PREDICATES:
+        raise AttributeError(f"{name} of an object of class {kind and kind.__name__}, which is no plain value")
+    value = peer.get(number, name)
+    return functools.partial(_refuse_plain, value, name) if judged and name in COMPARING and callable(value) else value
+
+
 def _write_text(problem: Any) -> str:
     return getattr(problem, "_evergold_text_", None) or Exception.__str__(problem)
 
@@ -686,6 +736,8 @@ def _add_operators() -> None:
             peer, number, _ = self._evergold_
             if peer.trusted and name in WEIGHED:
                 return peer.weigh(self, name, args)
+            if peer.trusted and name in ("__exit__", "__aexit__") and peer.decides(args[1]):
+                peer.failed = args[1]  # raised by `ask`, whatever `__exit__` says
             made: Any = peer.operate(number, name, args)
             return peer.note_length(number, made) if name == "__len__" else made
 
@@ -700,7 +752,7 @@ def _add_operators() -> None:
 
     for name in OPERATORS - {"__iter__", "__call__"}:
         setattr(RemoteObject, name, make(name))
-    for name in ("__getitem__", "__len__", "__contains__"):
+    for name in ("__getitem__", "__len__"):
         setattr(RemoteClass, name, make_of_class(name))
 
 
@@ -739,34 +791,48 @@ def _refuse(name: str) -> Any:
     raise BoundaryError(f"{name[:40]!r} cannot be passed to a test")
 
 
+def _refuse_method(name: str, value: Any) -> Any:
+    """Give a field of a copied value, unless it would be called in place of a plain value's method."""
+    return _refuse(name) if callable(value) and name in PREDICATES | COMPARING else value
+
+
 def _refuse_inner(target: Any, name: str, *, changes: bool) -> None:
     """Raise where an attribute of a test's object is not the answer's business."""
     mock = sys.modules.get("unittest.mock")
     own = getattr(type(target), name, None)
     inner = name.startswith("_") or isinstance(target, types.FunctionType | types.MethodType)
+    # What formats a text reads every attribute.
+    inner = inner or isinstance(target, str) or hasattr(type(target), "vformat")
     if name in ("__name__", "__qualname__", "__doc__") and not changes:
         return  # `functools.wraps` copies them
     # The record of a mock is what the test will ask about.
-    inner = inner or (mock is not None and isinstance(target, mock.NonCallableMock) and hasattr(mock.MagicMock, name))
+    inner = inner or (mock is not None and isinstance(target, mock.NonCallableMock) and hasattr(type(target), name))
     if inner or (changes and (isinstance(target, type) or callable(own))):
         raise AttributeError(f"{name} is not passed on")
 
 
-def _refuse_plain(method: RemoteObject, name: str, *args: Any, **named: Any) -> Any:
+def _refuse_plain(method: Callable[..., Any], name: str, *args: Any, **named: Any) -> Any:
     """Call a method that plain values have too, unless it is given what a plain value would be compared with."""
-    if name in ("count", "index") or any(hasattr(one, name) for one in args if type(one) in PLAIN):
+    if name in ("count", "index") or any(
+        hasattr(one, name) for one in args if type(one) in PLAIN or _standard(type(one)) in STANDARD
+    ):
         raise AttributeError(f"{name} of an object that is no plain value")
     return method(*args, **named)
+
+
+def _standard(kind: type) -> tuple[str, str]:
+    return kind.__module__, kind.__name__
+
+
+def _is_standard(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] in (*sys.stdlib_module_names, "pytest", "_pytest")
 
 
 def _replace_content(old: Any, new: Any) -> None:
     if type(old) not in MUTABLE or type(new) is not type(old):
         raise BoundaryError("only lists, dicts and sets are changed by a call")
-    if isinstance(old, list | bytearray):
-        old[:] = new
-    else:
-        old.clear()
-        old.update(new)
+    old.clear()
+    (old.update if hasattr(old, "update") else old.extend)(new)
 
 
 async def _wait_for(awaitable: Any) -> Any:
@@ -811,7 +877,11 @@ def connect(
     offered, space = peer.call(FIRST, (), {})
     used, classes = _Uses(test if taken_builtins is None else all_tests), _Uses(all_tests).classes()
     taken = used.taken_builtins() if taken_builtins is None else taken_builtins
-    wanted = [name for name in offered if name in peer.words and (name not in BUILTIN_NAMES or name in taken)]
+    wanted = [
+        name
+        for name in offered
+        if name in peer.words and name[:2] != "__" and (name not in BUILTIN_NAMES or name in taken)
+    ]
     number = space._evergold_[1]
     taken_names = {}
     for name in wanted:
@@ -821,6 +891,7 @@ def connect(
         elif module in PURE or (module == name and name in sys.stdlib_module_names):
             taken_names[name] = importlib.import_module(module)
     names.update(taken_names)
+    peer.of_classes = frozenset(used.direct)
     for name, value in taken_names.items():
         if isinstance(value, RemoteClass) and name in classes:
             peer.permitted[value] = used.permitted.get(name, set())
@@ -887,6 +958,11 @@ class _Uses:
                 self._note_made(ast.Name(node.name), node.body[-1].value)  # a fixture
         self.assigned = {
             node.id for node in self._nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        }
+        self.direct = {
+            node.attr
+            for node in self._nodes
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id not in self._made
         }
         for node in self._nodes:
             if isinstance(node, ast.BinOp):

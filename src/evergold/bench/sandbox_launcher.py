@@ -148,6 +148,9 @@ def run_child(part: Callable[..., None], *given: Any) -> None:
 
 def run_answer(order: dict[str, Any], number: int, link: int, finish: Callable[[], Any]) -> None:
     """Execute the answer and serve its names to the tests."""
+    if order["given"]:
+        write_files(order["given"])
+        sys.path.insert(0, WORK)
     order["boundary"].serve_answer(link, order["answer"])
     while True:
         signal.pause()  # the launcher ends this process; one that ends before has left early
@@ -196,12 +199,7 @@ def run_code(
 def run_command(order: dict[str, Any], number: int, link: int | None, finish: Callable[[], Any]) -> None:
     """Become a command over the files of a test; with a link the answer's file is a stub that calls the other process."""
     part = order["parts"][number]
-    for name, text in {**part["files"], part["answer"]: STUB if link is not None else order["answer"]}.items():
-        path = os.path.join(WORK, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    os.chdir(WORK)
+    write_files({**part["files"], part["answer"]: STUB if link is not None else order["answer"]})
     environment = {"PATH": os.environ["PATH"], "HOME": "/tmp", "PYTHONPATH": f"{WORK}:/site"}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if link is not None:
@@ -212,6 +210,16 @@ def run_command(order: dict[str, Any], number: int, link: int | None, finish: Ca
     finish()  # its exit code decides
     command = python_command(part["command"])
     os.execvpe(command[0], command, environment)
+
+
+def write_files(files: dict[str, str]) -> None:
+    """Write files into the folder of work and go there."""
+    for name, text in files.items():
+        path = os.path.join(WORK, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    os.chdir(WORK)
 
 
 def run_program(order: dict[str, Any], number: int, link: int | None, finish: Callable[[], Any]) -> None:

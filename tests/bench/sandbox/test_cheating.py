@@ -32,7 +32,7 @@ class Any:
     def __getattr__(self, name): return lambda *args, **named: True
 """
 RUNS_TEXT = "the test runs the answer's text as a program"
-NEED_ONE_PROCESS = {"subclassed", "mocked", "stdin", "file", "threads", "gathered"}
+NEED_ONE_PROCESS = {"passes coroutine", "subclassed", "mocked", "stdin", "file", "threads", "gathered"}
 
 
 class Example(NamedTuple):
@@ -262,3 +262,28 @@ def test_tests_that_cannot_be_isolated_are_marked_with_the_reason(tests: dict[st
 
 def test_a_command_that_is_not_installed_is_unscored() -> None:
     assert measure("x", {"command": "nonesuch x"}).reason == "the tests run nonesuch, which is not in /usr/bin:/bin"
+
+
+def test_an_answer_gets_the_files_that_its_tests_do_not_use() -> None:
+    tests = {
+        "command": "pytest -q",
+        "files": {
+            "rates.py": "EUR = 3",
+            "limits.json": "[9]",
+            "wanted.json": "[[2, 6]]",
+            "conftest.py": "six = 6",
+            "test_it.py": "import json\nfrom answer import price\n"
+            "def test_it():\n    for given, wanted in json.load(open('wanted.json')): assert price(given) == wanted",
+        },
+    }
+    honest = "import json\nfrom rates import EUR\ndef price(x): return min(x * EUR, json.load(open('limits.json'))[0])"
+    made = measure(honest, tests)
+    assert (made.value, made.details) == (1.0, {"passed": 1, "tests": 1}), made.reason
+    looks = "import os\ndef price(x): return 6 * any('6' in open(name).read() for name in os.listdir('.'))"
+    assert measure(looks, tests).value == 0.0
+
+
+def test_a_module_that_tests_run_as_a_program_is_told_apart() -> None:
+    test = "import subprocess, sys\ndef test_it():\n    assert subprocess.check_output([sys.executable, '-m', 'answer']) == b'4\\n'"
+    made = measure("print(4)", {"command": "pytest -q", "files": {"test_it.py": test}})
+    assert (made.value, made.details["unisolated"]) == (1.0, "the tests run answer as a program")
