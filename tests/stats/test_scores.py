@@ -11,6 +11,7 @@ from scipy import stats as oracle
 import evergold
 from evergold.errors import BadInput
 from evergold.model.report import PairedVerdict
+from evergold.stats.agreement import agreement
 from evergold.stats.scores import compare_scores, holm, mean_score, planned_effect
 from tests.rows import each_row
 
@@ -137,3 +138,23 @@ def test_a_plan_says_what_could_be_seen() -> None:
     assert planned_effect(1) is None
     assert planned_effect(100) == pytest.approx(0.14, abs=0.005)
     assert (planned_effect(100, trials=4) or 1) < (planned_effect(100) or 0)
+
+
+def test_scores_come_in_any_iterable_and_what_is_none_is_refused_by_name() -> None:
+    values = [0.1, 0.5, 0.9, 0.4, 0.6, 0.7]
+    groups = "abcdef"
+    assert mean_score(iter(values), groups=iter(groups)) == mean_score(values, groups=groups)
+    assert compare_scores(iter(values), iter(values)) == compare_scores(values, values)
+    for odd in ("0.1", b"01", {"a": 0.1}, None, 5, ["0.1"], [10**400], [[0.1]]):
+        with pytest.raises(BadInput, match="numbers from 0 to 1"):
+            mean_score(odd)  # type: ignore[arg-type]
+        with pytest.raises(BadInput, match="numbers from 0 to 1"):
+            agreement(odd, values)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="margin is 0"):
+        compare_scores(values, values, margin="0.1")  # type: ignore[arg-type]
+
+
+def test_differences_of_32_bit_rounding_alone_are_no_narrow_interval() -> None:
+    values = [0.1, 0.5, 0.9, 0.4, 0.6, 0.7, 0.2, 0.8]
+    made = compare_scores([float(np.float32(one)) for one in values], values)
+    assert made.high == pytest.approx(compare_scores(values, values).high, abs=1e-6)

@@ -1,4 +1,4 @@
-"""JudgeAgreement between reviewers: kappa, which is agreement beyond what their habits alone would give.
+"""Agreement between reviewers: kappa, which is agreement beyond what their habits alone would give.
 
 Two reviewers who both approve 95 % of cases agree on 90 % by accident; kappa takes that away. Cohen's kappa is for two
 named reviewers on the cases both decided, Fleiss' for any number of reviewers, who may differ from case to case. Both
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from evergold.errors import BadInput
 from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap, draw_tables, mean_bootstrap
+from evergold.stats.scores import Scores, read_scores
 
 
 def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95) -> Interval | None:
@@ -57,9 +58,7 @@ class JudgeAgreement:
     unscored: int = 0
 
 
-def agreement(
-    judged: Sequence[float | None], labelled: Sequence[float | None], *, passing: float = PASSING
-) -> JudgeAgreement:
+def agreement(judged: Scores, labelled: Scores, *, passing: float = PASSING) -> JudgeAgreement:
     """Compare a judge's scores with people's, both from 0 to 1 and passed from `passing` on.
 
     None on either side leaves the pair out. Usable are 30 labels or more, with 5 or more that passed and that failed.
@@ -67,14 +66,14 @@ def agreement(
     >>> agreement([1, 0, 1], [1, 0, 1]).reason
     '3 of 30 labels'
     """
+    judged, labelled = read_scores(judged), read_scores(labelled)
     if len(judged) != len(labelled):
         raise BadInput(f"{len(judged)} judged scores but {len(labelled)} labels; give one of each for every answer")
-    pairs = []
-    for at, (judge, label) in enumerate(zip(judged, labelled, strict=True)):
-        if judge is not None and label is not None:
-            if not (0 <= judge <= 1 and 0 <= label <= 1):
-                raise BadInput(f"pair {at + 1} is {judge} and {label}; scores and labels are numbers from 0 to 1")
-            pairs.append((judge >= passing, label >= passing))
+    pairs = [
+        (judge >= passing, label >= passing)
+        for judge, label in zip(judged, labelled, strict=True)
+        if judge is not None and label is not None
+    ]
     result = cohen_kappa(pairs)
     reason = _missing_labels([label for _, label in pairs])
     if reason is None and result is None:

@@ -10,7 +10,7 @@ difference); everything else has Student's t over groups, with a correction for 
 """
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -34,7 +34,7 @@ ALPHA = 0.05
 MARGIN = 0.03
 POWER = 0.8
 
-Scores = Sequence[float | None]
+Scores = Iterable[float | None]
 Bounds = Callable[[float], tuple[float, float]]  # 1 - level → the ends of the interval
 
 
@@ -84,7 +84,7 @@ class ScoreComparison:
         return f"{self.verdict.value}: {between} (n={self.n} in {self.groups} groups{left_out}, p={self.p:.3g})"
 
 
-def mean_score(values: Scores, *, groups: Sequence[Hashable] | None = None) -> MeanScore:
+def mean_score(values: Scores, *, groups: Iterable[Hashable] | None = None) -> MeanScore:
     """Give the mean of scores from 0 to 1 with its 95 % interval.
 
     `groups` names for each value what it belongs to (a session, a question asked several times): values of one group are
@@ -93,6 +93,7 @@ def mean_score(values: Scores, *, groups: Sequence[Hashable] | None = None) -> M
     >>> print(mean_score([1, 1, 1, 0, 1, 1, None, 1]))
     0.857 [0.487, 0.974] (n=7, 1 unscored)
     """
+    values = read_scores(values)
     kept, names = _select_known([values], groups)
     data = np.array([row[0] for row in kept], dtype=np.float64)
     if data.size == 0:
@@ -109,7 +110,7 @@ def mean_score(values: Scores, *, groups: Sequence[Hashable] | None = None) -> M
 
 
 def compare_scores(
-    baseline: Scores, candidate: Scores, *, groups: Sequence[Hashable] | None = None, margin: float = MARGIN
+    baseline: Scores, candidate: Scores, *, groups: Iterable[Hashable] | None = None, margin: float = MARGIN
 ) -> ScoreComparison:
     """Compare two lists of scores from 0 to 1 over the same cases, in the same order; more is better.
 
@@ -120,12 +121,13 @@ def compare_scores(
     >>> compare_scores([0, 0, 1, 0, 0, 0, 1, 0], [1, 1, 1, 1, 0, 1, 1, 1]).verdict.value
     'better'
     """
+    baseline, candidate = read_scores(baseline), read_scores(candidate)
     if len(baseline) != len(candidate):
         raise BadInput(
             f"{len(baseline)} baseline scores but {len(candidate)} of the candidate; give one of each for every case, "
             "None where a case has no score"
         )
-    if not 0 <= margin <= 1:
+    if not isinstance(margin, int | float) or not 0 <= margin <= 1:
         raise BadInput(f"margin is {margin}; it is a share of the metric's range, from 0 to 1, such as 0.03")
     kept, names = _select_known([baseline, candidate], groups)
     if not kept:
@@ -207,8 +209,8 @@ class _Sample:
         grouped = sums.size < values.size
         self.is_binary = not grouped and (_binary(values) if binary is None else binary)
         self.method = "clustered t" if grouped else "t"
-        # Means that differ by rounding alone are equal.
-        common = np.unique(np.round(sums / sizes, 9), return_counts=True)[1].max()
+        # Means that differ by rounding alone, also of 32 bits, are equal.
+        common = np.unique(np.round(sums / sizes, 6), return_counts=True)[1].max()
         self.is_constant = int(common) == self.groups
         self._agreeing = float(common) / self.groups
         self.error, self._df = clustered_error(sums, sizes, self.mean)
@@ -288,29 +290,39 @@ def more_for_p(p: float, n: int) -> int | None:
 
 
 def _select_known(
-    columns: Sequence[Scores], groups: Sequence[Hashable] | None
+    columns: Sequence[Sequence[float | None]], groups: Iterable[Hashable] | None
 ) -> tuple[list[tuple[float, ...]], list[Hashable] | None]:
-    """The rows that have all their values, checked, and their groups."""
+    """The rows that have all their values, and their groups."""
     count = len(columns[0])
-    if groups is not None and len(groups) != count:
-        raise BadInput(f"{count} scores but {len(groups)} groups; give one group for each score")
+    given = None if groups is None else list(groups)
+    if given is not None and len(given) != count:
+        raise BadInput(f"{count} scores but {len(given)} groups; give one group for each score")
     kept, names = [], []
     for at, row in enumerate(zip(*columns, strict=True)):
-        known = tuple(_check_score(value, at) for value in row if value is not None)
+        known = tuple(value for value in row if value is not None)
         if len(known) == len(row):
             kept.append(known)
-            names.append(at if groups is None else groups[at])
-    return kept, None if groups is None else names
+            names.append(at if given is None else given[at])
+    return kept, None if given is None else names
+
+
+def read_scores(values: Scores) -> list[float | None]:
+    """Check scores that a caller gave in any iterable."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise BadInput(
+            f"scores are {type(values).__name__}; give a list of numbers from 0 to 1, None where there is none"
+        )
+    return [None if value is None else _check_score(value, at) for at, value in enumerate(values)]
 
 
 def _check_score(value: float, at: int) -> float:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = math.nan if isinstance(value, str) else float(value)
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0 <= number <= 1:
         raise BadInput(
-            f"score {at + 1} is {value}; scores are numbers from 0 to 1, None where there is none: "
+            f"score {at + 1} is {value!s:.40}; scores are numbers from 0 to 1, None where there is none: "
             "divide by the largest possible value first"
         )
     return number

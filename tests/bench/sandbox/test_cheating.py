@@ -284,6 +284,7 @@ def test_an_answer_gets_the_files_that_its_tests_do_not_use() -> None:
 
 
 def test_a_module_that_tests_run_as_a_program_is_told_apart() -> None:
-    test = "import subprocess, sys\ndef test_it():\n    assert subprocess.check_output([sys.executable, '-m', 'answer']) == b'4\\n'"
+    test = "import subprocess, sys\ndef test_it():\n"
+    test += "    assert subprocess.check_output([sys.executable, '-m', 'answer']) == b'4\\n'"
     made = measure("print(4)", {"command": "pytest -q", "files": {"test_it.py": test}})
     assert (made.value, made.details["unisolated"]) == (1.0, "the tests run answer as a program")
