@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
@@ -61,6 +62,36 @@ def test_a_key_that_is_pressed_while_the_queue_loads_is_not_lost(browser: Browse
         route.continue_()
     page.unroute("**/api/v1/review/queue?*")
     expect(page.get_by_text("chat-0 · live")).to_be_visible()
+    page.context.close()
+
+
+def test_a_verdict_is_of_the_case_in_view_whatever_the_server_does_meanwhile(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", "?kind=chat&dataset=live&id=chat-0")
+    page.get_by_text("chat-0 · live").wait_for()
+    page.wait_for_load_state("networkidle")
+    held: list[Route] = []
+    page.route("**/api/v1/decisions*", lambda route: held.append(route))
+    page.keyboard.down("a")
+    page.keyboard.down("a")  # The system repeats a key that stays down; that is no second verdict.
+    page.keyboard.up("a")
+    expect(page.get_by_text("chat-1 · live")).to_be_visible()
+    page.keyboard.press("d")
+    expect(page.get_by_text("chat-failed · live")).to_be_visible()
+    cases = [parse_qs(urlsplit(route.request.url).query)["id"] for route in held]
+    verdicts = [json.loads(route.request.post_data or "")["verdict"] for route in held]
+    assert (cases, verdicts) == ([["chat-0"], ["chat-1"]], ["approve", "dismiss"])
+    held[0].fulfill(status=409, json={"detail": "somebody was first"})
+    held[1].continue_()
+    refused = page.get_by_role("alert").filter(has_text="Nothing was decided about")
+    expect(refused).to_contain_text("somebody was first")
+    expect(page.get_by_text("in view")).to_contain_text("2 waiting")
+    page.unroute("**/api/v1/decisions*")
+    refused.get_by_role("button", name="Open it").click()
+    expect(page.get_by_text("chat-0 · live")).to_be_visible()
+    page.keyboard.press("a")
+    expect(refused).to_have_count(0)
+    page.keyboard.press("z")
+    expect(page.get_by_text("chat-0 · live · chat · golden · unvalidated")).to_be_visible()
     page.context.close()
 
 

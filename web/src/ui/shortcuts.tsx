@@ -82,7 +82,11 @@ export function HeldKeys() {
   return null;
 }
 
+/** Keys that act again while they are held down. A verdict does not: a finger that stays on its key means one case. */
+const REPEATING = ["j", "k"];
+
 function onKeyDown(event: KeyboardEvent): void {
+  if (event.repeat && !REPEATING.includes(event.key)) return;
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || isTaken(event)) return;
   const modal = document.querySelector("[role=dialog]");
   if (modal) return;

@@ -35,7 +35,7 @@ const file = (...opinions: object[]) => ({ case: chat, opinions }) as unknown as
 
 test("a first verdict is withdrawn, and the fields it changed go back", () => {
   const decision = { verdict: "approve" as const, changes: { entry_type: "correction" } };
-  expect(undoOf({ before: file(), after: chat, decision }, "ana")).toEqual({
+  expect(undoOf({ before: file(), decision }, "ana")).toEqual({
     verdict: "withdraw",
     changes: { entry_type: "failure" },
     adjudicate: false,
@@ -48,6 +48,6 @@ test("a changed mind changes back to the word before", () => {
     { reviewer: "bo", verdict: "dismiss" },
   );
   const decision = { verdict: "dismiss" as const };
-  expect(undoOf({ before, after: chat, decision }, "ana").verdict).toBe("approve");
-  expect(undoOf({ before, after: chat, decision: { verdict: "reopen" } }, "ana").verdict).toBe("withdraw");
+  expect(undoOf({ before, decision }, "ana").verdict).toBe("approve");
+  expect(undoOf({ before, decision: { verdict: "reopen" } }, "ana").verdict).toBe("withdraw");
 });

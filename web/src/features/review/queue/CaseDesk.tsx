@@ -1,7 +1,7 @@
 /** One case on the desk: its panel by kind, opinions, questions, history, and the verdict bar. */
 import { Button, Group, Kbd, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useRef, useState } from "react";
+import { useCallback, useLayoutEffect, useRef, useState } from "react";
 import { useMay } from "@/api/access";
 import { When } from "@/ui/Age";
 import { Assertions } from "@/ui/Assertions";
@@ -20,24 +20,31 @@ import { type Conflict, type Decided, lacking, useDraft } from "./drafts";
 import classes from "./queue.module.css";
 import { StaleReasons } from "./StaleReasons";
 
-/** `why` says what its review is worth. `onDecided` and `onSettled` are done when the next case is chosen. */
+/** `why` says what its review is worth. `onDecided` and `onSettled` say whether another case opens. */
 type CaseDeskProps = {
   file: CaseFile;
   me: string;
   why: string | null | undefined;
-  onDecided: (decided: Decided) => Promise<void>;
-  onSettled: () => Promise<void>;
+  /** Whether the next case can be shown at once: it is opened while the verdict on this one is still being sent. */
+  isNextLoaded: () => boolean;
+  onDecided: (decided: Decided) => Promise<boolean>;
+  onSettled: () => Promise<boolean>;
 };
 
 const TITLE_MOST = 200;
+const yes = () => true;
+const no = () => false;
 
-export function CaseDesk({ file, me, why, onDecided, onSettled }: CaseDeskProps) {
+export function CaseDesk({ file, me, why, isNextLoaded, onDecided, onSettled }: CaseDeskProps) {
   const [lit, setLit] = useState<number | null>(null);
   const [shown, setShown] = useState<Entry | null>(null);
   const [comment, setComment] = useState("");
   const first = useRef<HTMLTextAreaElement>(null);
   const note = useRef<HTMLInputElement>(null);
   const answering = useRef<Promise<void>>(Promise.resolve());
+  /** Set from a verdict on until this desk gives way to that of the next case; lets the held keys act. */
+  const leaving = useRef<((drop?: boolean) => void) | null>(null);
+  useLayoutEffect(() => () => leaving.current?.(), []);
   const refresh = useRefreshSoon();
   const queries = useQueryClient();
   const { dataset, id } = file.case;
@@ -55,11 +62,19 @@ export function CaseDesk({ file, me, why, onDecided, onSettled }: CaseDeskProps)
   const locked = deciders.length > 0 && !moderates;
 
   async function decide(decision: Decision) {
-    // A key that is pressed while the server answers is meant for the next case.
-    const release = holdKeys();
-    const after = await draft.decide({ comment, ...decision });
-    if (after !== null) await onDecided({ before: file, after, decision });
-    release(after === null);
+    if (leaving.current) return;
+    // A key that is pressed until the next case is shown is meant for that one.
+    leaving.current = holdKeys();
+    const after = draft.decide({ comment, ...decision });
+    // A base commit may be disproved: the reviewer is asked on this case, not on the next.
+    const waits = !isNextLoaded() || (entry.kind === "context" && decision.verdict === "approve");
+    const stored = await (waits ? after.then(yes, no) : true);
+    const leaves = stored && (await onDecided({ before: file, after, decision }));
+    if (!leaves) {
+      leaving.current(!stored);
+      leaving.current = null;
+    }
+    await after.catch(no);
     refresh();
   }
   const decideLater = (decision: Decision) => () => void decide(decision);
@@ -69,7 +84,7 @@ export function CaseDesk({ file, me, why, onDecided, onSettled }: CaseDeskProps)
     const release = holdKeys();
     await answering.current;
     const now = queries.getQueryData<CaseFile>(["review", "case", dataset, id]) ?? file;
-    if (lacking(entry).length + unanswered(now, me).length === 0) await decide({ verdict: "approve" });
+    if (lacking(entry).length + unanswered(now, me).length === 0) void decide({ verdict: "approve" });
     release();
   }
 

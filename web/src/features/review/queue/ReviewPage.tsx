@@ -15,12 +15,13 @@ import {
   type Key,
   type QueueItem,
   useCaseFile,
+  useIsLoaded,
   usePreload,
   useProgress,
   useQueue,
   useRefresh,
 } from "./data";
-import { type Decided, useUndo } from "./drafts";
+import { type Decided, titleOf, useUndo } from "./drafts";
 import { ProgressView } from "./ProgressView";
 import { ASSIGN_FIELD, BulkBar, nameOf, QueueFilters, QueueList } from "./QueueSidebar";
 import classes from "./queue.module.css";
@@ -29,6 +30,11 @@ import { filtersOf, type QueueView } from "./view";
 /** The desk is large: the queue is there before it. */
 const loadDesk = () => import("./CaseDesk").then(({ CaseDesk }) => ({ default: CaseDesk }));
 const CaseDesk = lazy(loadDesk);
+
+/** As many cases are loaded before they are needed: keys may come faster than the server answers. */
+const AHEAD = 4;
+
+type Refused = Key & { title: string; reason: string };
 
 export function ReviewPage() {
   const view: QueueView = useSearch({ from: "/review" });
@@ -39,6 +45,8 @@ export function ReviewPage() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [notice, setNotice] = useState<string | null>(null);
   const [tab, setTab] = useState<DeskTab>("case");
+  const [sending, setSending] = useState<ReadonlySet<string>>(new Set());
+  const [refused, setRefused] = useState<readonly Refused[]>([]);
   const me = useMe();
 
   const items = useMemo(() => (queue.data?.pages ?? []).flatMap((page) => page.items), [queue.data]);
@@ -80,18 +88,35 @@ export function ReviewPage() {
   const rest = byValue
     ? items.filter((_, place) => place !== at)
     : [...items.slice(at + 1), ...items.slice(0, Math.max(0, at))];
-  const next = rest.find(waiting);
-  usePreload(file.data && next);
+  const coming = rest.filter(waiting).slice(0, AHEAD);
+  const [next] = coming;
+  const isLoaded = useIsLoaded();
+  usePreload(file.data ? coming : []);
 
-  function nextWaiting() {
+  /** Opens the next case that waits; says whether there is one. */
+  async function nextWaiting(): Promise<boolean> {
     if (byValue && current) done.current.add(nameOf(current));
     setNotice(next === undefined ? "Nothing else waits in this view." : null);
-    return select(next);
+    await select(next);
+    return next !== undefined;
   }
 
+  /** Opens the next case at once; a verdict that the server refuses is named, with the way back to its case. */
   function onDecided(decision: Decided) {
+    const { dataset, id } = decision.before.case;
+    const name = nameOf({ dataset, id });
     undo.add(decision);
-    if (["approve", "dismiss"].includes(decision.decision.verdict)) done.current.add(nameOf(decision.after));
+    setRefused((all) => all.filter((one) => nameOf(one) !== name));
+    if (["approve", "dismiss"].includes(decision.decision.verdict)) done.current.add(name);
+    setSending((all) => new Set(all).add(name));
+    const settle = () => setSending((all) => new Set([...all].filter((one) => one !== name)));
+    decision.after.then(settle, (fault) => {
+      settle();
+      done.current.delete(name);
+      undo.drop(decision);
+      const reason = fault instanceof Error ? fault.message : String(fault);
+      setRefused((all) => [...all, { dataset, id, title: titleOf(decision.before.case), reason }]);
+    });
     return nextWaiting();
   }
 
@@ -156,6 +181,14 @@ export function ReviewPage() {
           )}
         </p>
       )}
+      {refused.map((one) => (
+        <p key={nameOf(one)} className={desk.notice} role="alert">
+          Nothing was decided about “{one.title}”: {one.reason}
+          <Button size="compact-xs" variant="subtle" onClick={() => void select(one)}>
+            Open it
+          </Button>
+        </p>
+      ))}
       {view.show === "progress" ? (
         <ProgressView />
       ) : (
@@ -188,7 +221,7 @@ export function ReviewPage() {
               loaded={queue.data !== undefined}
               onStart={() => void select(items.find(waiting) ?? items[0])}
             />
-          ) : file.isPending ? (
+          ) : file.isPending || (sending.has(nameOf(current)) && next) ? (
             <Awaited what="the case" />
           ) : file.isLoadingError ? (
             <Failed error={file.error} retry={() => void file.refetch()} />
@@ -199,6 +232,7 @@ export function ReviewPage() {
                 file={file.data}
                 me={me.data?.name ?? ""}
                 why={items[at]?.why}
+                isNextLoaded={() => next !== undefined && isLoaded(next)}
                 onDecided={onDecided}
                 onSettled={nextWaiting}
               />

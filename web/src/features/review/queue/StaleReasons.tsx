@@ -11,7 +11,7 @@ import { type CaseFile, settleStale, useRefresh, useStaleReasons } from "./data"
 import classes from "./queue.module.css";
 
 /** `waiting`: the case has changes that are not stored yet. */
-type StaleReasonsProps = { file: CaseFile; waiting: boolean; locked: boolean; onSettled: () => Promise<void> };
+type StaleReasonsProps = { file: CaseFile; waiting: boolean; locked: boolean; onSettled: () => Promise<boolean> };
 
 export function StaleReasons({ file, waiting, locked, onSettled }: StaleReasonsProps) {
   const key = { dataset: file.case.dataset, id: file.case.id };

@@ -76,19 +76,25 @@ export const settleStale = (key: Key, decision: Schemas["StaleDecision"]) =>
 export const useCaseFile = (key: Key | null) => useQuery(caseFile(key));
 export const useCaseEvidence = (key: Key | null) => useQuery(caseEvidence(key));
 
-/** Loads a case before it is needed. */
-export function usePreload(key: Key | undefined) {
+/** Loads cases before they are needed, the first of them first. */
+export function usePreload(keys: readonly Key[]) {
   const queries = useQueryClient();
-  const { dataset, id } = key ?? {};
+  const names = JSON.stringify(keys.map(({ dataset, id }) => ({ dataset, id })));
   useEffect(() => {
-    if (dataset === undefined || id === undefined) return;
-    const key = { dataset, id };
     const fresh = { staleTime: 60_000 };
-    const { enabled: _, ...file } = caseFile(key);
-    const { enabled: __, ...evidence } = caseEvidence(key);
-    void queries.prefetchQuery({ ...file, ...fresh });
-    void queries.prefetchQuery({ ...evidence, ...fresh });
-  }, [queries, dataset, id]);
+    for (const key of JSON.parse(names) as Key[]) {
+      const { enabled: _, ...file } = caseFile(key);
+      const { enabled: __, ...evidence } = caseEvidence(key);
+      void queries.prefetchQuery({ ...file, ...fresh });
+      void queries.prefetchQuery({ ...evidence, ...fresh });
+    }
+  }, [queries, names]);
+}
+
+/** Whether a case can be shown at once. */
+export function useIsLoaded() {
+  const queries = useQueryClient();
+  return (key: Key) => queries.getQueryData(caseFile(key).queryKey) !== undefined;
 }
 
 export const saveChanges = (key: Key, version: number, changes: Changes) =>

@@ -39,7 +39,8 @@ type Draft = {
   dismiss: () => void;
   conflict: Conflict | null;
   edit: (changes: Changes) => void;
-  decide: (decision: Decision) => Promise<Case | null>;
+  /** Fails where the server refuses; what was edited stays. */
+  decide: (decision: Decision) => Promise<Case>;
   /** Put my changes on top of the version that is there now, or let them go. */
   resolve: (choice: "mine" | "theirs") => void;
 };
@@ -139,19 +140,22 @@ export function useDraft(file: CaseFile, onMoved: () => void): Draft {
   );
 
   const decide = useCallback(
-    async (decision: Decision): Promise<Case | null> => {
-      await running.current;
-      const sent = { ...pending.current, ...decision.changes };
-      try {
-        const entry = await sendVerdict({ dataset, id }, version.current, { ...decision, changes: sent });
-        accepted(entry, sent);
-        setDisproved(null);
-        return entry;
-      } catch (fault) {
-        failed(fault, sent);
-        if (decision.verdict === "approve" && kind === "context") setDisproved(reasonsOf(fault));
-        return null;
-      }
+    (decision: Decision): Promise<Case> => {
+      const answer = running.current.then(async () => {
+        const sent = { ...pending.current, ...decision.changes };
+        try {
+          const entry = await sendVerdict({ dataset, id }, version.current, { ...decision, changes: sent });
+          accepted(entry, sent);
+          setDisproved(null);
+          return entry;
+        } catch (fault) {
+          failed(fault, sent);
+          if (decision.verdict === "approve" && kind === "context") setDisproved(reasonsOf(fault));
+          throw fault;
+        }
+      });
+      running.current = answer.catch(() => undefined);
+      return answer;
     },
     [accepted, failed, dataset, id, kind],
   );
@@ -220,8 +224,8 @@ export function lacking(entry: Case): string[] {
   return needed[entry.kind].filter(([, value]) => blank(value)).map(([name]) => name);
 }
 
-/** The verdicts given in this sitting, and how each is taken back. */
-export type Decided = { before: CaseFile; after: Case; decision: Decision };
+/** A verdict given in this sitting; `after` comes when the server has stored it. */
+export type Decided = { before: CaseFile; decision: Decision; after: Promise<Case> };
 
 const WORDS: Record<Decision["verdict"], string> = {
   approve: "Approved",
@@ -233,7 +237,7 @@ const WORDS: Record<Decision["verdict"], string> = {
 };
 
 const TITLE_MOST = 60;
-const titleOf = ({ name, input, id }: Case) => (name || input || id).slice(0, TITLE_MOST);
+export const titleOf = ({ name, input, id }: Case) => (name || input || id).slice(0, TITLE_MOST);
 
 export function useUndo(me: string, onUndone: (key: Key) => Promise<void>) {
   const [decided, setDecided] = useState<readonly Decided[]>([]);
@@ -245,12 +249,12 @@ export function useUndo(me: string, onUndone: (key: Key) => Promise<void>) {
   async function undo() {
     if (last === undefined) return;
     const release = holdKeys();
-    const key = { dataset: last.after.dataset, id: last.after.id };
+    const key = { dataset: last.before.case.dataset, id: last.before.case.id };
     try {
-      await sendVerdict(key, last.after.version, undoOf(last, me));
+      await sendVerdict(key, (await last.after).version, undoOf(last, me));
       // The desk opens on what the undo left: a verdict on the version before it would be refused as a conflict.
       await queries.refetchQueries({ queryKey: ["review", "case", key.dataset, key.id] });
-      setDecided(decided.slice(0, -1));
+      setDecided((before) => before.filter((one) => one !== last));
       setProblem(null);
       await onUndone(key);
     } catch (error) {
@@ -265,14 +269,16 @@ export function useUndo(me: string, onUndone: (key: Key) => Promise<void>) {
       setDecided((before) => [...before, one]);
       setProblem(null);
     },
+    /** A verdict that the server refused is none. */
+    drop: (one: Decided) => setDecided((before) => before.filter((other) => other !== one)),
     undo,
     problem,
-    message: last === undefined ? null : `${WORDS[last.decision.verdict]} “${titleOf(last.after)}”.`,
+    message: last === undefined ? null : `${WORDS[last.decision.verdict]} “${titleOf(last.before.case)}”.`,
   };
 }
 
 /** What undoes a verdict: my word before it where there was one, else its withdrawal; edits that came with it go back. */
-export function undoOf({ before, decision }: Decided, me: string): Decision {
+export function undoOf({ before, decision }: Omit<Decided, "after">, me: string): Decision {
   const fields = Object.keys(decision.changes ?? {}) as (keyof Case)[];
   const changes: Changes = Object.fromEntries(fields.map((field) => [field, before.case[field] ?? null]));
   const mine = before.opinions.filter(({ reviewer, verdict }) => reviewer === me && verdict !== "skip").at(-1);
