@@ -137,7 +137,7 @@ def test_two_reviewers_on_one_case_never_overwrite_each_other(browser: Browser, 
     expect(banner).to_contain_text("At 13:00, says Ana.")
     expect(banner).to_contain_text("At 14:00, says Bo.")
     bo.screenshot(path=PICTURES / "review-conflict.png")
-    bo.get_by_role("button", name="Put mine on top").click()
+    bo.get_by_role("button", name="Keep mine").click()
     expect(bo.get_by_text("v3 · saved")).to_be_visible()
     for page in (ana, bo):
         page.context.close()
@@ -154,7 +154,7 @@ def test_reviewers_who_differ_are_adjudicated(browser: Browser, server: str) -> 
     page = a_reviewer(browser, server, "cy", "?standing=disputed")
     page.keyboard.press("n")
     expect(page.get_by_role("region", name="Opinions")).to_contain_text("bo: dismiss")
-    page.get_by_role("button", name="Rule: approve").click()
+    page.get_by_role("button", name="Settle: approve").click()
     expect(page.get_by_text("in view")).to_contain_text("0 disputed")
     page.get_by_role("button", name="Progress").click()
     expect(page.get_by_text("Cohen's kappa, ana and bo")).to_be_visible()

@@ -65,5 +65,5 @@ def test_a_reviewer_is_not_offered_the_work_of_others(
             expect(page.get_by_role("button", name="Delete comment 1")).to_have_count(deletes)
             page.goto(f"{address}/review?dataset=live&id=c1")
             expect(page.get_by_text("Reviewers differ")).to_be_visible()
-            expect(page.get_by_role("button", name="Rule: approve")).to_have_count(rules)
+            expect(page.get_by_role("button", name="Settle: approve")).to_have_count(rules)
             page.context.close()

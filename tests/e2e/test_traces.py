@@ -154,7 +154,7 @@ def test_filters_columns_and_order_stand_in_the_address_and_a_view_is_kept(opene
     expect(rows.first).to_contain_text("grounded 0.2")
     page.get_by_role("button", name="Views").click()
     page.get_by_role("textbox", name="Name of this view").fill("slow and ungrounded")
-    page.get_by_role("button", name="Keep").click()
+    page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("button", name="slow and ungrounded", exact=True)).to_be_visible()
     again = opened(f"{address}/traces")
     again.get_by_role("button", name="Views").click()

@@ -136,6 +136,17 @@ export function useShortcuts(title: string, shortcuts: readonly Shortcut[]): voi
   }, [title, shape]);
 }
 
+/** The key of a button, shown on it. */
+export const keyed = (key: string) => ({
+  "aria-keyshortcuts": key,
+  classNames: { section: classes.key },
+  rightSection: (
+    <Kbd size="xs" aria-hidden="true">
+      {key}
+    </Kbd>
+  ),
+});
+
 function useShortcutGroups(): readonly ShortcutGroup[] {
   return useSyncExternalStore(
     (listener) => {

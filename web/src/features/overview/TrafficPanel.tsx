@@ -22,6 +22,7 @@ import {
   everyBucket,
   LABEL,
   labelOf,
+  labelRaises,
   lineOf,
   linkOf,
   ofGroup,
@@ -194,10 +195,15 @@ function formatMeasure(value: number, measure: Measure): string {
 }
 
 const QUALITY = [
-  { name: "Checks passed", colour: "gold", dash: "solid" },
-  { name: "Failures", colour: "rust", dash: "solid" },
-  { name: "Corrected or complained of", colour: "sea", dash: "dashed" },
+  { name: "Checks passed", short: "Passed", colour: "gold", dash: "solid" },
+  { name: "Failures", short: "Failures", colour: "rust", dash: "solid" },
+  { name: "Corrected or complained of", short: "Complaints", colour: "sea", dash: "dashed" },
 ] as const;
+
+/** The height of the part that the lines are drawn in, and of a label. */
+const QUALITY_PX = 165;
+const LABEL_PX = 15;
+const NARROW_PX = 720;
 
 /** How good the answers were over time, as shares of what was looked at; each line carries its name. */
 export function QualityPanel({ seen, period }: { seen: Overview; period: Period }) {
@@ -222,15 +228,20 @@ export function QualityPanel({ seen, period }: { seen: Overview; period: Period 
         buckets.map(({ start }) => timeLabel(start)),
       );
       const formatter = (value: number) => share(value, 1);
+      const narrow = window.innerWidth < NARROW_PX;
+      const raised = labelRaises(
+        lines.map((line) => line.findLast((value) => value !== null) ?? null),
+        LABEL_PX / QUALITY_PX,
+      );
       return {
-        grid: { left: 8, right: 170, top: 10, bottom: 4, containLabel: true },
+        grid: { left: 8, right: narrow ? 82 : 170, top: 10, bottom: 4, containLabel: true },
         tooltip: {
           ...tooltip,
           valueFormatter: (value: number | null) => (value === null ? "nothing to look at" : formatter(value)),
         },
         xAxis,
         yAxis: { ...yAxis, min: 0, max: 1, axisLabel: { ...yAxis.axisLabel, formatter } },
-        series: QUALITY.map(({ name, colour, dash }, index) => ({
+        series: QUALITY.map(({ name, short, colour, dash }, index) => ({
           name,
           data: lines[index],
           type: "line",
@@ -242,11 +253,11 @@ export function QualityPanel({ seen, period }: { seen: Overview; period: Period 
           lineStyle: { color: colours[colour], type: dash },
           endLabel: {
             show: lines[index]?.some((value) => value !== null),
-            formatter: name,
+            formatter: narrow ? short : name,
             color: colours.dim,
             fontSize: 12,
+            offset: [0, -(raised[index] ?? 0) * QUALITY_PX],
           },
-          labelLayout: { moveOverlap: "shiftY" },
         })),
       };
     },
@@ -276,7 +287,7 @@ export function QualityPanel({ seen, period }: { seen: Overview; period: Period 
 const SERIES = [
   { name: "Golden, confirmed", colour: "gold", swatch: "gold" },
   { name: "Golden, unconfirmed", colour: "soft", swatch: "gold-soft" },
-  { name: "Candidate", colour: "line", swatch: "line" },
+  { name: "Candidate", colour: "surface", swatch: "surface" },
   { name: "Failure", colour: "rust", swatch: "rust" },
   { name: "Not in the dataset", colour: "faint", swatch: "line-strong" },
 ] as const;
@@ -299,7 +310,8 @@ export function IntakePanel({ seen }: { seen: Overview }) {
       const columns = [
         buckets.map((each) => each.confirmed),
         buckets.map((each) => each.unconfirmed),
-        buckets.map((each) => each.candidate),
+        // A bar of no height would still have its border.
+        buckets.map((each) => each.candidate || null),
         buckets.map((each) => each.failure),
         rest,
       ];
@@ -313,7 +325,11 @@ export function IntakePanel({ seen }: { seen: Overview }) {
           data: columns[index],
           type: "bar",
           stack: "what it became",
-          itemStyle: { color: colours[colour] },
+          // As the mark of a candidate is drawn everywhere.
+          itemStyle: {
+            color: colours[colour],
+            ...(colour === "surface" && { borderColor: colours.gold, borderType: "dashed", borderWidth: 1 }),
+          },
           barCategoryGap: "28%",
           barMaxWidth: 34,
         })),
@@ -335,7 +351,11 @@ export function IntakePanel({ seen }: { seen: Overview }) {
     <>
       <ul className={classes.legend} aria-hidden="true">
         {SERIES.map(({ name, swatch }) => (
-          <li key={name} style={{ "--swatch": `var(--eg-${swatch})` } as CSSProperties}>
+          <li
+            key={name}
+            data-dashed={swatch === "surface" || undefined}
+            style={{ "--swatch": `var(--eg-${swatch})` } as CSSProperties}
+          >
             {name}
           </li>
         ))}

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ageInWords } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
 import { linkOfAlert, type Overview, olderTraces, type Traffic } from "./data";
-import { everyBucket, type Figures, lineOf, linkOf, rowsOf, within, worded } from "./traffic";
+import { everyBucket, type Figures, labelRaises, lineOf, linkOf, rowsOf, within, worded } from "./traffic";
 
 const held = (in_period: number, oldest: string | null, traces = 173) => ({
   traces,
@@ -202,4 +202,9 @@ describe("ageInWords", () => {
     expect(ageInWords(undefined, 0, 3_600_000)).toBe("1 h 0 min");
     expect(ageInWords(0, 90_000, 0)).toBeNull();
   });
+});
+
+it("raises the labels of lines that end at one place, and no others", () => {
+  expect(labelRaises([0.97, 0, 0], 0.1)).toEqual([0, 0.1, 0]);
+  expect(labelRaises([null, 0.5, 0.05], 0.1)).toEqual([0, 0, 0]);
 });

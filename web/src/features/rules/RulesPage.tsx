@@ -87,7 +87,7 @@ function Editor({ now }: { now: RulesView }) {
             <div role="alert" className={classes.problem}>
               <p>Somebody else changed the rules meanwhile. Yours are still in the form.</p>
               <Button size="compact-sm" variant="default" onClick={() => setView(now)}>
-                Go on with mine
+                Keep mine
               </Button>{" "}
               <Button size="compact-sm" variant="default" onClick={() => begin(now)}>
                 Take theirs

@@ -35,7 +35,9 @@ export function TopicsPage() {
       ) : !seen.data ? (
         <Failed error={seen.error} retry={() => void seen.refetch()} />
       ) : seen.data.length === 0 ? (
-        <Empty title="No topics yet">They are learnt from thirty different questions.</Empty>
+        <Empty title="No topics yet" action={<Link to="/traces">Traces that came in</Link>}>
+          They are learnt from thirty different questions, of traces and of cases. Fewer came in so far.
+        </Empty>
       ) : (
         <div className={classes.grid}>
           <Panel title="Map" aside="like questions lie near each other">

@@ -6,7 +6,7 @@ import { useMay } from "@/api/access";
 import { plural } from "@/ui/format";
 import { Dialog, useKept } from "@/ui/forms";
 import { Messages } from "@/ui/Messages";
-import { useShortcuts } from "@/ui/shortcuts";
+import { keyed, useShortcuts } from "@/ui/shortcuts";
 import { TextBlock } from "@/ui/TextBlock";
 import { type OwnCase, type Trace, useCaseDatasets, useConversation, useOwnCase } from "./data";
 import classes from "./traces.module.css";
@@ -21,8 +21,8 @@ export function TraceActions({ trace }: { trace: Trace }) {
   useShortcuts("This trace", [
     ...(mayScore
       ? [
-          { keys: "g", does: "Score as good", run: () => actions.score(1) },
-          { keys: "b", does: "Score as bad", run: () => actions.score(0) },
+          { keys: "g", does: "Good", run: () => actions.score(1) },
+          { keys: "b", does: "Bad", run: () => actions.score(0) },
         ]
       : []),
     ...(mayEdit
@@ -37,23 +37,36 @@ export function TraceActions({ trace }: { trace: Trace }) {
     <div className={classes.actions}>
       {mayScore && (
         <Button.Group>
-          <Button size="compact-sm" variant="default" onClick={() => actions.score(1)} disabled={actions.busy}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            {...keyed("g")}
+            onClick={() => actions.score(1)}
+            disabled={actions.busy}
+          >
             Good
           </Button>
-          <Button size="compact-sm" variant="default" onClick={() => actions.score(0)} disabled={actions.busy}>
+          <Button
+            size="compact-sm"
+            variant="default"
+            {...keyed("b")}
+            onClick={() => actions.score(0)}
+            disabled={actions.busy}
+          >
             Bad
           </Button>
         </Button.Group>
       )}
       {mayEdit && (
         <>
-          <Button size="compact-sm" variant="default" onClick={() => setMaking(true)}>
+          <Button size="compact-sm" variant="default" {...keyed("c")} onClick={() => setMaking(true)}>
             Make a case…
           </Button>
           <Button
             size="compact-sm"
             variant="default"
             disabled={actions.busy}
+            {...keyed("v")}
             onClick={() => void actions.makeCases({ dataset: lastDataset() })}
           >
             Send to review

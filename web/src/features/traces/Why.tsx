@@ -44,6 +44,13 @@ export function Why({ traceId }: { traceId: string }) {
   );
 }
 
+/** What leads to one result stands in one sentence. */
+function byResult(changes: NonNullable<Explanation["counterfactuals"]>) {
+  const found = new Map<(typeof changes)[number]["result"], string[]>();
+  for (const { result, when } of changes) found.set(result, [...(found.get(result) ?? []), when]);
+  return [...found];
+}
+
 type VerdictProps = { verdict: Explanation; busy: boolean; onScore?: (value: 0 | 1) => void };
 
 function Verdict({ verdict, busy, onScore }: VerdictProps) {
@@ -110,9 +117,9 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
         <>
           <h3 className={classes.changesTitle}>What would change it</h3>
           <ul className={classes.changes}>
-            {(verdict.counterfactuals ?? []).map(({ change, when, result }) => (
-              <li key={`${when} ${change.score_id}`}>
-                If <Isolated text={when} />, it would be {BECOMES[result]}.
+            {byResult(verdict.counterfactuals ?? []).map(([result, whens]) => (
+              <li key={result}>
+                It would be {BECOMES[result]} if <Isolated text={whens.join(", or ")} />.
               </li>
             ))}
           </ul>
@@ -130,7 +137,7 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
                 disabled={busy}
                 onClick={() => onScore(value === 1 ? 1 : 0)}
               >
-                Score it {value === 1 ? "good" : "bad"}: it is {BECOMES[result]}
+                {value === 1 ? "Good" : "Bad"}: {BECOMES[result]}
               </Button>
             ))}
         </Group>

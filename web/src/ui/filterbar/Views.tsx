@@ -45,7 +45,7 @@ export function Views({ page }: { page: Page }) {
         </Button>
       </Popover.Target>
       <Popover.Dropdown aria-label="Views" ref={ref}>
-        {views.data?.length === 0 && <p className={classes.none}>No view is kept yet.</p>}
+        {views.data?.length === 0 && <p className={classes.none}>No view is saved yet.</p>}
         <ul className={classes.views}>
           {views.data?.map((view, at) => (
             <li key={view.name}>
@@ -94,7 +94,7 @@ export function Views({ page }: { page: Page }) {
               onChange={(event) => setName(event.currentTarget.value)}
             />
             <Button type="submit" disabled={!name.trim()} loading={keep.isPending}>
-              Keep
+              Save
             </Button>
           </form>
         )}

@@ -1,12 +1,12 @@
 /** One case on the desk: its panel by kind, opinions, questions, history, and the verdict bar. */
-import { Button, Group, Kbd, TextInput } from "@mantine/core";
+import { Button, Group, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { useCallback, useLayoutEffect, useRef, useState } from "react";
 import { useMay } from "@/api/access";
 import { When } from "@/ui/Age";
 import { Assertions } from "@/ui/Assertions";
 import { NeedsLook } from "@/ui/cases";
-import { holdKeys, useShortcuts } from "@/ui/shortcuts";
+import { holdKeys, keyed, useShortcuts } from "@/ui/shortcuts";
 import { visible } from "@/ui/text";
 import { ContextEditor, OverrideDialog } from "../ContextEditor";
 import { applyEdit, changesOf, contentOf, type Edit, type Entry } from "../content";
@@ -97,8 +97,8 @@ export function CaseDesk({ file, me, why, isNextLoaded, onDecided, onSettled }: 
     ...(decided && !locked ? [{ keys: "r", does: "Reopen", run: decideLater({ verdict: "reopen" }) }] : []),
     ...(file.standing === "disputed" && moderates
       ? [
-          { keys: "A", does: "Rule: approve", run: decideLater({ verdict: "approve", adjudicate: true }) },
-          { keys: "D", does: "Rule: dismiss", run: decideLater({ verdict: "dismiss", adjudicate: true }) },
+          { keys: "A", does: "Settle: approve", run: decideLater({ verdict: "approve", adjudicate: true }) },
+          { keys: "D", does: "Settle: dismiss", run: decideLater({ verdict: "dismiss", adjudicate: true }) },
         ]
       : []),
     { keys: "e", does: "Edit the expected answer or query", run: () => first.current?.focus() },
@@ -228,7 +228,7 @@ function Opinions({ file, me, onDecide }: OpinionsProps) {
           {spoken.map((opinion) => (
             <li key={`${opinion.reviewer} ${opinion.created_at}`}>
               <b>{opinion.reviewer}</b>: {opinion.verdict.replace("_", " ")}
-              {opinion.adjudicate && " (ruling)"}
+              {opinion.adjudicate && " (settled it)"}
               {opinion.comment && ` — ${opinion.comment}`}
             </li>
           ))}
@@ -243,16 +243,18 @@ function Opinions({ file, me, onDecide }: OpinionsProps) {
           <Button
             size="compact-sm"
             variant="default"
+            {...keyed("A")}
             onClick={() => onDecide({ verdict: "approve", adjudicate: true })}
           >
-            Rule: approve
+            Settle: approve
           </Button>
           <Button
             size="compact-sm"
             variant="default"
+            {...keyed("D")}
             onClick={() => onDecide({ verdict: "dismiss", adjudicate: true })}
           >
-            Rule: dismiss
+            Settle: dismiss
           </Button>
         </Group>
       )}
@@ -274,10 +276,10 @@ function ConflictBanner({ conflict, theirs, onResolve }: ConflictBannerProps) {
       <Difference changes={both} />
       <Group gap="xs">
         <Button size="compact-sm" variant="default" onClick={() => onResolve("mine")}>
-          Put mine on top
+          Keep mine
         </Button>
         <Button size="compact-sm" variant="default" onClick={() => onResolve("theirs")}>
-          Take what is there
+          Take theirs
         </Button>
       </Group>
     </section>
@@ -341,16 +343,6 @@ const CORRECTION: Decision = { verdict: "approve", changes: { entry_type: "corre
 function mayCorrect(entry: Case): boolean {
   return entry.kind === "chat" && entry.entry_type !== "correction" && Boolean(entry.expected?.trim());
 }
-
-/** The key of a button, shown on it. */
-const keyed = (key: string) => ({
-  "aria-keyshortcuts": key,
-  rightSection: (
-    <Kbd size="xs" aria-hidden="true" className={classes.key}>
-      {key}
-    </Kbd>
-  ),
-});
 
 /** The verdicts on a case as buttons, and what still stands in the way of approving it. */
 function Verdicts({ entry, decided, locked, missing, onDecide }: VerdictsProps) {

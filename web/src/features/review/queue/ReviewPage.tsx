@@ -2,11 +2,11 @@
 import { Anchor, Button, TextInput } from "@mantine/core";
 import { Link, useNavigate, useSearch } from "@tanstack/react-router";
 import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { useMay, useMe } from "@/api/access";
+import { useMe } from "@/api/access";
 import type { Schemas } from "@/api/client";
 import { saveReviewerName } from "@/api/token";
 import { Beginning } from "@/ui/Beginning";
-import { HeldKeys, useShortcuts } from "@/ui/shortcuts";
+import { HeldKeys, keyed, useShortcuts } from "@/ui/shortcuts";
 import { Empty, Failed, Loading } from "@/ui/states";
 import { Desk, type DeskTab, useEscapeFromFields } from "../desk";
 import desk from "../desk.module.css";
@@ -151,8 +151,8 @@ export function ReviewPage() {
     { keys: "c", does: "Claim the next case for me", run: () => void claim() },
     { keys: "x", does: "Choose this case for a bulk action", run: () => items[at] && choose(items[at] as QueueItem) },
     { keys: "i", does: "Assign this case", run: () => items[at] && assignTo(items[at] as QueueItem) },
-    { keys: "z", does: "Take the last verdict back", run: () => void undo.undo() },
-    { keys: "u", does: "Cases to adjudicate", run: toggleDisputed },
+    { keys: "z", does: "Undo the last verdict", run: () => void undo.undo() },
+    { keys: "u", does: "Disputed cases", run: toggleDisputed },
     { keys: "p", does: "Progress", run: toggleProgress },
   ]);
   useEscapeFromFields();
@@ -175,7 +175,7 @@ export function ReviewPage() {
         <p className={desk.notice} role="status">
           {undo.problem ?? undo.message} {notice}
           {undo.message && (
-            <Button size="compact-xs" variant="subtle" onClick={() => void undo.undo()}>
+            <Button size="compact-xs" variant="subtle" {...keyed("z")} onClick={() => void undo.undo()}>
               Undo
             </Button>
           )}
@@ -287,7 +287,6 @@ type ReviewBarProps = {
 
 /** The head of the queue: counts, who reviews and how far today, and the parts of the page. */
 function ReviewBar({ counts, me, view, onMe, onClaim, onDisputed, onProgress }: ReviewBarProps) {
-  const moderates = useMay("editor");
   return (
     <header className={desk.bar}>
       <h1>Review</h1>
@@ -303,7 +302,7 @@ function ReviewBar({ counts, me, view, onMe, onClaim, onDisputed, onProgress }: 
           Claim next
         </Button>
         <Button size="xs" variant="default" onClick={onDisputed}>
-          {view.standing === "disputed" ? "All cases" : moderates ? "Adjudicate" : "Disputed"}
+          {view.standing === "disputed" ? "All cases" : "Disputed"}
         </Button>
         <Button size="xs" variant="default" onClick={onProgress}>
           {view.show ? "Queue" : "Progress"}
