@@ -253,3 +253,67 @@ def test_a_call_may_name_its_function_by_a_text_and_its_run_end_with_an_error() 
     assert [call["function"]["name"] for one in turn for call in one.get("tool_calls", ())] == ["bash"]
     assert (first.input, first.scores[0].value, first.status) == ("List the files.", 0.0, "completed")
     assert second.status == "failed"
+
+
+def traces_of(document: Any) -> list[Trace]:
+    read = list(AgentLogs().read([json.dumps(document).encode()], "runs.json"))
+    return [one for one in read if isinstance(one, Trace)]
+
+
+def test_a_log_that_a_proxy_kept_has_its_roles_turned() -> None:
+    task = ["How many apples are left of 12, if 5 are eaten?"]
+    said = [
+        {"role": "assistant", "name": "proxy", "content": ["Solve with Python.", "", "Problem:", *task]},
+        {"role": "user", "name": "assistant", "content": ["print(12 - 5)", "gives 7, so 7 are left."]},
+    ]
+    run = {"instance_id": "a", "problem_statement": task, "other_data": {"correct": True, "answer": "7"}}
+    (trace,) = traces_of({**run, "trajectory": said})
+    assert (trace.input, trace.output) == (task[0], "print(12 - 5)\ngives 7, so 7 are left.")
+    assert [score.value for score in trace.scores] == [1.0]
+
+
+def test_agents_that_speak_under_their_names_are_the_assistant() -> None:
+    task = "Which river flows through Cuenca?"
+    said = [
+        {
+            "role": "user",
+            "name": "planner",
+            "content": f"Work in a team.\n# Task\n{task} Think first.\n# Plan\nSearch.",
+        },
+        {"role": "user", "name": "terminal", "content": "exitcode: 0"},
+        {"role": "assistant", "name": "geographer", "content": "The Júcar flows through Cuenca."},
+        {"role": "assistant", "name": "checker", "content": "TERMINATE"},
+    ]
+    (trace,) = traces_of({"is_correct": False, "question": task, "history": said})
+    assert (trace.input, trace.output) == (task, "The Júcar flows through Cuenca.")
+    roles = [message["role"] for message in trace.metadata["messages"]]
+    assert roles == ["user", "assistant", "assistant", "assistant"]
+    named = [{"role": "human", "content": task}, {"role": "Searcher (-> Web)", "content": "It is the Júcar."}]
+    (trace,) = traces_of({"history": named, "question": task})
+    assert (trace.input, trace.output) == (task, "It is the Júcar.")
+
+
+def test_an_answer_in_capitals_stays_the_answer() -> None:
+    said = [{"role": "user", "content": "Capital of Peru? In capitals."}, {"role": "assistant", "content": "LIMA"}]
+    (trace,) = traces_of({"messages": said, "reward": 1.0})
+    assert trace.output == "LIMA"
+
+
+def test_runs_by_task_with_a_list_for_each_kind_of_step() -> None:
+    def run(*rewards: float) -> dict[str, Any]:
+        steps = {"actions": ["ls", "wc -l a"], "observations": ["a", "3"], "rewards": list(rewards), "valid": [True]}
+        return {"query": "How long is a?", "turn_history": steps, "summary": {"turns": 2}}
+
+    first, second, third = traces_of({"0": run(0, 1), "1": run(0, 0), "2": run(1, 0)})
+    assert first.input == "How long is a?"
+    assert [span.name for span in first.spans] == ["action", "action"]
+    assert [[score.value for score in trace.scores] for trace in (first, second, third)] == [[1.0], [0.0], []]
+
+
+def test_a_chat_whose_sides_stand_under_another_key() -> None:
+    said = [
+        {"sender": "p2", "side": "Human", "text": "Do you ski?"},
+        {"sender": "p1", "side": "Bot", "text": "Yes, in winter."},
+    ]
+    (trace,) = traces_of({"dialog": said, "start_time": "2018-07-09 04:29:15"})
+    assert (trace.input, trace.output) == ("Do you ski?", "Yes, in winter.")

@@ -17,12 +17,14 @@ from pydantic import ValidationError
 from evergold.conversation import text_of
 from evergold.conversation.assembly import split_turn
 from evergold.conversation.message import (
+    KNOWN_ROLES,
     Message,
     Piece,
     call_piece,
     decode_object,
     messages_of_pieces,
     result_piece,
+    role_named,
     text_piece,
 )
 from evergold.conversation.reader import messages_in
@@ -51,10 +53,19 @@ REWARDS = (
 REWARDED_IN = re.compile(
     r"(?:^|_)(?:info|extra|report|rewards?|results?|metrics|eval\w*|verif\w*|grad\w*|outcome)(?:_|$)"
 )
+# A yes or no under these judges the run, whatever object holds it.
+JUDGED = frozenset({"resolved", "passed", "is_correct", "correct", "solved", "is_success"})
 # `final_reward`, `task_success`, `overall_score`: where no key is a plain one.
 REWARD_NAMED = re.compile(
     r"(?:final|total|overall|task|episode|agent|is|was)_(?:reward|resolved|solved|success|successful|succeeded|score|passed)"
 )
+COLUMNS = {
+    "actions": "action",
+    "observations": "observation",
+    "thoughts": "thought",
+    "responses": "response",
+    "rewards": "reward",
+}
 MESSAGE_LISTS = ("messages", "conversation", "history", "conversations", "turns", "dialogue", "dialog", "transcript")
 CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
 IDENTS = ("run_id", "trajectory_id", "simulation_id", "id", "instance_id", "task_id")
@@ -70,6 +81,7 @@ TASKS = ("task", "question", "problem_statement", "instruction", "goal", "query"
 ANSWERS = ("final_answer", "answer", "response", "submission", "final_response")
 # A reply that ends with a command to its environment: what the "user" says next is what came of it.
 ACTS = re.compile(r"```|^\s*(?:action|command)\s*\d*\s*:|<(?:execute|tool_call|function|action)[\w=]*", re.I | re.M)
+STOP = re.compile(r"[A-Z]{4,}[.!]?")
 # Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
 OTHERS = frozenset(
     {"type", "input", "output", "inputs", "run_type", "spans", "attributes", "reward", "info", "steps"}
@@ -79,6 +91,7 @@ OTHERS = frozenset(
 NO_RUNS = OTHERS - {"reward", "info", "steps", "traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
 REQUESTS = frozenset({"metadata", "request", "response", "body", "kwargs", "data", "outputs"})
 _BEGINNINGS = tuple(f'{{"{key}"'.encode() for key in MESSAGE_LISTS)
+_SPEAKERS = tuple(f'"{key}"'.encode() for key in SPEAKER_KEYS)
 REWARD = "reward"
 TURN_END = ("assistant", "user")
 OPENHANDS_KEYS = frozenset({"llm_message", "action", "observation"})
@@ -94,6 +107,7 @@ SIGNS = (
     (b'"trajectory"', b'"observation"', b'"action"'),
     (b'"trajectory_format"',),
     (b'"traj"', b'"reward"'),
+    (b'"actions"', b'"observations"'),
     (b'"messages"', b'"reward"', b'"role"'),
     (b'"simulations"', b'"messages"'),
     (b'"trajectory"', b'"role"'),
@@ -150,7 +164,14 @@ def reward_in(document: Any, depth: int = 0) -> float | None:
             return float(value)
     # Inside an object that holds rewards they may stand in others, whatever their names.
     inner = (reward_in(value, depth + 1) for key, value in document.items() if depth or REWARDED_IN.search(key.lower()))
-    return next((reward for reward in inner if reward is not None), None)
+    judged = (
+        float(value)
+        for held in document.values()
+        if isinstance(held, dict) and not depth
+        for key, value in held.items()
+        if key in JUDGED and isinstance(value, bool)
+    )
+    return next((reward for reward in chain(inner, judged) if reward is not None), None)
 
 
 def atif_run(document: dict[str, Any]) -> AgentRun:
@@ -320,6 +341,7 @@ def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
             break
         if isinstance(listed, list) and (messages := _messages_of_steps(objects_in(listed))):
             run.add(messages)
+            run.reward = _last_reward(listed) if run.reward is None else run.reward
             break
     _complete(run, document)
     if named in TASK_IDS:
@@ -335,22 +357,80 @@ def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
     return run
 
 
+def _join_columns(document: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    """Runs that keep each kind of their steps in a list of its own (`actions`, `observations`) with these as one list."""
+    joined: dict[str, Any] = {}
+    for key, value in document.items():
+        columns = {COLUMNS[name]: value[name] for name in COLUMNS.keys() & value} if isinstance(value, dict) else {}
+        sizes = {len(column) if isinstance(column, list) else None for column in columns.values()}
+        if len(columns) > 1 and "action" in columns and len(sizes) == 1 and None not in sizes:
+            joined["trajectory"] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        else:
+            joined[key] = _join_columns(value, depth + 1) if isinstance(value, dict) and depth < 2 else value
+    return joined
+
+
+def _last_reward(steps: list[dict[str, Any]]) -> float | None:
+    """What the last step earned, where no earlier one earned more: a run that goes on from there has not kept it."""
+    rewards = [reward for step in steps if isinstance(reward := step.get("reward"), bool | int | float)]
+    last = rewards[-1] if rewards and len(rewards) == len(steps) else None
+    return float(last) if last is not None and 0 <= last <= 1 and last == max(rewards) else None
+
+
+def _name_agents(run: AgentRun) -> None:
+    """Give the turns of agents to the assistant, each by its name, and the task to the person who set it.
+
+    A log of several agents calls by `user` whoever else spoke, or by its name, and one that a proxy of the person kept
+    is the other way round: there the assistant sets the task.
+    """
+    spoken = [message for message in run.messages if message["role"] in TURN_END]
+    task, several = (run.task or "").strip(), len({message.get("name") for message in spoken} - {None}) > 2
+    sets_task = bool(task and spoken and task in text_of(spoken[0]))
+    swapped = (
+        dict(zip(TURN_END, reversed(TURN_END), strict=True)) if sets_task and spoken[0]["role"] == "assistant" else {}
+    )
+    for number, message in enumerate(spoken):
+        message["role"] = swapped.get(message["role"], message["role"])
+        if several and task and message.get("name") and (number or not sets_task):
+            message["role"] = "assistant"
+    for message in run.messages if any(message["role"] == "user" for message in spoken) else ():
+        if message["role"] not in KNOWN_ROLES:
+            message["name"], message["role"] = message["role"], "assistant"
+
+
 def _name_speakers(listed: Any) -> Any:
     """The items of a list with their speaker as `role`, whatever key names it; any other value as it is."""
     if not isinstance(listed, list):
         return listed
     named: list[Any] = []
+    told = _speaker_key([item for item in listed if isinstance(item, dict)])
     for item in listed:
+        if isinstance(item, dict) and told:
+            item = {
+                "role": item[told],
+                **{key: value for key, value in item.items() if key not in (told, *SPEAKER_KEYS)},
+            }
         key = next((key for key in SPEAKER_KEYS if isinstance(item, dict) and isinstance(item.get(key), str)), "role")
         item = item if key == "role" else {"role": item[key], **{k: v for k, v in item.items() if k != key}}
         if isinstance(item, dict) and key == "speaker" and isinstance(item.get("utterance"), str):
             # In corpora of dialogues the system is the one that answers.
             role = "assistant" if item["role"].lower() == "system" else item["role"]
             item = {"role": role, "content": item["utterance"]}
+        lines = item.get("content") if isinstance(item, dict) else None
+        if isinstance(lines, list) and lines and all(isinstance(line, str) for line in lines):
+            item = item | {"content": "\n".join(lines)}
         if isinstance(item, dict) and item.get("system_prompt") and not item.get("text") and not item.get("content"):
             item = {"role": "system", "content": item["system_prompt"]}
         named.append(item)
     return named
+
+
+def _speaker_key(items: list[dict[str, Any]]) -> str | None:
+    """The key that says of every message whether the person or the assistant wrote it, where no usual one does."""
+    keys = list(items[0]) if len(items) > 1 else []
+    roles = {key: {role_named(item.get(key)) for item in items} for key in keys if isinstance(items[0][key], str)}
+    sides = [key for key in keys if roles.get(key) == set(TURN_END)]
+    return None if not sides or set(sides) & set(SPEAKER_KEYS) else sides[0]
 
 
 def _add_timed(run: AgentRun, document: dict[str, Any], listed: list[Any]) -> None:
@@ -386,7 +466,10 @@ def _messages_of_steps(steps: list[dict[str, Any]]) -> list[Message]:
 
 def _complete(run: AgentRun, document: dict[str, Any]) -> None:
     """Add what a run states beside its messages: the task, the answer, the model, what it cost."""
-    task = run.task = next((document[key] for key in TASKS if isinstance(document.get(key), str)), None)
+    stated = (document.get(key) for key in TASKS)
+    told = ("\n".join(one) if isinstance(one, list) and all(isinstance(x, str) for x in one) else one for one in stated)
+    task = run.task = next((one for one in told if isinstance(one, str) and one), None)
+    _name_agents(run)
     if run.messages and task and not any(message["role"] == "user" for message in run.messages):
         head = next((at for at, one in enumerate(run.messages) if one["role"] != "system"), len(run.messages))
         run.messages.insert(head, {"role": "user", "content": task})
@@ -411,6 +494,11 @@ def _runs_in(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, 
         if runs:
             beside[key] = len(held) - len(runs)
             return runs, {name: size for name, size in beside.items() if size}
+    # A file of results by task holds nothing but runs.
+    if document and all(
+        isinstance(one, dict) and any(isinstance(one.get(k), list) for k in CHATS) for one in document.values()
+    ):
+        return [{"task_id": name} | one for name, one in document.items()], {}
     return [], {}
 
 
@@ -448,7 +536,7 @@ def begins_with_conversation(head: bytes) -> bool:
         document = orjson.loads(line if line[-1:] == b"}" else text)
         return is_conversation(document) or (isinstance(document, dict) and _holds_runs(document))
     except orjson.JSONDecodeError:
-        return text.replace(b'": ', b'":').startswith(_BEGINNINGS) and b'"role"' in head
+        return text.replace(b'": ', b'":').startswith(_BEGINNINGS) and any(sign in head for sign in _SPEAKERS)
 
 
 def is_conversation(document: Any) -> bool:
@@ -464,6 +552,7 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
     run.model, run.tools = _first(document, ("model",)), tools_in(document.get("tools"))
     listed = _list_messages(document)
     _add_timed(run, document, listed)
+    _name_agents(run)
     replies = [text_of(one) for one, after in pairwise(run.messages) if (one["role"], after["role"]) == TURN_END]
     run.by_turn = not (len(replies) > 1 and all(map(ACTS.search, replies)))
     known = {*MESSAGE_LISTS, *SESSIONS, *USERS, *MOMENTS, "model", "tools"}
@@ -536,7 +625,7 @@ class AgentLogs:
         if len(read) > len(objects):
             yield Rejected(where=name, reason=f"{len(read) - len(objects)} of {len(read)} parts are no objects")
         unpacked: list[tuple[str, dict[str, Any]]] = []
-        for where, document in objects:
+        for where, document in ((where, _join_columns(document)) for where, document in objects):
             runs, beside = _runs_in(document)
             unpacked += [(where, _unwrap(one)) for one in runs or [document]]
             if runs and beside:
@@ -599,7 +688,10 @@ def _traces(run: AgentRun, unit: str, where: str) -> Iterator[Trace]:
 def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Trace:
     """A part of a run as a trace. A turn holds its own messages; those before it are its session's."""
     messages = run.messages[start:end]
-    answer = next((text for m in reversed(messages) if m["role"] == "assistant" and (text := text_of(m))), None)
+    replies = [text for message in messages if message["role"] == "assistant" and (text := text_of(message))]
+    # What one agent says only to stop the others ("TERMINATE") answers nobody.
+    ends = len(replies) > 1 and messages[-2]["role"] == "assistant" and STOP.fullmatch(text_of(messages[-1]).strip())
+    answer = replies[-2 if ends else -1] if replies else None
     asked, _, _ = split_turn(messages, answer)
     is_last = end == len(run.messages)
     # Of a whole task the question is the task, whatever the environment or the user said last.
@@ -607,9 +699,11 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
     question = next(
         (text_of(message) for message in (asked if whole else reversed(asked)) if message["role"] == "user"), ""
     )
-    # A first message may hold instructions and worked examples before the task, which the log states by itself.
-    if whole and run.task and question.rstrip().endswith(run.task.strip()):
-        question = run.task.strip()
+    # A first message may hold instructions and worked examples around the task, which the log states by itself.
+    task = (run.task or "").strip()
+    ends = r"(?=\s)" if task.endswith((".", "?", "!")) else r"\s*\n"
+    if whole and task and re.search(rf"(?:\n\s*{re.escape(task)}{ends}|{re.escape(task)}\s*$)", question):
+        question = task
     times = [time for time in run.times[start:end] if time]
     offered = {"messages": messages, "agent": run.agent, "model": run.model, "tools": run.tools}
     metadata = {key: value for key, value in (run.metadata | offered).items() if value not in (None, [])}
