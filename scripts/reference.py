@@ -18,18 +18,27 @@ def render() -> str:
 
 
 def _commands() -> list[str]:
+    verbs = {verb: load_verb(verb) for verb in sorted(VERBS)}
+    without = [f"`{name}`" for verb, command in verbs.items() for name in _without_json(verb, command)]
     lines = [
         "## Commands",
         "",
-        "`--json` prints one JSON document, `--cluster tcp://…` lets workers of a Dask scheduler do the work. Exit codes:",
-        "0 done, 1 something did not pass, 2 could not run, 3 cannot tell. An option without a text is explained where it stands",
-        "first on this page.",
+        f"Every command takes `--json` and then prints one JSON document, except {', '.join(without)}.",
+        "`--cluster tcp://…` lets workers of a Dask scheduler do the work. Exit codes: 0 done, 1 something did not pass, 2 could not run,",
+        "3 cannot tell. An option without a text is explained where it stands first on this page.",
         "",
     ]
-    above = {"- `--json`", "- `--cluster`"}
-    for verb in sorted(VERBS):
-        lines += _command(f"evergold {verb}", load_verb(verb), above)
+    above = {"- `--cluster`"}
+    for verb, command in verbs.items():
+        lines += _command(f"evergold {verb}", command, above)
     return lines
+
+
+def _without_json(name: str, command: click.Command) -> list[str]:
+    inner = command.commands if isinstance(command, click.Group) else {}
+    found = [one for sub in sorted(inner) for one in _without_json(f"{name} {sub}", inner[sub])]
+    works = command.invoke_without_command if isinstance(command, click.Group) else True
+    return [name, *found] if works and not any("--json" in one.opts for one in command.params) else found
 
 
 def _command(name: str, command: click.Command, above: set[str]) -> list[str]:
@@ -37,7 +46,11 @@ def _command(name: str, command: click.Command, above: set[str]) -> list[str]:
         param.make_metavar(click.Context(command)) for param in command.params if isinstance(param, click.Argument)
     ]
     lines = [f"### `{' '.join([name, *arguments])}`", "", _prose(command.help), ""]
-    options = [param for param in command.params if isinstance(param, click.Option) and not param.hidden]
+    options = [
+        param
+        for param in command.params
+        if isinstance(param, click.Option) and not param.hidden and "--json" not in param.opts
+    ]
     plain = []  # options without a text, or with one that stands above
     for option in options:
         flags = ", ".join(f"`{flag}`" for flag in [*option.opts, *option.secondary_opts])
