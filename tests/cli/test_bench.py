@@ -19,6 +19,8 @@ def good(prompt):
     return {"comes next": "42", "rises": "198", "towards": "2", "sisters has": "1"}.get(
         next((k for k in ("comes next", "rises", "towards", "sisters has") if k in prompt), ""), "no")
 def bad(prompt): return "no"
+def late(prompt): return "B"
+def paid(prompt): return {"output": "42", "usage": {"input_tokens": 50, "output_tokens": 50}}
 def broken(prompt):
     import os
     if os.path.exists("mended"):
@@ -79,6 +81,19 @@ def test_thresholds_decide_the_exit_code(folder: Path, capsys: pytest.CaptureFix
     assert evergold([*words, "exact_match=0.5"]) == 0
     assert evergold([*words, "exact_match=0.6"]) == 1
     assert "exact_match 0.500 ±0.285 (n=8) is below 0.6" in capsys.readouterr().err
+    # Refused before anything is called.
+    assert evergold([*words, "correctness=0.6"]) == 2
+    assert "no such metric; it has exact_match" in capsys.readouterr().err
+    assert len(answered(capsys, "runs", "list")["runs"]) == 2
+
+
+def test_where_a_budget_ends_what_was_answered_is_measured_and_decides_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "reasoning", "--model", "python:bench_app:paid", "--metric", "exact_match", "--budget", "300"]
+    done = answered(capsys, *words, "--fail-under", "exact_match=1", exit_code=3)
+    assert (done["run"]["status"], done["means"][0]["n"], done["means"][0]["of"]) == ("failed", 3, 8)
+    assert "38% of the attempts have a value" in done["reasons"][0]
 
 
 def test_failed_attempts_end_the_run_and_can_be_sent_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -100,6 +115,13 @@ def test_compare_and_its_gate(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert answered(capsys, "compare", good, good, "--gate", "cases")["gate"] == "no case that passed before fails now"
     refused = answered(capsys, "compare", "--gate", "cases", good, bad, exit_code=1)["gate"]
     assert refused.startswith("4 of 4 cases fail again in 2 retries: percentage")
+    # The run's own cases are tried again: its dataset may be a file that is no longer there.
+    Path("mine.yaml").write_text("name: mine\ntasks:\n- {id: a, name: a, input: i, expected_output: B}\n")
+    words = ["run", "mine.yaml", "--metric", "exact_match", "--model"]
+    first, second = (answered(capsys, *words, f"python:bench_app:{name}")["run"]["id"] for name in ("late", "bad"))
+    Path("mine.yaml").unlink()
+    refused = answered(capsys, "compare", "--gate", "cases", first, second, exit_code=1)["gate"]
+    assert refused == "1 of 1 cases fail again in 2 retries: a"
     assert evergold(["compare", good, bad]) == 0
     assert capsys.readouterr().out.startswith(
         "Keep python:bench_app:good: python:bench_app:bad is worse on 8 cases (-0.50"
@@ -107,7 +129,7 @@ def test_compare_and_its_gate(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert evergold(["compare", good, bad, good, "--format", "markdown"]) == 0
     assert capsys.readouterr().out.count("| exact_match |") == 2
     board = answered(capsys, "runs", "leaderboard")
-    assert [entry["model"] for entry in board[0]["entries"]] == ["python:bench_app:good", "python:bench_app:bad"]
+    assert [entry["model"] for entry in board[-1]["entries"]] == ["python:bench_app:good", "python:bench_app:bad"]
 
 
 def test_scores_are_made_again_without_the_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

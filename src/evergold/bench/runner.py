@@ -20,7 +20,7 @@ from time import monotonic
 from evergold.bench.metrics import NamedMetric, measure
 from evergold.bench.overrun import MetricCall, MetricLimit, Overrun
 from evergold.bench.replay.record import conversation_id
-from evergold.calls.budget import Budget
+from evergold.calls.budget import Budget, BudgetReached
 from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, close_all, together
 from evergold.errors import EvergoldError
 from evergold.model.case import Case
@@ -288,6 +288,17 @@ class Runner:
         budget.charge(run.judge_usage)
         budget.charge(parts.spent)
         caller = Caller(Gate(run.spec.concurrency), budget, parts.retry, parts.deadline)
+        try:
+            await self._answer(run, parts, caller)
+        except BudgetReached:
+            # What was answered is measured by what costs nothing.
+            if parts.judge is not None and not parts.judge.identity.startswith("offline"):
+                parts = replace(parts, metrics=[metric for metric in parts.metrics if not metric.needs_judge])
+            await score(run, self.attempts, parts, Budget())
+            raise
+        await score(run, self.attempts, parts, budget)
+
+    async def _answer(self, run: Run, parts: Parts, caller: Caller) -> None:
         before = self.attempts.error_keys(run.id)
         await generate(run, parts.target, self.attempts, caller)
         # What got no reply is tried once more when the others are through; what fails again counts. A target that never
@@ -296,7 +307,6 @@ class Runner:
         if lost and not self.attempts.why_nothing_succeeded(run.id):
             self.attempts.forget(run.id, lost)
             await generate(run, parts.target, self.attempts, caller)
-        await score(run, self.attempts, parts, budget)
 
     async def _beat(self, run_id: str, lease: float) -> None:
         """Renew the lease each second; it is long enough for a metric that holds up this loop until its limit."""

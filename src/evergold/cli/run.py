@@ -131,6 +131,7 @@ def run_command(workspace: Workspace, **options: Any) -> int:
         return _print_plan(workspace, options)
     if (options["model"] or "").startswith(RETRIEVER) and "|" in options["model"]:
         return _run_baselines(workspace, options)
+    _check_thresholds(options)
     return _print_run(workspace, _run(workspace, options), options)
 
 
@@ -225,6 +226,21 @@ def _parse_thresholds(texts: tuple[str, ...]) -> dict[str, float]:
     return results
 
 
+def _check_thresholds(options: dict[str, Any]) -> None:
+    """Refuse a threshold that cannot be met or read before anything is called."""
+    from evergold.bench.metrics import make_metrics
+
+    thresholds = _parse_thresholds(options["fail_under"])
+    names = (
+        [metric.name for metric in make_metrics(_read_spec(options).metrics)]
+        if thresholds and options["metrics"]
+        else []
+    )
+    for name in thresholds:
+        if names and name not in names:
+            raise BadInput(f"--fail-under {name}: the run has no such metric; it has {', '.join(names)}")
+
+
 @contextmanager
 def _follow_run(workspace: Workspace, run: Run) -> Iterator[None]:
     """Draw a bar for people: calls and scores, from what is already stored."""
@@ -288,7 +304,7 @@ def _print_run(workspace: Workspace, run: Run, options: dict[str, Any]) -> int:
     if run.done and run.failed == run.done:
         code = COULD_NOT_RUN
     elif run.status != "completed":
-        code = 1
+        code = gate.code or INCONCLUSIVE
     elif passes_nothing:
         code = INCONCLUSIVE
     if options["as_json"]:

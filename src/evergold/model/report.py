@@ -174,12 +174,13 @@ def decide_minimum(
     asked = {name: known.get(name) for name in minima}
     empty = [mean.metric for mean in means if mean.is_empty]
     unmeasured = [name for name, mean in asked.items() if mean is None or mean.value is None]
-    below = [n for n, mean in asked.items() if mean is not None and mean.value is not None and mean.value < minima[n]]
     thin = [
         mean
         for mean in asked.values()
         if mean is not None and mean.of and (mean.coverage or 0) < min_coverage and not mean.is_empty
     ]
+    decided = {name: mean.value for name, mean in asked.items() if mean is not None and mean not in thin}
+    below = [name for name, value in decided.items() if value is not None and value < minima[name]]
     reasons = [f"{name} {known[name]} is below {minima[name]:g}" for name in below]
     reasons += [f"{name}: nothing could be measured" for name in empty]
     reasons += [f"{name}: the run has no such metric" for name, mean in asked.items() if mean is None]

@@ -21,7 +21,7 @@ from evergold.errors import Conflict, EvergoldError, NotFound
 from evergold.machine import is_alive, is_dead, new_owner
 from evergold.model.case import Case
 from evergold.model.report import FINE, INCONCLUSIVE, WORSE, RunComparison
-from evergold.model.run import Attempt, MetricInfo, Run, RunSpec, RunStatus
+from evergold.model.run import Attempt, MetricInfo, Run, RunSpec, RunStatus, Turns
 from evergold.settings import Settings
 from evergold.spread import Workers, spread_over
 from evergold.store import Store
@@ -122,8 +122,12 @@ class Bench:
         if not lost:
             return FINE, "no case that passed before fails now"
         run = self.get(compared.second)
-        spec = run.spec.model_copy(update={"cases": tuple(lost), "trials": RETRIES, "cache": False, "limit": None})
-        again = self.work_on(self.run_here(spec).id)
+        # The run's own cases: its dataset may be a file, or another by now. Turns played each are cases of their own.
+        replay = run.spec.replay and run.spec.replay.model_copy(update={"turns": Turns.LAST})
+        replay = replay if replay and run.spec.replay and run.spec.replay.turns is Turns.EACH else run.spec.replay
+        changes = {"cases": tuple(lost), "trials": RETRIES, "cache": False, "limit": None, "replay": replay}
+        cases = [case for case in self.cases(run.id) if case.id in lost]
+        again = self.work_on(self.run_here(run.spec.model_copy(update=changes), cases=cases).id)
         failing = self.results.cases_that_always_fail(again, [one.metric for one in compared.metrics])
         still = [case for case in lost if case in failing]
         if still:
