@@ -49,9 +49,7 @@ class Curator:
         at_leisure: Callable[[], bool] = lambda: False,
     ) -> None:
         """`at_leisure` does a little of what can wait, and says whether there was anything."""
-        self._curation = curation
-        self._set_aside = set_aside
-        self._at_leisure = at_leisure
+        self._curation, self._set_aside, self._at_leisure = curation, set_aside, at_leisure
         self._woken = threading.Event()
         self._stopping = threading.Event()
         self._stop_by = float("inf")

@@ -52,13 +52,15 @@ LONGEST = 600  # a longer message is new work or a pasted document, not a remark
 DAY = 24 * 3600.0
 LOOKED_AT = 4000  # characters of a question and of an answer
 AHEAD_SECONDS = 2.0  # of questions between two transactions
-READ_TOGETHER = 50  # traces whose messages are read from the database at once
 LONG = 4  # letters of a word that counts
 CLEARLY_MORE = 3  # how much more an earlier turn must share than the last one, to be the one a message is on
 
 
 class PatternDetector:
     """Remarks in English and Spanish by the small encoder; its name in settings is older than that."""
+
+    together = 50  # traces whose messages are read from the database at once
+    _clock: Callable[[], float] = staticmethod(time.monotonic)
 
     def detect(self, message: str, reply: str | None = None) -> float | None:
         """Give the value a message has as a user's score of the reply before it; None where it says nothing of it."""
@@ -87,19 +89,22 @@ class PatternDetector:
     def read_ahead(self, store: Store, trace_ids: Sequence[str], seconds: float = AHEAD_SECONDS) -> int:
         """Read the messages of these traces and of those after them; how many traces were reached in the seconds.
 
-        The encoder takes some 20 milliseconds a message. What it says is kept, so that the transaction that curates, which
-        others wait for, need not run it.
+        The first ones are always reached, or a slow judge would never be asked at all. The encoder takes some 20 milliseconds
+        a message. What it says is kept, so that the transaction that curates, which others wait for, need not run it.
         """
-        reached, until = 0, time.monotonic() + seconds
-        for batch in batches(list(trace_ids), READ_TOGETHER):
-            if reached and time.monotonic() > until:
+        reached, until = 0, self._clock() + seconds
+        for batch in batches(list(trace_ids), self.together):
+            if reached and self._clock() > until:
                 break
             with store.db.read() as connection:
                 messages = messages_after(connection, batch)
-            with suppress(Exception):  # it fails again in the transaction, where a failure is counted
-                read_together([asked for message in messages for asked in _to_read(message)])
+            self._prepare(messages)
             reached += len(batch)
         return reached
+
+    def _prepare(self, messages: Sequence[UserMessage]) -> None:
+        with suppress(Exception):  # it fails again in the transaction, where a failure is counted
+            read_together([asked for message in messages for asked in _to_read(message)])
 
 
 class ValueDetector:
@@ -171,7 +176,6 @@ def _content(text: str) -> frozenset[str]:
     return frozenset(word for word in Text(text).content if len(word) >= LONG or word[0].isdigit())
 
 
-TOGETHER = 8  # traces whose messages are asked about at the same time
 ANSWER_SECONDS = 20.0  # for one question
 REST_SECONDS = 60.0  # after a batch in which every question failed
 MOST_KEPT = 20_000  # answers
@@ -222,8 +226,10 @@ class Judged:
     problem: str | None = None
 
 
-class JudgeDetector:
+class JudgeDetector(PatternDetector):
     """Asks a judge ahead of the transaction; `remark` gives what it said and never waits."""
+
+    together = 8  # traces whose messages are asked about at the same time
 
     def __init__(
         self,
@@ -235,15 +241,11 @@ class JudgeDetector:
     ) -> None:
         self.name = name
         self._judge, self._limit, self._clock = judge, limit, clock
-        self._fitted = PatternDetector()
         self._budget = DailyBudget({name: asked})
         self._known: dict[str, Judged] = {}
         self._counts: Counter[str] = Counter()
         self._rests_until = 0.0
         self._asking = threading.Lock()  # curators ask one after the other, not twice about the same message
-
-    def detect(self, message: str, reply: str | None = None) -> float | None:
-        return self._fitted.detect(message, reply)
 
     def remark(self, message: UserMessage) -> Remark | None:
         """Give the judge's remark; the fitted model's, with a note, where the judge was asked and had none."""
@@ -251,7 +253,7 @@ class JudgeDetector:
         # The judge's "no remark" counts too: the fitted model is not asked then.
         if known is not None and known.problem is None:
             return known.remark
-        remark = self._fitted.remark(message)
+        remark = super().remark(message)
         if remark is None or known is None:
             return remark
         note = f"by the fitted model: {known.problem}"
@@ -262,48 +264,30 @@ class JudgeDetector:
         counts, self._counts = self._counts, Counter()
         return dict(counts)
 
-    def ask_ahead(self, store: Store, trace_ids: Sequence[str], seconds: float = AHEAD_SECONDS) -> int:
-        """Ask about the messages of these traces and of those after them; how many traces were reached in the seconds.
-
-        The first ones are always reached.
-        """
-        reached, until = 0, self._clock() + seconds
+    def read_ahead(self, store: Store, trace_ids: Sequence[str], seconds: float = AHEAD_SECONDS) -> int:
         with self._asking:
-            for batch in batches(list(trace_ids), TOGETHER):
-                # At least one batch, or a slow judge would never be asked at all.
-                if reached and self._clock() > until:
-                    break
-                with store.db.read() as connection:
-                    messages = messages_after(connection, batch)
-                self._ask([message for message in messages if self._is_new(message)])
-                reached += len(batch)
-        return reached
+            return super().read_ahead(store, trace_ids, seconds)
 
     def _is_new(self, message: UserMessage) -> bool:
         known = self._known.get(_key(message))
         wanted = bool(recent_turns(message)) and len(message.text) <= LONGEST
+        in_sample = unit_interval(f"{self.name}:{message.id}") < self._limit.sample
         # A message without an answer is tried again, for instance when the budget of a new day is there.
-        return wanted and (known is None or known.problem is not None) and self._in_sample(message)
+        return wanted and in_sample and (known is None or known.problem is not None)
 
-    def _in_sample(self, message: UserMessage) -> bool:
-        return unit_interval(f"{self.name}:{message.id}") < self._limit.sample
-
-    def _ask(self, messages: Sequence[UserMessage]) -> None:
+    def _prepare(self, messages: Sequence[UserMessage]) -> None:
         if len(self._known) > MOST_KEPT:
             self._known.clear()
         asked: list[UserMessage] = []
-        for message in messages:
+        for message in filter(self._is_new, messages):
             # After a failure the judge rests: each question would wait for its timeout.
             if self._clock() < self._rests_until:
                 self._keep(message, Judged(problem="the judge failed shortly before"), "failed")
             elif self._budget.take(self.name, self._limit.budget):
                 asked.append(message)
             else:
-                self._keep(
-                    message,
-                    Judged(problem=f"the budget of {self._limit.budget} questions a day is spent"),
-                    "over_budget",
-                )
+                spent = f"the budget of {self._limit.budget} questions a day is spent"
+                self._keep(message, Judged(problem=spent), "over_budget")
         if not asked:
             return
         answers = ask_now(self._judge, [_question(message) for message in asked], ANSWER_SECONDS)
@@ -318,19 +302,18 @@ class JudgeDetector:
     def _keep(self, message: UserMessage, judged: Judged, problem: str | None) -> None:
         """Keep what was said; a message without an answer is counted once, with its first reason."""
         key = _key(message)
-        if problem is None:
-            self._known[key] = judged
         # Counted once a message, however often it is tried.
-        elif key not in self._known:
-            self._known[key] = judged
+        if problem is not None and key not in self._known:
             self._counts[f"detector_judge.{problem}"] += 1
+        if problem is None or key not in self._known:
+            self._known[key] = judged
 
 
 def _conversation(message: UserMessage) -> dict[str, Any]:
-    def show_turn(number: int, turn: EarlierTurn) -> dict[str, Any]:
-        return {"turn": number, "question": turn.input[:MOST_CHARS], "answer": (turn.output or "")[:MOST_CHARS]}
-
-    earlier = [show_turn(number, turn) for number, turn in enumerate(recent_turns(message), 1)]
+    earlier = [
+        {"turn": number, "question": turn.input[:MOST_CHARS], "answer": (turn.output or "")[:MOST_CHARS]}
+        for number, turn in enumerate(recent_turns(message), 1)
+    ]
     return {"earlier": earlier, "message": message.text, "reply": (message.reply or "")[:MOST_CHARS]}
 
 
@@ -350,13 +333,9 @@ def _read(answer: JudgeAnswer, message: UserMessage) -> Judged:
     """Read the judge's answer; an alarm that is not more probable than not is none."""
     if answer.data is None:
         return Judged(problem=f"the judge gave no answer: {answer.reason}"[:200])
-    kind, turn, sure = (answer.data.get(key) for key in ("kind", "turn", "probability"))
-    if (
-        kind not in list(RemarkKind)
-        or isinstance(sure, bool)
-        or not isinstance(sure, int | float)
-        or not 0 <= sure <= 1
-    ):
+    kind, turn = answer.data.get("kind"), answer.data.get("turn")
+    sure: Any = answer.data.get("probability")
+    if kind not in list(RemarkKind) or type(sure) not in (int, float) or not 0 <= sure <= 1:
         return Judged(problem=f"the judge gave the kind {kind!r} with the probability {sure!r}"[:200])
     # As with the fitted model: an alarm must be more probable than not.
     if kind == RemarkKind.NONE or (kind in ALARMS and sure < THRESHOLD):

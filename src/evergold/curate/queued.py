@@ -171,8 +171,7 @@ class QueuedCuration:
         self._detector = detector
         self._detector_name = getattr(detector, "name", type(detector).__name__) if detector is not None else ""
         self._in_force = rules is not None
-        self._rules = rules
-        self._checks = checks
+        self._rules, self._checks = rules, checks
         self._choices = DayChoices()
         self._freed = False  # whether traces that dead processes held were given back
         self._at_hand: Sequence[str] = ()  # the traces of the step under way
@@ -198,15 +197,14 @@ class QueuedCuration:
 
     def _ready(self, limit: int, owner: str, *, shared: bool = False) -> Callable[[Connection], Sequence[str]]:
         """Run what is slow over the next traces before the transaction; what takes those traces off the queue in it."""
-        judged = self._detector if isinstance(self._detector, JudgeDetector) else None
-        fitted = self._detector if isinstance(self._detector, PatternDetector) else None
+        reader = self._detector if isinstance(self._detector, PatternDetector) else None
         slow = self._checks if self._checks is not None and self._checks.slow else None
-        if judged is None and slow is None:
+        if slow is None and not isinstance(reader, JudgeDetector):
             if not shared:
-                if fitted is not None:
+                if reader is not None:
                     with self._store.db.read() as connection:
                         coming = next_queued(connection, limit)
-                    limit = fitted.read_ahead(self._store, coming) or limit
+                    limit = reader.read_ahead(self._store, coming) or limit
                 return partial(take_queued, limit=limit)
         else:
             limit = min(limit, MOST_AHEAD)
@@ -217,10 +215,8 @@ class QueuedCuration:
         waiting = self._at_hand = self._store.db.write_again(partial(lend_queued, limit=limit, owner=owner))
         if slow is not None:
             waiting = waiting[: slow.run_ahead(waiting)]
-        if judged is not None:
-            waiting = waiting[: judged.ask_ahead(self._store, waiting)]
-        if fitted is not None:
-            waiting = waiting[: fitted.read_ahead(self._store, waiting)]
+        if reader is not None:
+            waiting = waiting[: reader.read_ahead(self._store, waiting)]
         return partial(take_lent, trace_ids=waiting, owner=owner)
 
     def drain(self, until: float = inf) -> Changes:

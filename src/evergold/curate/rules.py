@@ -78,10 +78,7 @@ class InForce:
     """Policies, checks and detector under one state of the rules; without rules, as the settings say."""
 
     def __init__(self, store: Store, settings: Settings, number: int = 0, rules: CurationRules | None = None) -> None:
-        self._store = store
-        self._settings = settings
-        self.number = number
-        self.rules = rules
+        self._store, self._settings, self.number, self.rules = store, settings, number, rules
 
     @cached_property
     def policies(self) -> tuple[Policy, ...]:
@@ -112,8 +109,7 @@ PREVIEWED = 2_000  # newest traces: whoever writes meanwhile waits for the previ
 
 class RuleChanges:
     def __init__(self, store: Store, settings: Settings) -> None:
-        self._store = store
-        self._settings = settings
+        self._store, self._settings = store, settings
         self._held: InForce | None = None
 
     @property

@@ -9,7 +9,7 @@ verdicts of its numbers. Texts in other languages than the measured ones are com
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -47,6 +47,8 @@ MANY_WORDS = 12  # of which a text in a known language has a small one
 SAME_CODE, OTHER_CODE = 0.97, 0.3
 LONG_REFERENCE = 3
 SUREST = 6.0
+TASKS = ("correctness", "claims", "statements")
+VERDICTS = ("claim_verdicts", "statement_verdicts", "context_verdicts", "argument_verdicts", "assertion_verdicts")
 BESIDE = ("p", "evidence", "uncertain")
 Data = dict[str, Any]
 _REFUSAL = re.compile(
@@ -111,6 +113,10 @@ class Support:
     def uncertain(self) -> bool:
         return not self.identical and shipped_calibration().is_uncertain("supported", self.supported)
 
+    def beside(self) -> Data:
+        """What stands beside the verdict."""
+        return {"p": round(self.supported, 3), "evidence": self.evidence, "uncertain": self.uncertain}
+
 
 def refuses(text: str) -> bool:
     """Whether an answer declines to answer; only its beginning is looked at, where a refusal stands."""
@@ -136,16 +142,6 @@ class OfflineJudge:
     def __init__(self, lexical: bool = False, strict: bool = False) -> None:
         self.lexical, self.strict = lexical, strict
         self.problem: str | None = None
-        self._tasks: dict[str, Callable[[Data], Data]] = {
-            "correctness": self._correctness,
-            "claims": self._claims,
-            "claim_verdicts": self._claim_verdicts,
-            "statements": self._statements,
-            "statement_verdicts": self._statement_verdicts,
-            "context_verdicts": self._context_verdicts,
-            "argument_verdicts": self._argument_verdicts,
-            "assertion_verdicts": self._assertion_verdicts,
-        }
 
     @cached_property
     def model(self) -> Encoder | None:
@@ -168,10 +164,9 @@ class OfflineJudge:
         return f"offline/{VERSION} (lexical, weights {fitted}{note})"
 
     async def ask(self, question: Question) -> JudgeAnswer:
-        work = self._tasks.get(question.task)
-        if work is None:
+        if question.task not in (*TASKS, *VERDICTS):
             return JudgeAnswer(reason=f"the offline judge does not know the task {question.task!r}")
-        data = work(question.inputs)
+        data: Data = getattr(self, f"_{question.task}")(question.inputs)
         details: Data = {"scoring": "offline"}
         if data.pop("outside", False):
             details["outside"] = True
@@ -195,21 +190,18 @@ class OfflineJudge:
         whole = {sentence.stems for sentence in evidence.sentences}
         beside = [text.raw for text in evidence.sentences[:20]]
         outside = is_outside(*claims) or is_outside(*beside) or is_outside(*claims, *beside)
-        result: list[Support | None] = []
-        for text in texts:
+        result: dict[int, Support] = {}
+        for number, text in enumerate(texts):
             if not text.stems or not evidence.sentences:
-                result.append(Support(0.0, 0.0, outside=outside))
+                result[number] = Support(0.0, 0.0, outside=outside)
             elif text.stems in whole:
                 # A claim that the contexts have word for word needs no model.
-                result.append(Support(1.0, 0.0, find_sentence(text, evidence), outside, identical=True))
+                result[number] = Support(1.0, 0.0, find_sentence(text, evidence), outside, identical=True)
             elif self.model is None or outside or not _is_prose(text):
-                result.append(self._support_by_words(text, evidence, outside))
-            else:
-                result.append(None)
-        left = [number for number, support in enumerate(result) if support is None]
-        for number, support in zip(left, self._read([texts[n] for n in left], evidence), strict=True):
-            result[number] = support
-        return [support for support in result if support is not None]
+                result[number] = self._support_by_words(text, evidence, outside)
+        left = [number for number in range(len(texts)) if number not in result]
+        result |= zip(left, self._read([texts[number] for number in left], evidence), strict=True)
+        return [result[number] for number in range(len(texts))]
 
     def _read(self, claims: Sequence[Text], evidence: EvidenceSearch) -> list[Support]:
         """Ask the encoder with the first window of each claim, and with the second where that does not support it."""
@@ -244,30 +236,21 @@ class OfflineJudge:
         ruled = None if self.lexical else grade_by_rule(question, expected, output)
         if ruled is not None:
             return ruled
-        row = self._features(question, expected, output)
-        if row is None:
+        if self.model is None or is_outside(expected, output):
             shared = compare_answers(question, expected, output)["f1"]
             return Grade(min(0.99, shared), f"shared words {shared:.2f}")
         if len(sentences(expected)) > LONG_REFERENCE:
-            return self._grade_long(expected, output)
-        value = shipped_calibration().heads["correct"].probability(row)
-        return Grade(min(0.99, value), f"likely right {value:.2f}; the answer has {row['recall']:.0%} of the key words")
-
-    def _features(self, question: str, expected: str, output: str) -> dict[str, float] | None:
-        """What the calibration of correctness weighs; None where the encoder cannot read the texts."""
-        if self.model is None or is_outside(expected, output):
-            return None
+            # The share of a long reference that the answer supports; what it contradicts counts twice.
+            supports = self.supports(list(sentences(expected)), self.evidence([output]))
+            kept = sum(support.supported for support in supports) / len(supports)
+            against = sum(support.verdict == "contradicted" for support in supports) / len(supports)
+            reason = f"supports {kept:.2f} of the expected sentences and contradicts {against:.2f}"
+            return Grade(max(0.0, min(0.99, kept - against)), reason)
         texts = (question, expected, output)
         right = float(self.model.logits("correct", [texts])[0, 0])
-        return grade_features(*texts, right, self.model.logits("support", grade_pairs(*texts)))
-
-    def _grade_long(self, expected: str, output: str) -> Grade:
-        """The share of a long reference that the answer supports; what it contradicts counts twice."""
-        supports = self.supports(list(sentences(expected)), self.evidence([output]))
-        kept = sum(support.supported for support in supports) / len(supports)
-        against = sum(support.verdict == "contradicted" for support in supports) / len(supports)
-        reason = f"supports {kept:.2f} of the expected sentences and contradicts {against:.2f}"
-        return Grade(max(0.0, min(0.99, kept - against)), reason)
+        row = grade_features(*texts, right, self.model.logits("support", grade_pairs(*texts)))
+        value = shipped_calibration().heads["correct"].probability(row)
+        return Grade(min(0.99, value), f"likely right {value:.2f}; the answer has {row['recall']:.0%} of the key words")
 
     def relevance(self, question: str, statements: Sequence[str]) -> list[float]:
         """How likely each statement answers the question."""
@@ -296,19 +279,8 @@ class OfflineJudge:
 
     def _claim_verdicts(self, inputs: Data) -> Data:
         supports = self.supports(inputs["claims"], self.evidence(inputs["contexts"]))
-        verdicts = [
-            {
-                "id": number,
-                "verdict": support.verdict,
-                "reason": f"offline: {_why(support)}",
-                "p": round(support.supported, 3),
-                "evidence": support.evidence,
-                "uncertain": support.uncertain,
-            }
-            for number, support in enumerate(supports, start=1)
-        ]
-        unsure = sum(support.uncertain for support in supports)
-        return {"verdicts": verdicts, "outside": any(one.outside for one in supports), "uncertain": unsure}
+        verdicts = [_verdict(at, one.verdict, _why(one), one.beside()) for at, one in enumerate(supports, start=1)]
+        return _conclude(verdicts, any(one.outside for one in supports))
 
     def _statements(self, inputs: Data) -> Data:
         return {"refusal": refuses(inputs["output"]), "statements": list(sentences(inputs["output"]))}
@@ -317,33 +289,23 @@ class OfflineJudge:
         values = self.relevance(inputs["input"], inputs["statements"])
         fitted = shipped_calibration()
         least = fitted.thresholds["relevant"]
-        verdicts = [
-            {
-                "id": number,
-                "verdict": "relevant" if value >= least and not refuses(text) else "irrelevant",
-                "reason": f"offline: likely answers the question {value:.2f}, relevant from {least:.2f}",
-                "p": round(value, 3),
-                "uncertain": fitted.is_uncertain("relevant", value),
-            }
-            for number, (value, text) in enumerate(zip(values, inputs["statements"], strict=True), start=1)
-        ]
-        unsure = sum(bool(verdict["uncertain"]) for verdict in verdicts)
-        return {
-            "verdicts": verdicts,
-            "outside": is_outside(inputs["input"], *inputs["statements"]),
-            "uncertain": unsure,
-        }
+        verdicts = []
+        for number, (value, text) in enumerate(zip(values, inputs["statements"], strict=True), start=1):
+            verdict = "relevant" if value >= least and not refuses(text) else "irrelevant"
+            reason = f"likely answers the question {value:.2f}, relevant from {least:.2f}"
+            beside = {"p": round(value, 3), "uncertain": fitted.is_uncertain("relevant", value)}
+            verdicts.append(_verdict(number, verdict, reason, beside))
+        return _conclude(verdicts, is_outside(inputs["input"], *inputs["statements"]))
 
     def _context_verdicts(self, inputs: Data) -> Data:
         claims = list(sentences(inputs["expected"]) or (inputs["expected"],))
         least = shipped_calibration().thresholds["supported"]
         verdicts = []
         for number, context in enumerate(inputs["contexts"], start=1):
-            evidence = self.evidence([context])
-            best = max((support.supported for support in self.supports(claims, evidence)), default=0.0)
-            reason = f"offline: best support of an expected sentence {best:.2f}, useful from {least:.2f}"
-            verdicts.append({"id": number, "verdict": "useful" if best >= least else "not_useful", "reason": reason})
-        return {"verdicts": verdicts, "outside": is_outside(*claims)}
+            best = max((one.supported for one in self.supports(claims, self.evidence([context]))), default=0.0)
+            reason = f"best support of an expected sentence {best:.2f}, useful from {least:.2f}"
+            verdicts.append(_verdict(number, "useful" if best >= least else "not_useful", reason))
+        return _conclude(verdicts, is_outside(*claims))
 
     def _assertion_verdicts(self, inputs: Data) -> Data:
         """Sentences about an answer: kinds of statements by their form, everything else by whether the answer supports it."""
@@ -354,22 +316,27 @@ class OfflineJudge:
         verdicts = []
         for number, known in enumerate(ruled, start=1):
             support = Support(float(known), 0.0, identical=True) if known is not None else next(supports)
-            likely = support.supported
             verdict = "true" if support.verdict == "supported" else "false"
-            reason = "by its form" if known is not None else f"likely true of the answer {likely:.2f}"
-            one = {"id": number, "verdict": verdict, "reason": f"offline: {reason}", "p": round(likely, 3)}
-            verdicts.append(one | {"evidence": support.evidence, "uncertain": support.uncertain})
-        unsure = sum(bool(one["uncertain"]) for one in verdicts)
-        return {"verdicts": verdicts, "outside": is_outside(output, *sentences_), "uncertain": unsure}
+            reason = "by its form" if known is not None else f"likely true of the answer {support.supported:.2f}"
+            verdicts.append(_verdict(number, verdict, reason, support.beside()))
+        return _conclude(verdicts, is_outside(output, *sentences_))
 
     def _argument_verdicts(self, inputs: Data) -> Data:
         verdicts = []
         for pair in inputs["pairs"]:
             graded = self.grade("", str(pair["expected"]), str(pair["actual"]))
             same = graded.value >= shipped_calibration().thresholds["right"]
-            reason = f"offline: {graded.reason}"
-            verdicts.append({"id": pair["id"], "verdict": "same" if same else "different", "reason": reason})
+            verdicts.append(_verdict(pair["id"], "same" if same else "different", graded.reason))
         return {"verdicts": verdicts}
+
+
+def _verdict(ident: Any, verdict: str, reason: str, beside: Mapping[str, Any] | None = None) -> Data:
+    return {"id": ident, "verdict": verdict, "reason": f"offline: {reason}", **(beside or {})}
+
+
+def _conclude(verdicts: list[Data], outside: bool) -> Data:
+    """The verdicts, and how many of them are uncertain."""
+    return {"verdicts": verdicts, "outside": outside, "uncertain": sum(bool(one.get("uncertain")) for one in verdicts)}
 
 
 _REPORTS = re.compile(
@@ -443,15 +410,8 @@ def try_metric(
         for text, one in zip(texts, judged, strict=True)
     ]
     language = language_of(f"{question} {reference} {answer} {' '.join(contexts)}"[:LOOKED_AT])
-    return {
-        "metric": metric,
-        "value": value,
-        "verdict": verdict,
-        "claims": claims,
-        "language": language,
-        "outside": outside,
-        "version": judge.identity,
-    }
+    origin = {"language": language, "outside": outside, "version": judge.identity}
+    return {"metric": metric, "value": value, "verdict": verdict, "claims": claims, **origin}
 
 
 def is_uncertain(metric: str, p: float) -> bool:
@@ -461,8 +421,7 @@ def is_uncertain(metric: str, p: float) -> bool:
 
 def support_features(claim: Text, window: str, logits: Array) -> dict[str, float]:
     """What the calibration of support weighs: the encoder's log-odds of both verdicts, and the words."""
-    odds = np.exp(logits - logits.max())
-    shares = odds / odds.sum()
+    shares = _softmax(logits[None])[0]
     answers = {"model": _log_odds(float(shares[SUPPORTED])), "against": _log_odds(float(shares[REFUTED]))}
     return answers | compare_words(claim, window)
 
@@ -476,14 +435,13 @@ def grade_pairs(question: str, expected: str, output: str) -> list[tuple[str, st
 def grade_features(question: str, expected: str, output: str, right: float, supports: Array) -> dict[str, float]:
     """What the calibration of correctness weighs: the answers of two heads, and the words of reference and answer."""
     shares = _softmax(supports)
-    shared = compare_answers(question, expected, output)
     return {
         "correct": max(-SUREST, min(SUREST, right)),
         "there": _log_odds(float(shares[::2, SUPPORTED].max())),
         "back": _log_odds(float(shares[1::2, SUPPORTED].max())),
         "against": _log_odds(float(shares[:, REFUTED].max())),
         "refuses": float(refuses(output) and not refuses(expected)),
-        **shared,
+        **compare_answers(question, expected, output),
     }
 
 

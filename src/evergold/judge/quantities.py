@@ -61,7 +61,14 @@ def with_digits(text: str) -> str:
     text = re.sub(r"\b(?:midnight|medianoche)\b", "0:00", re.sub(r"\b(?:noon|mediodia)\b", "12:00", text))
     for pattern in _CLOCKS:
         text = pattern.sub(_clock, text)
-    return _fractions(text)
+    # A number and a part ("2 thirds", "3 hours and a half", "half an hour") as one number.
+    number = r"(\d+(?:\.\d+)?)"
+    text = re.sub(rf"\b{number} and an? (half|quarter)\b", lambda m: f"{float(m[1]) + 1 / PARTS[m[2]]:g}", text)
+    mixed = rf"\b(?:{number}|an?|one|una?) ([a-z]+) (?:and an?|y) (half|quarter|medi[oa]|cuarto)\b"
+    text = re.sub(mixed, lambda m: f"{float(m[1] or 1) + 1 / PARTS[m[3]]:g} {m[2]}", text)
+    text = re.sub(rf"\b(\d+)(?: |-)({_NAMES})\b", lambda m: f"{int(m[1]) / PARTS[m[2]]:g}", text)
+    text = re.sub(rf"\b(?:an?|one|una?|la) ({_NAMES})\b", lambda m: f"{1 / PARTS[m[1]]:g}", text)
+    return re.sub(r"\b(half|mitad|quarter)\b(?: an?\b| de\b)?", lambda m: f"{1 / PARTS[m[1]]:g}", text)
 
 
 def _roman(numeral: str) -> int:
@@ -111,17 +118,6 @@ def _evaluate(words: list[str]) -> str:
             current += SMALL[word]
     value = total + current
     return f"{value:g}" if value < 1e5 else f"{value:.0f}"
-
-
-def _fractions(text: str) -> str:
-    """A number and a part ("2 thirds", "3 hours and a half", "half an hour") as one number."""
-    number = r"(\d+(?:\.\d+)?)"
-    text = re.sub(rf"\b{number} and an? (half|quarter)\b", lambda m: f"{float(m[1]) + 1 / PARTS[m[2]]:g}", text)
-    mixed = rf"\b(?:{number}|an?|one|una?) ([a-z]+) (?:and an?|y) (half|quarter|medi[oa]|cuarto)\b"
-    text = re.sub(mixed, lambda m: f"{float(m[1] or 1) + 1 / PARTS[m[3]]:g} {m[2]}", text)
-    text = re.sub(rf"\b(\d+)(?: |-)({_NAMES})\b", lambda m: f"{int(m[1]) / PARTS[m[2]]:g}", text)
-    text = re.sub(rf"\b(?:an?|one|una?|la) ({_NAMES})\b", lambda m: f"{1 / PARTS[m[1]]:g}", text)
-    return re.sub(r"\b(half|mitad|quarter)\b(?: an?\b| de\b)?", lambda m: f"{1 / PARTS[m[1]]:g}", text)
 
 
 def _clock(match: re.Match[str]) -> str:
@@ -235,7 +231,9 @@ def _with_unit(value: float, match: re.Match[str], rest: str) -> Quantity:
     if match["money"]:
         return Quantity(value, UNITS[match["money"]][0])
     for length in (3, 2, 1):
-        unit = _unit("_".join(words[:length]).rstrip(".!?:\"'`"))
+        word = "_".join(words[:length]).rstrip(".!?:\"'`")
+        forms = (word, word.removesuffix("s"), word.removesuffix("es")) if len(word) > 3 else (word,)
+        unit = next((UNITS[form] for form in forms if form in UNITS), None)
         if unit is not None and len(words) >= length:
             # Temperatures have another zero, which no factor can express.
             if unit[0] in ("kelvin", "fahrenheit"):
@@ -248,11 +246,6 @@ def is_unit(word: str) -> bool:
     """Whether a word or its stem is a unit or a number in words."""
     parts = {part for name in UNITS for part in name.replace("_", " ").replace("/", " ").split()}
     return word in SMALL or any(word == part or (len(word) > 3 and part.startswith(word)) for part in parts)
-
-
-def _unit(word: str) -> tuple[str, float] | None:
-    forms = (word, word.removesuffix("s"), word.removesuffix("es")) if len(word) > 3 else (word,)
-    return next((UNITS[form] for form in forms if form in UNITS), None)
 
 
 def _value(digits: str) -> float | None:
