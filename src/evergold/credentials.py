@@ -102,15 +102,11 @@ class _SecretForms:
             if len(secret) >= LONG:
                 self.forms = tuple(sorted({*self.forms, *forms, *_encode_base64(secret, user)}, key=len, reverse=True))
                 return
-            before = r"(?<![A-Za-z0-9])" if _is_telling(secret) else f"(?:{VALUE})"
+            # Whether a short secret cannot be meant by an ordinary word of the same letters.
+            before = r"(?<![A-Za-z0-9])" if (len(secret) >= LEAST and not secret.isalpha()) else f"(?:{VALUE})"
             words = {form: re.compile(rf"{before}{re.escape(form)}(?![A-Za-z0-9])") for form in forms}
             self.words = {**self.words, **words}
             self.forms = tuple(sorted({*self.forms, *_encode_base64(secret, user)}, key=len, reverse=True))
-
-
-def _is_telling(secret: str) -> bool:
-    """Whether a short secret cannot be meant by an ordinary word of the same letters."""
-    return len(secret) >= LEAST and not secret.isalpha()
 
 
 def _forms_of(secret: str) -> set[str]:

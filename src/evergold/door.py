@@ -29,18 +29,7 @@ from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import NoneType, TracebackType, UnionType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    Self,
-    TypeVar,
-    Union,
-    cast,
-    get_args,
-    get_origin,
-)
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, Union, cast, get_args, get_origin
 
 from evergold.errors import BadInput, NotFound, unknown
 from evergold.ingest.feedback import IngestReport
@@ -568,11 +557,7 @@ class Door:
 
     @_verb
     def run(
-        self,
-        dataset: Any,
-        model: str | Callable[..., Any],
-        metrics: str | Sequence[str] = (),
-        **options: Any,
+        self, dataset: Any, model: str | Callable[..., Any], metrics: str | Sequence[str] = (), **options: Any
     ) -> RunResult:
         """Run a dataset against a model and measure the answers; waits for the end.
 

@@ -125,8 +125,7 @@ class Tools:
     """What an agent can do. The docstrings are what it reads."""
 
     def __init__(self, workspace: Workspace, works_here: bool) -> None:
-        self._ws = workspace
-        self._works_here = works_here
+        self._ws, self._works_here = workspace, works_here
 
     def overview(self, days: Literal[1, 7, 30, 90, 365] = 30) -> dict[str, Any]:
         """Show what there is: traces, failing checks, what keeps traces out of the golden set, cases, datasets."""

@@ -9,7 +9,7 @@ import pytest
 
 from evergold.cli.admin import _status_lines
 from evergold.cli.build import _compact, _cost_text, _make_absolute, _note, _one_line, _repeat_notes, _skipped_rows
-from evergold.cli.curate import _changes_text, _check_json, _check_reason, _check_value, _counts
+from evergold.cli.curate import _changes_text, _counts, _print_checks
 from evergold.cli.datasets import _trust, case_lines
 from evergold.cli.extract import _round_text
 from evergold.cli.judge import _cells
@@ -234,15 +234,15 @@ def test_a_case_is_shown_with_its_conversation_and_reference() -> None:
     assert list(case_lines(a_case(output=None)))[-1] == "reference: none yet"
 
 
-def test_what_a_check_says_of_a_trace() -> None:
+def test_what_a_check_says_of_a_trace(capsys: pytest.CaptureFixture[str]) -> None:
     good = Checked("t", "c", "1", CheckResult(0.5, "half", "words"))
     broken, silent = Checked("t", "c", "1", error="it broke"), Checked("t", "c", "1")
-    assert [(_check_value(each), _check_reason(each)) for each in (good, broken, silent)] == [
-        ("0.5", "half"),
-        ("error", "it broke"),
-        ("-", "does not apply"),
-    ]
-    assert _check_json(good)["evidence"] == "words" and _check_json(broken)["value"] is None
+    _print_checks([good, broken, silent], as_json=False)
+    rows = ["c\t0.5\thalf\twords", "c\terror\tit broke\t", "c\t-\tdoes not apply\t"]
+    assert capsys.readouterr().out.splitlines()[1:] == rows
+    _print_checks([good, broken], as_json=True)
+    first, second = json.loads(capsys.readouterr().out)
+    assert first["evidence"] == "words" and second["value"] is None
 
 
 def test_changes_of_a_curation_in_words_and_numbers() -> None:

@@ -29,9 +29,7 @@ NOT_LOOKED = "no server has looked yet; `evergold serve` looks while it runs"
 
 class Alerts:
     def __init__(self, store: Store, settings: Settings, clock: Callable[[], datetime] | None = None) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
+        self._store, self._settings, self._clock = store, settings, clock
         self._watcher: AlertWatcher | None = None
 
     @cached_property

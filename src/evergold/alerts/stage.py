@@ -205,9 +205,7 @@ class AlertStage:
     """Rules and a webhook, applied to a store. `clock` is the database's unless a caller gives another."""
 
     def __init__(self, store: Store, plan: AlertPlan, owner: str, clock: Callable[[], datetime] | None = None) -> None:
-        self._store = store
-        self.plan = plan
-        self._owner = owner
+        self._store, self.plan, self._owner = store, plan, owner
         self._clock = clock or self._database_clock
 
     def rules(self, connection: Connection) -> tuple[AlertRule, ...]:

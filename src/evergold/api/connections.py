@@ -54,8 +54,7 @@ class Watch:
     """The connections of one server: those that wait for a request, longest first, and a regular look at all of them."""
 
     def __init__(self, state: ServerState, loop: asyncio.AbstractEventLoop, most: int) -> None:
-        self._state = state
-        self._loop = loop
+        self._state, self._loop = state, loop
         self._looking = False
         self.most = most
         self.ending = False

@@ -5,14 +5,7 @@ from pydantic import BaseModel
 from evergold.api.requests import Opened, Router, Sent, Who, list_records
 from evergold.api.traces import Accepted
 from evergold.model.operations import Curated, CuratorState
-from evergold.model.policy import (
-    CurationRules,
-    Explanation,
-    NewRules,
-    ReviewAgreement,
-    RulesPreview,
-    RulesView,
-)
+from evergold.model.policy import CurationRules, Explanation, NewRules, ReviewAgreement, RulesPreview, RulesView
 from evergold.model.trace import Correction, Reaction
 from evergold.workspace.live import PolicyView
 
@@ -59,8 +52,7 @@ def curate_trace(workspace: Opened, trace_id: str) -> Curated:
 @router.post("/curation")
 def curate_waiting(workspace: Opened) -> Curated:
     """Curate everything in the queue now, for a few seconds at most; `waiting` is the number of traces left."""
-    changes = workspace.live.curate(seconds=CURATE_SECONDS)
-    return changes.as_curated(workspace.live.count_waiting())
+    return workspace.live.curate(seconds=CURATE_SECONDS).as_curated(workspace.live.count_waiting())
 
 
 @router.get("/curation")

@@ -41,8 +41,7 @@ PUBLIC = frozenset({"/api/v1/health", "/api/v1/ready", "/api/docs"})
 
 class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: list[tuple[bytes, Holder]]) -> None:
-        self._app = app
-        self._tokens = tokens
+        self._app, self._tokens = app, tokens
         self._limit = settings.server_max_body_mb * 1024 * 1024
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,8 +89,7 @@ class _Counted:
     """A body read under a limit. Past it the route is told that the client left, and its answer is not sent."""
 
     def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive = receive
-        self._left = limit
+        self._receive, self._left = receive, limit
         self.over = False
 
     async def receive(self) -> Message:
@@ -179,8 +177,7 @@ class CrossSiteCheck:
     """
 
     def __init__(self, app: ASGIApp, known: Callable[[bytes], bool]) -> None:
-        self._app = app
-        self._known = known
+        self._app, self._known = app, known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = self._problem(scope) if scope["type"] in ("http", "websocket") else None
@@ -477,8 +474,7 @@ class Meter:
     """The layer that counts. A request without an answer, because its sender went away, counts as 499."""
 
     def __init__(self, app: ASGIApp, instruments: Instruments) -> None:
-        self._app = app
-        self._instruments = instruments
+        self._app, self._instruments = app, instruments
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

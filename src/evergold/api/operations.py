@@ -14,14 +14,7 @@ from evergold.api.access import require_for
 from evergold.api.middleware import Instruments
 from evergold.api.requests import Opened, Router
 from evergold.model.access import INCLUDES, LOCAL, AccessToken, Holder, NewToken, Role, TokenName
-from evergold.model.operations import (
-    AlertsState,
-    AlertTest,
-    EndpointAnswer,
-    PluginState,
-    RedactedText,
-    SettingsView,
-)
+from evergold.model.operations import AlertsState, AlertTest, EndpointAnswer, PluginState, RedactedText, SettingsView
 from evergold.plugins import hanging_plugins
 from evergold.workspace import Workspace
 

@@ -94,11 +94,7 @@ def draft_users(workspace: Opened, wanted: DraftUsers) -> UsersDrafted:
 
 @router.put("/replay-users")
 def confirm_user(
-    workspace: Opened,
-    user: ConfirmUser,
-    who: Who,
-    dataset: str,
-    case_id: Annotated[str, Query(min_length=1)],
+    workspace: Opened, user: ConfirmUser, who: Who, dataset: str, case_id: Annotated[str, Query(min_length=1)]
 ) -> Case:
     """Confirm the simulated user of a case as it is, or as this request states it."""
     given = user.model_dump(exclude={"version"}, exclude_none=True)

@@ -98,8 +98,7 @@ def _choose_form(value: Any) -> str:
 
 
 Sent = Annotated[
-    Annotated[list[Annotated[T, _OrRejected()]], Tag("list")] | Annotated[T, Tag("record")],
-    Discriminator(_choose_form),
+    Annotated[list[Annotated[T, _OrRejected()]], Tag("list")] | Annotated[T, Tag("record")], Discriminator(_choose_form)
 ]
 
 

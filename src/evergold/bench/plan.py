@@ -80,8 +80,7 @@ def estimate_judging(
 async def _ask_all(cases: Sequence[Case], metrics: Sequence[NamedMetric], judge: CountingJudge) -> None:
     for case in cases:
         reference = case.reference()
-        output = case.output or (reference and reference.text) or ""
-        attempt = Attempt(case_id=case.id, output=output)
+        attempt = Attempt(case_id=case.id, output=case.output or (reference and reference.text) or "")
         for named in metrics:
             await named.metric.measure_with(case, attempt, judge)  # type: ignore[union-attr]
 

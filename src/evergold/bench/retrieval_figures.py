@@ -133,11 +133,7 @@ def line_symbols(source: bytes) -> tuple[str, ...] | None:
 
 AVERAGES = ("macro", "micro")
 BETAS = {"f1": 1.0, "f0.5": 0.5, "f2": 2.0}
-RANKED = (
-    *(f"{name}@{cut}" for name in ("acc", "hit", "recall") for cut in CUTS),
-    "mrr",
-    f"ndcg@{NDCG_CUT}",
-)
+RANKED = (*(f"{name}@{cut}" for name in ("acc", "hit", "recall") for cut in CUTS), "mrr", f"ndcg@{NDCG_CUT}")
 LOWER_BOUND = (
     "Edited lines are a lower bound of the context a task needs: people who label what was needed mark about ten times as many. "
     "Read recall as a share of what must be found, and precision with the noise rate beside it."

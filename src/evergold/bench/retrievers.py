@@ -185,9 +185,7 @@ class RetrieverTarget:
     """`retriever:NAME`: looks for what each context case needs, in a repository at the case's base commit."""
 
     def __init__(self, name: str, retriever: Retriever, repo: Path) -> None:
-        self._name = name
-        self._retriever = retriever
-        self._repo = repo
+        self._name, self._retriever, self._repo = name, retriever, repo
         self._one_at_a_time = Lock()
 
     @property

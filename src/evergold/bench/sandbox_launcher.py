@@ -175,10 +175,7 @@ def run_together(order: dict[str, Any], number: int, link: int | None, finish: C
 
 
 def run_code(
-    sources: dict[str, str],
-    names: dict[str, Any],
-    finish: Callable[[], Any],
-    connect: Callable[[], Any] | None = None,
+    sources: dict[str, str], names: dict[str, Any], finish: Callable[[], Any], connect: Callable[[], Any] | None = None
 ) -> None:
     """Execute texts one after the other in one namespace; never returns."""
     try:

@@ -102,9 +102,7 @@ class RunSetup:
 
     def __init__(self, settings: Settings, store: Store, freeze: Callable[..., Frozen]) -> None:
         """`freeze` gives the cases of a dataset by its name, with `limit`, `local`, `dataset_type` and `cases`."""
-        self._settings = settings
-        self._store = store
-        self._freeze = freeze
+        self._settings, self._store, self._freeze = settings, store, freeze
 
     def plan(self, spec: RunSpec, *, local: bool = False, dataset_type: str | None = None) -> "Plan":
         """What a run would take and could show; nothing is stored or called."""

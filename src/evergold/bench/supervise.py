@@ -170,9 +170,7 @@ class RunWorker:
     """`execute(run)` does the work of a run that was claimed for `owner`."""
 
     def __init__(self, runs: RunStore, owner: str, execute: Callable[[Run], Awaitable[object]]) -> None:
-        self._runs = runs
-        self._owner = owner
-        self._execute = execute
+        self._runs, self._owner, self._execute = runs, owner, execute
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
         self._stopping = False

@@ -138,8 +138,7 @@ class _SplitCheck:
     """Of records with contexts only; a frozen case is judged by a run."""
 
     def __init__(self, name: str, entry: FileEntry, path: Path, limits: CheckLimits, is_of_cases: bool) -> None:
-        self.name = name
-        self.entry = entry
+        self.name, self.entry = name, entry
         checks = self.CHECKS if is_of_cases else (*self.CHECKS, *self.RAG_CHECKS)
         self.findings = {check: BuildFinding(check, name) for check in checks}
         self.samples: list[dict[str, Any]] = []

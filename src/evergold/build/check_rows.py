@@ -34,8 +34,7 @@ def row_faults(row: dict[str, Any]) -> Iterator[str]:
     if not entries and lists[0] == "filePaths":
         yield "filePaths is empty"
     for number, entry in enumerate(entries):
-        for fault in _entry_faults(entry, lists[0]):
-            yield f"{lists[0]}[{number}] {fault}"
+        yield from (f"{lists[0]}[{number}] {fault}" for fault in _entry_faults(entry, lists[0]))
 
 
 def _entry_faults(entry: Any, name: str) -> Iterator[str]:

@@ -203,6 +203,4 @@ def _cited_wrongly(citation: CitedSource, record: Any, known: set[str]) -> str |
 
 def _text(raw: msgspec.Raw) -> str:
     """A JSON text; empty for anything else."""
-    if not raw or memoryview(raw)[0] != ord('"'):
-        return ""
-    return str(orjson.loads(memoryview(raw)))
+    return "" if not raw or memoryview(raw)[0] != ord('"') else str(orjson.loads(memoryview(raw)))

@@ -55,9 +55,7 @@ class Refusal(Exception):
 
     def __init__(self, reason: str, detail: str = "", task_id: str | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.detail = detail
-        self.task_id = task_id
+        self.reason, self.detail, self.task_id = reason, detail, task_id
 
 
 def open_source(name: str) -> BinaryIO:

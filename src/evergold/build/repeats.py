@@ -62,10 +62,7 @@ class RepeatedQuestions:
             clusters = clusters_of(_until(began + MOST_SECONDS, islice(newest, LOOKED_AT)))
         repeated = clusters.list_repeats().values()
         counts = RepeatCounts(
-            cases=state[0],
-            looked_at=len(clusters.name_of),
-            questions=len(repeated),
-            repeating=sum(map(len, repeated)),
+            cases=state[0], looked_at=len(clusters.name_of), questions=len(repeated), repeating=sum(map(len, repeated))
         )
         took = time.monotonic() - began
         cluster_of = {case_id: ids for ids in repeated for case_id in ids}

@@ -35,8 +35,7 @@ class RagBuilds:
     """`builds` gives the stored builds; it is asked for only where a workspace exists."""
 
     def __init__(self, settings: Settings, builds: Callable[[], Builds]) -> None:
-        self._settings = settings
-        self._builds = builds
+        self._settings, self._builds = settings, builds
 
     def build(
         self,

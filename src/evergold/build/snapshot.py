@@ -183,9 +183,7 @@ def _of_split(
 ) -> Iterable[bytes]:
     if spec.canary:
         yield canonical_json({"canary": canary_of(spec.dataset)}) + b"\n"
-    for case in cases:
-        if split_of[case.id] == name:
-            yield lines[case.id]
+    yield from (lines[case.id] for case in cases if split_of[case.id] == name)
 
 
 def canary_of(dataset: str) -> str:

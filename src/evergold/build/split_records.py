@@ -116,7 +116,11 @@ def _write_columns(columns: Sequence[tuple[bytes, Column]], fields: Fields, out:
         if kind != "any" and value[:1] != _OPENS[kind][0]:
             raise Refusal("wrong type", f"{source} must be {_OPENS[kind][1]}, not {show_value(value)}")
         out.append(value)
-    _require_alignment(lengths)
+    # Contexts, sources and retrieved belong together place by place; an empty list says nothing.
+    given = {name: count for name in ALIGNED if (count := lengths.get(name))}
+    if len(set(given.values())) > 1:
+        counts = ", ".join(f"{count} {name}" for name, count in given.items())
+        raise Refusal("misaligned", f"{counts}: they must pair up place by place")
     if left:
         out += (b',"extra":', _extra({path: fields[path] for path in sorted(left)}))
     out.append(b"}\n")
@@ -162,14 +166,6 @@ def _wrong_list(kind: Kind, source: str, value: bytes) -> Refusal:
     items = enumerate(map(bytes, _decode_raws(value)), 1)
     index, item = next((index, item) for index, item in items if item[:1] != opening and item != b"null")
     return Refusal("wrong type", f"{source} must be {wanted}, but its item {index} is {show_value(item)}")
-
-
-def _require_alignment(lengths: dict[str, int]) -> None:
-    """Contexts, sources and retrieved belong together place by place; an empty list says nothing."""
-    given = {name: count for name in ALIGNED if (count := lengths.get(name))}
-    if len(set(given.values())) > 1:
-        counts = ", ".join(f"{count} {name}" for name, count in given.items())
-        raise Refusal("misaligned", f"{counts}: they must pair up place by place")
 
 
 def _extra(left: Fields) -> bytes:

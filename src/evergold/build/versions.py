@@ -141,8 +141,7 @@ class Builds:
     """Stored datasets, frozen."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
-        self._settings = settings
-        self._store = store
+        self._settings, self._store = settings, store
 
     def versions(self, dataset: str | None = None) -> list[Build]:
         return self._store.read(list_builds, dataset)
@@ -287,13 +286,7 @@ class Builds:
             frozen, provenance = find_in_builds(self.versions(dataset), case_id)
             rev, status = frozen[-1].rev, FROZEN_ONLY
         return Lineage(
-            dataset=dataset,
-            case_id=case_id,
-            provenance=provenance,
-            rev=rev,
-            status=status,
-            builds=frozen,
-            runs=tried,
+            dataset=dataset, case_id=case_id, provenance=provenance, rev=rev, status=status, builds=frozen, runs=tried
         )
 
     def files(self, dataset: str, version: str) -> dict[str, Path]:

@@ -41,9 +41,7 @@ class CallFailure(Exception):
         self, error_class: str, message: str, retry_after: float | None = None, status: int | None = None
     ) -> None:
         super().__init__(hide(message))
-        self.error_class = error_class
-        self.retry_after = retry_after
-        self.status = status
+        self.error_class, self.retry_after, self.status = error_class, retry_after, status
 
     def attempt(self, case: Case, trial: int) -> Attempt:
         return failed_attempt(case, trial, self.error_class, str(self), self.retry_after)

@@ -28,9 +28,7 @@ BACKFILL = "checks.backfill"
 class Checks:
     def __init__(self, store: Store, settings: Settings, rules: CurationRules | None = None) -> None:
         """Without rules the settings, and how the workspace began, say which checks are on."""
-        self._store = store
-        self._settings = settings
-        self._rules = rules
+        self._store, self._settings, self._rules = store, settings, rules
 
     @cached_property
     def stage(self) -> CheckStage:

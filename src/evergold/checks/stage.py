@@ -101,8 +101,7 @@ class CheckStage:
     """A suite of checks, applied to a store. An empty suite does nothing."""
 
     def __init__(self, store: Store, suite: Suite) -> None:
-        self._store = store
-        self.suite = suite
+        self._store, self.suite = store, suite
         self._ahead = threading.Lock()  # slow checks run one after the other, not twice over the same traces
 
     @property

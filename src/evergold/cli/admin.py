@@ -53,11 +53,9 @@ def add_token(workspace: Workspace, name: str, role: str, as_json: bool) -> None
 def list_tokens(workspace: Workspace, as_json: bool) -> None:
     """List tokens, oldest first, revoked ones too."""
     tokens = workspace.access.list()
-    if as_json:
-        emit_json({"tokens": tokens})
-        return
     rows = [(t.id, t.name, t.role, f"{t.created_at:%Y-%m-%d %H:%M}", "revoked" if t.revoked_at else "") for t in tokens]
-    table(f"{len(tokens)} tokens", ("token", "name", "role", "made", ""), rows)
+    columns = ("token", "name", "role", "made", "")
+    print_result({"tokens": tokens}, as_json, lambda: table(f"{len(tokens)} tokens", columns, rows))
 
 
 @tokens_command.command("revoke")

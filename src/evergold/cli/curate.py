@@ -46,12 +46,7 @@ STAYS_BACK = (
 @click.option("--policies", "list_policies", is_flag=True, help="List policy revisions.")
 @report_verb
 def curate_command(
-    workspace: Workspace,
-    policy_files: tuple[Path, ...],
-    as_json: bool,
-    backfill: bool,
-    dry_run: bool,
-    **asked: object,
+    workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool, backfill: bool, dry_run: bool, **asked: object
 ) -> None:
     """Apply the policies to everything new: golden, failure and correction entries, each change a revision.
 
@@ -158,11 +153,9 @@ def _undo(workspace: Workspace, label: str, as_json: bool) -> None:
 
 def _list_policies(workspace: Workspace, as_json: bool) -> None:
     known = workspace.live.policies()
-    if as_json:
-        emit_json([vars(revision) for revision in known])
-        return
     rows = [(item.label, "yes" if item.in_force else "no", item.first_used or "never") for item in known]
-    table("policy revisions", ("policy", "in force", "first used"), rows)
+    columns = ("policy", "in force", "first used")
+    print_result([vars(one) for one in known], as_json, lambda: table("policy revisions", columns, rows))
 
 
 def _counts(changes: Changes) -> dict[str, object]:
@@ -224,11 +217,7 @@ def _share_text(share: Proportion) -> str:
 @click.option("--explain", "trace_id", metavar="TRACE", help="What each check finds in one trace, and why.")
 @report_verb
 def check_traces_command(
-    workspace: Workspace,
-    backfill: bool,
-    dry_run: bool,
-    trace_id: str | None,
-    as_json: bool,
+    workspace: Workspace, backfill: bool, dry_run: bool, trace_id: str | None, as_json: bool
 ) -> None:
     """Run the checks over the traces that no check has seen yet. The entries follow with the next `evergold curate`."""
     if sum(map(bool, (backfill, dry_run, trace_id))) > 1:
@@ -252,35 +241,17 @@ def check_traces_command(
 
 
 def _print_checks(outcomes: list[Checked], as_json: bool) -> None:
-    if as_json:
-        emit_json([_check_json(each) for each in outcomes])
-        return
-    rows = [
-        (each.check, _check_value(each), _check_reason(each), each.result.evidence if each.result else "")
-        for each in outcomes
-    ]
-    table("checks", ("check", "value", "reason", "evidence"), rows)
-
-
-def _check_json(each: Checked) -> dict[str, object]:
-    result = each.result
-    return {
-        "check": each.check,
-        "version": each.version,
-        "source": each.source.value,
-        "value": None if result is None else result.value,
-        "reason": _check_reason(each),
-        "evidence": "" if result is None else result.evidence,
-        "error": each.error,
-    }
-
-
-def _check_value(each: Checked) -> str:
-    return f"{each.result.value:g}" if each.result else "error" if each.error else "-"
-
-
-def _check_reason(each: Checked) -> str:
-    return each.result.reason if each.result else each.error or "does not apply"
+    listed: list[dict[str, object]] = []
+    rows = []
+    for each in outcomes:
+        result, named = each.result, {"check": each.check, "version": each.version, "source": each.source.value}
+        shown = {
+            "reason": result.reason if result else each.error or "does not apply",
+            "evidence": result.evidence if result else "",
+        }
+        listed.append({**named, "value": result and result.value, **shown, "error": each.error})
+        rows.append((each.check, f"{result.value:g}" if result else "error" if each.error else "-", *shown.values()))
+    print_result(listed, as_json, lambda: table("checks", ("check", "value", "reason", "evidence"), rows))
 
 
 def _print_check_report(report: CheckReport, dry_run: bool) -> None:

@@ -42,13 +42,11 @@ def datasets_command() -> None:
 def list_datasets(workspace: Workspace, as_json: bool) -> None:
     """List datasets: YAML files of `benchmark.datasets_dir`, the bundled samples, and what the store holds."""
     result = workspace.bench.datasets.list()
-    if as_json:
-        emit_json(result)
-        return
     rows = [
         (d.name, d.origin, d.tasks or "", d.problems[0] if d.problems else d.description or d.title) for d in result
     ]
-    table(f"{len(result)} datasets", ("dataset", "origin", "cases", "about"), rows)
+    columns = ("dataset", "origin", "cases", "about")
+    print_result(result, as_json, lambda: table(f"{len(result)} datasets", columns, rows))
 
 
 @datasets_command.command("lint")
@@ -326,8 +324,7 @@ def case_lines(case: Case) -> Iterator[str]:
         yield "reference: none yet"
         return
     yield f"reference ({reference.origin.value}):"
-    for call in reference.tool_calls or ():
-        yield f"{INDENT}calls {call.name}({_as_text(call.args)})"
+    yield from (f"{INDENT}calls {call.name}({_as_text(call.args)})" for call in reference.tool_calls or ())
     yield from _indent(reference.text or "")
 
 

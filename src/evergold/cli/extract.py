@@ -216,12 +216,7 @@ DECIDING = frozenset(
     help="Which gold must be found.",
 )
 @click.option("--per-case", type=A_PATH, metavar="F", help="Write the scores of single cases (JSONL).")
-@click.option(
-    "--html",
-    type=A_PATH,
-    metavar="F",
-    help="Write a report with the chart of recall against line budget.",
-)
+@click.option("--html", type=A_PATH, metavar="F", help="Write a report with the chart of recall against line budget.")
 @click.option("--repo", type=A_PATH, help="Adds budgets in tokens, symbols, and ranges outside files.")
 @click.option("--all", "every", is_flag=True, help="Show every figure; without it the six that decide.")
 @click.option("--seed", default=0, show_default=True, help="Of the bootstrap draws.")

@@ -56,9 +56,7 @@ def print_result(value: Any, as_json: bool, text: str | Callable[[], object]) ->
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "model_dump"):
-        return value.model_dump(mode="json")
-    return str(value)
+    return value.model_dump(mode="json") if hasattr(value, "model_dump") else str(value)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, numbers: Sequence[str] = ()) -> None:

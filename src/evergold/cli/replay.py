@@ -34,7 +34,10 @@ def replay_set_command(
 
 
 def _print_set(result: ReplaySet, model: str | None) -> None:
-    plan = result.plan
+    plan, price = result.plan, "--model NAME gives the price"
+    if model is not None:
+        cost = plan.cost
+        price = f"no price is known for {model}" if cost is None else f"about ${cost:.4f} with {model}"
     echo(f"{result.dataset}@{result.version}: {result.cases} cases can be replayed")
     for reason, count in result.left_out.items():
         echo(f"  left out {count}: {reason}")
@@ -45,16 +48,10 @@ def _print_set(result: ReplaySet, model: str | None) -> None:
         echo(f"  calls    {result.with_calls} of them have tool calls, which `trajectory` measures; {kept}")
     effect = plan.smallest_visible_effect
     tokens = f"about {plan.input_tokens:,} tokens in, {plan.output_tokens:,} out"
-    echo(f"  a run    {result.requests} requests, {tokens} ({_price(plan.cost, model)})")
+    echo(f"  a run    {result.requests} requests, {tokens} ({price})")
     echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
     name = model or "openai/gpt-4o"
     echo(f"next: evergold run {result.dataset}@{result.version} --model {name} --replay --metric trajectory")
-
-
-def _price(cost: float | None, model: str | None) -> str:
-    if model is None:
-        return "--model NAME gives the price"
-    return f"no price is known for {model}" if cost is None else f"about ${cost:.4f} with {model}"
 
 
 @click.group()

@@ -57,12 +57,10 @@ def list_queue(workspace: Workspace, limit: int, as_json: bool, **filters: objec
     from evergold.model.review import QueueQuery
 
     page = workspace.review.queue(QueueQuery.model_validate(filters), limit=limit)
-    if as_json:
-        emit_json(page)
-        return
-    rows = [(item.dataset, item.id, item.kind, item.review, item.standing, item.title) for item in page.items]
+    columns = ("dataset", "id", "kind", "review", "standing", "title")
+    rows = [[getattr(item, name) for name in columns] for item in page.items]
     title = f"{page.counts['waiting']} of {page.total} waiting"
-    table(title, ("dataset", "id", "kind", "review", "standing", "input"), rows)
+    print_result(page, as_json, lambda: table(title, (*columns[:-1], "input"), rows))
 
 
 @review_command.command("decide")
@@ -148,11 +146,9 @@ def change_questions(workspace: Workspace, dataset: str, file: Path | None, who:
 def list_next(workspace: Workspace, limit: int, dataset: str | None, as_json: bool) -> None:
     """List the cases whose review is worth most now, each with the reason; each review changes what comes next."""
     listed = workspace.review_order.next(limit, dataset)
-    if as_json:
-        emit_json(listed)
-        return
     rows = [(one.dataset, one.id, f"{one.value:.2f}", one.why, one.title) for one in listed]
-    table(f"{len(rows)} cases", ("dataset", "id", "value", "why", "input"), rows, numbers=("value",))
+    columns = ("dataset", "id", "value", "why", "input")
+    print_result(listed, as_json, lambda: table(f"{len(rows)} cases", columns, rows, numbers=("value",)))
 
 
 @review_command.command("fill")

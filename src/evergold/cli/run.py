@@ -57,9 +57,7 @@ replay_options = combine_options(
     ),
     click.option("--max-steps", type=click.IntRange(1, 1000), help="With --replay: per trajectory.  [default: 50]"),
     click.option(
-        "--max-turns",
-        type=click.IntRange(1, 1000),
-        help="With --turns simulated: messages of the user.  [default: 20]",
+        "--max-turns", type=click.IntRange(1, 1000), help="With --turns simulated: messages of the user.  [default: 20]"
     ),
     click.option("--max-tokens", type=click.IntRange(1), help="With --replay: tokens of one trajectory."),
     click.option(
@@ -128,7 +126,22 @@ def run_command(workspace: Workspace, **options: Any) -> int:
     """
     _find_cases(workspace, options)
     if options["plan"]:
-        return _print_plan(workspace, options)
+        plan = workspace.bench.plan(_read_spec(options), local=True, dataset_type=options["dataset_type"])
+        if options["as_json"]:
+            emit_json(plan)
+            return 0
+        effect = plan.smallest_visible_effect
+        echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
+        echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
+        echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({_price(plan.cost)})")
+        if plan.judge is not None:
+            tokens = f"about {plan.judge_input_tokens:,} tokens in, {plan.judge_output_tokens:,} out"
+            echo(f"  judging  {plan.judge}: {tokens} ({_price(plan.judge_cost)})")
+        echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
+        if plan.derived_tools:
+            echo(f"  tools    derived from the expected calls for {plan.derived_tools} cases that offer none")
+        echo(f"  assumes  {plan.assumes}")
+        return 0
     if (options["model"] or "").startswith(RETRIEVER) and "|" in options["model"]:
         return _run_baselines(workspace, options)
     _check_thresholds(options)
@@ -266,25 +279,6 @@ def _follow_run(workspace: Workspace, run: Run) -> Iterator[None]:
         finally:
             ended.set()
             follower.join()
-
-
-def _print_plan(workspace: Workspace, options: dict[str, Any]) -> int:
-    plan = workspace.bench.plan(_read_spec(options), local=True, dataset_type=options["dataset_type"])
-    if options["as_json"]:
-        emit_json(plan)
-        return 0
-    effect = plan.smallest_visible_effect
-    echo(f"{plan.dataset} {plan.version}: {plan.cases} cases against {plan.model}")
-    echo(f"  calls    {plan.calls} of the model, {plan.judge_calls} of the judge")
-    echo(f"  tokens   about {plan.input_tokens:,} in, {plan.output_tokens:,} out ({_price(plan.cost)})")
-    if plan.judge is not None:
-        tokens = f"about {plan.judge_input_tokens:,} tokens in, {plan.judge_output_tokens:,} out"
-        echo(f"  judging  {plan.judge}: {tokens} ({_price(plan.judge_cost)})")
-    echo(f"  visible  {'no difference (too few cases)' if effect is None else f'differences of {effect:.3f} up'}")
-    if plan.derived_tools:
-        echo(f"  tools    derived from the expected calls for {plan.derived_tools} cases that offer none")
-    echo(f"  assumes  {plan.assumes}")
-    return 0
 
 
 def _price(cost: float | None) -> str:

@@ -15,7 +15,7 @@ from evergold.workspace import Workspace
 if TYPE_CHECKING:
     from evergold.model.case import Case
     from evergold.model.report import RunComparison
-    from evergold.model.run import Attempt
+    from evergold.model.run import Attempt, Run
     from evergold.report.summary import RunReport
 
 STATUSES = ("queued", "running", "completed", "failed", "cancelled")
@@ -40,17 +40,10 @@ def list_runs(workspace: Workspace, as_json: bool, **filters: Any) -> None:
     if as_json:
         emit_json({"total": total, "runs": result})
         return
-    lines = [
-        (
-            run.id,
-            run.spec.dataset,
-            run.spec.model,
-            run.status,
-            f"{run.done}/{run.total}",
-            "; ".join(map(_mean_text, means)),
-        )
-        for run, means in rows
-    ]
+    lines = []
+    for run, means in rows:
+        done, spec = f"{run.done}/{run.total}", run.spec
+        lines.append((run.id, spec.dataset, spec.model, run.status, done, "; ".join(map(_mean_text, means))))
     table(f"{total} runs", ("run", "dataset", "model", "status", "done", "means"), lines)
 
 
@@ -110,13 +103,16 @@ def retry_run(workspace: Workspace, run_id: str, as_json: bool) -> int:
     """Send the calls of a run again that got no reply; answers stay."""
     workspace.bench.resume(run_id, retry_errors=True)
     run = workspace.bench.work_on(run_id)
-    means = workspace.bench.results.means(run)
-    if as_json:
-        emit_json({"run": run, "means": means})
-    else:
-        table(run.id, ("metric", "mean"), [(mean.metric, mean) for mean in means])
+    _print_means(workspace, run, as_json)
+    if not as_json:
         echo(summary_line(run))
     return 0 if run.status == "completed" else 1
+
+
+def _print_means(workspace: Workspace, run: Run, as_json: bool) -> None:
+    means = workspace.bench.results.means(run)
+    rows = [(mean.metric, mean) for mean in means]
+    print_result({"run": run, "means": means}, as_json, lambda: table(run.id, ("metric", "mean"), rows))
 
 
 @runs_command.command("rescore")
@@ -130,10 +126,7 @@ def rescore_run(
 ) -> None:
     """Measure stored answers again, or with more metrics. The model is not called."""
     workspace.bench.rescore(run_id, metrics, judge, cache=not no_cache)
-    run = workspace.bench.work_on(run_id)
-    means = workspace.bench.results.means(run)
-    rows = [(mean.metric, mean) for mean in means]
-    print_result({"run": run, "means": means}, as_json, lambda: table(run.id, ("metric", "mean"), rows))
+    _print_means(workspace, workspace.bench.work_on(run_id), as_json)
 
 
 @runs_command.command("leaderboard")
@@ -287,22 +280,11 @@ def _choose_format(form: str, output: Path | None) -> str:
 def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -> None:
     run = report.run
     metrics = [
-        (
-            summary.spec.name,
-            summary.mean,
-            summary.unscored,
-            summary.errors,
-            summary.mean.failed,
-            summary.not_applicable,
-            "; ".join(summary.reasons),
-        )
-        for summary in report.metrics
+        (m.spec.name, m.mean, m.unscored, m.errors, m.mean.failed, m.not_applicable, "; ".join(m.reasons))
+        for m in report.metrics
     ]
-    table(
-        f"{run.spec.model} on {run.spec.dataset}",
-        ("metric", "mean", "unscored", "errors", "failed", "not applicable", "why"),
-        metrics,
-    )
+    columns = ("metric", "mean", "unscored", "errors", "failed", "not applicable", "why")
+    table(f"{run.spec.model} on {run.spec.dataset}", columns, metrics)
     if report.failures:
         rows = [
             (f.case_id, f.trial, f.metric or "failed", "–" if f.value is None else f"{f.value:.2f}", f.reason, f.output)
@@ -311,8 +293,8 @@ def _print_report(report: RunReport, tables: dict[str, list[tuple[str, ...]]]) -
         table(f"{report.failing} failures", ("case", "trial", "metric", "value", "reason", "output"), rows)
     for by in dict.fromkeys(part.by for part in report.slices):
         parts = [part for part in report.slices if part.by == by]
-        columns = (by, "cases", *(mean.metric for mean in parts[0].means))
-        table(f"by {by}", columns, [(part.name, part.cases, *part.means) for part in parts])
+        parted = (by, "cases", *(mean.metric for mean in parts[0].means))
+        table(f"by {by}", parted, [(part.name, part.cases, *part.means) for part in parts])
     table("cost and time", tables["spending"][0], tables["spending"][1:])
     table("provenance", ("what", "value"), tables["provenance"])
     for warning in report.warnings:

@@ -101,15 +101,13 @@ def problems_command(ctx: click.Context, as_json: bool) -> None:
         return
     with open_workspace(ctx) as workspace:
         problems = workspace.problems.all()
-    if as_json:
-        emit_json(problems)
-        return
     columns = ("problem", "state", "reason", "topic", "count", "last 4 weeks", "first", "last")
     rows = [
         (p.id, p.state, p.reason, p.name, p.count, " ".join(map(str, p.trend)), p.first_seen[:10], p.last_seen[:10])
         for p in problems
     ]
-    table(f"{len(rows)} problems", columns, rows, numbers=("problem", "count"))
+    title = f"{len(rows)} problems"
+    print_result(problems, as_json, lambda: table(title, columns, rows, numbers=("problem", "count")))
 
 
 @problems_command.command("fixed")
@@ -142,11 +140,9 @@ def stale_command(ctx: click.Context, as_json: bool) -> None:
         return
     with open_workspace(ctx) as workspace:
         reasons = workspace.staleness.all()
-    if as_json:
-        emit_json(reasons)
-        return
     rows = [(one.dataset, one.id, one.because, one.was or "(deleted)", one.now or "(deleted)") for one in reasons]
-    table(f"{len({row[:2] for row in rows})} stale references", ("dataset", "id", "because", "was", "now"), rows)
+    title = f"{len({row[:2] for row in rows})} stale references"
+    print_result(reasons, as_json, lambda: table(title, ("dataset", "id", "because", "was", "now"), rows))
 
 
 def _settle(

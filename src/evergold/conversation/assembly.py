@@ -282,8 +282,7 @@ def contexts_of(spans: Iterable[Span], metadata: dict[str, Any]) -> list[Context
     retrieved: list[Any] = []
     reranked: list[Any] = []
     for span in spans:
-        documents = _documents_of(span)
-        (reranked if span.kind == "reranker" else retrieved).extend(documents)
+        (reranked if span.kind == "reranker" else retrieved).extend(_documents_of(span))
     seen: dict[str, Context] = {}
     for document in given or reranked or retrieved:
         context = _context(document)

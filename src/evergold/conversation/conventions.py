@@ -30,12 +30,7 @@ Attributes = dict[str, Any]
 
 MESSAGE_EVENTS = ("gen_ai.system.message", "gen_ai.user.message", "gen_ai.assistant.message", "gen_ai.tool.message")
 CHOICE = "gen_ai.choice"
-EXCHANGE = (
-    "gen_ai.input.messages",
-    "gen_ai.output.messages",
-    "gen_ai.system_instructions",
-    "gen_ai.tool.definitions",
-)
+EXCHANGE = ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.system_instructions", "gen_ai.tool.definitions")
 # What a client of OpenInference writes beside the parameters: the rest of the request, and of a whole response.
 NO_PARAMETERS = frozenset(
     (
@@ -341,17 +336,7 @@ def _generic(span: Span, attributes: Attributes) -> Exchange:
 
 
 # Order matters: the first reader that finds messages decides, and `_generic` matches nearly anything.
-READERS = (
-    _otel_gen_ai,
-    _openinference,
-    _pydantic_ai,
-    _vercel_ai,
-    _langfuse,
-    _traceloop,
-    _mlflow,
-    _native,
-    _generic,
-)
+READERS = (_otel_gen_ai, _openinference, _pydantic_ai, _vercel_ai, _langfuse, _traceloop, _mlflow, _native, _generic)
 
 
 def exchange_of(span: Span) -> Exchange:

@@ -31,9 +31,7 @@ Part = dict[str, Any]
 TEXT_TYPES = frozenset({"text", "input_text", "output_text", "summary_text", "refusal"})
 FILE_TYPES = frozenset({"input_audio", "file", "input_file", "audio"})
 # OpenTelemetry's, Anthropic's and Vercel's; LangChain's calls are OpenTelemetry's.
-CALL_TYPES = frozenset(
-    {"tool_call", "server_tool_call", "tool_use", "server_tool_use", "mcp_tool_use", "tool-call"},
-)
+CALL_TYPES = frozenset({"tool_call", "server_tool_call", "tool_use", "server_tool_use", "mcp_tool_use", "tool-call"})
 RESULT_TYPES = frozenset({"tool_call_response", "server_tool_call_response", "tool-result", "tool-error"})
 RESULT_KEYS = ("response", "result", "content", "output", "server_tool_call_response", "error")
 RESULT_IDENTS = ("tool_use_id", "toolCallId", "toolUseId", "ref", "id")
@@ -429,7 +427,18 @@ def _llama_index(item: Part) -> list[Part] | None:
 def _pydantic_ai(item: Part) -> list[Part] | None:
     """Requests and responses of parts, each with its `part_kind`; and the events of older spans."""
     if isinstance(name := item.get("event.name"), str):
-        return _pydantic_ai_event(name, item)
+        # A message as the log event that it was: `gen_ai.user.message`, `gen_ai.choice`.
+        role = name.removeprefix("gen_ai.").removesuffix(".message")
+        fields = {key: value for key, value in item.items() if not key.startswith(("event.", "gen_ai."))}
+        message = decode_json(fields.pop("message", None))
+        if isinstance(message, dict):
+            fields |= message
+        elif isinstance(message, str):
+            fields["content"] = message
+        if role == "tool" and "id" in fields:
+            fields["tool_call_id"] = fields.pop("id")
+        fields.pop("index", None)
+        return [{"role": "assistant" if role == "choice" else role, **fields}]
     if item.get("kind") not in ("request", "response") or not isinstance(item.get("parts"), list):
         return None
     parts = [part for part in item["parts"] if isinstance(part, dict)]
@@ -454,21 +463,6 @@ def _pydantic_ai_input(part: Part) -> Part:
         message = {"role": "tool", "content": part.get("content"), "tool_call_id": part.get("tool_call_id")}
         return message | {"name": part["tool_name"], "failed": kind == "retry-prompt"}
     return {"role": PYDANTIC_AI_ROLES.get(kind, "user"), "content": part.get("content")}
-
-
-def _pydantic_ai_event(name: str, item: Part) -> list[Part]:
-    """A message as the log event that it was: `gen_ai.user.message`, `gen_ai.choice`."""
-    role = name.removeprefix("gen_ai.").removesuffix(".message")
-    fields = {key: value for key, value in item.items() if not key.startswith(("event.", "gen_ai."))}
-    message = decode_json(fields.pop("message", None))
-    if isinstance(message, dict):
-        fields |= message
-    elif isinstance(message, str):
-        fields["content"] = message
-    if role == "tool" and "id" in fields:
-        fields["tool_call_id"] = fields.pop("id")
-    fields.pop("index", None)
-    return [{"role": "assistant" if role == "choice" else role, **fields}]
 
 
 def _haystack(item: Part) -> list[Part] | None:

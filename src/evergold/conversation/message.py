@@ -162,9 +162,7 @@ def _printed_value(node: ast.expr) -> Any:
     if isinstance(node, ast.Dict):
         pairs = zip(node.keys, node.values, strict=True)
         return {str(_printed_value(key)): _printed_value(value) for key, value in pairs if key is not None}
-    if isinstance(node, ast.Name):
-        return node.id
-    return ast.literal_eval(node)
+    return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
 
 Message = dict[str, Any]
@@ -298,9 +296,7 @@ def content_of(parts: list[dict[str, Any]]) -> Any:
     """Parts as a message's content: one text part is that text, none is null."""
     if not parts:
         return None
-    if len(parts) == 1 and parts[0].keys() == {"type", "text"}:
-        return parts[0]["text"]
-    return parts
+    return parts[0]["text"] if len(parts) == 1 and parts[0].keys() == {"type", "text"} else parts
 
 
 def messages_of_pieces(role: str, pieces: Iterable[Piece], extra: dict[str, Any] | None = None) -> list[Message]:

@@ -270,9 +270,7 @@ def _messages(document: Any, side: Side, depth: int) -> list[Message]:
         return []
     if isinstance(document, list):
         return _from_list(document, side, depth)
-    if isinstance(document, dict):
-        return _from_document(document, side, depth)
-    return []
+    return _from_document(document, side, depth) if isinstance(document, dict) else []
 
 
 def _from_list(items: list[Any], side: Side, depth: int) -> list[Message]:
@@ -349,8 +347,7 @@ def _from_document(document: dict[str, Any], side: Side, depth: int) -> list[Mes
         # A history is followed by the present question under another key; any other list is the whole conversation.
         if listed and key not in ("chat_history", "history"):
             break
-    asked = _question_messages(document, listed, side, depth)
-    messages = listed + asked
+    messages = listed + _question_messages(document, listed, side, depth)
     if not messages:
         messages = _wrapped_messages(document, side, depth)
     elif not system:

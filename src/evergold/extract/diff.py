@@ -38,8 +38,7 @@ class Header:
     new_mode: str | None = None
 
     def __init__(self, at: int, names: bytes = b"") -> None:
-        self.at = at
-        self.names = names
+        self.at, self.names = at, names
 
     @property
     def name(self) -> str:
@@ -163,9 +162,7 @@ def _line(line: bytes) -> bytes:
 def _file_name(line: bytes) -> bytes:
     """The name of a `---` or `+++` line; git ends a name with spaces by a tab, diff puts a time after it."""
     name = line[4:]
-    if name.startswith(b'"'):
-        return quoted_prefix(name) or name
-    return name.partition(b"\t")[0]
+    return quoted_prefix(name) or name if name.startswith(b'"') else name.partition(b"\t")[0]
 
 
 def _one_path(names: bytes) -> bytes | None:

@@ -160,8 +160,7 @@ NO_TRACE = "the trace of this case is not in this workspace"
 
 class EvidenceRoom:
     def __init__(self, store: Store, settings: Settings) -> None:
-        self._store = store
-        self._settings = settings
+        self._store, self._settings = store, settings
 
     def of_case(self, key: CaseKey) -> Evidence:
         """What is known of a stored case: its trace and conversation, or the flow it was extracted from."""

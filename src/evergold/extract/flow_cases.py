@@ -47,6 +47,7 @@ from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.faults import Rejected
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import Repo
+from evergold.sources.agents.log_lines import objects_in
 
 TOOL_CALL = "tool_call."
 
@@ -78,16 +79,16 @@ def tool_name(action: Action) -> str | None:
 def seen_in_arguments(action: Action) -> Iterator[ToolView]:
     name, params = tool_name(action), action.params
     if name in _SYMBOLS:
-        for request in _objects(params.get("requests") or params.get("code_context_requests")):
+        for request in objects_in(params.get("requests") or params.get("code_context_requests")):
             yield from _paths(request.get("file_path"))
     elif name == _READ:
         window = _number(params.get("window_size")) or 0
-        for item in _objects(params.get("file_lines")):
+        for item in objects_in(params.get("file_lines")):
             line = _number(item.get("line_number"))
             for seen in _paths(item.get("file_path")):
                 yield seen if line is None else ToolView(seen.path, max(1, line - window), max(1, line + window))
     elif name == _SEARCH:
-        for search in _objects(params.get("searches")):
+        for search in objects_in(params.get("searches")):
             yield from _paths(_literal(search.get("path_glob")))
 
 
@@ -170,10 +171,6 @@ def _literal(glob: object) -> str | None:
 def _paths(value: object) -> Iterator[ToolView]:
     if isinstance(value, str) and value.strip():
         yield ToolView(value.strip())
-
-
-def _objects(value: object) -> Iterable[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _number(value: object) -> int | None:

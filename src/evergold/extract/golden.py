@@ -21,6 +21,7 @@ from evergold.formats.dataset_pair import PairLines
 from evergold.model.case import Case
 from evergold.model.flow import Action, CodeChange, Flow
 from evergold.repo.git import PathChange
+from evergold.sources.agents.log_lines import text_in
 
 MERGE_APPROVAL = "user_request.approve.merge"
 
@@ -47,7 +48,7 @@ def read_approval(action: Action) -> Approval:
     # Some actions have these among their own parameters instead of in `mergeApprovalInfo`.
     info = _object(action.params.get("mergeApprovalInfo"))
     names = ("diff", "diffSinceLastReview", "sourceBranch", "defaultTargetBranch")
-    texts = {name: _text(info.get(name)) or _text(action.params.get(name)) for name in names}
+    texts = {name: text_in(info.get(name)) or text_in(action.params.get(name)) for name in names}
     result = _result(action.result)
     # Both spellings of these keys occur.
     chosen = _object(result.get("Params", result.get("params"))).get("targetBranch")
@@ -59,7 +60,7 @@ def read_approval(action: Action) -> Approval:
         diff=texts["diff"] or "",
         since_last_review=texts["diffSinceLastReview"] or "",
         source_branch=texts["sourceBranch"],
-        target_branch=_text(chosen) or texts["defaultTargetBranch"],
+        target_branch=text_in(chosen) or texts["defaultTargetBranch"],
         # The answer may name the merge commit in any of its fields; each candidate is proved before it is used.
         named_objects=tuple(dict.fromkeys(_OBJECT_ID.findall(action.result or ""))),
     )
@@ -75,10 +76,6 @@ def _result(text: str | None) -> dict[str, Any]:
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
 
 
 @dataclass(frozen=True, slots=True)

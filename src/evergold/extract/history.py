@@ -447,11 +447,7 @@ def _blob_to_read(file: FileDiff) -> tuple[str, ...]:
 
 
 def _metadata(commit: Commit, message: Message, left_out: int) -> dict[str, Any]:
-    metadata: dict[str, Any] = {
-        "baseVerified": True,
-        "commit": commit.id,
-        "authored": commit.authored.isoformat(),
-    }
+    metadata: dict[str, Any] = {"baseVerified": True, "commit": commit.id, "authored": commit.authored.isoformat()}
     if message.issues:
         metadata["issues"] = list(message.issues)
     if message.trailers:

@@ -237,8 +237,7 @@ class Harbor:
         files = sorted(path.glob(f"*/{CASE_FILE}"))
         if not files:
             raise BadInput(f"{path}: no task folder of ours: none holds {CASE_FILE}")
-        for file in files:
-            yield written_case(orjson.loads(file.read_bytes()))
+        yield from (written_case(orjson.loads(file.read_bytes())) for file in files)
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         count = 0

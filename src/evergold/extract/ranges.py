@@ -42,10 +42,7 @@ class HunkContext(StrEnum):
 
 
 def spans_of(
-    file: FileDiff,
-    side: Side = Side.BASE,
-    context: HunkContext = HunkContext.TRIM,
-    line_count: int | None = None,
+    file: FileDiff, side: Side = Side.BASE, context: HunkContext = HunkContext.TRIM, line_count: int | None = None
 ) -> list[Span]:
     """The changed lines of one file, merged and in order; none where the file does not exist on that side.
 

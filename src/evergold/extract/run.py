@@ -215,11 +215,7 @@ class RowCheck:
     not_at_base: int = 0
 
 
-def check_rows(
-    path: Path,
-    repo_dir: Path,
-    advance: Callable[[int], None] = lambda rows: None,
-) -> RowCheck:
+def check_rows(path: Path, repo_dir: Path, advance: Callable[[int], None] = lambda rows: None) -> RowCheck:
     """Prove every row of a dataset A or B file against the repository, and say which are stale."""
     result = RowCheck()
     with Repo.open(repo_dir) as repo:

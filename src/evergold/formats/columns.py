@@ -366,8 +366,7 @@ class Parquet:
         return table.count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        for where, row in read_objects(path):
-            yield try_line(row, where, case_of)
+        yield from (try_line(row, where, case_of) for where, row in read_objects(path))
 
 
 Row = Mapping[str, Any]

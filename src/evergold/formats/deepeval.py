@@ -77,11 +77,7 @@ def conversational(case: Case) -> Record:
 def read_conversation(record: Record) -> Case:
     """The case of a conversational golden; an edited turn or outcome counts."""
     shown = _shown_turns(record)
-    held = {
-        "input": shown["input"],
-        "expected": _either(record, "expected_outcome"),
-        "name": record.get("name"),
-    }
+    held = {"input": shown["input"], "expected": _either(record, "expected_outcome"), "name": record.get("name")}
     metadata = _either(record, "additional_metadata")
     case = rebuild_case(held, metadata, guessed=shown, unread=unread_of(record, *TURNS_KNOWN, "expectedOutcome"))
     if metadata and "evergold" in metadata:
@@ -153,13 +149,7 @@ KNOWN = (
 )
 SHOWN = 4096
 DELIMITER = "|"  # between the texts of a context, where DeepEval writes them as one
-_TELLING = (
-    b'"expected_output"',
-    b'"actual_output"',
-    b'"expectedOutput"',
-    b'"actualOutput"',
-    b'"scenario"',
-)
+_TELLING = (b'"expected_output"', b'"actual_output"', b'"expectedOutput"', b'"actualOutput"', b'"scenario"')
 
 _OTHERS = (b'"datasetId"', b'"sourceTraceId"')  # Langfuse's items have an `expectedOutput` too
 
@@ -199,8 +189,7 @@ class DeepEval:
         """One golden after the other; an array is mapped into memory, not copied and decoded whole."""
         with open_read(path) as handle:
             if columns_of(handle.peek(SHOWN)[:SHOWN]):
-                for where, record in read_objects(path):
-                    yield try_line(record, where, case_of)
+                yield from (try_line(record, where, case_of) for where, record in read_objects(path))
                 return
             # `peek` may give more or less than asked, and consumes nothing: the array below is read from the start.
             if handle.peek(64)[:64].removeprefix(BOM_UTF8).lstrip()[:1] == b"{" and _in_lines(path):
@@ -215,8 +204,7 @@ class DeepEval:
                 raise BadInput(f"{path}: expected an array of goldens, got something else") from None
             except (ValueError, RecursionError) as problem:
                 raise BadInput(f"{path}: not JSON: {problem}") from problem
-        for number, raw in enumerate(records, 1):
-            yield one_case(bytes(raw), f"{path.name}[{number}]", case_of)
+        yield from (one_case(bytes(raw), f"{path.name}[{number}]", case_of) for number, raw in enumerate(records, 1))
 
 
 class _Array:

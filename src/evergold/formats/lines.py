@@ -48,8 +48,7 @@ def write_lines(records: Iterable[Record], path: Path) -> int:
 
 def read_lines(path: Path, case_of: Callable[[Record], Case]) -> Iterator[Case | Rejected]:
     """Each line's case; a line that gives none is rejected by number, and the rest is read."""
-    for number, line in numbered_lines(path):
-        yield one_case(line, f"{path.name}:{number}", case_of)
+    yield from (one_case(line, f"{path.name}:{number}", case_of) for number, line in numbered_lines(path))
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -75,8 +74,7 @@ def read_objects(path: Path) -> Iterator[tuple[str, Any]]:
         if columns_of(first):
             csv.field_size_limit(sys.maxsize)  # a cell may hold a whole conversation
             table = csv.DictReader(line.decode("utf-8", "replace") for line in chain([first], lines))
-            for row in table:
-                yield f"{path.name}:{table.line_num}", _nest_columns(row)
+            yield from ((f"{path.name}:{table.line_num}", _nest_columns(row)) for row in table)
             return
         record = object_in(first)
         if record and not _unwrap(record):

@@ -91,8 +91,7 @@ def _lines(cases: Iterable[Case], numbers: Numbers | None) -> Iterator[dict[str,
     remaining = iter(cases)
     while batch := list(islice(remaining, BATCH)):
         known = numbers(batch) if numbers else {}
-        for case in batch:
-            yield line_of(case, known.get((case.dataset, case.id)))
+        yield from (line_of(case, known.get((case.dataset, case.id))) for case in batch)
 
 
 def line_of(case: Case, number: int | None = None) -> dict[str, Any]:

@@ -83,7 +83,11 @@ def answer_of(case: Case, reference: Reference) -> list[Message]:
     turn = [_known_fields(message) for message in case.turn]
     # The recorded turn is used only where it made the very calls of the reference: its results belong to those calls.
     if turn and reference.tool_calls is not None and _read_calls(turn) == list(expected_of(reference.tool_calls)):
-        return _close_calls(turn, reference.text)
+        # The turn with this text as its last answer.
+        last = turn[-1]
+        if last["role"] == "assistant" and not last.get("tool_calls"):
+            turn = turn[:-1]
+        return [*turn, assistant(reference.text)] if reference.text is not None else turn
     if reference.tool_calls:
         calls = [_spell_message(call, number) for number, call in enumerate(reference.tool_calls, 1)]
         return [{"role": "assistant", "content": None, "tool_calls": calls}]
@@ -140,20 +144,17 @@ def _known_fields(message: Message) -> Message:
     if not kept.get("tool_calls"):
         kept.pop("tool_calls", None)
     if kept["role"] == "user" and isinstance(kept.get("content"), list):
-        _known_parts(kept["content"])
+        parts = kept["content"]
+        for part in parts:
+            kind = part.get("type") if isinstance(part, dict) else type(part).__name__
+            if kind not in PARTS:
+                raise Unfit(f"a user message has a part of type {kind!r}; fine-tuning takes {' and '.join(PARTS)}")
     elif kept["role"] == "tool" or kept.get("content") is not None:
         kept["content"] = text_of(kept.get("content"))
     else:
         # Content may be null only beside calls.
         kept["content"] = None if kept.get("tool_calls") else ""
     return kept
-
-
-def _known_parts(parts: Iterable[Any]) -> None:
-    for part in parts:
-        kind = part.get("type") if isinstance(part, dict) else type(part).__name__
-        if kind not in PARTS:
-            raise Unfit(f"a user message has a part of type {kind!r}; fine-tuning takes {' and '.join(PARTS)}")
 
 
 def _readable_calls(calls: Iterable[Message]) -> set[str]:
@@ -191,14 +192,6 @@ def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_calls(messages: Iterable[Message]) -> list[ExpectedTool]:
     return list(expected_of(calls_in(messages)))
-
-
-def _close_calls(turn: list[Message], text: str | None) -> list[Message]:
-    """The turn with this text as its last answer."""
-    last = turn[-1]
-    if last["role"] == "assistant" and not last.get("tool_calls"):
-        turn = turn[:-1]
-    return [*turn, assistant(text)] if text is not None else turn
 
 
 def _spell_message(call: ToolCall, number: int) -> dict[str, Any]:
@@ -390,10 +383,7 @@ class Evals(RecordLines):
         if isinstance(ideal, list) and len(ideal) > 1:
             metadata.setdefault("ideals", ideal)
         shown = self.read_shown(record)
-        held = {
-            "input": shown["input"],
-            "expected": ideal[0] if isinstance(ideal, list) and ideal else ideal or None,
-        }
+        held = {"input": shown["input"], "expected": ideal[0] if isinstance(ideal, list) and ideal else ideal or None}
         unread = unread_of(record, "input", "ideal", "metadata")
         case = rebuild_case(held, metadata, guessed=shown, unread=unread)
         return with_edited_reference(self.take_edits(case, record), held["expected"])

@@ -172,8 +172,7 @@ def write_cases(format_name: str, name: str, part: CasesPart) -> WrittenPart:
         options["numbers"] = lambda cases: part.numbers
     with TemporaryDirectory(prefix="evergold-") as folder:
         root = Path(folder)
-        cases = count_written(part.cases, chosen, written)
-        written.count = chosen.write(cases, root / name, **options)
+        written.count = chosen.write(count_written(part.cases, chosen, written), root / name, **options)
         files = [path for path in sorted(root.rglob("*")) if path.is_file()]
         written.files = {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
     return written
@@ -205,8 +204,7 @@ class _Joined:
     """The files of an export as they grow, each opened when the first part has something for it."""
 
     def __init__(self, chosen: Any, opened: Callable[[str], BinaryIO]) -> None:
-        self._chosen = chosen
-        self._opened = opened
+        self._chosen, self._opened = chosen, opened
         self.files: dict[str, JoinedFile] = {}
 
     def add(self, contents: Mapping[str, bytes]) -> None:

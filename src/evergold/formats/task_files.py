@@ -31,6 +31,8 @@ from evergold.model.faults import Describe, Rejected, faults_of
 from evergold.model.tool_calls import ExpectedTool
 
 Text = Annotated[str, Field(min_length=1)]
+SAME = ("id", "input", "expected_tools", "ordered", "tests", "assertions", "metrics", "tags", "tools")
+"""Fields that a case and a task hold alike."""
 
 
 class _Strict(BaseModel):
@@ -78,24 +80,14 @@ class Task(_Strict):
     metadata: dict[str, Any] = Field(default_factory=dict, description="Anything else; kept, never interpreted.")
 
     def case(self, dataset: str) -> Case:
+        same = {name: getattr(self, name) for name in (*SAME, "name", "difficulty", "metadata")}
         return Case(
-            id=self.id,
             dataset=dataset,
             kind=CaseKind.TASK,
-            name=self.name,
-            input=self.input,
             expected=self.expected_output,
-            difficulty=self.difficulty,
             contexts=tuple(Context(text=text) for text in self.context),
-            expected_tools=self.expected_tools,
-            ordered=self.ordered,
-            tests=self.tests,
-            assertions=self.assertions,
-            metrics=self.metrics,
-            tags=self.tags,
-            tools=self.tools,
-            metadata=self.metadata,
             provenance=Provenance(source="yaml"),
+            **same,
         )
 
 
@@ -235,22 +227,6 @@ def _repeated_ids(file: TaskFile, document: YamlDocument) -> Iterable[Problem]:
         first.setdefault(task.id, line)
 
 
-HELD = {
-    "id",
-    "name",
-    "input",
-    "expected",
-    "difficulty",
-    "expected_tools",
-    "ordered",
-    "tests",
-    "assertions",
-    "metrics",
-    "tags",
-    "tools",
-}
-
-
 class TaskFiles:
     suffix: ClassVar[str] = ".yaml"
     expresses: ClassVar[frozenset[str]] = frozenset({"tools", "expected_tools", "tests", "assertions", "contexts"})
@@ -287,18 +263,7 @@ class TaskFiles:
             if KEY not in task.metadata:
                 yield task.case(path.stem)
                 continue
-            held = {
-                "id": task.id,
-                "input": task.input,
-                "expected": task.expected_output,
-                "tags": task.tags,
-                "tools": task.tools,
-                "expected_tools": task.expected_tools,
-                "ordered": task.ordered,
-                "tests": task.tests,
-                "assertions": task.assertions,
-                "metrics": task.metrics,
-            }
+            held = {name: getattr(task, name) for name in SAME} | {"expected": task.expected_output}
             case = rebuild_case(held, task.metadata, dataset=path.stem)
             edited = with_edits(case, _shown_fields(task), _shown_fields(task_of(case)))
             yield with_edited_reference(edited, task.expected_output)
@@ -312,21 +277,14 @@ def _shown_fields(task: Task) -> dict[str, Any]:
 
 def task_of(case: Case) -> Task:
     """A task must have a name and an input; where a case has none, a stand-in is written and the truth is carried."""
-    # Both have stand-ins in the file, so the truth must be carried as well.
-    held = HELD - {"name", "difficulty"}
+    same = {name: getattr(case, name) for name in SAME}
+    same |= {"input": case.input or "(empty)", "expected_tools": case.expected_calls()}
     return Task(
-        id=case.id,
         name=case.name or case.id,
-        input=case.input or "(empty)",
         expected_output=shown_reference(case) or "",
         difficulty=case.difficulty or Difficulty.MEDIUM,
-        expected_tools=case.expected_calls(),
-        ordered=case.ordered,
-        tests=case.tests,
-        assertions=case.assertions,
-        metrics=case.metrics,
         context=tuple(context.text for context in case.contexts if context.text is not None),
-        tags=case.tags,
-        tools=case.tools,
-        metadata=metadata_of(case, held),
+        # Name and difficulty have stand-ins in the file, so the truth is carried as well.
+        metadata=metadata_of(case, {*SAME, "expected"}),
+        **same,
     )

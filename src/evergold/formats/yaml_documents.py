@@ -174,7 +174,8 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.SequenceNode):
         return list(node.value)
     if not isinstance(node, yaml.MappingNode):
-        _check_number(node)
+        if node.tag.endswith(":float") and node.value.lower().lstrip("+-") in {".inf", ".nan"}:
+            raise Unreadable(node.start_mark.line + 1, f"{node.value} is not a number JSON can hold; put it in quotes")
         return []
     seen: dict[str, int] = {}
     for key, _value in node.value:
@@ -187,11 +188,6 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
             raise Unreadable(line, f"the key {key.value!r} is already set on line {seen[key.value]}")
         seen[key.value] = line
     return [value for _key, value in node.value]
-
-
-def _check_number(node: yaml.Node) -> None:
-    if node.tag.endswith(":float") and node.value.lower().lstrip("+-") in {".inf", ".nan"}:
-        raise Unreadable(node.start_mark.line + 1, f"{node.value} is not a number JSON can hold; put it in quotes")
 
 
 def _step(node: yaml.Node, step: int | str) -> tuple[int, yaml.Node] | None:

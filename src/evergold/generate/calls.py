@@ -27,12 +27,7 @@ STATIC = "static"
 
 @asynccontextmanager
 async def open_calls(
-    spec: GenerationSpec,
-    log_path: Path,
-    settings: Settings,
-    spent: Spent,
-    *,
-    fresh: bool,
+    spec: GenerationSpec, log_path: Path, settings: Settings, spent: Spent, *, fresh: bool
 ) -> AsyncIterator[tuple[Asker | None, Embed | None]]:
     """Open everything that can be called, and close it at the end. Nothing is opened that the spec does not use.
 

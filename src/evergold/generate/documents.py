@@ -140,14 +140,7 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-KINDS = {
-    ".txt": "text",
-    ".text": "text",
-    ".rst": "text",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".pdf": "pdf",
-}
+KINDS = {".txt": "text", ".text": "text", ".rst": "text", ".md": "markdown", ".markdown": "markdown", ".pdf": "pdf"}
 # Bytes looked at for zeros: as much as git reads to tell a binary file from text.
 _LOOKED_AT = 8000
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)

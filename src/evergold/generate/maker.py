@@ -234,8 +234,7 @@ class Maker:
     ) -> Outcome:
         passages = [result.passage for result in contexts]
         template = self.prompts["summary" if kind == "summaries" else "answer"]
-        require = self.spec.citations.require
-        prompt = answer_prompt(template, idea.instruction, passages, require)
+        prompt = answer_prompt(template, idea.instruction, passages, self.spec.citations.require)
         assignment = WritingTask(kind=kind, document=document, idea=idea, contexts=contexts, prompt=prompt)
         drafts = [await _call_writer(partial(self.writer.write, assignment), lambda why: Draft(problem=why))]
         while drafts[-1].problem is None:
@@ -339,11 +338,7 @@ class _Counts:
 
 
 async def generate(
-    corpus: Corpus,
-    maker: Maker,
-    outputs: Outputs,
-    spent: Spent,
-    progress: Progress | None = None,
+    corpus: Corpus, maker: Maker, outputs: Outputs, spent: Spent, progress: Progress | None = None
 ) -> GenerationReport:
     """Write the dataset; `spent` has what the calls cost when all are done."""
     counts = _Counts()

@@ -41,8 +41,7 @@ class CallLog:
     """The log of one output. Open for one process at a time."""
 
     def __init__(self, handle: BinaryIO, path: Path) -> None:
-        self._handle = handle
-        self._path = path
+        self._handle, self._path = handle, path
         self._offsets: dict[str, tuple[int, int]] = {}
         self._journal: Journal[bytes] = Journal(self._append)
 
@@ -315,9 +314,7 @@ _JSON_AGAIN = 'That is not usable: {problem}. Answer with one JSON object and no
 
 class ModelWriter:
     def __init__(self, ask: Ask, prompts: Mapping[str, str], identity: str) -> None:
-        self._ask = ask
-        self._prompts = prompts
-        self.identity = identity
+        self._ask, self._prompts, self.identity = ask, prompts, identity
         self.label = LABEL
 
     async def ideas(self, kind: str, passage: Passage, count: int) -> Sequence[Idea]:

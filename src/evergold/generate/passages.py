@@ -260,8 +260,7 @@ class Library:
     def __init__(self, passages: Sequence[Passage], search: Search, seed: int) -> None:
         self._passages = passages
         self._indexes = {(passage.document, passage.index): at for at, passage in enumerate(passages)}
-        self._search = search
-        self._seed = seed
+        self._search, self._seed = search, seed
 
     async def contexts(self, question: str, anchor: Passage, count: int) -> tuple[RetrievedPassage, ...]:
         """`count` passages for a question about `anchor`, or all there are."""

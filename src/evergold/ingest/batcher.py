@@ -18,14 +18,7 @@ from sqlalchemy import Connection
 
 from evergold.errors import Unavailable
 from evergold.ingest.feedback import IngestReport, apply_feedback, apply_pending
-from evergold.ingest.prepare import (
-    PreparedSpans,
-    facts,
-    summarise,
-    summarise_spans,
-    trace_row,
-    usable_facts,
-)
+from evergold.ingest.prepare import PreparedSpans, facts, summarise, summarise_spans, trace_row, usable_facts
 from evergold.sources.conventions.read_span import score_line
 from evergold.store import Store
 from evergold.store.case.content import note_growth

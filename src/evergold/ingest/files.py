@@ -58,14 +58,20 @@ class Lines:
     ) -> Iterator[Incoming | Rejected]:
         """What the source of that name reads, or the one that knows the file; `sources` are those of this call so far."""
         if self._is_table:
-            yield from self._rows_by(source, sources, progress)
+            # A table's rows, as the lines of JSON that they would be in such a file.
+            from evergold.formats.tables import json_lines
+
+            rows = json_lines(self._text, self.name)
+            first = [next(rows, b"")]
+            reader = self._source(first[0], source, sources)
+            yield from self._read_guarded(reader, chain(_take_all(first), rows))
+            progress(self._text.tell())
             return
         head = self._text.peek(SNIFF).removeprefix(MARK)
         if source is None and self._is_cut(head) and not self._is_claimed(head, sources):
             self._ahead = self._text.read(WIDE)
             head = self._ahead.removeprefix(MARK)
-        reader = self._source(head, source, sources)
-        records = self._read_guarded(reader, self._count_lines(progress))
+        records = self._read_guarded(self._source(head, source, sources), self._count_lines(progress))
         # Native lines accept any JSON object: of a file that holds none of them, one line says what it is.
         yield from records if source or self.source != "native" else self._explain_unread(records, head)
 
@@ -108,18 +114,6 @@ class Lines:
             for reader in made.values():
                 if not head.strip() or plugins.try_call("sources", name, partial(reader.accepts, head), False):
                     yield name, reader
-
-    def _rows_by(
-        self, source: str | None, sources: dict[str, Source], progress: Callable[[int], None]
-    ) -> Iterator[Incoming | Rejected]:
-        """A table's rows, as the lines of JSON that they would be in such a file."""
-        from evergold.formats.tables import json_lines
-
-        rows = json_lines(self._text, self.name)
-        first = [next(rows, b"")]
-        reader = self._source(first[0], source, sources)
-        yield from self._read_guarded(reader, chain(_take_all(first), rows))
-        progress(self._text.tell())
 
     def _count_lines(self, progress: Callable[[int], None]) -> Iterator[bytes]:
         lines: Iterable[bytes] = self._lines()

@@ -538,8 +538,7 @@ class SecondReader:
     """
 
     def __init__(self, settings: Settings, reader: RequestReader) -> None:
-        self._settings = settings
-        self._reader = reader
+        self._settings, self._reader = settings, reader
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._started: Future[None] | None = None
@@ -575,11 +574,7 @@ class SecondReader:
         self._end(self._pool)
 
     def _settle(
-        self,
-        request: Request,
-        there: Future[PreparedSpans],
-        read: Future[PreparedSpans],
-        pool: "ProcessPoolExecutor",
+        self, request: Request, there: Future[PreparedSpans], read: Future[PreparedSpans], pool: "ProcessPoolExecutor"
     ) -> None:
         try:
             try:

@@ -167,9 +167,7 @@ class FieldRedactor:
             return clean
         if isinstance(value, dict):
             return self._redacted_items(value)
-        if isinstance(value, (list, tuple)):
-            return [self._redact(item) for item in value]
-        return value
+        return [self._redact(item) for item in value] if isinstance(value, (list, tuple)) else value
 
     def _redacted_items(self, items: dict[Any, Any]) -> dict[Any, Any]:
         """Keys are texts too, and one such as `password` tells what its value is."""

@@ -164,9 +164,7 @@ def _bare(folded: Folded, start: int, end: int) -> Stretch | None:
 
 def _distinct(text: str, start: int, end: int) -> Stretch | None:
     match = DISTINCT.search(text, start, end)
-    if match and FEWEST <= _count(match[0]) <= max(TRUNK_DIGITS):
-        return match.span()
-    return None
+    return match.span() if match and FEWEST <= _count(match[0]) <= max(TRUNK_DIGITS) else None
 
 
 def _whole(folded: Folded, start: int, end: int) -> Stretch | None:

@@ -145,6 +145,7 @@ def means_of(
         scored = counted.scored.total() - (counted.own.total() if own else 0)
         if exclude_errors:
             applicable, scored = applicable - counted.errors.total(), scored - counted.errors.total()
+        # The cases that have no value because every reply to them was lost.
         yield Mean(
             metric=metric,
             value=over.value,
@@ -154,7 +155,7 @@ def means_of(
             of=cases
             - len(apart)
             - len(own)
-            - (len(_only_errors(counted, scores.get(metric, {}))) if exclude_errors else 0),
+            - (len(counted.errors.keys() - scores.get(metric, {}).keys()) if exclude_errors else 0),
             interval=over.method,
             not_applicable=len(apart),
             self_compared=len(groups.names_of(counted.own)),
@@ -166,11 +167,6 @@ def means_of(
             excluded=exclude_errors,
             coverage=min(1.0, scored / applicable) if applicable > 0 else None,
         )
-
-
-def _only_errors(counted: AttemptCounts, values: Mapping[str, float]) -> set[str]:
-    """The cases that have no value because every reply to them was lost."""
-    return counted.errors.keys() - values.keys()
 
 
 def mean_on_scale(values: Sequence[float], names: Sequence[str], scale: Scale | None) -> MeanScore:

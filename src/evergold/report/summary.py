@@ -169,8 +169,7 @@ class _Tally:
         self.attempts = 0
         self.worst: list[tuple[float, int, Failure]] = []
         self._order = count()
-        self._most = most_failures
-        self._passing = passing
+        self._most, self._passing = most_failures, passing
 
     def add(self, case: Case | None, attempt: Attempt) -> None:
         self.attempts += 1

@@ -90,19 +90,15 @@ class CaseActions:
             given = case.model_dump(include=ANSWERED) | {"status": CaseStatus.ACTIVE, "approved": case.approved}
             given["tags"] = tuple(sorted({*there.tags, *case.tags}))
             after = self._store.write(revise_case, there.model_copy(update=given), author)
-            undo = _without_answer(there, after)
+            # The change that gives a case back what an answer replaced in it.
+            replaced = there.model_dump(include=ANSWERED | {"approved"})
+            undo = CaseChange(
+                cases=(CaseKey(dataset=after.dataset, id=after.id),),
+                remove_tags=tuple(sorted(set(after.tags) - set(there.tags))),
+                status=there.status if there.status in MOVABLE else None,
+                answered=ReplacedAnswer(version=after.version, **replaced),
+            )
         return Picked(trace_id=trace_id, dataset=dataset, id=(there or case).id, updated=there is not None, undo=undo)
-
-
-def _without_answer(before: Case, after: Case) -> CaseChange:
-    """The change that gives a case back what an answer replaced in it."""
-    replaced = before.model_dump(include=ANSWERED | {"approved"})
-    return CaseChange(
-        cases=(CaseKey(dataset=after.dataset, id=after.id),),
-        remove_tags=tuple(sorted(set(after.tags) - set(before.tags))),
-        status=before.status if before.status in MOVABLE else None,
-        answered=ReplacedAnswer(version=after.version, **replaced),
-    )
 
 
 def _case_there(connection: Connection, dataset: str, case: Case) -> Case | None:

@@ -40,8 +40,7 @@ SEALED_BYTES = 4_000_000
 
 class Spool:
     def __init__(self, folder: Path, max_bytes: int) -> None:
-        self._folder = folder
-        self._max_bytes = max_bytes
+        self._folder, self._max_bytes = folder, max_bytes
         self._active: BinaryIO | None = None
 
     def keep(self, records: list[dict[str, Any]]) -> int:

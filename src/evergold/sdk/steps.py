@@ -88,10 +88,7 @@ class Step:
     def __init__(
         self, root: "RecordedTrace | None", id: str, name: str, input: Any, metadata: dict[str, Any] | None
     ) -> None:
-        self._root = root
-        self.id = id
-        self.name = name
-        self.input = input
+        self._root, self.id, self.name, self.input = root, id, name, input
         self.output: Any = None
         self.metadata = metadata or {}
         self.failed: str | None = None

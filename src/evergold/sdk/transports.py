@@ -201,7 +201,12 @@ def encode_record(kind: str, record: dict[str, Any]) -> dict[str, Any]:
             outgoing[name] = _as_name(outgoing[name])
     if outgoing.get("tags"):
         outgoing["tags"] = [_as_name(tag) for tag in outgoing["tags"] if tag is not None]
-    return _to_json(outgoing)
+    try:
+        written = orjson.dumps(outgoing, default=str, option=orjson.OPT_NON_STR_KEYS)
+    except (TypeError, ValueError, RecursionError):
+        written = orjson.dumps(_to_plain(outgoing, DEEPEST))
+    read: dict[str, Any] = orjson.loads(written)
+    return read
 
 
 def _as_name(value: Any) -> str:
@@ -212,15 +217,6 @@ def _as_name(value: Any) -> str:
         return str(value)
     except Exception:
         return safe_repr(value)
-
-
-def _to_json(outgoing: dict[str, Any]) -> dict[str, Any]:
-    try:
-        written = orjson.dumps(outgoing, default=str, option=orjson.OPT_NON_STR_KEYS)
-    except (TypeError, ValueError, RecursionError):
-        written = orjson.dumps(_to_plain(outgoing, DEEPEST))
-    read: dict[str, Any] = orjson.loads(written)
-    return read
 
 
 def _to_plain(value: Any, depth: int) -> Any:

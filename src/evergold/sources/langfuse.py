@@ -54,11 +54,7 @@ OBSERVATIONS = (
     *("generation", "span", "event", "agent", "tool", "chain", "retriever", "evaluator", "embedding", "guardrail"),
 )
 # Fields of a span line that have a value even where the event gives none, with the spellings under which it gives one.
-DEFAULTED = {
-    "kind": ("type",),
-    "status": ("level",),
-    "parent_id": ("parentObservationId", "parent_observation_id"),
-}
+DEFAULTED = {"kind": ("type",), "status": ("level",), "parent_id": ("parentObservationId", "parent_observation_id")}
 
 
 class LangfuseExport:

@@ -44,7 +44,15 @@ def _span(log: WireLog) -> WireSpan | None:
     if name.startswith(CLAUDE):
         return _claude_step(log, name.removeprefix(CLAUDE))
     if name.startswith("gen_ai.") and log.trace_id and log.span_id:
-        return _gen_ai_step(log, name)
+        fields = {**log.event.attributes, **(log.body if isinstance(log.body, dict) else {})}
+        attributes: Attributes = {}
+        if name != DETAILS:
+            message = message_of(WireEvent(name, log.event.time_ns, fields))
+            side = {"user": "input", "assistant": "output"}.get(str(message["role"]))
+            if side and (side == "input" or name == "gen_ai.choice"):
+                attributes = {f"{side}.value": [message], f"{side}.mime_type": "application/json"}
+        assert log.trace_id is not None
+        return _step(log, log.trace_id, log.span_id, name, EVENT | fields | attributes)
     return None
 
 
@@ -54,18 +62,6 @@ def _name(log: WireLog) -> str:
         body = log.body if isinstance(log.body, str) else ""
         return body if body.startswith(CLAUDE) else CLAUDE + log.event.name
     return log.event.name or (log.body if isinstance(log.body, str) and log.body.startswith(CLAUDE) else "")
-
-
-def _gen_ai_step(log: WireLog, name: str) -> WireSpan:
-    fields = {**log.event.attributes, **(log.body if isinstance(log.body, dict) else {})}
-    attributes: Attributes = {}
-    if name != DETAILS:
-        message = message_of(WireEvent(name, log.event.time_ns, fields))
-        side = {"user": "input", "assistant": "output"}.get(str(message["role"]))
-        if side and (side == "input" or name == "gen_ai.choice"):
-            attributes = {f"{side}.value": [message], f"{side}.mime_type": "application/json"}
-    assert log.trace_id is not None
-    return _step(log, log.trace_id, log.span_id, name, EVENT | fields | attributes)
 
 
 def _claude_step(log: WireLog, name: str) -> WireSpan | None:

@@ -114,8 +114,7 @@ def _plain(value: Any) -> Any:
 def _score(assessment: dict[str, Any], trace_id: str, where: str) -> ScoreLine | Rejected:
     name = assessment.get("assessment_name") or assessment.get("name")
     value = decode_object(assessment.get("feedback")).get("value", assessment.get("value"))
-    source = decode_object(assessment.get("source"))
-    kind = str(source.get("source_type")).upper()
+    kind = str(decode_object(assessment.get("source")).get("source_type")).upper()
     read = read_value(str(name), value)
     if read is None:
         return Rejected(where=where, field="value", reason=f"assessment {name!r} has {value!r}, no number from 0 to 1")

@@ -232,17 +232,14 @@ class SidekickSource:
             """,
             (self.workspace_id,),
         )
-        for row in rows:
-            if not (self.skip_archived and _is_archived(row["archived"])):
-                yield row
+        yield from (row for row in rows if not (self.skip_archived and _is_archived(row["archived"])))
 
 
 class _ActionReader:
     """Reads the actions of a flow. Without an index on the flow, one pass notes in a temporary table where its rows are."""
 
     def __init__(self, connection: sqlite3.Connection, workspace_id: str) -> None:
-        self._connection = connection
-        self._workspace_id = workspace_id
+        self._connection, self._workspace_id = connection, workspace_id
         human = (
             "is_human_action" if "is_human_action" in _columns(connection, "flow_actions") else "0 AS is_human_action"
         )

@@ -100,9 +100,7 @@ def _problem(span: WireSpan) -> str | None:
 def _id_problem(what: str, value: str, digits: int) -> str | None:
     if len(value) != digits:
         return f"{what} {value!r} has {len(value)} hex digits, not {digits}"
-    if not value.strip("0"):
-        return f"{what} is all zeros"
-    return None
+    return f"{what} is all zeros" if not value.strip("0") else None
 
 
 def require_few_records(number: int, noun: str) -> None:

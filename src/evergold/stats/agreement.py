@@ -25,7 +25,10 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95)
     """
     if not pairs:
         return None
-    counts = _confusion(pairs)
+    index = _categories(label for pair in pairs for label in pair)
+    counts = np.zeros((len(index), len(index)))
+    for first, second in pairs:
+        counts[index[first], index[second]] += 1
     value = float(_cohen(counts))
     if np.isnan(value):
         return None
@@ -110,9 +113,7 @@ def fleiss_kappa(
 def raw_agreement(verdicts: Sequence[Sequence[Hashable]]) -> Interval | None:
     """The share of pairs of verdicts on one case that are equal, averaged over cases: what kappa starts from."""
     shared = [case for case in verdicts if len(case) > 1]
-    if not shared:
-        return None
-    return mean_bootstrap(_pairwise(_counts(shared)))
+    return None if not shared else mean_bootstrap(_pairwise(_counts(shared)))
 
 
 def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
@@ -140,14 +141,6 @@ def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
     if np.isnan(alpha(np.arange(len(shared))[None, :])[0]):
         return None
     return bootstrap(alpha, len(shared))
-
-
-def _confusion(pairs: Sequence[tuple[Hashable, Hashable]]) -> Floats:
-    index = _categories(label for pair in pairs for label in pair)
-    table = np.zeros((len(index), len(index)))
-    for first, second in pairs:
-        table[index[first], index[second]] += 1
-    return table
 
 
 def _cohen(tables: Floats) -> Floats:
@@ -180,8 +173,7 @@ def _fleiss(counts: NDArray[np.float64]) -> Floats:
     """One kappa per draw from counts of shape (draws, cases, categories); nan where accident explains all."""
     observed = _pairwise(counts).mean(axis=-1)
     totals = counts.sum(axis=-2)
-    shares = totals / totals.sum(axis=-1, keepdims=True)
-    room = 1 - np.sum(shares**2, axis=-1)
+    room = 1 - np.sum((totals / totals.sum(axis=-1, keepdims=True)) ** 2, axis=-1)
     figures: Floats = np.divide(
         observed - (1 - room), room, out=np.full(np.shape(observed), np.nan), where=np.abs(room) > 1e-12
     )

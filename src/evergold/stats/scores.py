@@ -231,8 +231,7 @@ class _Sample:
     def p(self) -> float:
         """The smallest alpha whose interval leaves 0 out; a unanimous sign has a chance that groups set."""
         chance = 2.0 ** (1 - self.groups)
-        room = max(0.0, 1 - abs(self.mean) / self._agreeing)
-        unseen = float(room**self.groups)
+        unseen = float(max(0.0, 1 - abs(self.mean) / self._agreeing) ** self.groups)
         tail = 2 * (1 - t_cdf(abs(self.mean) / self.error, self._df)) if self.error > 0 else 0.0
         return min(1.0, max(chance, unseen, tail))
 

@@ -63,10 +63,7 @@ class _Unpacked(io.RawIOBase):
     """A stream of packed members, one behind the other; one that breaks off is an error, not the end of the file."""
 
     def __init__(self, handle: io.BufferedReader, name: str, kind: str, begin: Callable[[], Any]) -> None:
-        self.name = name
-        self._handle = handle
-        self._kind = kind
-        self._begin = begin
+        self.name, self._handle, self._kind, self._begin = name, handle, kind, begin
         self._member = begin()
         self._begun = False
         self._input = memoryview(b"")

@@ -34,7 +34,13 @@ def store_of(url: str) -> tuple[Any, str]:
     learn_environment()
     scheme = url.split("://", 1)[0]
     if EXTRAS.get(scheme) == "s3":
-        _learn_profiles()
+        # Have the keys in the profile files of AWS known, which its clients read by themselves.
+        for variable, usual in (("SHARED_CREDENTIALS", "credentials"), ("CONFIG", "config")):
+            profiles = ConfigParser(interpolation=None, strict=False)
+            with suppress(OSError, ConfigError, UnicodeError):
+                profiles.read(os.path.expanduser(os.environ.get(f"AWS_{variable}_FILE") or f"~/.aws/{usual}"))
+            for profile in profiles.values():
+                learn_environment(profile)
     install = f"pip install 'evergold[{EXTRAS.get(scheme, 'cluster')}]'"
     try:
         from fsspec.core import url_to_fs
@@ -50,16 +56,6 @@ def store_of(url: str) -> tuple[Any, str]:
     except ValueError as problem:
         raise BadInput(f"{url}: {problem}; known are {', '.join(sorted(EXTRAS))} and what else fsspec lists") from None
     return file_system, path
-
-
-def _learn_profiles() -> None:
-    """Have the keys in the profile files of AWS known, which its clients read by themselves."""
-    for variable, usual in (("SHARED_CREDENTIALS", "credentials"), ("CONFIG", "config")):
-        profiles = ConfigParser(interpolation=None, strict=False)
-        with suppress(OSError, ConfigError, UnicodeError):
-            profiles.read(os.path.expanduser(os.environ.get(f"AWS_{variable}_FILE") or f"~/.aws/{usual}"))
-        for profile in profiles.values():
-            learn_environment(profile)
 
 
 @contextmanager
@@ -308,8 +304,7 @@ class _Download(io.RawIOBase):
     """An object that is read; a connection that is lost is one line."""
 
     def __init__(self, url: str, handle: Any) -> None:
-        self.name = url
-        self._handle = handle
+        self.name, self._handle = url, handle
 
     def readable(self) -> bool:
         return True
@@ -339,8 +334,7 @@ class ObjectUpload(io.RawIOBase):
     """An object that is written in parts. `complete` makes it appear, `discard` takes the parts back."""
 
     def __init__(self, url: str, handle: Any) -> None:
-        self.name = url
-        self._handle = handle
+        self.name, self._handle = url, handle
         self._ended = False
 
     def writable(self) -> bool:

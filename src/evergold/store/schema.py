@@ -606,17 +606,12 @@ measurements = table(
     one_of("state", "scored", "unscored", "error", "not_applicable"),
     # Measurements go with their attempt: an attempt that is sent again is measured again.
     ForeignKeyConstraint(
-        ["run_id", "case_id", "trial"],
-        ["attempts.run_id", "attempts.case_id", "attempts.trial"],
-        ondelete="CASCADE",
+        ["run_id", "case_id", "trial"], ["attempts.run_id", "attempts.case_id", "attempts.trial"], ondelete="CASCADE"
     ),
 )
 
 response_cache = table(
-    "response_cache",
-    Column("key", Text, primary_key=True),
-    Column("body", Text, nullable=False),
-    time_of("created_at"),
+    "response_cache", Column("key", Text, primary_key=True), Column("body", Text, nullable=False), time_of("created_at")
 )
 
 calibrations = table(

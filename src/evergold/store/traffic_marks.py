@@ -120,8 +120,7 @@ _POSTGRES = (
         "WHERE t.id IN (SELECT trace_id FROM changed)",
     ),
     _function(
-        "evergold_traffic_emptied",
-        "DELETE FROM traffic_figures; DELETE FROM traffic_scores; DELETE FROM traffic_dirty",
+        "evergold_traffic_emptied", "DELETE FROM traffic_figures; DELETE FROM traffic_scores; DELETE FROM traffic_dirty"
     ),
     *_triggers("traces", "evergold_traffic_traces"),
     *_triggers("trace_scores", "evergold_traffic_scores"),

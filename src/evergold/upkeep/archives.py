@@ -168,8 +168,7 @@ class Archives:
             # One that was removed since holds nothing. One that cannot be reached may, and is an error.
             for day in files.list_days(archive):
                 folder = files.folder_of(archive, day)
-                for part in files.list_parts(folder):
-                    yield folder, part
+                yield from ((folder, part) for part in files.list_parts(folder))
 
     def locations(self) -> list[str]:
         """List where this workspace has archives."""

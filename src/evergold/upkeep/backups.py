@@ -162,9 +162,7 @@ class BackupReport(BaseModel, frozen=True):
 class Backups:
     def __init__(self, settings: Settings, store: Callable[[], Store], files_of: FilesOf) -> None:
         """`store` opens the database, which restoring does not need; `files_of` finds the files of a build."""
-        self._settings = settings
-        self._store = store
-        self._files_of = files_of
+        self._settings, self._store, self._files_of = settings, store, files_of
 
     def write(self, file: Path, progress: Progress = lambda _: None) -> BackupReport:
         """Write the workspace as it is now into `file`; an earlier backup there is replaced once the new one is whole."""

@@ -179,8 +179,7 @@ def learn_space(vectors: Floats, labels: Labels) -> Space:
     _, axes = np.linalg.eigh(between.T @ between)
     chosen = (whitening @ axes[:, ::-1][:, :WIDTH]).astype(np.float32)
     space = Space(mean=mean, axes=chosen / np.float32(np.abs(chosen).max()), least=-1.0)
-    points = space.project(vectors)
-    fit = fit_members(points, labels)
+    fit = fit_members(space.project(vectors), labels)
     least = min(float(np.quantile(fit[labels >= 0], LEFT_OUT)), STRICTEST)
     return Space(mean=space.mean, axes=space.axes, least=least)
 

@@ -46,8 +46,7 @@ Counts = NDArray[np.float64]
 
 class SetCoverage:
     def __init__(self, store: Store, topics: Topics) -> None:
-        self._store = store
-        self._topics = topics
+        self._store, self._topics = store, topics
 
     def now(self, seconds: float = inf) -> TopicCoverage:
         """Sort what waits, for so many seconds at most, and measure."""

@@ -87,8 +87,7 @@ class _Traffic:
 
 class Problems:
     def __init__(self, store: Store, topics: Topics) -> None:
-        self._store = store
-        self._topics = topics
+        self._store, self._topics = store, topics
 
     def all(self, seconds: float = inf) -> list[RecurringProblem]:
         """Sort what waits, for so many seconds at most, and list the problems as they are then: open ones first."""

@@ -27,8 +27,7 @@ from evergold.upkeep.traffic import TrafficWatch
 
 class Retention:
     def __init__(self, store: Store, settings: Settings) -> None:
-        self._store = store
-        self._settings = settings
+        self._store, self._settings = store, settings
 
     def prune(self, older_than: str, *, dry_run: bool = False) -> Pruned:
         """Delete traces older than `90d` (s, m, h, d, w) that no entry cites."""

@@ -48,8 +48,7 @@ LOWEST = "SELECT trace_id, value, name FROM trace_scores WHERE source IN ('syste
 
 class ReviewOrder:
     def __init__(self, store: Store, topics: Topics) -> None:
-        self._store = store
-        self._topics = topics
+        self._store, self._topics = store, topics
 
     def next(self, limit: int = 50, dataset: str | None = None, seconds: float = 5.0) -> list[ReviewNext]:
         """List the cases whose review is worth most now, for a dataset or for all."""

@@ -41,8 +41,7 @@ ABANDONED = "the process that ran it ended; go on with: evergold run --resume {i
 
 class Bench:
     def __init__(self, settings: Settings, store: Store) -> None:
-        self._settings = settings
-        self._store = store
+        self._settings, self._store = settings, store
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
         self.datasets = BenchDatasets(settings, store)

@@ -20,8 +20,7 @@ from evergold.store.case.cases import CaseFilter, candidates_beside, dataset_nam
 
 class BenchDatasets:
     def __init__(self, settings: Settings, store: Store) -> None:
-        self._settings = settings
-        self._store = store
+        self._settings, self._store = settings, store
 
     def list(self) -> "list[BenchmarkDataset]":
         """Every dataset, the broken ones with their problems, and every frozen version."""
@@ -100,8 +99,7 @@ class BenchDatasets:
 def _freeze_cases(name: str, cases: Sequence[Case], limit: int | None) -> Frozen:
     chosen = cases[:limit]
     content = dataset_hash(chosen)
-    version = content.removeprefix("sha256:")[:12]
-    return Frozen(name, version, content, chosen)
+    return Frozen(name, content.removeprefix("sha256:")[:12], content, chosen)
 
 
 def _describe_build(build: Build) -> BenchmarkDataset:

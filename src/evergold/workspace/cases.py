@@ -47,8 +47,7 @@ AT_ONCE = 500  # cases of a transaction, at most
 
 class Cases:
     def __init__(self, store: Store, settings: Settings | None = None) -> None:
-        self._store = store
-        self._settings = settings
+        self._store, self._settings = store, settings
 
     page = make_reader(page_of_cases)
     facets = make_reader(case_facets)
@@ -65,8 +64,7 @@ class Cases:
             yield from iterate_cases(connection, wanted, oldest_first=oldest_first)
 
     def put(self, cases: Iterable[Case], author: Author | None = None) -> PutResult:
-        batch = list(cases)
-        return self._store.write(put_cases, batch, author or Author())
+        return self._store.write(put_cases, list(cases), author or Author())
 
     def tag(self, dataset: str, case_id: str, *, add: Iterable[str] = (), remove: Iterable[str] = (), who: str) -> Case:
         case = self.get(dataset, case_id)

@@ -12,14 +12,7 @@ from evergold.credentials import hide
 from evergold.errors import NotFound, unknown
 from evergold.ingest.prepare import redactor_of
 from evergold.model.access import Role
-from evergold.model.operations import (
-    EndpointAnswer,
-    EndpointState,
-    PriceList,
-    RedactedText,
-    SettingState,
-    SettingsView,
-)
+from evergold.model.operations import EndpointAnswer, EndpointState, PriceList, RedactedText, SettingState, SettingsView
 from evergold.settings import Settings, describe
 
 CALL_SECONDS = 3.0  # of an endpoint's answer

@@ -82,25 +82,22 @@ def diagnose(flags: Mapping[str, Any] | None = None) -> Diagnosis:
     held: list[Settings] = []
     look.at("settings", lambda: held.append(_look_at_settings(look, flags)))
     if held:
-        _look_at_workspace(look, held[0])
+        settings = held[0]
+        opened: list[Workspace] = []
+        look.at("disk", lambda: _look_at_disk(look, settings))
+        look.at("database", lambda: opened.extend(_look_at_database(look, settings)))
+        workspace = opened[0] if opened else None
+        try:
+            look.at("plug-ins", lambda: _look_at_plugins(look, settings, workspace))
+            look.at("judge", lambda: _look_at_judge(look, settings, workspace))
+            look.at("model endpoints", lambda: _look_at_endpoints(look, settings))
+            if workspace is not None:
+                look.at("exporters", lambda: _look_at_exporters(look, workspace))
+        finally:
+            if workspace is not None:
+                workspace.close()
     levels = {finding.level for finding in look.findings}
     return Diagnosis(ok=not levels & {Level.WARNING, Level.ERROR}, findings=tuple(look.findings))
-
-
-def _look_at_workspace(look: Examination, settings: Settings) -> None:
-    opened: list[Workspace] = []
-    look.at("disk", lambda: _look_at_disk(look, settings))
-    look.at("database", lambda: opened.extend(_look_at_database(look, settings)))
-    workspace = opened[0] if opened else None
-    try:
-        look.at("plug-ins", lambda: _look_at_plugins(look, settings, workspace))
-        look.at("judge", lambda: _look_at_judge(look, settings, workspace))
-        look.at("model endpoints", lambda: _look_at_endpoints(look, settings))
-        if workspace is not None:
-            look.at("exporters", lambda: _look_at_exporters(look, workspace))
-    finally:
-        if workspace is not None:
-            workspace.close()
 
 
 def _look_at_installation(look: Examination) -> None:

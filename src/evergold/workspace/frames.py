@@ -25,9 +25,7 @@ class Frames:
     """Tables of what a workspace holds. What has no column of its own is JSON text."""
 
     def __init__(self, intake: Intake, cases: Cases, bench: Bench) -> None:
-        self._intake = intake
-        self._cases = cases
-        self._bench = bench
+        self._intake, self._cases, self._bench = intake, cases, bench
 
     def traces(self, wanted: TraceFilter | None = None) -> Frame:
         """Traces, newest first; `scores` is a JSON list of name, value, source and comment."""

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 class Judging:
     def __init__(self, store: Store, settings: Settings) -> None:
-        self._store = store
-        self._settings = settings
+        self._store, self._settings = store, settings
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
         self._calibrations = CalibrationStore(store.db)

@@ -68,8 +68,7 @@ class Overviews:
     facets = make_reader(facets_of)
 
     def __init__(self, store: Store, live: Live) -> None:
-        self._store = store
-        self._live = live
+        self._store, self._live = store, live
         self._overviews = _Remembered[Overview]()
         self._kept_out = _Remembered[KeptOut]()
         self._traffic = TrafficWatch(store)

@@ -42,9 +42,7 @@ class ReplaySet(BaseModel, frozen=True):
 
 class Replays:
     def __init__(self, store: "Store", builds: "Builds", bench: "Bench") -> None:
-        self._store = store
-        self._builds = builds
-        self._bench = bench
+        self._store, self._builds, self._bench = store, builds, bench
 
     def freeze_set(
         self,
@@ -79,8 +77,7 @@ class Replays:
         if not ready:
             why = "; ".join(f"{count}: {reason}" for reason, count in reasons.most_common(5))
             raise BadInput(f"no case of {source!r} can be replayed ({why})")
-        author = Author(action="copied", why=f"replay set of {source}")
-        self._store.write(put_cases, ready, author)
+        self._store.write(put_cases, ready, Author(action="copied", why=f"replay set of {source}"))
         # Whether candidates come along was decided when the cases were chosen.
         build, _ = self._builds.freeze_as(name, version or None, filters={"candidates": "include"})
         frozen = f"{name}@{build.version}"

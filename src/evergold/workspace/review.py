@@ -55,9 +55,7 @@ class Review:
     moderations = make_reader(hands.list_moderations)
 
     def __init__(self, store: Store, settings: Settings, order: "ReviewOrder") -> None:
-        self._store = store
-        self._order = order
-        self._settings = settings
+        self._store, self._order, self._settings = store, order, settings
         self.evidence = EvidenceRoom(store, settings)
         self.bases = BaseCommits(settings)
 
@@ -215,8 +213,7 @@ class Review:
         given, problems = cases_of_rows(rows, dataset)
         cases, disproved = self.bases.settle_rows(given, self.evidence.change_of)
         problems += disproved
-        sender = Sender(holder, self.needed, seen or {}, replace)
-        taken = self._store.write(take_cases, cases, sender)
+        taken = self._store.write(take_cases, cases, Sender(holder, self.needed, seen or {}, replace))
         return dataclasses.replace(taken, problems=problems + taken.problems)
 
     def give_rows(self, dataset: str, unvalidated: bool = False) -> dict[str, Any]:

@@ -28,8 +28,23 @@ def main() -> None:
     """Work on the run of the order until it ends, or until a SIGTERM puts it back into the queue."""
     # The order comes from the parent process over a pipe, never from outside.
     order: Order = pickle.load(sys.stdin.buffer)
-    _end_with(order.parent)
-    _bound_memory(order.settings.benchmark_memory_mb)
+    # End when the server ends, however it does: its lease is free then, and another server may take the run.
+    if sys.platform == "linux":
+        # The kernel kills this process with its parent, also when the parent is killed without a chance to say so.
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    # The parent may have ended before the line above took effect.
+    if os.getppid() != order.parent:
+        os._exit(1)
+    # Elsewhere than on Linux, the end of the parent shows as the end of the pipe.
+    threading.Thread(target=_wait_for_end_of_input, daemon=True).start()
+    megabytes = order.settings.benchmark_memory_mb
+    with suppress(OSError):
+        # The largest value: the kernel ends this process before the server that started it.
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    size = megabytes * 1024 * 1024
+    with suppress(ValueError, OSError):
+        # Data only: an address-space limit would also count libraries that are mapped and never touched.
+        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
     with Workspace.open(order.settings) as workspace, suppress(asyncio.CancelledError):
         asyncio.run(_work(workspace, order, Slot(order.slot)))
 
@@ -44,33 +59,11 @@ async def _work(workspace: Workspace, order: Order, slot: Slot) -> None:
     await work
 
 
-def _end_with(parent: int) -> None:
-    """End when the server ends, however it does: its lease is free then, and another server may take the run."""
-    if sys.platform == "linux":
-        # The kernel kills this process with its parent, also when the parent is killed without a chance to say so.
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # The parent may have ended before the line above took effect.
-    if os.getppid() != parent:
-        os._exit(1)
-    # Elsewhere than on Linux, the end of the parent shows as the end of the pipe.
-    threading.Thread(target=_wait_for_end_of_input, daemon=True).start()
-
-
 def _wait_for_end_of_input() -> None:
     """Read past Python's buffer, whose lock would be in the way of an orderly end."""
     while os.read(sys.stdin.fileno(), 1):
         pass
     os._exit(1)
-
-
-def _bound_memory(megabytes: int) -> None:
-    with suppress(OSError):
-        # The largest value: the kernel ends this process before the server that started it.
-        Path("/proc/self/oom_score_adj").write_text("1000")
-    size = megabytes * 1024 * 1024
-    with suppress(ValueError, OSError):
-        # Data only: an address-space limit would also count libraries that are mapped and never touched.
-        resource.setrlimit(resource.RLIMIT_DATA, (size, size))
 
 
 if __name__ == "__main__":

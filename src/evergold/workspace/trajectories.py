@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
 class Trajectories:
     def __init__(self, store: "Store", bench: "Bench") -> None:
-        self._store = store
-        self._bench = bench
+        self._store, self._bench = store, bench
         self._runs = RunStore(store.db)
         self._attempts = AttemptStore(store.db)
 

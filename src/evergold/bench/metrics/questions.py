@@ -24,12 +24,7 @@ def prompt_hash(*prompts: str) -> str:
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
     """An object with exactly these properties: the subset of JSON Schema every endpoint takes."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 def verdict_question(task: str, inputs: dict[str, Any], prompt: str, count: int, verdicts: tuple[str, ...]) -> Question:

@@ -278,19 +278,15 @@ class ReplayOutcome:
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         if (wanted := case.metadata.get("end_state")) is not None:
-            return _by_state(wanted, attempt)
+            if "state" not in attempt.metadata:
+                return Measurement.unscored('the target reports no state; reply with metadata {"state": …}')
+            share = likeness(wanted, attempt.metadata["state"])
+            reason = None if share == 1.0 else f"the end state differs; {share:.0%} of it is as expected"
+            return Measurement.of(float(share == 1.0), reason, by="end_state", share=share)
         tools = case.metadata.get("changing_tools")
         if isinstance(tools, list) and tools:
             return _by_changes(case, attempt, {str(name) for name in tools})
         return await Correctness().measure_with(case, attempt, judge)
-
-
-def _by_state(wanted: Any, attempt: Attempt) -> Measurement:
-    if "state" not in attempt.metadata:
-        return Measurement.unscored('the target reports no state; reply with metadata {"state": …}')
-    share = likeness(wanted, attempt.metadata["state"])
-    reason = None if share == 1.0 else f"the end state differs; {share:.0%} of it is as expected"
-    return Measurement.of(float(share == 1.0), reason, by="end_state", share=share)
 
 
 def _by_changes(case: Case, attempt: Attempt, tools: set[str]) -> Measurement:

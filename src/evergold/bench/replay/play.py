@@ -86,8 +86,7 @@ class Play:
     """The state of a trajectory; `add` is the only way it changes, also when kept steps are read back."""
 
     def __init__(self, case: Case, replay: Replay) -> None:
-        self.case = case
-        self.replay = replay
+        self.case, self.replay = case, replay
         self.messages: list[Message] = opening_messages(case, replay.turns)
         self.begun = len(self.messages)
         whole = [*case.messages, *case.turn]
@@ -219,8 +218,7 @@ class StepLog:
     """Keeps the steps of one run in the store; steps that end together share one commit."""
 
     def __init__(self, store: StepStore, run_id: str) -> None:
-        self._store = store
-        self._run_id = run_id
+        self._store, self._run_id = store, run_id
         self._begun = set(store.begun_keys(run_id))
         self._journal: Journal[StepRow] = Journal(self._write)
 

@@ -41,8 +41,7 @@ class AppTools:
     """Answers the tool calls of one turn of an app, from whichever thread they come."""
 
     def __init__(self, server: "ToolServer", turn: "_Turn") -> None:
-        self._server = server
-        self._turn = turn
+        self._server, self._turn = server, turn
         self._loop = asyncio.get_running_loop()
         # Parallel calls of an app are settled one after the other: the record is consumed in order.
         self._one_by_one = asyncio.Lock()
@@ -210,9 +209,7 @@ class ReplayTarget:
     def __init__(
         self, inner: Target, replay: Replay, log: StepLog | None = None, helpers: Helpers | None = None
     ) -> None:
-        self._inner = inner
-        self._replay = replay
-        self._log = log
+        self._inner, self._replay, self._log = inner, replay, log
         self._helpers = helpers or Helpers()
         self._server = ToolServer()
 
@@ -330,9 +327,7 @@ class _Turn:
     """One request to the model, as a target: a try that fails leaves the trajectory as it was."""
 
     def __init__(self, replay: ReplayTarget, play: Play, caller: Caller) -> None:
-        self.replay = replay
-        self.play = play
-        self.caller = caller
+        self.replay, self.play, self.caller = replay, play, caller
         self.draft = StepDraft(play.record.copy())
 
     @property

@@ -44,8 +44,7 @@ class Lacking:
 
 class ReplayUsers:
     def __init__(self, store: "Store", settings: "Settings") -> None:
-        self._store = store
-        self._settings = settings
+        self._store, self._settings = store, settings
 
     def draft(
         self,

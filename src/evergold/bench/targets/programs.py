@@ -171,8 +171,7 @@ class PythonTarget:
     """
 
     def __init__(self, name: str, function: Callable[..., Any], params: Mapping[str, Any]) -> None:
-        self._name = name
-        self._function = function
+        self._name, self._function = name, function
         self._params = dict(params)
         self._wanted = [name for name in inspect.signature(function).parameters if name in GIVEN]
         self._is_async = any(map(inspect.iscoroutinefunction, (function, getattr(function, "__call__", None))))  # noqa: B004

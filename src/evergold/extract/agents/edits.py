@@ -102,8 +102,7 @@ def _sides(event: Changed | Moved) -> Iterator[tuple[frozenset[str], frozenset[s
         return
     for replacement in event.replacements:
         yield telling_lines(text_lines(replacement.old)), telling_lines(text_lines(replacement.new)), True
-    for patch in event.patches:
-        yield frozenset(), telling_lines(patch.added), True
+    yield from ((frozenset(), telling_lines(patch.added), True) for patch in event.patches)
     if event.after is not None:
         before = telling_lines(text_lines(event.before)) if event.before is not None else frozenset[str]()
         yield before, telling_lines(text_lines(event.after)), event.before is not None

@@ -263,8 +263,7 @@ def shown_by_path(output: Lines, folder: str | None) -> Iterator[Looked]:
     for line in output:
         if match := _PATH_TEXT.fullmatch(line):
             results.setdefault(match[1], []).append(match[2])
-    for path, lines in results.items():
-        yield Looked(FileRef(path, folder), shown=lines)
+    yield from (Looked(FileRef(path, folder), shown=lines) for path, lines in results.items())
 
 
 def bare_paths(output: Lines, folder: str | None) -> Iterator[Looked]:

@@ -22,15 +22,7 @@ from evergold.extract.diff import FileDiff
 from evergold.extract.flow_cases import call_of
 from evergold.extract.golden import DATASET, Extracted, SkippedItem, Wanted
 from evergold.extract.history import EMPTY, ROOT, SHALLOW, HistoryRules, counted_files
-from evergold.extract.ranges import (
-    PathRanking,
-    PathSource,
-    RangeRanking,
-    RangeSource,
-    paths_of,
-    spans_of,
-    with_proof,
-)
+from evergold.extract.ranges import PathRanking, PathSource, RangeRanking, RangeSource, paths_of, spans_of, with_proof
 from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.faults import Rejected
 from evergold.model.flow import Flow

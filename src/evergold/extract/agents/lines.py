@@ -166,33 +166,28 @@ class Seen(NamedTuple):
 def seen_of(look: Looked, file: WorkFile) -> Seen:
     """The base lines a look showed."""
     if look.numbered:
-        return _match_numbered(look.numbered, file)
+        # Numbers are believed where most of the text stands there; otherwise the text decides.
+        numbered = look.numbered
+        first, last = next(iter(numbered)), next(reversed(numbered))
+        if last - first + 1 == len(numbered) and list(numbered.values()) == file.lines[first - 1 : last]:
+            # Lines in order, exactly as they stand in the file: nothing is left to decide.
+            origins = file.origin[first - 1 : last]
+            if 0 not in origins:
+                return Seen(origins)
+        _learn(numbered, file)
+        # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
+        telling = [number for number in numbered if numbered[number].strip()] or list(numbered)
+        right = sum(_same(file, number, numbered[number]) for number in telling)
+        if right >= TRUSTED_SHARE * len(telling):
+            positions = [number if _same(file, number, text) else 0 for number, text in sorted(numbered.items())]
+        else:
+            positions = [0] * len(numbered)
+        texts = [text.strip() for _, text in sorted(numbered.items())]
+        return _resolve(texts, positions, file)
     if look.shown is None:
         return Seen([])
     shown = [line.strip() for line in look.shown]
-    if look.span is not None:
-        return _match_span(look.span, shown, file)
-    return _look_up(shown, file)
-
-
-def _match_numbered(numbered: dict[int, str], file: WorkFile) -> Seen:
-    """Numbers are believed where most of the text stands there; otherwise the text decides."""
-    first, last = next(iter(numbered)), next(reversed(numbered))
-    if last - first + 1 == len(numbered) and list(numbered.values()) == file.lines[first - 1 : last]:
-        # Lines in order, exactly as they stand in the file: nothing is left to decide.
-        origins = file.origin[first - 1 : last]
-        if 0 not in origins:
-            return Seen(origins)
-    _learn(numbered, file)
-    # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
-    telling = [number for number in numbered if numbered[number].strip()] or list(numbered)
-    right = sum(_same(file, number, numbered[number]) for number in telling)
-    if right >= TRUSTED_SHARE * len(telling):
-        positions = [number if _same(file, number, text) else 0 for number, text in sorted(numbered.items())]
-    else:
-        positions = [0] * len(numbered)
-    texts = [text.strip() for _, text in sorted(numbered.items())]
-    return _resolve(texts, positions, file)
+    return _match_span(look.span, shown, file) if look.span is not None else _look_up(shown, file)
 
 
 def _learn(numbered: dict[int, str], file: WorkFile) -> None:
@@ -314,8 +309,7 @@ class PartReader:
     """Walks the steps of a segment, keeping each file as its edits leave it."""
 
     def __init__(self, checkouts: Checkouts, tree: BaseTree) -> None:
-        self._checkouts = checkouts
-        self._tree = tree
+        self._checkouts, self._tree = checkouts, tree
         self._files: dict[tuple[str, str], tuple[str | None, WorkFile]] = {}
 
     def read(self, session: Session, first: int, last: int, remembered: set[str]) -> DraftPart:

@@ -246,14 +246,12 @@ def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
         asked = _value(command, "-r", "--line-range")
         match = re.fullmatch(r"(\d{0,9}):(\d{0,9})", asked or "")
         span = LineSpan(int(match[1] or 1), int(match[2] or 0)) if match else WHOLE
-    for word in _operands(command):
-        yield _Stream(FileRef(word, folder), span, counted)
+    yield from (_Stream(FileRef(word, folder), span, counted) for word in _operands(command))
 
 
 def _heads(command: Command, folder: str | None) -> Iterator[_Stream]:
     span = _head(command) if command.name == "head" else _tail(command)
-    for word in _operands(command):
-        yield _Stream(FileRef(word, folder), span)
+    yield from (_Stream(FileRef(word, folder), span) for word in _operands(command))
 
 
 def _sed_streams(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -264,8 +262,7 @@ def _sed_streams(command: Command, folder: str | None) -> Iterator[_Stream]:
     scripted = _value(command, "-e", "-f") is not None
     # The first operand is the script, unless `-e` or `-f` gave it.
     for word in _operands(command)[0 if scripted else 1 :]:
-        for span in spans or (None,):
-            yield _Stream(FileRef(word, folder), span)
+        yield from (_Stream(FileRef(word, folder), span) for span in spans or (None,))
 
 
 def _awk(command: Command, folder: str | None) -> Iterator[_Stream]:

@@ -160,7 +160,11 @@ class _SessionReader:
         elif kind == "summary":
             self.title = self.title or text_in(event.get("summary"))
         elif kind == "queue-operation":
-            self._add_queued(event)
+            # A message typed while the agent worked; where it is also sent as a message of its own, that one counts.
+            self._time = moment(event.get("timestamp"), self._time)
+            if event.get("operation") == "enqueue":
+                text = text_of_blocks(event.get("content"))
+                self._request(text, f"queued {self._time.isoformat()}", event)
         elif kind not in ("system", "file-history-snapshot", "pr-link", "attachment"):
             self.unknown[str(kind)] = self.unknown.get(str(kind), 0) + 1
 
@@ -193,13 +197,6 @@ class _SessionReader:
     def _request(self, text: str, id: str, around: dict[str, Any]) -> None:
         if request := request_in(text):
             self._put("user_request", id, around, human=True, params={"text": request})
-
-    def _add_queued(self, event: dict[str, Any]) -> None:
-        """A message typed while the agent worked; where it is also sent as a message of its own, that one counts."""
-        self._time = moment(event.get("timestamp"), self._time)
-        if event.get("operation") == "enqueue":
-            text = text_of_blocks(event.get("content"))
-            self._request(text, f"queued {self._time.isoformat()}", event)
 
     def _call(self, block: dict[str, Any], around: dict[str, Any], sidechain: bool) -> None:
         name, given = block.get("name"), block.get("input")

@@ -244,7 +244,18 @@ class _Chat:
 
     def take(self, line: str) -> None:
         if self._old is not None:
-            self._take_block(line)
+            assert self._old is not None
+            if line.startswith(_REPLACE):
+                path = self._before[-1].strip().strip("`*:# ") if self._before else ""
+                edit = {"path": path, "old_string": _text(self._old), "new_string": _text(self._new or [])}
+                self._proposed.append(edit)
+                self._old = self._new = None
+            elif self._new is not None:
+                self._new.append(line)
+            elif line.startswith(_DIVIDER):
+                self._new = []
+            else:
+                self._old.append(line)
         elif line.startswith("####"):
             self._request.append(line[4:].removeprefix(" ").rstrip())
         elif match := _COMMITTED.fullmatch(line):
@@ -265,20 +276,6 @@ class _Chat:
         # `/add f.py` and its like are commands to the program.
         if request := request_in(text):
             self._put("user_request", {"text": request}, human=True)
-
-    def _take_block(self, line: str) -> None:
-        assert self._old is not None
-        if line.startswith(_REPLACE):
-            path = self._before[-1].strip().strip("`*:# ") if self._before else ""
-            edit = {"path": path, "old_string": _text(self._old), "new_string": _text(self._new or [])}
-            self._proposed.append(edit)
-            self._old = self._new = None
-        elif self._new is not None:
-            self._new.append(line)
-        elif line.startswith(_DIVIDER):
-            self._new = []
-        else:
-            self._old.append(line)
 
     def _apply(self, path: str) -> None:
         """The edits of a file that the program took over; those it refused changed nothing."""

@@ -61,12 +61,7 @@ TOKENS_OUT = (
     "ai.usage.outputTokens",
     "ai.usage.completionTokens",
 )
-TOKENS_ALL = (
-    "gen_ai.usage.total_tokens",
-    "llm.token_count.total",
-    "llm.usage.total_tokens",
-    "ai.usage.totalTokens",
-)
+TOKENS_ALL = ("gen_ai.usage.total_tokens", "llm.token_count.total", "llm.usage.total_tokens", "ai.usage.totalTokens")
 USAGE_OBJECTS = ("langfuse.observation.usage_details", "mlflow.chat.tokenUsage")
 COST = ("llm.cost.total", "gen_ai.usage.cost")
 COST_PARTS = ("llm.cost.prompt", "llm.cost.completion")
@@ -655,8 +650,7 @@ def _second(seconds: int) -> str:
 
 def line_of(span: WireSpan) -> SpanLine:
     """The span as a record of its own, for sources that read files."""
-    plan = plan_for(span.attributes)
-    parsed = read_span(span, plan)
+    parsed = read_span(span, plan_for(span.attributes))
     return SpanLine(
         trace_id=span.trace_id,
         id=span.span_id,

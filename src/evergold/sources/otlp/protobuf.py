@@ -16,15 +16,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from evergold.errors import BadInput
 from evergold.model.limits import MOST_KEYS, MOST_VALUES
-from evergold.sources.spans import (
-    Attributes,
-    Received,
-    WireEvent,
-    WireLog,
-    WireSpan,
-    require_few,
-    require_few_records,
-)
+from evergold.sources.spans import Attributes, Received, WireEvent, WireLog, WireSpan, require_few, require_few_records
 
 REASON = "a text is not UTF-8, or values are nested too deep"
 LONGEST_VARINT = 10

@@ -102,12 +102,7 @@ def case_of(row: Mapping[str, Any] | RowMapping, tags: Sequence[str]) -> Case:
     if provenance.get("source") in MADE_HERE:
         metadata.pop("evidence", None)
     body |= {"input": row["input_text"], "output": row["output_text"], "expected": row["expected_output"]}
-    own = {
-        "id": row["case_id"],
-        "metadata": metadata,
-        "tags": tuple(sorted(tags)),
-        "provenance": provenance,
-    }
+    own = {"id": row["case_id"], "metadata": metadata, "tags": tuple(sorted(tags)), "provenance": provenance}
     return Case.model_validate(body | own)
 
 
@@ -439,8 +434,7 @@ def keep_contents(connection: Connection, trace_ids: Sequence[str]) -> int:
     entries |= {row[0] for row in tuples_among(connection, f"{citing}session_id", sessions)}
     for batch in batches(sorted(entries), AT_ONCE):
         chosen = eval_dataset.c.id.in_(batch)
-        unwritten = select(eval_dataset).where(chosen, text(UNWRITTEN))
-        rows = connection.execute(unwritten).mappings().all()
+        rows = connection.execute(select(eval_dataset).where(chosen, text(UNWRITTEN))).mappings().all()
         write_contents(connection, _assemble(connection, rows, [case_of(row, ()) for row in rows]))
         connection.execute(update(eval_dataset).where(chosen).values(own_content=1))
     return len(entries)

@@ -143,8 +143,7 @@ class WriterThread:
     """Runs jobs in a thread of its own, which starts with the first of them."""
 
     def __init__(self, url: str, engine: Engine) -> None:
-        self._url = url
-        self._engine = engine
+        self._url, self._engine = url, engine
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
         self._taking = threading.Lock()  # what is taken before it closes is settled, and nothing is taken after
@@ -227,10 +226,7 @@ class WriterThread:
         """Run jobs in one transaction, and tell each caller what became of its own."""
         began = False
         try:
-            with (
-                self._engine.connect() as connection,
-                nullcontext() if jobs[0].whole_file else connection.begin(),
-            ):
+            with self._engine.connect() as connection, nullcontext() if jobs[0].whole_file else connection.begin():
                 began = True
                 outcomes = [self._run_job(connection, job, nested=len(jobs) > 1) for job in jobs]
         except BaseException as problem:

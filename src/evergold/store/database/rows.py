@@ -37,8 +37,7 @@ def stamp(moment: datetime | None) -> str | None:
 
 
 def now() -> str:
-    moment = datetime.now(UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def text_or_none(value: Any) -> str | None:

@@ -188,8 +188,7 @@ class RunStore:
         live = and_(runs.c.id == run_id, runs.c.status.in_(LIVE))
         unheld = and_(live, or_(runs.c.status == "queued", _is_expired()))
         self._change(
-            (live, {"cancel_requested": 1}),
-            (unheld, {"status": "cancelled", "ended_at": utc_now(), "owner": None}),
+            (live, {"cancel_requested": 1}), (unheld, {"status": "cancelled", "ended_at": utc_now(), "owner": None})
         )
         return self.get(run_id)
 

@@ -515,10 +515,7 @@ class _Recent:
     __slots__ = ("carried", "keys", "live", "row", "seq", "size", "trace")
 
     def __init__(self, seq: int, row: SpanRow, trace: TraceRow, keys: Sequence[int]) -> None:
-        self.seq = seq
-        self.row = row
-        self.trace = trace
-        self.keys = keys
+        self.seq, self.row, self.trace, self.keys = seq, row, trace, keys
         self.live = len(keys)
         texts = (row.input_text, row.output_text) if not row.shared else (trace.input_text, trace.output_text)
         self.size = len(row.raw) + len(texts[0] or "") + len(texts[1] or "") + OVERHEAD

@@ -110,18 +110,15 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
     reply = run_sql(connection, query, **wanted).one_or_none()
     if reply is None or reply.unanswered or not grants(reply.output_text) or asks_back(reply.output_text):
         return None
-    return _answer_of(connection, row["id"], reply.id, reply.output_text)
-
-
-def _answer_of(connection: Connection, corrected: str, reply: str, reply_text: str) -> Answer | None:
-    """The reply with the calls it made. None where it called other tools than the corrected turn did: it then undid what
-    that turn had done, which answers another state than the one the question was asked in."""
-    contents = Contents(connection, (corrected, reply))
-    before, calls = contents.calls_of(corrected), contents.calls_of(reply)
+    # The reply with the calls it made. None where it called other tools than the corrected turn did: it then undid what
+    # that turn had done, which answers another state than the one the question was asked in.
+    corrected = row["id"]
+    contents = Contents(connection, (corrected, reply.id))
+    before, calls = contents.calls_of(corrected), contents.calls_of(reply.id)
     if calls and before and {call.name for call in calls}.isdisjoint(call.name for call in before):
         return None
-    text = strip_admission(reply_text)
-    return Answer(text=text, tool_calls=calls or None, trace_id=reply) if text or calls else None
+    text = strip_admission(reply.output_text)
+    return Answer(text=text, tool_calls=calls or None, trace_id=reply.id) if text or calls else None
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:

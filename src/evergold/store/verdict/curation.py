@@ -146,10 +146,7 @@ class Statements:
         self.revise = text(_revisions(query))
         self.forget_tags: TextClause | None = text(STALE_TAGS) if "failed_check" in policy.tags else None
         self.tag = tuple(text(f"{TAG_INTO} {made} ON CONFLICT DO NOTHING") for made in _tags(policy, query))
-        self.params = query.params | {
-            "dataset": policy.dataset,
-            "who": f"policy {policy.label}",
-        }
+        self.params = query.params | {"dataset": policy.dataset, "who": f"policy {policy.label}"}
         self.params |= {f"share_{tier.value}": policy.sample.rate(tier) for tier in Tier if tier is not Tier.NONE}
         self.params |= {f"body_{tier.value}": _body(policy.sample, tier) for tier in Tier if tier is not Tier.NONE}
         self.params |= {f"why_{code}": policy.explain(reason) for reason, code in CODE.items()}

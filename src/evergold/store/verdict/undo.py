@@ -60,8 +60,7 @@ def find_revision(connection: Connection, label: str) -> str:
 
 def undo_batch(connection: Connection, label: str, after: int, size: int = BATCH) -> tuple[Undone, int | None]:
     """Take back one batch of entries, by id; the second value is where the next batch begins, None at the end."""
-    who = f"policy {label}"
-    _plan(connection, who, after, size)
+    _plan(connection, f"policy {label}", after, size)
     last, standing = run_sql(connection, "SELECT max(entry), sum(stands) FROM undo_plan").one()
     if last is None:
         return Undone(label), None
