@@ -19,10 +19,10 @@ from evergold.extract.golden import (
     golden_of,
     is_merge_approval,
     read_approval,
+    remove_known,
     split,
     steps_between,
     steps_of,
-    without,
 )
 from evergold.extract.history import HistoryRules, counted_files
 from evergold.extract.messages import is_revert, read_message
@@ -123,9 +123,9 @@ def test_the_recorded_difference_counts_where_no_review_came_between(
 
 def test_a_file_that_did_not_change_again_is_left_out_and_a_new_mode_is_kept() -> None:
     earlier = parse_diff(a_diff("f", ONE) + a_diff("g", ONE))
-    assert without(parse_diff(a_diff("f", ONE)), earlier) == []
+    assert remove_known(parse_diff(a_diff("f", ONE)), earlier) == []
     mode = "diff --git a/g b/g\nold mode 100644\nnew mode 100755\nindex 1..2\n--- a/g\n+++ b/g\n" + ONE
-    (kept,) = without(parse_diff(mode), earlier)
+    (kept,) = remove_known(parse_diff(mode), earlier)
     assert (kept.new_mode, kept.hunks) == ("100755", [])
 
 
@@ -135,7 +135,7 @@ def test_an_added_file_is_one_change_known_by_its_blob(blobs: str, left: int) ->
         head = f"diff --git a/n b/n\nnew file mode 100644\nindex {index}\n--- /dev/null\n+++ b/n\n"
         return parse_diff(head + "@@ -0,0 +1 @@\n+a\n")
 
-    assert len(without(added(blobs), added("0000000..2222222"))) == left
+    assert len(remove_known(added(blobs), added("0000000..2222222"))) == left
 
 
 def test_a_hunk_is_parted_at_its_changes_with_a_line_around_each() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evergold.errors import BadInput
 from evergold.redact.default import DefaultRedactor
-from evergold.redact.fields import FIELDS, FieldRedactor, Keys, kept_apart
+from evergold.redact.fields import FIELDS, FieldRedactor, Keys, name_apart
 from tests.rows import each_row
 
 MAIL = "jo@example.com"
@@ -69,7 +69,7 @@ def test_a_private_key_does_not_count_for_its_value() -> None:
     ],
 )
 def test_keys_that_became_equal_are_numbered(taken: tuple[str, ...], expected: str) -> None:
-    assert kept_apart("[EMAIL]", taken) == expected
+    assert name_apart("[EMAIL]", taken) == expected
 
 
 class Plain:

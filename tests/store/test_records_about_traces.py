@@ -39,10 +39,10 @@ from evergold.store.trace.scores import (
     CHECKS_ON,
     drop_score,
     enqueue_new,
+    find_shared_sessions,
     keep_pending,
     put_scores,
     scores_of,
-    shared_sessions,
     take_pending,
 )
 from evergold.store.trace.traces import comments_on, drop_comment, put_comment, put_correction, put_traces, retag
@@ -93,7 +93,7 @@ def test_queues_hold_what_waits_once_and_in_order(store: Store) -> None:
         put_traces(
             connection, [a_trace(f"{name}-{at}", session_id=name) for name, n in sessions.items() for at in range(n)]
         )
-        assert shared_sessions(connection, ["s1", "s2", "s3"]) == {"s1"}
+        assert find_shared_sessions(connection, ["s1", "s2", "s3"]) == {"s1"}
         emptied(connection)
         enqueue_new(connection, {"s1-0": "s1", "s2-0": "s2"})
         assert queued(connection) == {"s1-0"}

@@ -73,7 +73,7 @@ def make_replay_target(target: Target, run: Run, store: Store, settings: Setting
     return ReplayTarget(target, replay, StepLog(StepStore(store.db), run.id), Helpers(user, tools))
 
 
-def installed_metrics() -> list[MetricInfo]:
+def list_metrics() -> list[MetricInfo]:
     """Return every metric installed here, with what it measures."""
     made = plugins.load_all("metrics", plugins.names("metrics"), partial(plugins.factory, "metrics")).items()
     return [

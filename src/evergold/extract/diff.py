@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from evergold.errors import BadInput
-from evergold.repo.git import path_text, quoted_prefix, unquote
+from evergold.repo.git import path_text, read_quoted, unquote
 
 _PREFIX_PAIRS = frozenset((b"%c/" % old, b"%c/" % new) for old in b"abciow12" for new in b"abciow12" if old != new)
 _NOWHERE = b"/dev/null"
@@ -162,14 +162,14 @@ def _line(line: bytes) -> bytes:
 def _file_name(line: bytes) -> bytes:
     """The name of a `---` or `+++` line; git ends a name with spaces by a tab, diff puts a time after it."""
     name = line[4:]
-    return quoted_prefix(name) or name if name.startswith(b'"') else name.partition(b"\t")[0]
+    return read_quoted(name) or name if name.startswith(b'"') else name.partition(b"\t")[0]
 
 
 def _one_path(names: bytes) -> bytes | None:
     """The path of `a/PATH b/PATH`, or None where the two halves are not one path."""
     if not names:
         return None
-    if quoted := quoted_prefix(names):
+    if quoted := read_quoted(names):
         old, new = unquote(quoted), unquote(names[len(quoted) + 1 :])
     else:
         # Two equal names with one space between: the middle of the text is that space.

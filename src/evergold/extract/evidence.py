@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from evergold.errors import BadInput
 from evergold.extract.flow_cases import evidence_of
 from evergold.extract.golden import split
-from evergold.extract.proof import SHALLOW, Settled, commit_of, find_bases, overridden, override_of, settle
+from evergold.extract.proof import SHALLOW, Settled, commit_of, find_bases, mark_overridden, override_of, settle
 from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
 from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
@@ -88,7 +88,7 @@ class BaseCommits:
             )
         final = settled.case
         if settled.problems:
-            final = overridden(settled.case, reviewer, decision.comment, settled.problems)
+            final = mark_overridden(settled.case, reviewer, decision.comment, settled.problems)
         content = final.model_dump(mode="json", include=set(SETTLED_FIELDS))
         return decision.model_copy(update={"changes": {**decision.changes, **content}})
 

@@ -208,10 +208,10 @@ def golden_of(change: CodeChange) -> Golden:
     if change.earlier_diff is None:
         return Golden(whole, whole, text)
     earlier = parse_diff(change.earlier_diff)
-    return Golden(without(whole, earlier), whole, text, steps_between(earlier, whole))
+    return Golden(remove_known(whole, earlier), whole, text, steps_between(earlier, whole))
 
 
-def without(files: list[FileDiff], earlier: list[FileDiff]) -> list[FileDiff]:
+def remove_known(files: list[FileDiff], earlier: list[FileDiff]) -> list[FileDiff]:
     """The files of a cumulative diff with the changes of an earlier one taken out."""
     known = {(file.old_path, file.new_path): file for file in earlier}
     kept: list[FileDiff] = []

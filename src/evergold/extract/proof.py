@@ -433,7 +433,7 @@ def override_of(case: Case) -> Mapping[str, Any] | None:
     return note if isinstance(note, Mapping) else None
 
 
-def overridden(case: Case, by: str, why: str, problems: tuple[str, ...]) -> Case:
+def mark_overridden(case: Case, by: str, why: str, problems: tuple[str, ...]) -> Case:
     """Keep with the case that a person approved it against what the repository says."""
     note: dict[str, Any] = {"by": by, "why": why, "problems": list(problems), "base": case.base_commit}
     metadata = {key: value for key, value in case.metadata.items() if key != "baseVerified"}

@@ -34,7 +34,7 @@ from evergold.seams import FlowSource
 from evergold.spread import spread_over
 from evergold.storage import find_matching, location
 from evergold.store import Store
-from evergold.store.case.cases import case_ids, touched_cases
+from evergold.store.case.cases import case_ids, find_touched_cases
 from evergold.store.case.writes import Author, put_cases
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ def _put_cases(connection: Connection, cases: Sequence[Case]) -> None:
     """Store cases that an extraction may work out again and again: one that somebody edited or judged stays as it is."""
     keys = [(case.dataset, case.id) for case in cases]
     # What people touched is excluded; what an extraction wrote before may be replaced.
-    touched = touched_cases(connection, keys, (EXTRACTED, Author().action))
+    touched = find_touched_cases(connection, keys, (EXTRACTED, Author().action))
     free = [case for case, key in zip(cases, keys, strict=True) if key not in touched]
     put_cases(connection, free, Author(action=EXTRACTED))
 

@@ -90,7 +90,7 @@ class Keys:
         return clean.removeprefix(before), Counter(counts) - Counter(alone)
 
 
-def kept_apart(name: str, taken: "Collection[Any]") -> str:
+def name_apart(name: str, taken: "Collection[Any]") -> str:
     """A key that became the same as another gets a number: `[EMAIL]`, `[EMAIL]#2`."""
     number, apart = 1, name
     while apart in taken:
@@ -177,7 +177,7 @@ class FieldRedactor:
             if name != key:
                 # Two keys that redact to the same placeholder must both survive; keys yet to come count as taken as
                 # well.
-                name = kept_apart(name, clean.keys() | items.keys())
+                name = name_apart(name, clean.keys() | items.keys())
             by_key = self._keys.redacted_value(key, item)
             if by_key is None:
                 clean[name] = self._redact(item)

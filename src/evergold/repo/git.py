@@ -61,7 +61,7 @@ def unquote(spelling: bytes) -> bytes:
     return _ESCAPE.sub(_unescape, spelling[1:-1]) if _QUOTED.fullmatch(spelling) else spelling
 
 
-def quoted_prefix(text: bytes) -> bytes | None:
+def read_quoted(text: bytes) -> bytes | None:
     """The quoted path `text` begins with, quotes included; None where it begins otherwise."""
     match = _QUOTED.match(text)
     return match[0] if match else None

@@ -191,7 +191,7 @@ def edit_case(case: Case, changes: Mapping[str, Any]) -> Case:
     return draft.model_copy(update={"review": ReviewState.UNVALIDATED})
 
 
-def between(revisions: Sequence[Revision], first: int, last: int) -> dict[str, dict[str, Any]]:
+def merge_changes(revisions: Sequence[Revision], first: int, last: int) -> dict[str, dict[str, Any]]:
     """What changed from version `first` to version `last`: each field with its value then and its value after."""
     results: dict[str, dict[str, Any]] = {}
     for revision in revisions:

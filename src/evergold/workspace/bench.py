@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evergold.bench.metrics import make_metrics
 from evergold.bench.overrun import Slot
 from evergold.bench.runner import LEASE_SECONDS, Runner
-from evergold.bench.setup import RunSetup, installed_metrics, judged_by
+from evergold.bench.setup import RunSetup, judged_by, list_metrics
 from evergold.bench.supervise import RunWorker, Supervisor
 from evergold.calls.targets import refuse_remote
 from evergold.errors import Conflict, EvergoldError, NotFound
@@ -60,7 +60,7 @@ class Bench:
 
     def metrics(self) -> list[MetricInfo]:
         """Every metric installed here, with what it measures."""
-        return installed_metrics()
+        return list_metrics()
 
     def start(self, spec: RunSpec) -> Run:
         """Queue a run for the server's worker. What a client sends names a model, never a program or a file."""

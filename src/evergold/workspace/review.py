@@ -30,7 +30,7 @@ from evergold.review import desk
 from evergold.review import questions as asking
 from evergold.review.agreement import agreement, agreement_on_questions, pace_of_reviewers
 from evergold.review.assertions import draft_assertions
-from evergold.review.decide import between, edit_case
+from evergold.review.decide import edit_case, merge_changes
 from evergold.review.questions import read_questionnaire
 from evergold.review.rows import Sender, Taken, cases_of_rows, every_row_of, rows_of_cases, take_cases
 from evergold.settings import Settings
@@ -134,7 +134,7 @@ class Review:
         newest = revisions[-1].version if revisions else 1
         if not 1 <= first <= last <= newest:
             raise BadInput(f"versions {first} to {last} of case {key.id!r}: it has versions 1 to {newest}")
-        return between(revisions, first, last)
+        return merge_changes(revisions, first, last)
 
     def claim(self, query: QueueQuery, reviewer: str) -> CaseFile | None:
         """The next case for this reviewer, held for the lease; None when nothing is left."""

@@ -316,7 +316,7 @@ class History:
         # A printed id that is gone must not be replaced by any commit that happens to lie near: the id was exact.
         return next(iter(self._at(time, SAME_MOMENT)), None) if not made.commit else None
 
-    def between(self, began: datetime, ended: datetime) -> list[Commit]:
+    def find_between(self, began: datetime, ended: datetime) -> list[Commit]:
         """The commits written in a time, one of each set of copies."""
         return self._distinct(self._find_written(began, ended))
 
@@ -470,7 +470,7 @@ def _in_history(session: Session, history: History, edits: Edits, results: dict[
 
 def _of_unseen(session: Session, history: History, checkouts: Checkouts, edits: Edits) -> Iterator[Boundary]:
     """Commits written during the session, on its branch, of whose files it changed at least half, some of them unseen."""
-    near = history.between(session.began_at, session.ended_at) if edits.unseen else []
+    near = history.find_between(session.began_at, session.ended_at) if edits.unseen else []
     near = [moment for moment in near if len(moment.parents) == 1]
     # Branches are resolved only if a commit is near: asking git for them is the dear part.
     allowed = history.of_branches(session.branches) if near and session.branches else None

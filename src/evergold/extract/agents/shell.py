@@ -205,7 +205,7 @@ def _filter(stream: _Stream, command: Command) -> _Stream:
     """A file's lines after one more command of the pipeline."""
     narrower = _span_of(command)
     if narrower is not None:
-        both = within(stream.span, narrower) if stream.span else None
+        both = narrow_span(stream.span, narrower) if stream.span else None
         return replace(stream, span=both)
     if command.name in ("cat", "less", "more", "bat"):
         return replace(stream, counted=stream.counted or "-n" in command.words)
@@ -218,7 +218,7 @@ def _filter(stream: _Stream, command: Command) -> _Stream:
     return replace(stream, span=None, silent=stream.silent or command.name in _QUIET)
 
 
-def within(outer: LineSpan, inner: LineSpan) -> LineSpan | None:
+def narrow_span(outer: LineSpan, inner: LineSpan) -> LineSpan | None:
     """Lines `inner` of what lines `outer` of a file are; None where only the file's length could tell."""
     if outer == WHOLE:
         return inner

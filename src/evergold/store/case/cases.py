@@ -345,7 +345,7 @@ def failed_answers(connection: Connection) -> set[int]:
     return {hash((row.input_text, row.output_text)) for row in connection.execute(query)}
 
 
-def touched_cases(
+def find_touched_cases(
     connection: Connection, keys: Sequence[tuple[str, str]], actions: Sequence[str]
 ) -> set[tuple[str, str]]:
     """Of these cases, those that more than these actions have made what they are: validated, reviewed, or changed."""

@@ -29,12 +29,12 @@ def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> N
     """
     if not sessions or _mark(connection, sessions, _CHECKED):
         return
-    shared = shared_sessions(connection, {session for session in sessions.values() if session is not None})
+    shared = find_shared_sessions(connection, {session for session in sessions.values() if session is not None})
     if shared:
         enqueue(connection, [trace_id for trace_id, session in sessions.items() if session in shared])
 
 
-def shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
+def find_shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
     """The sessions that have more than one trace."""
     shared: set[str] = set()
     query = (

@@ -24,7 +24,7 @@ from evergold.model.checking import (
 )
 from evergold.model.trace import DETECTED_KEY
 from evergold.model.values import content_hash, seconds_between
-from evergold.store.case.cases import entry_id_of, held_cases, touched_cases
+from evergold.store.case.cases import entry_id_of, find_touched_cases, held_cases
 from evergold.store.case.content import Contents
 from evergold.store.case.writes import Author, put_cases, revise_case
 from evergold.store.database.rows import (
@@ -190,7 +190,7 @@ def _withdraw_pair(connection: Connection, trace_id: str, correction: str, why: 
     case_id = correction_case_id(trace_id, correction)
     keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
     # What curation itself did to the case is no work of a person.
-    worked_on = touched_cases(connection, keys, ("added", "refreshed", "grew"))
+    worked_on = find_touched_cases(connection, keys, ("added", "refreshed", "grew"))
     for key, (_, case) in held_cases(connection, keys).items():
         if key not in worked_on:
             author = Author(who="correction", action="withdrawn", why=why)
