@@ -24,7 +24,8 @@ def _commands() -> list[str]:
         "## Commands",
         "",
         f"Every command takes `--json` and then prints one JSON document, except {', '.join(without)}.",
-        "`--cluster tcp://…` lets workers of a Dask scheduler do the work. Exit codes: 0 done, 1 something did not pass, 2 could not run,",
+        "`--cluster tcp://…` lets workers of a Dask scheduler do the work. "
+        "Exit codes: 0 done, 1 something did not pass, 2 could not run,",
         "3 cannot tell. An option without a text is explained where it stands first on this page.",
         "",
     ]
