@@ -13,6 +13,7 @@ from evergold.ingest.files import Lines
 from evergold.model.faults import Rejected
 from evergold.seams import Source
 from evergold.sources import jsonl
+from evergold.sources.jsonl import describe_head
 from tests.rows import each_row
 
 NATIVE = json.dumps({"id": "t1", "input": "Hi"}).encode()
@@ -61,6 +62,7 @@ def test_an_empty_file_holds_nothing() -> None:
         (b"<xml/>", "it looks like XML"),
         (b"\x00\x01", "it looks like a binary file"),
         (b"[1, 2]", "JSON values of type int"),
+        (b"PK\x03,\rval\x00\n", "it looks like a binary file"),
         (
             b"prompt,answer\na,b\n",
             "a table with the columns prompt, answer; .* misses id, input, output; .*evergold import",
@@ -121,3 +123,9 @@ def test_lines_and_documents_up_to_that_length_are_read(monkeypatch: pytest.Monk
     line = json.dumps({"id": "t1", "input": "x" * 1000}).encode() + b"\n"
     monkeypatch.setattr(jsonl, "LONGEST_DOCUMENT", len(line))
     assert [record.id for record in read(line + NATIVE)] == ["t1", "t1"]
+
+
+def test_json_whose_head_does_not_parse_is_described_by_its_keys() -> None:
+    looks = describe_head(b'{"7": {"messages": [{"role": "user", "content": "hel')
+    assert "JSON objects with 7, messages, role, content; the nearest reader is agent-log" in looks
+    assert "do not parse" in looks

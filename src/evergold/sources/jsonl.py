@@ -5,6 +5,7 @@ line, one array, or one object spread over many lines; or CSV.
 """
 
 import csv
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import chain
@@ -87,6 +88,7 @@ SIGNS = {
     "mlflow": ("info", "data", "spans"),
     "phoenix": ("context", "span_kind", "attributes"),
 }
+KEY = re.compile(r'"([\w.-]{1,40})"\s*:')
 CASES = frozenset(
     {"expected_output", "expected", "ideal", "target", "reference", "ground_truth", "answer", "completion"}
 )
@@ -123,7 +125,9 @@ def describe_head(head: bytes) -> str:
             try:
                 value = orjson.loads(text)
             except orjson.JSONDecodeError as problem:
-                return f"it looks like JSON that does not parse: {problem}"
+                names = dict.fromkeys(KEY.findall(text[:4096].decode("utf-8", "replace")), "")
+                looks = describe([names]) if names else "it looks like JSON"
+                return f"{looks}; its first {len(text):,} bytes do not parse: {problem}"
         return describe(value if isinstance(value, list) else [value])
     if b"\x00" in head or "\ufffd" in head[:4096].decode("utf-8", "replace")[:-4]:
         return "it looks like a binary file; traces are JSON, JSON lines, CSV or Parquet"
@@ -173,7 +177,10 @@ def columns_of(head: bytes) -> list[str]:
     line = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").strip()
     if not line or line[0] in "{[" or "," not in line:
         return []
-    return [name.strip() for name in next(csv.reader([line]))]
+    try:
+        return [name.strip() for name in next(csv.reader([line]))]
+    except csv.Error:  # a binary file may hold a comma and a line's end where no table has one
+        return []
 
 
 def _rows(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:

@@ -667,7 +667,10 @@ def _run(document: dict[str, Any]) -> AgentRun:
     history = document.get("history") if "trajectory" not in document else None
     if isinstance(history, list) and not all(isinstance(item, dict) and "role" in item for item in history):
         return openhands_run(document)
-    return chat_run(document, "swe-agent" if "trajectory" in document or "trajectory_format" in document else "agent")
+    is_swe = "trajectory_format" in document or (
+        "trajectory" in document and not {"info", "history"}.isdisjoint(document)
+    )
+    return chat_run(document, "swe-agent" if is_swe else "agent")
 
 
 def _traces(run: AgentRun, unit: str, where: str) -> Iterator[Trace]:
