@@ -92,6 +92,17 @@ def test_with_a_repository_the_base_is_proved_or_named(
         assert "baseVerified" not in other.metadata and other.review is ReviewState.UNVALIDATED
 
 
+def test_a_row_that_says_it_was_proved_is_proved_again(repo: GitRepo, tmp_path: Path) -> None:
+    assert evergold(tmp_path, "import", write(tmp_path, instance(repo)), "--repo", repo.path) == 0
+    assert stored(tmp_path).metadata["baseVerified"] is True
+    assert evergold(tmp_path, "export", "context", "--format", "swe-bench", "--out", tmp_path / "out.jsonl") == 0
+    row = json.loads((tmp_path / "out.jsonl").read_text())
+    file = write(tmp_path, {**row, "base_commit": repo.git("rev-parse", "HEAD").strip()})
+    assert evergold(tmp_path, "import", file, "--repo", repo.path) == 1
+    assert "baseVerified" not in stored(tmp_path).metadata
+    assert evergold(tmp_path, "import", file, "--repo", tmp_path / "no-repository") == 2
+
+
 def test_a_bad_patch_is_rejected_and_the_rest_read(
     repo: GitRepo, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

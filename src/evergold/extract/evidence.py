@@ -112,9 +112,12 @@ class BaseCommits:
             for case, wanted in zip(cases, claimed, strict=True):
                 settled = settle(case, repo, changes(case)) if wanted else Settled(case)
                 if case.review is not ReviewState.VALIDATED:
-                    done.append(case if settled.problems else settled.case)
                     # A base that is not here says nothing: the file may hold cases of many repositories.
-                    if settled.problems and repo.objects.commit(case.base_commit or ""):
+                    disproved = settled.problems and repo.objects.commit(case.base_commit or "")
+                    done.append(case if settled.problems else settled.case)
+                    if disproved:
+                        known = {name: value for name, value in case.metadata.items() if name != "baseVerified"}
+                        done[-1] = case.model_copy(update={"metadata": known})
                         problems.append(f"case {case.id!r}: its base is disproved: {'; '.join(settled.problems)}")
                 elif settled.problems and not _reason_of(case):
                     problems.append(f"case {case.id!r}: cannot approve: {'; '.join(settled.problems)}")
@@ -133,7 +136,7 @@ class BaseCommits:
 def _brings_proof(case: Case) -> bool:
     """Whether a case of another tool brings the change that its base can be proved with."""
     kept = of_row(case.extra)
-    return kept is not None and bool(kept.diff) and "baseVerified" not in case.metadata
+    return kept is not None and bool(kept.diff)
 
 
 def _reason_of(case: Case) -> str:
