@@ -19,6 +19,7 @@ from evergold.cli.options import (
     PathOrUrl,
     candidates_option,
     cluster_option,
+    combine_options,
     evidence_option,
     report_verb,
     with_workspace,
@@ -30,6 +31,17 @@ if TYPE_CHECKING:
     from evergold.model.build import BuildDiff
     from evergold.model.case import Case
     from evergold.model.faults import Rejected
+
+
+trust_options = combine_options(
+    click.option("--type", "entry_type", type=click.Choice(ENTRY_TYPES)),
+    click.option(
+        "--confirmed/--unconfirmed", "confirmed", default=None, help="Golden cases with, or without, somebody's word."
+    ),
+    candidates_option,
+    evidence_option,
+    click.option("--review", type=click.Choice(REVIEW_STATES)),
+)
 
 
 @click.group()
@@ -135,13 +147,7 @@ def cases_command() -> None:
 @cases_command.command("list")
 @click.option("--dataset", help="Only this dataset.")
 @click.option("--kind", type=click.Choice(CASE_KINDS))
-@click.option("--type", "entry_type", type=click.Choice(ENTRY_TYPES))
-@click.option(
-    "--confirmed/--unconfirmed", "confirmed", default=None, help="Golden cases with, or without, somebody's word."
-)
-@candidates_option
-@evidence_option
-@click.option("--review", type=click.Choice(REVIEW_STATES))
+@trust_options
 @click.option("--status", type=click.Choice(CASE_STATUSES), default="active", show_default=True)
 @click.option("--tag", help="Only cases with this tag.")
 @click.option("--trace", "trace_id", help="Only cases of this trace.")
@@ -236,13 +242,7 @@ def import_command(workspace: Workspace, file: Path, as_json: bool, **given: Any
 @click.argument("dataset")
 @click.option("--format", "format_name", default="live-jsonl", show_default=True, help="`evergold plugins` lists them.")
 @click.option("--out", type=A_PATH, help="File or folder (default: DATASET with the usual ending).")
-@click.option("--type", "entry_type", type=click.Choice(ENTRY_TYPES))
-@click.option(
-    "--confirmed/--unconfirmed", "confirmed", default=None, help="Golden cases with, or without, somebody's word."
-)
-@candidates_option
-@evidence_option
-@click.option("--review", type=click.Choice(REVIEW_STATES))
+@trust_options
 @click.option("--tag", help="Only cases with this tag.")
 @click.option("--since", metavar="TIME", help="Only cases made at or after this time (UTC).")
 @click.option("--limit", type=click.IntRange(1), help="At most this many, after the filters, newest first.")

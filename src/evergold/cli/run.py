@@ -144,7 +144,7 @@ def run_command(workspace: Workspace, **options: Any) -> int:
         return 0
     if (options["model"] or "").startswith(RETRIEVER) and "|" in options["model"]:
         return _run_baselines(workspace, options)
-    _check_thresholds(options)
+    _check_thresholds(workspace, options)
     return _print_run(workspace, _run(workspace, options), options)
 
 
@@ -239,16 +239,10 @@ def _parse_thresholds(texts: tuple[str, ...]) -> dict[str, float]:
     return results
 
 
-def _check_thresholds(options: dict[str, Any]) -> None:
+def _check_thresholds(workspace: Workspace, options: dict[str, Any]) -> None:
     """Refuse a threshold that cannot be met or read before anything is called."""
-    from evergold.bench.metrics import make_metrics
-
     thresholds = _parse_thresholds(options["fail_under"])
-    names = (
-        [metric.name for metric in make_metrics(_read_spec(options).metrics)]
-        if thresholds and options["metrics"]
-        else []
-    )
+    names = workspace.bench.metric_names(_read_spec(options)) if thresholds and options["metrics"] else []
     for name in thresholds:
         if names and name not in names:
             raise BadInput(f"--fail-under {name}: the run has no such metric; it has {', '.join(names)}")

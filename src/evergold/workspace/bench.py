@@ -62,6 +62,10 @@ class Bench:
         """Every metric installed here, with what it measures."""
         return list_metrics()
 
+    def metric_names(self, spec: RunSpec) -> list[str]:
+        """Make the metrics of a run, and name them as its means do."""
+        return [metric.name for metric in make_metrics(spec.metrics)]
+
     def start(self, spec: RunSpec) -> Run:
         """Queue a run for the server's worker. What a client sends names a model, never a program or a file."""
         refuse_remote(spec.model)

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from evergold.bench.metrics.questions import (
     MATERIAL,
+    PromptedMetric,
     add_usage,
     fence,
     list_question,
@@ -20,7 +21,6 @@ from evergold.bench.metrics.questions import (
     no_answer,
     number_items,
     object_schema,
-    prompt_hash,
     read_verdicts,
     share_of,
     show_verdicts,
@@ -55,18 +55,16 @@ not_found: the contexts say neither.
 
 
 @dataclass(frozen=True)
-class Faithfulness:
+class Faithfulness(PromptedMetric):
     """Supported claims over all claims; `mode: non_contradiction` lets a claim pass that the contexts do not mention."""
 
+    prompts: ClassVar[tuple[str, ...]] = (CLAIMS_PROMPT, CLAIM_VERDICTS_PROMPT)
     version: ClassVar[str] = "3"
     mode: str = "entailment"
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise BadInput(f"metric faithfulness: {unknown('mode', self.mode, tuple(MODES))}")
-
-    def prompt_hash(self) -> str:
-        return prompt_hash(CLAIMS_PROMPT, CLAIM_VERDICTS_PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         contexts = [context.text for context in case.contexts if context.text]
@@ -108,13 +106,11 @@ async def _measure_claims(text: str, contexts: list[str], judge: Judge, mode: st
 
 
 @dataclass(frozen=True)
-class ContextualRecall:
+class ContextualRecall(PromptedMetric):
     """The share of the reference's statements that the contexts support: whether what was retrieved is enough."""
 
+    prompts: ClassVar[tuple[str, ...]] = (CLAIMS_PROMPT, CLAIM_VERDICTS_PROMPT)
     version: ClassVar[str] = "1"
-
-    def prompt_hash(self) -> str:
-        return prompt_hash(CLAIMS_PROMPT, CLAIM_VERDICTS_PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         contexts = [context.text for context in case.contexts if context.text]
@@ -147,13 +143,11 @@ first."""
 
 
 @dataclass(frozen=True)
-class AnswerRelevancy:
+class AnswerRelevancy(PromptedMetric):
     """Relevant statements over all statements; an answer without statements is not about the question: 0."""
 
+    prompts: ClassVar[tuple[str, ...]] = (STATEMENTS_PROMPT, STATEMENT_VERDICTS_PROMPT)
     version: ClassVar[str] = "2"
-
-    def prompt_hash(self) -> str:
-        return prompt_hash(STATEMENTS_PROMPT, STATEMENT_VERDICTS_PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         if not attempt.output.strip():
@@ -226,13 +220,11 @@ def average_precision(relevant: Sequence[bool]) -> float:
 
 
 @dataclass(frozen=True)
-class ContextualPrecision:
+class ContextualPrecision(PromptedMetric):
     """Average precision of the contexts in their order. A context whose text was lost has no rank."""
 
+    prompts: ClassVar[tuple[str, ...]] = (CONTEXTS_PROMPT,)
     version: ClassVar[str] = "2"
-
-    def prompt_hash(self) -> str:
-        return prompt_hash(CONTEXTS_PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         contexts = [context.text for context in case.contexts if context.text]
@@ -271,14 +263,12 @@ false: it does not.
 
 
 @dataclass(frozen=True)
-class Assertions:
+class Assertions(PromptedMetric):
     """The share of a case's assertions that hold: each `must` is true of the answer, no `must_not` is. A trial passes by all."""
 
+    prompts: ClassVar[tuple[str, ...]] = (ASSERTIONS_PROMPT,)
     version: ClassVar[str] = "1"
     passing: ClassVar[float] = 1.0
-
-    def prompt_hash(self) -> str:
-        return prompt_hash(ASSERTIONS_PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         if not case.assertions:
@@ -394,14 +384,12 @@ CORRECTNESS_SCHEMA = object_schema({"reason": {"type": "string"}, "score": {"typ
 
 
 @dataclass(frozen=True)
-class Correctness:
+class Correctness(PromptedMetric):
     """The judge's grade over 10, weighted by the probabilities of its neighbours where the endpoint gives them."""
 
+    prompts: ClassVar[tuple[str, ...]] = (CORRECTNESS_PROMPT,)
     version: ClassVar[str] = "2"
     compares: ClassVar[bool] = True
-
-    def prompt_hash(self) -> str:
-        return prompt_hash(CORRECTNESS_PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         reference = reference_text(case)

@@ -10,16 +10,21 @@ it.
 import math
 from collections.abc import Sequence
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 from evergold.model.judging import JudgeAnswer, Question
 from evergold.model.run import Measurement, Usage
 from evergold.model.values import content_hash
 
 
-def prompt_hash(*prompts: str) -> str:
-    """Identity of the words a judge is asked with; a judge asked in other words is another judge."""
-    return content_hash(list(prompts))
+class PromptedMetric:
+    """A metric whose judge is asked with `prompts`."""
+
+    prompts: ClassVar[tuple[str, ...]]
+
+    def prompt_hash(self) -> str:
+        """Identity of the words a judge is asked with; a judge asked in other words is another judge."""
+        return content_hash(list(self.prompts))
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:

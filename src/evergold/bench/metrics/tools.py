@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from evergold.bench.metrics.questions import (
     MATERIAL,
+    PromptedMetric,
     add_usage,
     fence,
     no_answer,
-    prompt_hash,
     read_verdicts,
     verdict_question,
 )
@@ -181,15 +181,13 @@ same thing is "same"; another value, or an argument missing that matters, is "di
 
 
 @dataclass(frozen=True)
-class SemanticToolCorrectness:
+class SemanticToolCorrectness(PromptedMetric):
     """The same, with a judge who says which unequal arguments mean the same."""
 
+    prompts: ClassVar[tuple[str, ...]] = (ARGUMENTS_PROMPT,)
     version: ClassVar[str] = "2"
     compares: ClassVar[bool] = True
     ordered: bool = True
-
-    def prompt_hash(self) -> str:
-        return prompt_hash(ARGUMENTS_PROMPT)
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         plain = ToolCorrectness(ordered=self.ordered)
