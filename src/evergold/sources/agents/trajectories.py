@@ -403,12 +403,12 @@ def _name_speakers(listed: Any) -> Any:
     if not isinstance(listed, list):
         return listed
     named: list[Any] = []
-    told = _speaker_key([item for item in listed if isinstance(item, dict)])
+    speaker = _speaker_key([item for item in listed if isinstance(item, dict)])
     for item in listed:
-        if isinstance(item, dict) and told:
+        if isinstance(item, dict) and speaker:
             item = {
-                "role": item[told],
-                **{key: value for key, value in item.items() if key not in (told, *SPEAKER_KEYS)},
+                "role": item[speaker],
+                **{key: value for key, value in item.items() if key not in (speaker, *SPEAKER_KEYS)},
             }
         key = next((key for key in SPEAKER_KEYS if isinstance(item, dict) and isinstance(item.get(key), str)), "role")
         item = item if key == "role" else {"role": item[key], **{k: v for k, v in item.items() if k != key}}
@@ -467,8 +467,10 @@ def _messages_of_steps(steps: list[dict[str, Any]]) -> list[Message]:
 def _complete(run: AgentRun, document: dict[str, Any]) -> None:
     """Add what a run states beside its messages: the task, the answer, the model, what it cost."""
     stated = (document.get(key) for key in TASKS)
-    told = ("\n".join(one) if isinstance(one, list) and all(isinstance(x, str) for x in one) else one for one in stated)
-    task = run.task = next((one for one in told if isinstance(one, str) and one), None)
+    texts = (
+        "\n".join(one) if isinstance(one, list) and all(isinstance(x, str) for x in one) else one for one in stated
+    )
+    task = run.task = next((one for one in texts if isinstance(one, str) and one), None)
     _name_agents(run)
     if run.messages and task and not any(message["role"] == "user" for message in run.messages):
         head = next((at for at, one in enumerate(run.messages) if one["role"] != "system"), len(run.messages))
