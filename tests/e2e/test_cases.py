@@ -35,10 +35,10 @@ def rows(page: Page) -> Locator:
 def test_filters_narrow_the_list_and_live_in_the_address(opened: Open, address: str) -> None:
     page = opened(f"{address}/cases")
     expect(page.get_by_role("list", name="Cases")).to_be_visible()
-    choose(page, "Worth", "Correction")
+    choose(page, "Type", "Correction")
     expect(page).to_have_url(f"{address}/cases?tier=correction")
     expect(page.get_by_text("Correction", exact=True).first).to_be_visible()
-    choose(page, "Worth", "Golden, unconfirmed")
+    choose(page, "Type", "Golden, unconfirmed")
     choose(page, "Dataset", "handbook")
     expect(page.get_by_text("1 case", exact=True)).to_be_visible()
     page.reload()

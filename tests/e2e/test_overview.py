@@ -36,7 +36,7 @@ def test_an_empty_workspace_is_filled_from_the_page_or_by_a_snippet(opened: Open
 
 def test_numbers_chart_checks_and_coverage(opened: Open, address: str) -> None:
     page = opened(address)
-    strip = page.get_by_role("region", name="Cases of the period by worth")
+    strip = page.get_by_role("region", name="Cases of the period by type")
     expect(strip.get_by_role("link", name="in this period")).to_contain_text("260")
     expect(page.get_by_role("img", name="260 traces")).to_be_visible()
     expect(page.locator("svg path").first).to_be_attached()

@@ -29,7 +29,7 @@ def fill(home: Path) -> None:
 
 
 def figure(page: Page, name: str) -> Any:
-    return page.get_by_role("region", name="Cases of the period by worth").get_by_role("link", name=name)
+    return page.get_by_role("region", name="Cases of the period by type").get_by_role("link", name=name)
 
 
 def test_a_link_beside_the_number_changes_the_rule_and_then_the_number(

@@ -5,15 +5,16 @@ reference. Nothing comes from another host and no script but ours runs: the page
 token.
 """
 
+import gzip
 import re
 from base64 import b64encode
 from functools import cache
 from hashlib import sha256
+from mimetypes import guess_type
 from pathlib import Path
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
-from fastapi.staticfiles import StaticFiles
 
 from evergold.api.errors import refusal
 from evergold.api.requests import restore_slashes
@@ -37,10 +38,20 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 
+# Files with hashes in their names never change.
+ASSET_HEADERS = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+
 
 def install_pages(app: FastAPI) -> None:
-    if (DIST / "assets").is_dir():
-        app.mount("/assets", StaticFiles(directory=DIST / "assets"), name="assets")
+    @app.get("/assets/{name}", include_in_schema=False)
+    def asset(name: str, request: Request) -> Response:
+        file = next((each for each in (DIST / "assets").glob("*") if each.name == name), None)
+        if file is None:
+            return refusal(404, f"no file {name}: the app was built anew; load the page again")
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return FileResponse(file, headers=ASSET_HEADERS)
+        headers = {**ASSET_HEADERS, "Content-Encoding": "gzip"}
+        return Response(_packed(file), media_type=guess_type(name)[0], headers=headers)
 
     icons = {file.name for file in DIST.glob("*") if file.is_file() and file.name != "index.html"}
 
@@ -55,6 +66,12 @@ def install_pages(app: FastAPI) -> None:
             return FileResponse(DIST / path)
         # Every other path is a page of the app, which routes in the browser.
         return HTMLResponse(index.read_bytes(), headers=HEADERS)
+
+
+@cache
+def _packed(file: Path) -> bytes:
+    """Compress a file once, as far as gzip can: every first visit is the smaller for it."""
+    return gzip.compress(file.read_bytes())
 
 
 INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)

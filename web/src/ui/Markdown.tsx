@@ -2,9 +2,8 @@
  * A text written in markdown, laid out. Loaded late. HTML in the text stays text, links open only by a click and say where
  * they lead, and a picture is fetched only after a click: what a trace holds is not ours to trust.
  */
-import { useState } from "react";
-import ReactMarkdown, { type Components } from "react-markdown";
-import rehypeHighlight from "rehype-highlight";
+import { lazy, Suspense, useState } from "react";
+import ReactMarkdown, { type Components, type Options } from "react-markdown";
 import remarkGfm from "remark-gfm";
 import classes from "./Messages.module.css";
 
@@ -33,17 +32,36 @@ export function Picture({ address, alt }: { address: string; alt: string }) {
   );
 }
 
-export default function Markdown({ text }: { text: string }) {
+type LaidProps = { text: string; plugins?: Options["rehypePlugins"] };
+
+function Laid({ text, plugins }: LaidProps) {
   return (
     <div className={classes.markdown} dir="auto">
       <ReactMarkdown
         components={PARTS}
         remarkPlugins={[remarkGfm]}
-        rehypePlugins={[[rehypeHighlight, { detect: false, ignoreMissing: true }]]}
+        rehypePlugins={plugins}
         urlTransform={(address) => address}
       >
         {text}
       </ReactMarkdown>
     </div>
+  );
+}
+
+/** The colours of code are as large as all the rest: they come with the first text that has a block of it. */
+const Coloured = lazy(async () => {
+  const { default: highlight } = await import("rehype-highlight");
+  const plugins: LaidProps["plugins"] = [[highlight, { detect: false, ignoreMissing: true }]];
+  return { default: ({ text }: { text: string }) => <Laid text={text} plugins={plugins} /> };
+});
+const CODE = /^\s*(```|~~~)/m;
+
+export default function Markdown({ text }: { text: string }) {
+  if (!CODE.test(text)) return <Laid text={text} />;
+  return (
+    <Suspense fallback={<Laid text={text} />}>
+      <Coloured text={text} />
+    </Suspense>
   );
 }

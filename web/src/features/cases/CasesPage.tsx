@@ -106,7 +106,7 @@ function NoCases({ filtered, reset }: { filtered: boolean; reset: () => void }) 
   );
 }
 
-const WORTH = {
+const TYPE_LABELS = {
   confirmed: "Golden, confirmed",
   unconfirmed: "Golden, unconfirmed",
   candidate: "Candidate: nobody objected",
@@ -164,7 +164,7 @@ function fieldsOf(facets: CaseFacets | undefined): Field<CaseView>[] {
   ) => known.map((value) => ({ value, label: words[value], count: held?.find((one) => one.value === value)?.count }));
   const tiers = [...(facets?.tiers ?? []), { value: "candidate", count: facets?.candidates_left_out ?? 0 }];
   return [
-    { type: "choice", key: "tier", label: "Worth", options: worded(TIERS, WORTH, tiers) },
+    { type: "choice", key: "tier", label: "Type", options: worded(TIERS, TYPE_LABELS, tiers) },
     {
       type: "choice",
       key: "evidence",

@@ -16,7 +16,7 @@ export const columnsOf = (view: CaseView, repeats: Repeats) => columnsFrom(specs
 
 function specsOf(search: string | undefined, repeats: Repeats = new Map()): ColumnSpec<Case>[] {
   return [
-    { id: "tier", label: "Worth", width: "112px", usual: true, cell: (entry) => <CaseTier entry={entry} /> },
+    { id: "tier", label: "Type", width: "112px", usual: true, cell: (entry) => <CaseTier entry={entry} /> },
     {
       id: "main",
       label: "Input",

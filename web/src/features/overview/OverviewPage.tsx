@@ -193,7 +193,7 @@ const LABEL = {
 /** The four kinds of case as numbers that lead to their list, and one bar of their shares of the traffic. */
 function TierStrip({ seen }: { seen: Overview }) {
   return (
-    <section className={classes.strip} aria-label="Cases of the period by worth">
+    <section className={classes.strip} aria-label="Cases of the period by type">
       {TIERS.map((tier) => (
         <Link key={tier} to="/cases" search={{ tier }} className={classes.figure}>
           <Tier tier={tier} label={LABEL[tier]} />

@@ -63,8 +63,10 @@ export function KeptOutPanel({ period }: { period: Period }) {
         ))}
       </ul>
       <p className={classes.calm}>
-        By <Link to="/rules">the rules in force</Link> ({seen.data.policy}),{" "}
-        {traces >= most ? `the newest ${count(most)} traces` : "all traces of the period"}.{" "}
+        <span title={seen.data.policy}>
+          By <Link to="/rules">the rules in force</Link>
+        </span>
+        , {traces >= most ? `the newest ${count(most)} traces` : "all traces of the period"}.{" "}
         <Link to="/traces">Look at traces</Link>
       </p>
       <Age at={seen.dataUpdatedAt} />

@@ -128,7 +128,7 @@ function Verdict({ verdict, busy, onScore }: VerdictProps) {
       {onScore && (
         <Group gap={8} mt={6}>
           {(verdict.counterfactuals ?? [])
-            .filter(({ change }) => change.action === "add" && change.source === "human")
+            .filter(({ change, result }) => change.action === "add" && change.source === "human" && result !== "none")
             .map(({ change: { value }, result }) => (
               <Button
                 key={value}

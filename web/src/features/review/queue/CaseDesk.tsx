@@ -1,14 +1,13 @@
 /** One case on the desk: its panel by kind, opinions, questions, history, and the verdict bar. */
 import { Button, Group, TextInput } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
-import { useCallback, useLayoutEffect, useRef, useState } from "react";
+import { lazy, useCallback, useLayoutEffect, useRef, useState } from "react";
 import { useMay } from "@/api/access";
 import { When } from "@/ui/Age";
 import { Assertions } from "@/ui/Assertions";
 import { NeedsLook } from "@/ui/cases";
 import { holdKeys, keyed, useShortcuts } from "@/ui/shortcuts";
 import { visible } from "@/ui/text";
-import { ContextEditor, OverrideDialog } from "../ContextEditor";
 import { applyEdit, changesOf, contentOf, type Edit, type Entry } from "../content";
 import { CasePane } from "../desk";
 import desk from "../desk.module.css";
@@ -30,6 +29,10 @@ type CaseDeskProps = {
   onDecided: (decided: Decided) => Promise<boolean>;
   onSettled: () => Promise<boolean>;
 };
+
+/** Most cases need neither. */
+const ContextEditor = lazy(() => import("../ContextEditor").then((part) => ({ default: part.ContextEditor })));
+const OverrideDialog = lazy(() => import("../ContextEditor").then((part) => ({ default: part.OverrideDialog })));
 
 const TITLE_MOST = 200;
 const yes = () => true;
