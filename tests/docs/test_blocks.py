@@ -241,6 +241,18 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path, request: pytest.
             reader.stop_servers()
 
 
+def test_scripts_of_the_tutorial_run(tmp_path: Path) -> None:
+    """Its commands and its Python are followed in test_docs.py, and from an empty folder with the wheel in test_wheel.py."""
+    reader = PageReader(TUTORIAL, tmp_path)
+    bodies = [body for language, body in FENCE.findall(TUTORIAL.read_text(encoding="utf-8")) if language == "bash"]
+    assert len(bodies) == 2
+    try:
+        for body in bodies:
+            reader.run_script(body)
+    finally:
+        reader.stop_servers()
+
+
 def before_alerts(reader: PageReader, request: pytest.FixtureRequest) -> None:
     reader.env |= {"ALERTS_KEY": "a-key", "SLACK_WEBHOOK": "http://127.0.0.1:9/x"}
     url = request.getfixturevalue("postgres_url")
