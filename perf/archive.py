@@ -21,7 +21,6 @@ from typing import Any
 import pyarrow
 
 from evergold.settings import Settings
-from evergold.store.text_index import learn_words
 from evergold.workspace import Workspace
 from perf.postgres_intake import postgres_seconds
 from tests.faults.postgres import own_database
@@ -112,8 +111,7 @@ def main() -> None:
         with Workspace.open(Settings(home=home / "home", checks_builtin="false", database_url=url)) as workspace:
             importing, _ = clock.timed(lambda: workspace.intake.ingest([lines]))
             # Words of old traces are known to the index, and have to be forgotten there.
-            while workspace.store.db.write(learn_words):
-                pass
+            workspace.intake.index()
             # The libraries are loaded before: a second at the start is no part of a rate.
             pyarrow.array([""])
             moving, done = clock.timed(lambda: workspace.archives.move("1d", archive))

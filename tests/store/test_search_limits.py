@@ -10,8 +10,9 @@ from evergold.api.app import create_app
 from evergold.errors import BadInput
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter
+from evergold.store.text_index import LONGEST_WORD
 from evergold.store.trace.filter import TraceFilter
-from evergold.store.trace.search import LONGEST_SEARCH, LONGEST_WORD, MOST_WORDS
+from evergold.store.trace.search import LONGEST_SEARCH, MOST_WORDS
 from evergold.workspace import Workspace
 from tests.rows import each_row
 

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from evergold.api.requests import Caller, Opened, Router, Sent, Who, list_records, read_page
 from evergold.model.case import Conversation
 from evergold.model.case_actions import ListPage, ListView, Picked, Picking, Upload, Uploaded
-from evergold.model.trace import Retagged, Retagging, ScoreLine, Trace, TraceComment, TraceOutcome
+from evergold.model.trace import Retagged, Retagging, ScoreLine, Trace, TraceComment, TraceHit, TraceOutcome
 from evergold.store.trace.filter import TraceFilter, TraceOrder
 from evergold.store.trace.pages import TraceFacets
 
@@ -55,12 +55,16 @@ def delete_comment(workspace: Opened, comment_id: Annotated[int, Path(ge=1, le=2
 class TracePage(BaseModel):
     """A page of traces without their spans, newest first, of 8 million characters or so; `next` asks for the one after it.
 
-    `became`: by id, the tier of a trace's case; those without a case are not in it.
+    `became`: by id, the tier of a trace's case; those without a case are not in it. `hits`: by id, where a trace holds the words
+    of the search. `unindexed`: how many traces a search does not know yet (10,000 stands for more); the server indexes them when
+    nothing else waits, and each search some of them.
     """
 
     next: str | None
     traces: list[Trace]
     became: dict[str, TraceOutcome]
+    hits: dict[str, TraceHit]
+    unindexed: int
 
 
 class TraceQuery(TraceFilter):
@@ -97,7 +101,14 @@ def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> Tra
         return workspace.intake.page(wanted, limit=limit, before=before, **options)
 
     result, cursor = read_page(page, query.limit, query.before or None)
-    return TracePage(traces=result, next=cursor, became=workspace.intake.outcomes([trace.id for trace in result]))
+    ids = [trace.id for trace in result]
+    return TracePage(
+        traces=result,
+        next=cursor,
+        became=workspace.intake.outcomes(ids),
+        hits=workspace.intake.hits(wanted, ids),
+        unindexed=workspace.intake.index(seconds=0) if wanted.search else 0,
+    )
 
 
 @router.get("/traces/facets")

@@ -13,7 +13,7 @@ from evergold.cli.output import echo, emit_json, one_line, print_result, progres
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
-    from evergold.model.trace import Span, Trace
+    from evergold.model.trace import Span, Trace, TraceHit
 
 
 @click.command()
@@ -81,7 +81,7 @@ def traces_command() -> None:
 @click.option("--exporter", help="Only incomplete traces that this instrumentation, service or agent sent.")
 @click.option("--since", metavar="TIME", help="Only traces begun at or after this time (UTC).")
 @click.option("--until", metavar="TIME", help="Only traces begun before this time (UTC).")
-@click.option("--search", help="Words of the question or answer, the last one as a beginning; or an id's beginning.")
+@click.option("--search", help="Words said anywhere in it, the last one as a beginning; or an id's beginning.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many at most.")
 @click.option("--before", metavar="CURSOR", help="The page after: `next` of the page before, as --json prints it.")
 @report_verb
@@ -90,19 +90,32 @@ def list_traces(workspace: Workspace, limit: int, before: str | None, as_json: b
     from evergold.store.trace.filter import TraceFilter
 
     wanted = TraceFilter.model_validate(filters)
+    if wanted.search:
+        workspace.intake.index()
     result, cursor = workspace.intake.page(wanted, limit=limit, before=before)
     total = workspace.intake.count(wanted)
-    became = workspace.intake.outcomes([trace.id for trace in result])
+    ids = [trace.id for trace in result]
+    became, hits = workspace.intake.outcomes(ids), workspace.intake.hits(wanted, ids)
     if as_json:
         listed = [trace.model_dump(mode="json") for trace in result]
-        emit_json({"total": total, "next": cursor, "traces": listed, "became": became})
+        found = {trace_id: hit.model_dump(mode="json") for trace_id, hit in hits.items()}
+        emit_json({"total": total, "next": cursor, "traces": listed, "became": became, "hits": found})
         return
-    columns = ("started", "id", "status", "became", "name", "input", "output")
+    columns = ("started", "id", "status", "became", "name", *(("found in", "excerpt") if hits else ("input", "output")))
     rows = []
     for one in result:
         outcome = became.get(one.id) or ("incomplete" if one.incomplete else "")
-        rows.append((_start_text(one), one.id, one.status, outcome, one.name, one.input, one.output))
+        texts = _hit_texts(hits.get(one.id)) if hits else (one.input, one.output)
+        rows.append((_start_text(one), one.id, one.status, outcome, one.name, *texts))
     table(f"{total} traces", columns, rows)
+
+
+def _hit_texts(hit: TraceHit | None) -> tuple[str, str]:
+    """Where a trace holds the words of a search, and its excerpt with each of them in brackets."""
+    if hit is None:
+        return "", ""
+    marked = (f"[{piece}]" if number % 2 else piece for number, piece in enumerate(hit.excerpt))
+    return " ".join(filter(None, (hit.place.replace("_", " "), hit.name))), "".join(marked)
 
 
 @traces_command.command("show")

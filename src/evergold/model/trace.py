@@ -65,6 +65,32 @@ class TraceOutcome(StrEnum):
     NONE = "none"
 
 
+class HitPlace(StrEnum):
+    """Where a trace holds the words of a search."""
+
+    QUESTION = "question"
+    ANSWER = "answer"
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL_CALL = "tool_call"
+    TOOL_RESULT = "tool_result"
+    STEP = "step"
+    ERROR = "error"
+    NAME = "name"
+
+
+class TraceHit(BaseModel, frozen=True):
+    """The passage of a trace that holds most words of a search: where it stands, and the part of it around them.
+
+    `name`: of the tool or step; `turn`: of the conversation, from 1. Each second piece of the excerpt is what was searched.
+    """
+
+    place: HitPlace
+    name: str | None = None
+    turn: int | None = None
+    excerpt: tuple[str, ...]
+
+
 class Gap(StrEnum):
     """What a trace lacks to be evaluated at all, whatever its scores: it is then incomplete, neither golden nor a failure."""
 

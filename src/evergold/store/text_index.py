@@ -1,15 +1,11 @@
-"""Full-text indexes: words of traces, pairs of characters of traces, parts of words of cases.
+"""Full-text indexes: words of whole conversations, and parts of words of cases.
 
-**Words.** SQLite keeps an FTS5 index beside `traces`, PostgreSQL a GIN index. Both hold the name and the beginnings of question
-and answer: a full index of long answers would cost more at intake than everything else together. SQLite's indexes store no
-text of their own and no positions. Words are learnt in bulk, which costs half as much as trace by trace: `trace_words_upto`
-says up to which arrival they are known. The server moves it on when nothing comes, intake when very many traces wait, and
-whoever searches moves it to the end first, so that nothing is found late. Triggers follow changes and deletions of what is
-known, so no hand-written statement makes the index wrong. PostgreSQL keeps such a list of late comers by itself.
-
-**Pairs.** Scripts that put no space between words, such as Chinese, Japanese and Thai, look like one word a sentence. Each of
-their characters is indexed together with the one after it, so that any part of a sentence is found: by its pairs, and then
-by the text itself. Only traces that hold such a script cost anything.
+**Words.** `trace_words` has a row for each trace that is indexed: its distinct words, without accents and in lower case. SQLite
+has an FTS5 index of that table, PostgreSQL a GIN index; neither stores texts or positions. Scripts that put no space between
+words, such as Chinese, Japanese and Thai, look like one word a sentence: two and three of their characters in a row are a word,
+so that any part of a sentence is found. Intake only notes which traces are new or have changed
+(`trace_words_due`, by triggers, so that no hand-written statement makes the index wrong); `trace/passages.py` reads their texts
+later. `mark` tells one change from the next: words that were read before the last change are not stored.
 
 **Parts.** A search of cases finds a text anywhere, also inside a word. SQLite keeps every three characters in a row that a case
 holds (`trigram`); a case that holds them all is then looked at itself. Cases that the index does not know yet, and those too
@@ -17,6 +13,8 @@ long for it, are always looked at, so that a search finds the same with and with
 """
 
 import re
+import unicodedata
+from collections.abc import Iterable
 
 from sqlalchemy import Connection, text
 from sqlalchemy.sql.elements import TextClause
@@ -36,132 +34,105 @@ SCRIPTS = (
 )
 CLASS = f"[{''.join(SCRIPTS)}]"
 RUN = re.compile(f"{CLASS}+")
-INDEXED = 300  # characters of question and of answer
-LONGEST = 1000  # characters of name, question and answer together that are looked at for pairs
-ENOUGH = 20_000  # traces that wait before intake takes the time to learn the words of some
-AT_ONCE = 2_000  # the most that are learnt in one transaction: whoever writes meanwhile waits for it
+WORD = re.compile(r"[^\W_]+")
+ASCII_WORD = re.compile(r"[a-z0-9]+")
+ACCENTS = re.compile("[\u0300-\u036f]")
+LONGEST_WORD = 500  # characters; PostgreSQL takes words of 2,046 bytes
+MOST_READ = 4_000_000  # characters of one trace
+MOST_CHARACTERS = 400_000  # of the words of one trace; PostgreSQL takes a megabyte
 
 
-def _beginnings(row: str) -> list[str]:
-    texts = (f"substr(coalesce({row}{side}, ''), 1, {INDEXED})" for side in ("input_text", "output_text"))
-    return [f"{row}name", *texts]
+def fold(given: str) -> str:
+    """A text as it is searched: in lower case, without accents."""
+    if given.isascii():
+        return given.lower()
+    return unicodedata.normalize("NFC", ACCENTS.sub("", unicodedata.normalize("NFD", given))).casefold()
 
 
-def _text_of(row: str) -> str:
-    return f"substr({' || char(10) || '.join(_beginnings(row))}, 1, {LONGEST})"
+def parts_of(run: str) -> list[str]:
+    """The parts by which a run of characters is looked for: every three in a row, or fewer where there are no more."""
+    return [run[at : at + 3] for at in range(max(1, len(run) - 2))]
 
 
-def _words_of(row: str) -> str:
-    return " || ' ' || ".join(_beginnings(row))
+def indexed_words(texts: Iterable[str]) -> list[str]:
+    """The distinct words by which texts are found."""
+    words: set[str] = set()
+    left = MOST_READ
+    for given in texts:
+        folded = fold(given[:left])
+        if folded.isascii():
+            words.update(ASCII_WORD.findall(folded))
+        else:
+            words.update(WORD.findall(RUN.sub(" ", folded)))
+            for run in RUN.findall(folded):
+                # The last characters too, so that each begins a word and is found alone as a beginning.
+                words.update(run[at : at + size] for at in range(len(run)) for size in (2, 3))
+        left -= len(given)
+        if left <= 0:
+            break
+    kept, left = [], MOST_CHARACTERS
+    for word in sorted(words):
+        left -= len(word) + 1
+        if left < 0:
+            break
+        kept.append(word[:LONGEST_WORD])
+    return kept
 
 
-def _pairs_of(row: str) -> str:
-    text = _text_of(row)
-    return (
-        f"SELECT {row}seq, group_concat(substr({text}, p.at, 2), ' ') FROM trace_grams_at p "
-        f"WHERE p.at <= length({text}) AND substr({text}, p.at, 1) GLOB '{CLASS}'"
-    )
-
-
-# A pattern of many ranges takes longer than all else of learning and forgetting a trace. So it is looked for last: not
-# in a text of as many bytes as characters, and not where nothing is of the wider ranges, which hold no punctuation or emoji.
-WIDER = "[\u0e00-\u1fff\u2e80-\uffef\U00020000-\U0003ffff]"
-_HOLDS = (
-    f"length(CAST({{text}} AS BLOB)) > length({{text}}) AND {{text}} GLOB '*{WIDER}*' AND {{text}} GLOB '*{CLASS}*'"
-)
-# Traces that are not learnt yet are in no index: deleting them from it would corrupt an index without content.
-_KNOWN = "old.seq <= (SELECT seq FROM trace_words_upto)"
-_CHANGED = " OR ".join(f"old.{column} IS NOT new.{column}" for column in ("name", "input_text", "output_text"))
-_OLD, _NEW = _HOLDS.format(text=_text_of("old.")), _HOLDS.format(text=_text_of("new."))
-_FORGET_PAIRS = (
-    f"INSERT INTO trace_grams (trace_grams, rowid, pairs) SELECT 'delete', * FROM ({_pairs_of('old.')}) WHERE {_OLD};"
-)
-_LEARN_PAIRS = f"INSERT INTO trace_grams (rowid, pairs) SELECT * FROM ({_pairs_of('new.')}) WHERE {_NEW};"
-_LEARN_MANY_PAIRS = f"""INSERT INTO trace_grams (rowid, pairs)
-    SELECT t.seq, (SELECT group_concat(substr(t.text, p.at, 2), ' ') FROM trace_grams_at p
-      WHERE p.at <= length(t.text) AND substr(t.text, p.at, 1) GLOB '{CLASS}')
-    FROM (SELECT seq, {_text_of("")} AS text FROM traces WHERE seq > ? AND seq <= ?) t
-    WHERE {_HOLDS.format(text="t.text")}"""
-# `content=''` and `detail=none`: the index stores neither texts nor positions, only which rows hold a pair.
-_SQLITE_PAIRS = (
-    "CREATE VIRTUAL TABLE trace_grams USING fts5(pairs, content='', detail=none, columnsize=0, "
-    "tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'\")",
-    "CREATE TABLE trace_grams_at (at INTEGER PRIMARY KEY)",
-    f"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {LONGEST}) "
-    "INSERT INTO trace_grams_at SELECT i FROM n",
-    # The condition of the trigger, because that of its statement is looked at after the pairs are made.
-    f"CREATE TRIGGER trace_grams_gone AFTER DELETE ON traces WHEN {_KNOWN} AND {_OLD} BEGIN {_FORGET_PAIRS} END",
-    f"CREATE TRIGGER trace_grams_changed AFTER UPDATE OF name, input_text, output_text ON traces "
-    f"WHEN {_KNOWN} AND ({_CHANGED}) AND (({_OLD}) OR ({_NEW})) BEGIN {_FORGET_PAIRS} {_LEARN_PAIRS} END",
-)
-POSTGRES_TEXT = _text_of("").replace("char(10)", "chr(10)")
-POSTGRES_GRAMS = f"evergold_grams({POSTGRES_TEXT})"
-POSTGRES_HOLDS = f"{POSTGRES_TEXT} ~ '{CLASS}'"
-_POSTGRES_PAIRS = (
-    f"""CREATE OR REPLACE FUNCTION evergold_grams(given text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT coalesce(array_agg(DISTINCT gram), '{{}}') FROM (
-      SELECT substr(given, p, s) AS gram FROM generate_series(1, length(given)) p, (VALUES (1), (2)) sizes(s)
-      WHERE substr(given, p, 1) ~ '{CLASS}') grams $$""",
-    f"CREATE INDEX trace_grams ON traces USING gin (({POSTGRES_GRAMS})) WHERE {POSTGRES_HOLDS}",
-)
-
-
-def pairs_of(run: str) -> list[str]:
-    """The pairs of characters that a text which holds `run` holds; of a single character, that character."""
-    return [run] if len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
-
-
-# An index without content forgets a row only when it is given the very words that it learnt.
-_FORGET_WORDS = f"INSERT INTO trace_words (trace_words, rowid, words) VALUES ('delete', old.seq, {_words_of('old.')});"
-_LEARN_WORDS = f"INSERT INTO trace_words (rowid, words) VALUES (new.seq, {_words_of('new.')});"
-_LEARN_MANY_WORDS = (
-    f"INSERT INTO trace_words (rowid, words) SELECT seq, {_words_of('')} FROM traces WHERE seq > ? AND seq <= ?"
-)
+_CHANGES = "name, input_text, output_text, metadata"
+_DUE = "INSERT INTO trace_words_due (seq) VALUES (new.seq) ON CONFLICT (seq) DO UPDATE SET mark = excluded.mark"
 _SQLITE_WORDS = (
-    "CREATE VIRTUAL TABLE trace_words USING fts5(words, content='', detail=none, columnsize=0, "
-    'tokenize="unicode61 remove_diacritics 2")',
-    "CREATE TABLE trace_words_upto (seq INTEGER NOT NULL)",
-    "INSERT INTO trace_words_upto VALUES (0)",
-    f"CREATE TRIGGER trace_words_gone AFTER DELETE ON traces WHEN {_KNOWN} BEGIN {_FORGET_WORDS} END",
-    f"CREATE TRIGGER trace_words_changed AFTER UPDATE OF name, input_text, output_text ON traces "
-    f"WHEN {_KNOWN} AND ({_CHANGED}) BEGIN {_FORGET_WORDS} {_LEARN_WORDS} END",
+    "CREATE TABLE trace_words (seq INTEGER PRIMARY KEY, words TEXT NOT NULL)",
+    "CREATE TABLE trace_words_due (seq INTEGER PRIMARY KEY, mark REAL NOT NULL DEFAULT (random() / 9223372036854775808.0))",
+    # An index without texts forgets a row only when it is given the very words that it learnt, hence the table.
+    "CREATE VIRTUAL TABLE trace_words_index USING fts5(words, content='trace_words', content_rowid='seq', detail=none, "
+    "columnsize=0, tokenize=\"unicode61 remove_diacritics 0 categories 'L* N* Co Mn Mc'\")",
+    "CREATE TRIGGER trace_words_learn AFTER INSERT ON trace_words BEGIN "
+    "INSERT INTO trace_words_index (rowid, words) VALUES (new.seq, new.words); END",
+    "CREATE TRIGGER trace_words_forget AFTER DELETE ON trace_words BEGIN "
+    "INSERT INTO trace_words_index (trace_words_index, rowid, words) VALUES ('delete', old.seq, old.words); END",
+    f"CREATE TRIGGER trace_words_new AFTER INSERT ON traces BEGIN {_DUE}; END",
+    f"CREATE TRIGGER trace_words_changed AFTER UPDATE OF {_CHANGES} ON traces BEGIN {_DUE}; END",
+    "CREATE TRIGGER trace_words_gone AFTER DELETE ON traces BEGIN DELETE FROM trace_words WHERE seq = old.seq; END",
 )
-# `simple`: no stemming and no stop words, as the traces may be in any language.
-POSTGRES_WORDS = f"to_tsvector('simple', {_words_of('')})"
-# Whoever fills the list of late comers sorts it into the index, and every search reads it: kept at a quarter of the 4 MB that
-# PostgreSQL allows, no batch waits long and the list takes less room.
-POSTGRES_LATE = "gin_pending_list_limit = 1024"  # KB
-_POSTGRES_INDEX = f"CREATE INDEX trace_words ON traces USING gin (({POSTGRES_WORDS})) WITH ({POSTGRES_LATE})"
-TRACE_INDEXES = {
-    "sqlite": (*_SQLITE_WORDS, *_SQLITE_PAIRS),
-    "postgresql": (_POSTGRES_INDEX, *_POSTGRES_PAIRS),
+# Every search reads the list of late comers: kept at a quarter of the 4 MB that PostgreSQL allows, it is soon read.
+_POSTGRES_WORDS = (
+    "CREATE TABLE trace_words (seq INTEGER PRIMARY KEY, words tsvector NOT NULL)",
+    "CREATE TABLE trace_words_due (seq INTEGER PRIMARY KEY, mark DOUBLE PRECISION NOT NULL DEFAULT random())",
+    "CREATE INDEX trace_words_index ON trace_words USING gin (words) WITH (gin_pending_list_limit = 1024)",
+    "CREATE OR REPLACE FUNCTION evergold_words_due() RETURNS trigger LANGUAGE plpgsql AS "
+    f"$$ BEGIN {_DUE}; RETURN NULL; END $$",
+    "CREATE OR REPLACE FUNCTION evergold_words_gone() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+    "IF TG_OP = 'TRUNCATE' THEN DELETE FROM trace_words; DELETE FROM trace_words_due; "
+    "ELSE DELETE FROM trace_words WHERE seq = OLD.seq; END IF; RETURN NULL; END $$",
+    "CREATE TRIGGER trace_words_gone AFTER DELETE ON traces FOR EACH ROW EXECUTE FUNCTION evergold_words_gone()",
+    "CREATE TRIGGER trace_words_emptied AFTER TRUNCATE ON traces EXECUTE FUNCTION evergold_words_gone()",
+    "CREATE TRIGGER trace_words_new AFTER INSERT ON traces FOR EACH ROW EXECUTE FUNCTION evergold_words_due()",
+    f"CREATE TRIGGER trace_words_changed AFTER UPDATE OF {_CHANGES} ON traces FOR EACH ROW "
+    "EXECUTE FUNCTION evergold_words_due()",
+)
+TRACE_INDEXES = {"sqlite": _SQLITE_WORDS, "postgresql": _POSTGRES_WORDS}
+BEFORE_CONVERSATIONS = {
+    "sqlite": (
+        *(
+            f"DROP TRIGGER IF EXISTS trace_{name}"
+            for name in ("words_gone", "words_changed", "grams_gone", "grams_changed")
+        ),
+        *(f"DROP TABLE IF EXISTS trace_{name}" for name in ("words", "words_upto", "grams", "grams_at")),
+    ),
+    "postgresql": (
+        "DROP INDEX IF EXISTS trace_words",
+        "DROP INDEX IF EXISTS trace_grams",
+        "DROP FUNCTION IF EXISTS evergold_grams",
+    ),
 }
+"""What takes the index of schema 0026 away, which held the beginnings of question and answer."""
 
 
-def _known_and_last(connection: Connection, number: str, index: str, table: str) -> tuple[int, int]:
-    """The last row that an index knows, and the last there is; the same where nothing waits."""
-    if connection.dialect.name != "sqlite":
-        return 0, 0
-    last = f"(SELECT max({number}) FROM {table})"
-    row = connection.exec_driver_sql(f"SELECT {number}, {last} FROM {index}_upto").one()
-    return row[0], max(row[0], row[1] or 0)
-
-
-def words_waiting(connection: Connection) -> tuple[int, int]:
-    """The last arrival whose words are known, and the last there is; the same where nothing waits."""
-    return _known_and_last(connection, "seq", "trace_words", "traces")
-
-
-def learn_words(connection: Connection, enough: int = 1) -> bool:
-    """Learn the words of the traces that wait, if there are enough; whether there was anything to do."""
-    known, last = words_waiting(connection)
-    if last - known < enough:
-        return False
-    upto = min(last, known + AT_ONCE)
-    connection.exec_driver_sql(_LEARN_MANY_WORDS, (known, upto))
-    connection.exec_driver_sql(_LEARN_MANY_PAIRS, (known, upto))
-    connection.exec_driver_sql("UPDATE trace_words_upto SET seq = ?", (upto,))
-    return True
+def count_due(connection: Connection, most: int) -> int:
+    """How many traces wait to be indexed; `most` is where counting ends."""
+    query = f"SELECT count(*) FROM (SELECT 1 FROM trace_words_due LIMIT {most}) AS due"
+    return int(connection.exec_driver_sql(query).scalar_one())
 
 
 LONGEST_CASE = 20_000  # characters of a case that is indexed; longer ones are looked at each time
@@ -219,7 +190,10 @@ def may_hold(search: str, dialect: str) -> TextClause | None:
 
 def parts_waiting(connection: Connection) -> tuple[int, int]:
     """The last case that the index knows, and the last there is; the same where nothing waits."""
-    return _known_and_last(connection, "id", "case_parts", "eval_dataset")
+    if connection.dialect.name != "sqlite":
+        return 0, 0
+    row = connection.exec_driver_sql("SELECT id, (SELECT max(id) FROM eval_dataset) FROM case_parts_upto").one()
+    return row[0], max(row[0], row[1] or 0)
 
 
 def learn_parts(connection: Connection) -> bool:
@@ -236,5 +210,5 @@ def learn_parts(connection: Connection) -> bool:
 
 def forget_deleted(connection: Connection) -> None:
     """Write the indexes anew without the texts of rows that are gone: deleting alone only marks them."""
-    for index in ("trace_words", "trace_grams", "case_parts") if connection.dialect.name == "sqlite" else ():
+    for index in ("trace_words_index", "case_parts") if connection.dialect.name == "sqlite" else ():
         connection.exec_driver_sql(f"INSERT INTO {index} ({index}) VALUES ('optimize')")

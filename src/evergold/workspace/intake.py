@@ -1,8 +1,10 @@
 """The facade of ingest: store files, records and OTLP requests; read traces back, page by page; tags and comments on them."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import wraps
+from math import inf
 from pathlib import Path
 from typing import Any, BinaryIO, Concatenate, ParamSpec, TypeVar
 
@@ -20,11 +22,13 @@ from evergold.sources.spans import Wire
 from evergold.spread import spread_over
 from evergold.store import make_reader, make_writer
 from evergold.store.facts import read_counters
-from evergold.store.text_index import AT_ONCE, learn_words, words_waiting
+from evergold.store.text_index import count_due
 from evergold.store.trace.filter import TraceFilter, outcomes_of
 from evergold.store.trace.pages import count_traces, page_of_traces, trace_facets
+from evergold.store.trace.passages import hits_of, learn_words
 from evergold.store.trace.traces import comments_on, drop_comment, get_trace, put_comment, retag, stored_size, with_tags
 
+SEARCH_SECONDS = 0.5  # that a search gives to traces which are not indexed yet
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -32,11 +36,12 @@ T = TypeVar("T")
 def _make_search(
     work: Callable[Concatenate[Connection, TraceFilter, P], T],
 ) -> Callable[Concatenate["Intake", TraceFilter, P], T]:
-    """Make a method that searches by this function, for which the words of the latest traces are indexed first."""
+    """Make a method that searches by this function; what waits is indexed before, unless it is too much for a search."""
 
     @wraps(work)
     def search(intake: "Intake", wanted: TraceFilter, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        intake._learn_words_for(wanted)
+        if wanted.search is not None:
+            intake.index(seconds=SEARCH_SECONDS)
         return intake._store.read(work, wanted, *args, **kwargs)
 
     return search
@@ -49,6 +54,7 @@ class Intake(Ingest):
     count = _make_search(count_traces)
     facets = _make_search(trace_facets)
     outcomes = make_reader(outcomes_of)
+    hits = make_reader(hits_of)
     size = make_reader(stored_size)
     counts = make_reader(read_counters)
     comments = make_reader(comments_on)
@@ -99,11 +105,9 @@ class Intake(Ingest):
         """Put tags on traces and take people's tags off."""
         return self._store.write(retag, wanted.trace_ids, wanted.add, wanted.remove, who)
 
-    def _learn_words_for(self, wanted: TraceFilter) -> None:
-        """Index the words of the latest traces before a search, so that no trace is missing from its result."""
-        if wanted.search is None:
-            return
-        known, last = self._store.read(words_waiting)
-        # Each write learns a bounded number of traces; in between other writers get their turn.
-        while known < last and self._store.db.write(learn_words):
-            known += AT_ONCE
+    def index(self, *, seconds: float = inf) -> int:
+        """Index the traces that wait, as far as the time allows; how many still wait, 10,000 at most."""
+        until = time.monotonic() + seconds
+        while time.monotonic() < until and learn_words(self._store.db):
+            pass
+        return self._store.read(count_due, 10_000)

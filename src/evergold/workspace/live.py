@@ -23,9 +23,10 @@ from evergold.store import Store, make_reader, make_writer
 from evergold.store.case.content import fill_contents
 from evergold.store.case.questions import decided_cases
 from evergold.store.database.rows import loads
-from evergold.store.text_index import learn_parts, learn_words, parts_waiting, words_waiting
+from evergold.store.text_index import learn_parts, parts_waiting
 from evergold.store.trace.overview import dataset_stats, incomplete_of
 from evergold.store.trace.pages import count_traces
+from evergold.store.trace.passages import learn_words
 from evergold.store.verdict.corrections import withdraw_score
 from evergold.store.verdict.curation import Changes, queue_counts, set_aside
 from evergold.store.verdict.undo import Undone, policy_revisions
@@ -198,11 +199,10 @@ class Live:
 
     def _learn_for_searches(self) -> bool:
         """Index some of the traces, or of the cases, that searches will ask for; whether there were any to learn."""
-        for waiting, learn in ((words_waiting, learn_words), (parts_waiting, learn_parts)):
-            known, last = self._store.read(waiting)
-            if known < last and self._store.write(learn):
-                return True
-        return False
+        if learn_words(self._store.db):
+            return True
+        known, last = self._store.read(parts_waiting)
+        return known < last and self._store.write(learn_parts)
 
     def stop_background(self) -> None:
         """Finish what waits."""

@@ -4800,6 +4800,12 @@ export interface components {
             };
         };
         /**
+         * HitPlace
+         * @description Where a trace holds the words of a search.
+         * @enum {string}
+         */
+        HitPlace: "question" | "answer" | "user" | "assistant" | "tool_call" | "tool_result" | "step" | "error" | "name";
+        /**
          * IncompleteCount
          * @description Traces of one exporter that lack the same thing, and what to change there. A trace may lack several.
          */
@@ -7687,6 +7693,21 @@ export interface components {
             times: components["schemas"]["TimeCount"][];
         };
         /**
+         * TraceHit
+         * @description The passage of a trace that holds most words of a search: where it stands, and the part of it around them.
+         *
+         *     `name`: of the tool or step; `turn`: of the conversation, from 1. Each second piece of the excerpt is what was searched.
+         */
+        TraceHit: {
+            place: components["schemas"]["HitPlace"];
+            /** Name */
+            name?: string | null;
+            /** Turn */
+            turn?: number | null;
+            /** Excerpt */
+            excerpt: string[];
+        };
+        /**
          * TraceOrder
          * @description How a list of traces is sorted; `match`: the hits of a search, the best first.
          * @enum {string}
@@ -7702,7 +7723,9 @@ export interface components {
          * TracePage
          * @description A page of traces without their spans, newest first, of 8 million characters or so; `next` asks for the one after it.
          *
-         *     `became`: by id, the tier of a trace's case; those without a case are not in it.
+         *     `became`: by id, the tier of a trace's case; those without a case are not in it. `hits`: by id, where a trace holds the words
+         *     of the search. `unindexed`: how many traces a search does not know yet (10,000 stands for more); the server indexes them when
+         *     nothing else waits, and each search some of them.
          */
         TracePage: {
             /** Next */
@@ -7713,6 +7736,12 @@ export interface components {
             became: {
                 [key: string]: components["schemas"]["TraceOutcome"];
             };
+            /** Hits */
+            hits: {
+                [key: string]: components["schemas"]["TraceHit"];
+            };
+            /** Unindexed */
+            unindexed: number;
         };
         /**
          * TraceStatus

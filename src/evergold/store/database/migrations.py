@@ -13,6 +13,7 @@ from sqlalchemy.schema import CreateColumn
 from evergold.prices import MODEL_KINDS, add_costs
 from evergold.store.database.rows import loads, run_sql
 from evergold.store.schema import metadata, remarks, spans
+from evergold.store.text_index import BEFORE_CONVERSATIONS, TRACE_INDEXES
 
 BEFORE_BASELINE = "0018"  # the one earlier schema that is brought over
 PARTITIONED = "SELECT relkind FROM pg_class WHERE oid = to_regclass('spans')"
@@ -137,6 +138,16 @@ def add_answer_facts(connection: Connection) -> None:
     run_sql(connection, "UPDATE case_bases SET version = 0 WHERE number = 0")
 
 
+def index_conversations(connection: Connection) -> None:
+    """Put an index of whole conversations in the place of that of beginnings; every trace waits to be indexed."""
+    if inspect(connection).has_table("trace_words_due"):
+        return  # made beside a table of traces that was missing
+    dialect = connection.dialect.name
+    for statement in (*BEFORE_CONVERSATIONS[dialect], *TRACE_INDEXES[dialect]):
+        connection.exec_driver_sql(statement)
+    run_sql(connection, "INSERT INTO trace_words_due (seq) SELECT seq FROM traces")
+
+
 MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "0019": make_baseline,
     "0020": add_missing,  # moderations
@@ -146,5 +157,6 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "0024": add_missing,  # topics and problems
     "0025": add_missing,  # what references rest on
     "0026": add_answer_facts,
+    "0027": index_conversations,
 }
 HEAD = max(MIGRATIONS)

@@ -37,7 +37,7 @@ from evergold.model.trace import Gap, ScoreSource, TraceOutcome, TraceStatus
 from evergold.store.conditions import APP, Cutoff, Many, Pairs, json_text
 from evergold.store.database.rows import dumps, rows_among
 from evergold.store.schema import FAILING, FAILING_BELOW, GIVEN, TIER, eval_dataset, trace_scores, trace_tags, traces
-from evergold.store.trace.search import IndexMatch, Search, SearchTerms, is_common, matches, text_conditions
+from evergold.store.trace.search import IndexMatch, Search, SearchTerms, is_common, match_of
 
 # The name is matched lazily: `a=b<0.3` is a score called `a=b`.
 CONDITION = re.compile(
@@ -300,7 +300,6 @@ def choose_traces(
         query = query.where(has_tag(tag, dialect))
     if wanted.became and not isinstance(condition := _outcome_match(wanted.became), IndexMatch):
         query = query.where(condition)
-    query = query.where(*text_conditions(asked))
     return query if few is None else query.where(among(sorted(few), dialect))
 
 
@@ -330,13 +329,13 @@ def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
 
 def _latest_hits(connection: Connection, wanted: TraceFilter, before: tuple[Any, int] | None) -> Arrivals | None:
     """The arrivals that hold the next hits of a common word; None where no word is asked for, or none is common."""
-    for match in matches(connection, asked_of(connection, wanted)):
-        if match.within is not None and _are_many(connection, match):
-            last = before[1] + WINDOW if before is not None else 2**62
-            hits = match.hits.where(match.hits.selected_columns[0] <= last)
-            first = connection.execute(hits.limit(1).offset(WINDOW)).scalar()
-            return Arrivals(first or 0, last)
-    return None
+    match = match_of(connection, asked_of(connection, wanted))
+    if match is None or match.within is None or not _are_many(connection, match):
+        return None
+    last = before[1] + WINDOW if before is not None else 2**62
+    hits = match.hits.where(match.hits.selected_columns[0] <= last)
+    first = connection.execute(hits.limit(1).offset(WINDOW)).scalar()
+    return Arrivals(first or 0, last)
 
 
 def _others_within(connection: Connection, arrivals: Arrivals, since: str, before: tuple[Any, int] | None) -> bool:
@@ -378,14 +377,15 @@ def asked_of(connection: Connection, wanted: TraceFilter) -> SearchTerms:
 
 def _index_matches(connection: Connection, wanted: TraceFilter, asked: SearchTerms) -> Iterator[IndexMatch]:
     """The parts of the filter that an index answers by itself."""
-    yield from matches(connection, asked)
+    if (match := match_of(connection, asked)) is not None:
+        yield match
     for written in wanted.score:
         condition = score_condition(written)
         parts = score_parts(condition)
         of_traces = select(traces.c.seq).join(trace_scores, trace_scores.c.trace_id == traces.c.id).where(*parts)
         yield IndexMatch(of_traces, has_score(condition), select(trace_scores.c.trace_id).where(*parts))
-    if wanted.became and isinstance(match := _outcome_match(wanted.became), IndexMatch):
-        yield match
+    if wanted.became and isinstance(outcome := _outcome_match(wanted.became), IndexMatch):
+        yield outcome
 
 
 def _rare_values(connection: Connection, wanted: TraceFilter) -> Iterator[IndexMatch]:

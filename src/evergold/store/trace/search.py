@@ -1,41 +1,28 @@
-"""Ask the indexes of words and of character pairs, in the language of either database, and rank what they find."""
+"""Ask the index of words, in the language of either database, and rank what it finds."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Integer,
-    Select,
-    Text,
-    column,
-    func,
-    literal_column,
-    or_,
-    select,
-)
+from sqlalchemy import ColumnElement, Connection, Integer, Select, Text, cast, column, exists, literal_column, select
 from sqlalchemy import table as sql_table
-from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.dialects.postgresql import TSQUERY, TSVECTOR
 
 from evergold.errors import BadInput
 from evergold.store.schema import traces
-from evergold.store.text_index import POSTGRES_GRAMS, POSTGRES_HOLDS, POSTGRES_WORDS, RUN, pairs_of
+from evergold.store.text_index import LONGEST_WORD, RUN, WORD, fold, parts_of
 
-WORD = re.compile(r"[^\W_]+")
 # A page of hits that are no rarer is soon full when the newest traces are read one by one.
 COMMON_SHARE = 0.05
 COMMON_HITS = 10_000
 # Each word is a condition of its own: thousands of them take seconds, and then more depth than SQLite allows a statement.
 LONGEST_SEARCH = 2_000
 MOST_WORDS = 100
-LONGEST_WORD = 500  # characters; PostgreSQL takes words of 2,046 bytes
 
 
 class SearchTerms(NamedTuple):
-    """What a search asks for: words, and pieces of text in scripts that put no space between words."""
+    """What a search asks for: words, and runs of characters in scripts that put no space between words."""
 
     words: tuple[str, ...]
     pieces: tuple[str, ...]
@@ -43,10 +30,8 @@ class SearchTerms(NamedTuple):
     @classmethod
     def of(cls, search: str) -> "SearchTerms":
         """Read a search, without what the two databases would take for operators."""
-        parts = search.split()
-        pieces = tuple(part for part in parts if RUN.search(part))
-        words = tuple(word for part in parts if not RUN.search(part) for word in WORD.findall(part))
-        return cls(words, pieces)
+        folded = fold(search)
+        return cls(tuple(WORD.findall(RUN.sub(" ", folded))), tuple(RUN.findall(folded)))
 
 
 def _require_bounded(search: str) -> str:
@@ -76,6 +61,7 @@ class IndexMatch(NamedTuple):
 
     `probe` has as many rows as there are hits and is cheaper to count or to begin. `within` is the condition for traces that
     arrived between two others, where that is cheaper than the condition for all. `words` is what PostgreSQL is asked for.
+    `by_beginning`: nothing holds the last word whole.
     """
 
     hits: Select[Any]
@@ -83,43 +69,42 @@ class IndexMatch(NamedTuple):
     probe: Select[Any] | None = None
     within: Callable[[int, int], ColumnElement[bool]] | None = None
     words: str = ""
+    by_beginning: bool = False
 
 
-def matches(connection: Connection, asked: SearchTerms) -> Iterator[IndexMatch]:
-    """The questions to the indexes that together answer a search; the newest arrival first."""
+def match_of(connection: Connection, asked: SearchTerms) -> IndexMatch | None:
+    """The question to the index that answers a search; the newest arrival first."""
+    if not any(asked):
+        return None
+    terms = [*asked.words[:-1], *(part for run in asked.pieces for part in parts_of(run) if len(part) > 1)]
+    # A single character is stored only as a beginning.
+    beginnings = [run for run in asked.pieces if len(run) == 1]
+    last = asked.words[-1:]
     dialect = connection.dialect.name
-    if asked.words:
-        yield _match("trace_words", asked_for(connection, asked.words), dialect)
-    runs = [run for piece in asked.pieces for run in RUN.findall(piece)]
-    if not runs:
-        return
+    match = _match(_written([*terms, *last], beginnings, dialect), dialect)
+    if not last or is_common(connection, match):
+        return match
+    # A whole word is read from the index newest first and stops with the page; a beginning has to be gathered from all the
+    # words that begin so, which for a common one takes long.
+    query = match.hits.order_by(None) if match.probe is None else match.probe
+    is_held = connection.execute(query.limit(1)).first() is not None
+    return (
+        match
+        if is_held
+        else _match(_written(terms, [*beginnings, *last], dialect), dialect)._replace(by_beginning=True)
+    )
+
+
+def _written(terms: Sequence[str], beginnings: Sequence[str], dialect: str) -> str:
     if dialect == "sqlite":
-        # A single character is stored only as the beginning of a pair, hence the prefix search.
-        pairs = " ".join(f'"{pair}"' + ("*" if len(pair) == 1 else "") for run in runs for pair in pairs_of(run))
-        yield _match("trace_grams", pairs, dialect)
-    else:
-        pairs_held = literal_column(POSTGRES_GRAMS, ARRAY(Text)).contains(
-            [pair for run in runs for pair in pairs_of(run)]
-        )
-        holds = pairs_held & literal_column(POSTGRES_HOLDS)
-        yield IndexMatch(select(traces.c.seq).where(holds).order_by(traces.c.seq.desc()), holds)
+        return " ".join([*(f'"{term}"' for term in terms), *(f'"{term}"*' for term in beginnings)])
+    return " & ".join([*(f"'{term}'" for term in terms), *(f"'{term}':*" for term in beginnings)])
 
 
-def text_conditions(asked: SearchTerms) -> list[ColumnElement[bool]]:
-    """Conditions on the texts themselves, for pieces of which pairs of characters say too little."""
-    texts = (traces.c.input_text, traces.c.output_text, traces.c.name)
-    return [
-        or_(*(one.icontains(piece, autoescape=True) for one in texts))
-        for piece in asked.pieces
-        # Pairs say that AB and BC occur, not that ABC does: longer pieces are looked up in the text.
-        if len(piece) > 2 or RUN.fullmatch(piece) is None
-    ]
-
-
-def _match(index: str, written: str, dialect: str) -> IndexMatch:
+def _match(written: str, dialect: str) -> IndexMatch:
     if dialect == "sqlite":
-        held = sql_table(index, column("rowid", Integer))
-        matching = literal_column(f"{index}.{index}", Text).op("MATCH")(written)
+        held = sql_table("trace_words_index", column("rowid", Integer))
+        matching = literal_column("trace_words_index.trace_words_index", Text).op("MATCH")(written)
         hits = select(held.c.rowid).where(matching).order_by(held.c.rowid.desc())
         # The plus keeps SQLite from looking up every hit: it walks the list in its order, and the hits are read once.
         seq, every = literal_column("+traces.seq", Integer), select(held.c.rowid).where(matching)
@@ -128,39 +113,28 @@ def _match(index: str, written: str, dialect: str) -> IndexMatch:
             seq.in_(every),
             within=lambda first, last: seq.in_(every.where(held.c.rowid.between(first, last))),
         )
-    holds = literal_column(POSTGRES_WORDS).op("@@")(func.to_tsquery("simple", written))
-    every = select(traces.c.seq).where(holds)
+    held = sql_table("trace_words", column("seq", Integer), column("words", TSVECTOR))
+    holds = held.c.words.op("@@")(cast(written, TSQUERY))
+    every = select(held.c.seq).where(holds)
     # PostgreSQL takes every word that it has no figures of for one in 200 traces. To find the first few it would read the
     # traces themselves, and of a rare word all of them. What is set apart is planned as if all hits were wanted: by the index.
     apart = every.cte("hits").prefix_with("MATERIALIZED")
-    return IndexMatch(every.order_by(traces.c.seq.desc()), holds, probe=select(apart.c.seq), words=written)
+    return IndexMatch(
+        every.order_by(held.c.seq.desc()),
+        exists().where(held.c.seq == traces.c.seq, holds),
+        probe=select(apart.c.seq),
+        words=written,
+    )
 
 
 def is_common(connection: Connection, match: IndexMatch) -> bool:
-    """Whether PostgreSQL's own figures say that a search has very many hits; False where it has no figures.
-
-    To count them, each trace would be cut into words anew.
-    """
+    """Whether PostgreSQL's own figures say that a search has very many hits; False where it has no figures."""
     if not match.words:
         return False
-    query = f"EXPLAIN (FORMAT JSON) SELECT seq FROM traces WHERE {POSTGRES_WORDS} @@ to_tsquery('simple', %s)"
+    query = "EXPLAIN (FORMAT JSON) SELECT seq FROM trace_words WHERE words @@ CAST(%s AS tsquery)"
     plan = connection.exec_driver_sql(query, (match.words,)).scalar_one()
-    rows = connection.exec_driver_sql("SELECT reltuples FROM pg_class WHERE oid = 'traces'::regclass").scalar_one()
+    rows = connection.exec_driver_sql("SELECT reltuples FROM pg_class WHERE oid = 'trace_words'::regclass").scalar_one()
     return bool(plan[0]["Plan"]["Plan Rows"] > max(COMMON_HITS, COMMON_SHARE * rows))
-
-
-def asked_for(connection: Connection, words: Sequence[str]) -> str:
-    """Every word, as the database wants it written: the last one whole, or as a beginning when nothing holds it whole.
-
-    A whole word is read from the index newest first and stops with the page; a beginning has to be gathered from all
-    the words that begin so, which for a common one takes long.
-    """
-    dialect = connection.dialect.name
-    whole = " ".join(f'"{word}"' for word in words) if dialect == "sqlite" else " & ".join(words)
-    match = _match("trace_words", whole, dialect)
-    query = match.hits.order_by(None) if match.probe is None else match.probe
-    is_held = is_common(connection, match) or connection.execute(query.limit(1)).first() is not None
-    return whole if is_held else whole + ("*" if dialect == "sqlite" else ":*")
 
 
 WEIGHTS = (3.0, 2.0, 1.0)  # of name, question and answer
@@ -169,8 +143,8 @@ Texts = tuple[str, str, str]
 
 def best_first(rows: Sequence[tuple[int, Texts]], asked: SearchTerms, newest_first: Sequence[int]) -> list[int]:
     """Order the traces of a search; of equal matches the newer one comes first."""
-    patterns = [re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in asked.words]
-    patterns += [re.compile(re.escape(piece), re.IGNORECASE) for piece in asked.pieces]
+    patterns = [re.compile(rf"\b{re.escape(word)}\b") for word in asked.words]
+    patterns += [re.compile(re.escape(piece)) for piece in asked.pieces]
     order = {seq: position for position, seq in enumerate(newest_first)}
     worth = {seq: _worth(texts, patterns) for seq, texts in rows}
     return sorted(worth, key=lambda seq: (-worth[seq], order[seq]))
@@ -180,8 +154,9 @@ def _worth(texts: Texts, patterns: Sequence[re.Pattern[str]]) -> float:
     """Each word counts once fully and again less and less; short texts count more than long ones."""
     total = 0.0
     for weight, text in zip(WEIGHTS, texts, strict=True):
+        folded = fold(text)
         for pattern in patterns:
-            number = sum(1 for _ in pattern.finditer(text))
+            number = sum(1 for _ in pattern.finditer(folded))
             # Characters in thousands: a word in a short text says more than one in a long document.
             total += weight * (number / (number + 1.0)) / (1.0 + len(text) / 1000)
     return total

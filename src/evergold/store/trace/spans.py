@@ -12,7 +12,6 @@ from sqlalchemy import Connection, bindparam, func, select, update
 
 from evergold.store.database.rows import SpanKey, SpanRow, TraceRow, batches, change_among, insert_rows, rows_among
 from evergold.store.schema import spans, traces
-from evergold.store.text_index import ENOUGH, learn_words
 from evergold.store.trace.compact import COLUMNS, carried_by, make_dependents_whole, whole_spans
 
 _OF_TRACES = spans.join(traces, traces.c.seq == spans.c.trace_seq)
@@ -133,7 +132,6 @@ def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence
         return {}
     seqs = _next_seqs(connection, len(rows))
     insert_rows(connection, traces, ("seq", *columns), [(seq, *row) for seq, row in zip(seqs, rows, strict=True)])
-    learn_words(connection, ENOUGH)
     return {row[0]: seq for seq, row in zip(seqs, rows, strict=True)}
 
 

@@ -16,6 +16,7 @@ import { visible } from "@/ui/text";
 import { Comments } from "./Comments";
 import { costOf, modelOf, Status } from "./columns";
 import { type Trace, useCasesOf, useConversation, useExplanations, useSession, useTrace, useTraces } from "./data";
+import { Excerpt, holds, searched, useMarks } from "./Hit";
 import { Scores } from "./Scores";
 import { spanTree } from "./spanTree";
 import { TraceActions } from "./TraceActions";
@@ -43,7 +44,7 @@ export function TraceRecord() {
       </RecordFrame>
     );
   }
-  return <OneTrace trace={found.data} tab={tab} choose={choose} close={close} />;
+  return <OneTrace key={traceId} trace={found.data} tab={tab} choose={choose} close={close} />;
 }
 
 type OneTraceProps = {
@@ -54,6 +55,10 @@ type OneTraceProps = {
 };
 
 function OneTrace({ trace, tab, choose, close }: OneTraceProps) {
+  const view = useSearch({ from: "/traces" });
+  const hit = useTraces(view).data?.pages.find(({ hits }) => hits[trace.id])?.hits[trace.id];
+  const search = searched(view.q, hit);
+  const shown = useMarks<HTMLDivElement>(search);
   const why = useExplanations(trace.id);
   const tier = why.data?.find((verdict) => verdict.tier !== "none")?.tier;
   return (
@@ -81,7 +86,7 @@ function OneTrace({ trace, tab, choose, close }: OneTraceProps) {
         <div className={classes.beside}>
           <Why traceId={trace.id} />
         </div>
-        <Tabs value={tab} onChange={choose} keepMounted={false} className={classes.main}>
+        <Tabs value={tab} onChange={choose} keepMounted={false} className={classes.main} ref={shown}>
           <Tabs.List mb="md">
             <Tabs.Tab value="conversation">Conversation</Tabs.Tab>
             <Tabs.Tab value="spans">Spans ({count(trace.spans.length)})</Tabs.Tab>
@@ -89,8 +94,13 @@ function OneTrace({ trace, tab, choose, close }: OneTraceProps) {
             <Tabs.Tab value="comments">Comments</Tabs.Tab>
             <Tabs.Tab value="details">Details</Tabs.Tab>
           </Tabs.List>
+          {hit && (
+            <p className={classes.foundIn}>
+              <Excerpt hit={hit} />
+            </p>
+          )}
           <Tabs.Panel value="conversation">
-            <Conversation trace={trace} />
+            <Conversation trace={trace} search={search} />
           </Tabs.Panel>
           <Tabs.Panel value="spans">
             <Waterfall spans={trace.spans} />
@@ -217,7 +227,7 @@ function TimeAndCost({ trace, onMore }: { trace: Trace; onMore: () => void }) {
 }
 
 /** What was said: this trace open, the other turns of its session folded before and after it. */
-function Conversation({ trace }: { trace: Trace }) {
+function Conversation({ trace, search }: { trace: Trace; search: string | undefined }) {
   const session = useSession(trace.session_id);
   const turns = session.data?.turns ?? [];
   const at = turns.findIndex((turn) => turn.id === trace.id);
@@ -227,7 +237,7 @@ function Conversation({ trace }: { trace: Trace }) {
       {at > 0 && (
         <OtherTurns label={`${plural(at, "earlier turn")} of this session${cut}`} turns={turns.slice(0, at)} />
       )}
-      <ThisTurn trace={trace} />
+      <ThisTurn trace={trace} search={search} />
       {at >= 0 && at < turns.length - 1 && (
         <OtherTurns
           label={`${plural(turns.length - 1 - at, "later turn")} of this session`}
@@ -239,7 +249,7 @@ function Conversation({ trace }: { trace: Trace }) {
 }
 
 /** The messages from the last one of the user on are read; what came before is there on demand. */
-function ThisTurn({ trace }: { trace: Trace }) {
+function ThisTurn({ trace, search }: { trace: Trace; search: string | undefined }) {
   const conversation = useConversation(trace.id);
   const { messages = [], turn = [], after = [] } = conversation.data ?? {};
   const asked = messages.findLastIndex((message) => message.role === "user");
@@ -249,7 +259,7 @@ function ThisTurn({ trace }: { trace: Trace }) {
     return (
       <>
         {earlier.length > 0 && (
-          <Folded label={`${plural(earlier.length, "earlier message")}`}>
+          <Folded label={`${plural(earlier.length, "earlier message")}`} opened={holds(earlier, search)}>
             <Messages messages={earlier} />
           </Folded>
         )}

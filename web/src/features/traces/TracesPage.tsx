@@ -22,7 +22,9 @@ import { isNarrowed, ORDERS, OUTCOMES, PERIODS, STATUSES, type TraceView } from 
 const route = getRouteApi("/traces");
 const keyOf = (trace: ListedTrace) => trace.id;
 const rowsOf = (pages: readonly Schemas["TracePage"][]): ListedTrace[] =>
-  pages.flatMap(({ traces, became }) => traces.map((trace) => ({ ...trace, became: became[trace.id] })));
+  pages.flatMap(({ traces, became, hits }) =>
+    traces.map((trace) => ({ ...trace, became: became[trace.id], hit: hits[trace.id] })),
+  );
 
 export function TracesPage() {
   const view = route.useSearch();
@@ -32,6 +34,7 @@ export function TracesPage() {
   const rows = useMemo(() => rowsOf(traces.data?.pages ?? []), [traces.data]);
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const shown = useMemo(() => columnsOf(view), [view]);
+  const unindexed = traces.data?.pages.at(-1)?.unindexed ?? 0;
   const show = (next: TraceView) => void navigate({ to: ".", search: next, replace: true });
 
   return (
@@ -42,6 +45,11 @@ export function TracesPage() {
         <>
           <Presets view={view} onChange={show} />
           <TraceFilters view={view} onChange={show} />
+          {unindexed > 0 && (
+            <p className={classes.unindexed} role="status">
+              {unindexed < 10_000 ? plural(unindexed, "recent trace") : "10,000 or more traces"} cannot be searched yet.
+            </p>
+          )}
           {!traceId && <Histogram view={view} onChange={show} />}
         </>
       }
@@ -229,7 +237,7 @@ const ORDER = {
   cheapest: "Cheapest first",
   match: "Best match first",
 };
-const HINT = "Words of the name and of the first 300 characters of question and answer, or the beginning of an id";
+const HINT = "Words said anywhere in the conversation, by a tool or in an error, or the beginning of an id";
 
 type TraceFiltersProps = { view: TraceView; onChange: (next: TraceView) => void };
 

@@ -6,6 +6,7 @@ import { count, dollars, duration, milliseconds, unit } from "@/ui/format";
 import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/RecordList";
 import { Marked } from "@/ui/text";
 import type { ListedTrace, Trace } from "./data";
+import { Excerpt } from "./Hit";
 import classes from "./traces.module.css";
 import type { TraceView } from "./view";
 
@@ -52,8 +53,20 @@ function specsOf(search: string | undefined): ColumnSpec<ListedTrace>[] {
       cell: ({ started_at, ended_at }) => dimmed(duration(milliseconds(started_at, ended_at))),
     },
     { id: "age", label: "When", width: "76px", usual: true, cell: ({ started_at }) => <When at={started_at} /> },
+    // A line of its own below the others, for which the list needs no width.
+    {
+      id: "hit",
+      label: "",
+      width: "",
+      always: true,
+      cell: ({ hit }) => hit && !isInView(hit) && <Excerpt hit={hit} />,
+    },
   ];
 }
+
+/** Whether the columns of question and answer show a hit already. */
+const isInView = ({ place, excerpt }: NonNullable<ListedTrace["hit"]>) =>
+  (place === "question" || place === "answer") && !excerpt[0]?.startsWith("…");
 
 /** What became of a trace, in one word: its case, what it lacks, that its app failed, or nothing. */
 function Became({ trace: { became, incomplete, status } }: { trace: ListedTrace }) {

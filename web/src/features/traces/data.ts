@@ -4,8 +4,8 @@ import { api, keepUp, type Schemas, unwrap, WATCH_MS } from "@/api/client";
 import { asQuery, type TraceView } from "./view";
 
 export type Trace = Schemas["Trace"];
-/** A trace of the list with what became of it. */
-export type ListedTrace = Trace & { became?: Schemas["TraceOutcome"] };
+/** A trace of the list with what became of it, and where a search found it. */
+export type ListedTrace = Trace & { became?: Schemas["TraceOutcome"]; hit?: Schemas["TraceHit"] };
 export type Span = Schemas["Span"];
 export type Score = Schemas["Score"];
 export type Explanation = Schemas["Explanation"];
