@@ -72,7 +72,9 @@ def fill(workspace: Workspace, traces: int) -> None:
 
     def steps(number: int) -> list[tuple[str | int | None, ...]]:
         found = f"reembolso número {number % 997} t{source.randrange(RARE)} {' '.join(source.choices(WORDS, k=60))}"
-        made = [(number + 1, "tool", None, "look_up", "tool", f'{{"order":"o{number % 9973}"}}', found, "{}")]
+        made: list[tuple[str | int | None, ...]] = [
+            (number + 1, "tool", None, "look_up", "tool", f'{{"order":"o{number % 9973}"}}', found, "{}")
+        ]
         if number % 5 == 0:
             asked = f"h{source.randrange(RARE)} {''.join(source.choices(CHINESE, k=8))} {' '.join(source.choices(WORDS, k=20))}"
             said = [{"role": "user", "content": asked}, {"role": "assistant", "content": "Yes."}]
@@ -100,7 +102,7 @@ def fill(workspace: Workspace, traces: int) -> None:
 
 def _put_words(connection: Connection, rows: Sequence[Sequence[object]], made: Sequence[Sequence[object]]) -> None:
     """Give the index the words that it would read from these rows, which takes a fifth of the time."""
-    texts = {row[0]: [str(row[4]), str(row[5]), str(row[6])] for row in rows}
+    texts: dict[object, list[str]] = {row[0]: [str(row[4]), str(row[5]), str(row[6])] for row in rows}
     for step in made:
         texts[step[0]] += [
             str(step[5] or ""),
