@@ -2,13 +2,14 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.checks.builtin import Finished, LanguageMatch, NoSecret, ToolOk, ValidJson
+from evergold.checks.builtin import Finished, Grounded, LanguageMatch, NoSecret, ToolOk, ValidJson
 from evergold.checks.own import CheckFailed, as_result, check_schema, import_function, read_checks, violations
 from evergold.checks.signals import NotRepeated, same_answer
 from evergold.checks.stage import question_keys
@@ -299,3 +300,13 @@ def always(turn: Turn) -> bool:
 )
 def test_a_result_that_says_it_failed_counts_unless_the_answer_says_so(result: str, answer: str, value: float) -> None:
     assert value_of(ToolOk(), a_turn(output=answer, tools=(ToolStep("book", False, result),))) == value
+
+
+def test_an_answer_that_is_only_followed_by_a_message_is_not_held_against_its_contexts_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    check = Grounded()
+    turn = a_turn("When does it open?", "It opens at nine.", contexts=("The shop opens at nine.",))
+    first = check.check(turn)
+    monkeypatch.setattr(check, "_measure", lambda *_: pytest.fail("it was read before"))
+    assert first is not None and check.check(replace(turn, next_input="Thanks!")) is first

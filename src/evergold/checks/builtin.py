@@ -7,7 +7,7 @@ questions a day than the budget allows.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +19,7 @@ from evergold.judge.daily import DailyBudget, ask_now
 from evergold.model.checking import CheckResult, Turn
 from evergold.model.judging import Question
 from evergold.model.trace import ScoreSource, TraceStatus
-from evergold.model.values import unit_interval
+from evergold.model.values import content_hash, unit_interval
 from evergold.seams import Judge, Redactor
 from evergold.text.words import fold_text, language_of, sentences
 
@@ -157,6 +157,7 @@ def _looks_like_json(reply: str) -> bool:
 
 
 MOST_EVIDENCE = 20_000
+MOST_KNOWN = 10_000  # results that are kept, of some 400 bytes each
 # A file name, an address or an id: it names a document whose text was not recorded, so nothing can be held against it.
 NAME = re.compile(r"[\w.:/\\?&=#%~@+$,;!*'()\[\]-]*", re.ASCII)
 
@@ -167,6 +168,9 @@ class Grounded:
     name = "grounded"
     slow = True  # the model takes a tenth of a second for an answer
     source = ScoreSource.LLM_JUDGE
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[CheckResult | None]] = {}
 
     @cached_property
     def _judge(self) -> "OfflineJudge":
@@ -187,9 +191,20 @@ class Grounded:
         ]
         if not texts or not turn.output:
             return None
+        # By the texts, not the turn: a turn that is only followed by another one is not read again, least of all while others
+        # wait for the writer.
+        key = content_hash([turn.output, texts])
+        known = self._known.get(key)
+        if known is None:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+            known = self._known[key] = (self._measure(turn.output, texts),)
+        return known[0]
+
+    def _measure(self, output: str, texts: Sequence[str]) -> CheckResult | None:
         evidence = self._judge.evidence(texts)
         # A question in the answer claims nothing.
-        claims = [claim for claim in sentences(turn.output[:MOST_EVIDENCE]) if not claim.endswith("?")]
+        claims = [claim for claim in sentences(output[:MOST_EVIDENCE]) if not claim.endswith("?")]
         if not claims:
             return None
         unsupported = [

@@ -6,6 +6,7 @@ With the results each trace gets keys by which the questions of a day are compar
 import hashlib
 import re
 import threading
+import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from sqlalchemy import Connection
 from evergold.checks.suite import FOLLOW_UP, Suite
 from evergold.model.checking import Checked, Turn
 from evergold.store import Store
+from evergold.store.database.rows import batches
 from evergold.store.facts import Portion
 from evergold.store.trace.scores import enqueue
 from evergold.store.verdict.checks import (
@@ -67,6 +69,7 @@ def _hash(text: str) -> str:
 EXAMPLES = 5
 AT_ONCE = 500  # traces of a part
 AHEAD_SECONDS = 2.0  # of slow checks between two transactions
+READ_TOGETHER = 10  # traces whose turns are read at once for them
 
 
 @dataclass
@@ -125,10 +128,18 @@ class CheckStage:
             with self._store.db.read() as connection:
                 # Traces that every check of this suite has seen already are left out, unless all are asked for again.
                 wanted = trace_ids if everything else find_unchecked(connection, trace_ids, self.suite.identity)
-                turns = {turn.id: turn for turn in turns_of(connection, wanted)}
-            left = self.suite.run_ahead([turns[one] for one in wanted if one in turns], seconds)
-        # The order of the traces is kept, so everything before the first that was not reached is done.
-        return trace_ids.index(left[0].id) if left else len(trace_ids)
+            until = time.monotonic() + seconds
+            # A few at a time: conversations that are not reached would be put together for nothing.
+            for number, some in enumerate(batches(wanted, READ_TOGETHER)):
+                # The order of the traces is kept, so everything before the first that was not reached is done.
+                if number and time.monotonic() > until:
+                    return trace_ids.index(some[0])
+                with self._store.db.read() as connection:
+                    turns = {turn.id: turn for turn in turns_of(connection, some)}
+                left = self.suite.run_ahead([turns[one] for one in some if one in turns], until - time.monotonic())
+                if left:
+                    return trace_ids.index(left[0].id)
+        return len(trace_ids)
 
     def look_at(self, connection: Connection, trace_ids: Sequence[str]) -> list[str]:
         """Run what is missing for these traces, and what their messages say of the turns before; the traces that changed.

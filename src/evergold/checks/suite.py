@@ -34,9 +34,13 @@ class Suite:
 
     @cached_property
     def identity(self) -> str:
-        """Name the versions of all checks. Made when first asked for: the version of `grounded` loads a model of 60 MB."""
-        versions = {name: check.version for name, check in self.checks.items()}
-        return content_hash(versions | {"wholeness": WHOLENESS}).removeprefix("sha256:")[:16]
+        """Name the versions of all checks."""
+        return content_hash(self._versions | {"wholeness": WHOLENESS}).removeprefix("sha256:")[:16]
+
+    @cached_property
+    def _versions(self) -> dict[str, str]:
+        """The version of each check. Made when first asked for: that of `grounded` loads a model of 60 MB."""
+        return {name: check.version for name, check in self.checks.items()}
 
     def run_ahead(self, turns: Iterable[Turn], seconds: float) -> list[Turn]:
         """Run the slow checks now, for at most about so long; the next run over these turns uses what they said.
@@ -64,7 +68,7 @@ class Suite:
                 yield self._one(check, turn)
 
     def _one(self, check: Check, turn: Turn) -> Checked:
-        source = getattr(check, "source", ScoreSource.SYSTEM)
+        source, version = getattr(check, "source", ScoreSource.SYSTEM), self._versions[check.name]
         if self._ahead:
             asked, outcome = self._ahead.pop((check.name, turn.id), (None, None))
             # An answer made ahead holds only for exactly the turn it was made for.
@@ -73,11 +77,11 @@ class Suite:
         try:
             result = self._judges.ask(check, turn) if isinstance(check, JudgeCheck) else _plain(check, turn)
         except (CheckFailed, PluginTimeout) as problem:
-            return Checked(turn.id, check.name, check.version, error=str(problem), source=source)
+            return Checked(turn.id, check.name, version, error=str(problem), source=source)
         except Exception as problem:  # a plug-in may raise anything
             reason = f"{check.name} raised {type(problem).__name__}: {problem}".splitlines()[0]
-            return Checked(turn.id, check.name, check.version, error=reason, source=source)
-        return Checked(turn.id, check.name, check.version, result, source=source)
+            return Checked(turn.id, check.name, version, error=reason, source=source)
+        return Checked(turn.id, check.name, version, result, source=source)
 
 
 def is_slow(check: Check) -> bool:

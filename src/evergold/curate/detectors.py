@@ -98,7 +98,8 @@ class PatternDetector:
                 break
             with store.db.read() as connection:
                 messages = messages_after(connection, batch)
-            self._prepare(messages)
+            if messages:
+                self._prepare(messages)
             reached += len(batch)
         return reached
 

@@ -64,18 +64,27 @@ class WordPieces:
 
 def _words(text: str) -> list[str]:
     """Lower-case words without accents; punctuation and Chinese characters stand alone."""
-    kept: list[str] = []
-    for char in unicodedata.normalize("NFD", text.lower()):
+    return unicodedata.normalize("NFD", text.lower()).translate(_PLAIN).split()
+
+
+class _Plain(dict[int, str]):
+    """What each character becomes, filled as characters come."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
         kind = unicodedata.category(char)
         if char in "\t\n\r" or kind == "Zs":
-            kept.append(" ")
+            plain = " "
         elif kind == "Mn" or kind[0] == "C" or char == "\ufffd":
-            continue
+            plain = ""
         elif _stands_alone(char, kind):
-            kept.append(f" {char} ")
+            plain = f" {char} "
         else:
-            kept.append(char)
-    return "".join(kept).split()
+            plain = char
+        return self.setdefault(code, plain)
+
+
+_PLAIN = _Plain()
 
 
 def _stands_alone(char: str, kind: str) -> bool:

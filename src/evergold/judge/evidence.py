@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Iterable
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +28,23 @@ class EvidenceSearch:
 
     def __init__(self, texts: Iterable[str]) -> None:
         self.sentences = [text for text in map(Text, texts) if text.tokens]
+        self._latest: Match | None = None
         self.size = sum(len(text.raw.split()) for text in self.sentences)
         self.stems = [frozenset(text.stems) for text in self.sentences]
-        self.bigrams = [frozenset(ngrams(text.stems, 2)) for text in self.sentences]
         self.where: dict[str, list[int]] = {}
         for index, stems in enumerate(self.stems):
             for word in stems:
                 self.where.setdefault(word, []).append(index)
-        self.trigrams = {gram for text in self.sentences for gram in ngrams(text.stems, 3)}
-        self.numbers: frozenset[float] = frozenset().union(*(text.numbers for text in self.sentences))
+
+    @cached_property
+    def bigrams(self) -> list[frozenset[tuple[str, ...]]]:
+        return [frozenset(ngrams(text.stems, 2)) for text in self.sentences]
+
+    def match(self, claim: Text) -> "Match":
+        """Lay a claim over the sentences; the latest is kept: its windows and its sentence are chosen one after another."""
+        if self._latest is None or self._latest.claim is not claim:
+            self._latest = Match(claim, self)
+        return self._latest
 
     def weight(self, word: str) -> float:
         """A word in few sentences tells more than one in all of them."""
@@ -52,11 +61,20 @@ class Match:
         self.presence: Floats = np.zeros((len(evidence.sentences), len(self.words)))
         for column, word in enumerate(self.words):
             self.presence[evidence.where.get(word, []), column] = 1.0
-        self.coverage: Floats = self.presence @ self.weights / self.weights.sum()
-        bigrams = frozenset(ngrams(claim.stems, 2))
-        shared = np.array([len(bigrams & theirs) for theirs in evidence.bigrams]) / max(1, len(bigrams))
+        self.claim, self._evidence = claim, evidence
+
+    @cached_property
+    def coverage(self) -> Floats:
+        shares: Floats = self.presence @ self.weights / self.weights.sum()
+        return shares
+
+    @cached_property
+    def bearing(self) -> Floats:
+        bigrams = frozenset(ngrams(self.claim.stems, 2))
+        shared = np.array([len(bigrams & theirs) for theirs in self._evidence.bigrams]) / max(1, len(bigrams))
         # Coverage weighs rare words, the mean all words alike; pairs of words add what single words miss.
-        self.bearing: Floats = self.coverage + 0.5 * self.presence.mean(axis=1) + 0.5 * shared
+        bearing: Floats = self.coverage + 0.5 * self.presence.mean(axis=1) + 0.5 * shared
+        return bearing
 
 
 WINDOW_WORDS = 120
@@ -72,7 +90,7 @@ def window(claim: Text, evidence: EvidenceSearch) -> str:
     Each next sentence is the one with most of the words that the chosen ones lack; the sentence before the first one
     comes along for what its pronouns stand for. A very long sentence is cut around the words it shares with the claim.
     """
-    match = Match(claim, evidence)
+    match = evidence.match(claim)
     left = match.weights / match.weights.sum()
     chosen: dict[int, str] = {}
     room = WINDOW_WORDS
@@ -101,7 +119,7 @@ def passage(claim: Text, evidence: EvidenceSearch) -> str:
 
     What a passage says together is lost in single sentences of it, so this is read where `window` does not support a claim.
     """
-    best = int(Match(claim, evidence).bearing.argmax())
+    best = int(evidence.match(claim).bearing.argmax())
     chosen = {best: _excerpt(evidence.sentences[best], claim)}
     room = WINDOW_WORDS - len(chosen[best].split())
     ends = {-1: best, 1: best}
@@ -141,7 +159,7 @@ def find_sentence(claim: Text, evidence: EvidenceSearch) -> str:
     """The sentence that bears most on a claim, as it is shown to people; empty where none has a word of it."""
     if not evidence.sentences or not claim.stems:
         return ""
-    bearing = Match(claim, evidence).bearing
+    bearing = evidence.match(claim).bearing
     return evidence.sentences[int(bearing.argmax())].raw if bearing.max() > 0 else ""
 
 
@@ -150,13 +168,15 @@ def compare_words(claim: Text, window: str) -> dict[str, float]:
     evidence = EvidenceSearch(sentences(window) or (window,))
     if not evidence.sentences:
         return {"copied": 0.0, "missing": 1.0, "numbers": float(bool(claim.numbers)), "names": float(bool(claim.names))}
-    match = Match(claim, evidence)
+    match = evidence.match(claim)
     grams = ngrams(claim.stems, 3)
+    trigrams = {gram for text in evidence.sentences for gram in ngrams(text.stems, 3)}
+    numbers = frozenset[float]().union(*(text.numbers for text in evidence.sentences)) if claim.numbers else frozenset()
     names = claim.names
     return {
-        "copied": sum(gram in evidence.trigrams for gram in grams) / len(grams) if grams else 0.0,
+        "copied": sum(gram in trigrams for gram in grams) / len(grams) if grams else 0.0,
         "missing": 1 - float((match.presence.max(axis=0) * match.weights).sum() / match.weights.sum()),
-        "numbers": float(bool(claim.numbers - evidence.numbers)),
+        "numbers": float(bool(claim.numbers - numbers)),
         "names": len(names - evidence.where.keys()) / len(names) if names else 0.0,
     }
 

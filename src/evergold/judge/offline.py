@@ -27,6 +27,7 @@ from evergold.judge.evidence import (
     compare_words,
     find_sentence,
     stems_of,
+    window,
     windows,
 )
 from evergold.judge.quantities import plain
@@ -223,7 +224,7 @@ class OfflineJudge:
         return [(heads["support"].probability(row), heads["refuted"].probability(row)) for row in rows]
 
     def _support_by_words(self, claim: Text, evidence: EvidenceSearch, outside: bool) -> Support:
-        row = compare_words(claim, windows(claim, evidence)[0])
+        row = compare_words(claim, window(claim, evidence))
         likely = shipped_calibration().heads["words"].probability(row)
         if looks_like_code(claim.raw):
             same = has_code(claim.raw, "\n".join(sentence.raw for sentence in evidence.sentences))
