@@ -274,6 +274,18 @@ class Arrivals(NamedTuple):
     last: int
 
 
+class Found(NamedTuple):
+    """What the index of words gives for a search, asked once for all its queries, and whether there are many hits."""
+
+    match: IndexMatch | None
+    are_many: bool
+
+
+def _find(connection: Connection, wanted: TraceFilter) -> Found:
+    match = match_of(connection, asked_of(connection, wanted))
+    return Found(match, match is not None and _are_many(connection, match))
+
+
 def choose_traces(
     connection: Connection,
     query: Select[Any],
@@ -281,17 +293,19 @@ def choose_traces(
     among_arrivals: Arrivals | None = None,
     *,
     walked: bool = False,
+    found: Found | None = None,
 ) -> Select[Any]:
     """Narrow a query of traces to those that pass the filter, and of hits of common words to those arrivals."""
     dialect = connection.dialect.name
-    asked = asked_of(connection, wanted)
+    found = found or _find(connection, wanted)
     query = query.where(*plain_conditions(wanted, dialect, walked=walked))
-    if wanted.search and wanted.search.strip() and not any(asked):
+    if wanted.search and wanted.search.strip() and found.match is None:
         query = query.where(*_id_begins(wanted.search.strip()))
     few: set[int] | None = None
     rare = () if walked else _rare_values(connection, wanted)
-    for match in chain(_index_matches(connection, wanted, asked), rare):
-        if _are_many(connection, match):
+    matches = chain([] if found.match is None else [found.match], _index_matches(wanted), rare)
+    for match in matches:
+        if found.are_many if match is found.match else _are_many(connection, match):
             query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
         else:
             hits = set(connection.execute(match.hits).scalars())
@@ -311,13 +325,14 @@ def newest(
     SQLite reads all hits of a word before it looks at the first trace. Of a common word only the latest arrivals are asked
     for: that is right if no other trace lies in the stretch of time that the list then covers.
     """
-    arrivals = _latest_hits(connection, wanted, before)
+    found = _find(connection, wanted)
+    arrivals = _latest_hits(connection, found, before)
     if arrivals is not None:
-        times = choose_traces(connection, select(traces.c.started_at), wanted, arrivals)
+        times = choose_traces(connection, select(traces.c.started_at), wanted, arrivals, found=found)
         oldest = connection.execute(_by_time(times, before).limit(1).offset(limit - 1)).scalar()
         if oldest is None or _others_within(connection, arrivals, oldest, before):
             arrivals = None
-    return _by_time(choose_traces(connection, query, wanted, arrivals), before).limit(limit)
+    return _by_time(choose_traces(connection, query, wanted, arrivals, found=found), before).limit(limit)
 
 
 def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
@@ -327,10 +342,10 @@ def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
     return query.order_by(moment.desc(), seq.desc())
 
 
-def _latest_hits(connection: Connection, wanted: TraceFilter, before: tuple[Any, int] | None) -> Arrivals | None:
+def _latest_hits(connection: Connection, found: Found, before: tuple[Any, int] | None) -> Arrivals | None:
     """The arrivals that hold the next hits of a common word; None where no word is asked for, or none is common."""
-    match = match_of(connection, asked_of(connection, wanted))
-    if match is None or match.within is None or not _are_many(connection, match):
+    match = found.match
+    if match is None or match.within is None or not found.are_many:
         return None
     last = before[1] + WINDOW if before is not None else 2**62
     hits = match.hits.where(match.hits.selected_columns[0] <= last)
@@ -375,10 +390,8 @@ def asked_of(connection: Connection, wanted: TraceFilter) -> SearchTerms:
     return asked
 
 
-def _index_matches(connection: Connection, wanted: TraceFilter, asked: SearchTerms) -> Iterator[IndexMatch]:
-    """The parts of the filter that an index answers by itself."""
-    if (match := match_of(connection, asked)) is not None:
-        yield match
+def _index_matches(wanted: TraceFilter) -> Iterator[IndexMatch]:
+    """The parts of the filter, beside the words, that an index answers by itself."""
     for written in wanted.score:
         condition = score_condition(written)
         parts = score_parts(condition)
