@@ -11,6 +11,7 @@ import json
 import resource
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -140,14 +141,19 @@ def measure_problems(rows: list[Row], random: np.random.Generator, tries: int, n
     """Let one intent fail every time, mend it, let it fail again; noise fails at random everywhere."""
     intents = sorted({intent for _, intent in rows})
     needed: list[int] = []
-    extra, single, reopened, week = 0, 0, 0, 0
+    extra, single, reopened, later, apart, week, came = 0, 0, 0, 0, 0, 0, 0
     with open_workspace() as workspace:
 
+        def fix_all() -> None:
+            for one in workspace.problems.all():
+                if one.state != "fixed":
+                    workspace.problems.fix(one.id, "perf")
+
         def pass_week(name: str, broken: str | None) -> list[str]:
-            nonlocal week
+            nonlocal week, came
             drawn = [rows[i] for i in random.integers(0, len(rows), WEEK)]
             bad = [n for n, row in enumerate(drawn) if row[1] == broken or random.random() < noise]
-            week += 1
+            came, week = sum(row[1] == broken for row in drawn), week + 1
             return send(workspace, f"{name}{week}", drawn, START + timedelta(weeks=week), bad)
 
         for _ in range(5):
@@ -174,15 +180,32 @@ def measure_problems(rows: list[Row], random: np.random.Generator, tries: int, n
                 extra += len(false)
                 for one in false:
                     workspace.problems.fix(one.id, "perf")
-            pass_week("again", intent)
-            states = {one.id: one.state for one in workspace.problems.all()}
-            reopened += any(states[one.id] == "reopened" for one in fresh)
-            for one in workspace.problems.all():
-                if one.state != "fixed":
-                    workspace.problems.fix(one.id, "perf")
+            seen, back = 0, False
+            while seen < 20 and not back:
+                pass_week("again", intent)
+                seen += came
+                states = {one.id: one.state for one in workspace.problems.all()}
+                back = any(states[one.id] == "reopened" for one in fresh)
+                reopened += back and seen == came
+            later += back
+            fix_all()
+            pair = random.choice(intents, size=2, replace=False).tolist()
+            for one_of in pair:
+                of_intent = [row for row in rows if row[1] == one_of]
+                drawn = [of_intent[i] for i in random.integers(0, len(of_intent), 20)]
+                send(workspace, f"pair{week}-{one_of}", drawn, START + timedelta(weeks=week + 1), range(20))
+            pass_week("pair", None)
+            fresh = [one for one in workspace.problems.all() if one.state != "fixed"]
+            held = [Counter(trace.rpartition("-")[0].rpartition("-")[2] for trace in one.traces) for one in fresh]
+            apart += sorted(held_by.most_common(1)[0][0] for held_by in held if held_by) == sorted(pair)
+            for _ in range(4):
+                pass_week("quiet", None)
+            fix_all()
     print_figure("occurrences until a problem is open, nine of ten", float(np.quantile(needed, 0.9)), "", 20)
     print_figure("injected failures that are one problem", single / tries, "", 0.9, at_least=True)
-    print_figure("problems that open again by themselves", reopened / tries, "", 0.9, at_least=True)
+    print_figure("problems that open again in the first week", reopened / tries, "", 0.9, at_least=True)
+    print_figure("problems that open again within 20 occurrences", later / tries, "", 0.9, at_least=True)
+    print_figure("pairs of failing intents that are two problems", apart / tries, "", 0.9, at_least=True)
     print_figure("false problems in a week", extra / (2 * tries), "", 1.0)
 
 

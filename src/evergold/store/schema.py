@@ -733,7 +733,7 @@ problems = table(
     auto_id(),
     Column("topic", Integer, nullable=False),
     Column("reason", Text, nullable=False),
-    word("also", "[]"),  # further topics that share it, as JSON
+    word("regions", "[]"),  # where its failures lie: a centre and how near to it at least, as JSON
     word("state", "open"),
     Column("decided_at", Text, comment="Since when it is fixed, or open again."),
     word("decided"),  # who fixed it: a person, or the run that passed its cases
@@ -742,7 +742,7 @@ problems = table(
     one_of("state", "open", "fixed", "reopened"),
     UniqueConstraint("topic", "reason", name="one_problem_per_reason"),
     sqlite_autoincrement=True,
-    comment="Failures of one reason that recur in a topic.",
+    comment="Failures of one reason that recur among like questions, most of them in a topic.",
 )
 
 tombstones = table(

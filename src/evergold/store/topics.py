@@ -231,21 +231,39 @@ def traces_without_cases(connection: Connection, topic: int, most: int) -> list[
     return read_column(connection, query, topic=topic, most=most)
 
 
-class Occurrence(NamedTuple):
-    """A trace that failed, in which topic and why."""
+class AskedTrace(NamedTuple):
+    """A trace that asks something: when it began, its question, and its topic (None: of none)."""
 
     trace_id: str
     started_at: str
-    topic: int
+    question: str
+    topic: int | None
+
+
+def asked_since(connection: Connection, since: str, most: int) -> list[AskedTrace]:
+    """Read the newest traces since then that ask something, the newest first."""
+    query = f"""SELECT t.id, t.started_at, substr(t.input_text, 1, {LETTERS}), m.topic FROM traces t
+        JOIN trace_topics m ON m.trace_id = t.id WHERE t.started_at >= :since AND m.question <> ''
+        ORDER BY t.started_at DESC LIMIT :most"""
+    return [AskedTrace(*row) for row in run_sql(connection, query, since=since, most=most)]
+
+
+class Occurrence(NamedTuple):
+    """A trace that failed, and why."""
+
+    trace_id: str
+    started_at: str
+    question: str
+    topic: int | None
     reason: str
 
 
-def failing_traces(connection: Connection, since: str) -> list[Occurrence]:
-    """Read the failures of topics since then: the reason is the score that is lowest, an error, or the kind of the case."""
-    query = f"""SELECT DISTINCT t.id, t.started_at, m.topic, t.status, e.entry_type FROM eval_dataset e
-        JOIN traces t ON t.id = e.trace_id JOIN trace_topics m ON m.trace_id = t.id
-        WHERE {FAILURE} AND m.topic IS NOT NULL AND t.started_at >= :since"""
-    rows = {row[0]: row for row in run_sql(connection, query, since=since)}
+def failing_traces(connection: Connection, since: str, most: int) -> list[Occurrence]:
+    """Read the newest failures since then: the reason is the score that is lowest, an error, or the kind of the case."""
+    query = f"""SELECT DISTINCT t.id, t.started_at, substr(t.input_text, 1, {LETTERS}), m.topic, t.status, e.entry_type
+        FROM eval_dataset e JOIN traces t ON t.id = e.trace_id JOIN trace_topics m ON m.trace_id = t.id
+        WHERE {FAILURE} AND m.question <> '' AND t.started_at >= :since ORDER BY t.started_at DESC, t.id LIMIT :most"""
+    rows = {row[0]: row for row in run_sql(connection, query, since=since, most=most)}
     worst: dict[str, tuple[float, str]] = {}
     for trace, value, name in rows_among(
         connection, f"SELECT trace_id, value, name FROM trace_scores WHERE {FAILING} AND trace_id", list(rows)
@@ -253,32 +271,39 @@ def failing_traces(connection: Connection, since: str) -> list[Occurrence]:
         worst[trace] = min(worst.get(trace, (value, name)), (value, name))
     return [
         Occurrence(
-            trace, row[1], row[2], worst[trace][1] if trace in worst else "error" if row[3] == "failed" else row[4]
+            trace,
+            row[1],
+            row[2],
+            row[3],
+            worst[trace][1] if trace in worst else "error" if row[4] == "failed" else row[5],
         )
         for trace, row in rows.items()
     ]
 
 
 class ProblemRow(NamedTuple):
-    """A problem: its topic first, then others that share it."""
+    """A problem with its regions: a centre, and how near to it its failures lie at least."""
 
     id: int
-    scope: tuple[int, ...]
+    topic: int
     reason: str
     state: str
     decided_at: str | None
+    decided: str
     dataset: str
     created_at: str
-
-    @property
-    def topic(self) -> int:
-        return self.scope[0]
+    regions: tuple[tuple[str, float], ...]
 
 
 def read_problems(connection: Connection) -> list[ProblemRow]:
     """Read every problem, the oldest first."""
-    query = "SELECT id, topic, also, reason, state, decided_at, dataset, created_at FROM problems ORDER BY id"
-    return [ProblemRow(row[0], (row[1], *loads(row[2])), *row[3:]) for row in run_sql(connection, query)]
+    query = (
+        "SELECT id, topic, reason, state, decided_at, decided, dataset, created_at, regions FROM problems ORDER BY id"
+    )
+    return [
+        ProblemRow(**row | {"regions": tuple((centre, least) for centre, least in loads(row["regions"]))})
+        for row in map(dict, run_sql(connection, query).mappings())
+    ]
 
 
 def get_problem(connection: Connection, problem: int) -> ProblemRow:
@@ -289,19 +314,18 @@ def get_problem(connection: Connection, problem: int) -> ProblemRow:
     return row
 
 
-def add_problem(connection: Connection, topic: int, reason: str, also: Sequence[int]) -> None:
-    """Open a problem, unless another process has done it meanwhile."""
-    statement = """INSERT INTO problems (topic, reason, also, created_at) VALUES (:topic, :reason, :also, :now)
+def write_problems(connection: Connection, problems: Iterable[ProblemRow]) -> None:
+    """Write problems; those without a number are new, unless another process has opened them meanwhile."""
+    add = """INSERT INTO problems (topic, reason, regions, created_at) VALUES (:topic, :reason, :regions, :now)
         ON CONFLICT DO NOTHING"""
-    run_sql(connection, statement, topic=topic, reason=reason, also=dumps(also), now=now())
-
-
-def change_problem(connection: Connection, /, problem: int, **values: Any) -> None:
-    """Write some columns of a problem."""
-    get_problem(connection, problem)
-    given = {name: dumps(value) if name == "also" else value for name, value in values.items()}
-    assigned = ", ".join(f"{name} = :{name}" for name in given)
-    run_sql(connection, f"UPDATE problems SET {assigned} WHERE id = :id", id=problem, **given)
+    change = """UPDATE problems SET state = :state, decided = :decided, decided_at = :decided_at, dataset = :dataset,
+        regions = :regions WHERE id = :id"""
+    for one in problems:
+        if one.id:
+            values = {name: getattr(one, name) for name in ("id", "state", "decided", "decided_at", "dataset")}
+            run_sql(connection, change, regions=dumps(one.regions), **values)
+        else:
+            run_sql(connection, add, topic=one.topic, reason=one.reason, regions=dumps(one.regions), now=now())
 
 
 def passed_run(connection: Connection, dataset: str, after: str) -> tuple[str, str] | None:

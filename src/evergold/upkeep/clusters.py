@@ -70,15 +70,16 @@ class Space:
         return np.where(fit >= self.least, best, NONE), fit
 
 
-def find_neighbours(points: Floats, count: int) -> tuple[Labels, Floats]:
-    """Find the nearest other points of each, and how near they are."""
+def find_neighbours(points: Floats, count: int, of: Labels | None = None) -> tuple[Labels, Floats]:
+    """Find the nearest other points of each, or of the ones with these numbers, and how near they are."""
     count = min(count, len(points) - 1)
-    which = np.empty((len(points), count), dtype=np.int64)
-    near = np.empty((len(points), count), dtype=np.float32)
-    for start in range(0, len(points), ROWS):
-        block = points[start : start + ROWS] @ points.T
-        here = np.arange(len(block))
-        block[here, here + start] = -2
+    of = np.arange(len(points)) if of is None else of
+    which = np.empty((len(of), count), dtype=np.int64)
+    near = np.empty((len(of), count), dtype=np.float32)
+    for start in range(0, len(of), ROWS):
+        mine = of[start : start + ROWS]
+        block = points[mine] @ points.T
+        block[np.arange(len(mine)), mine] = -2
         best = np.argpartition(-block, count - 1, axis=1)[:, :count]
         which[start : start + ROWS], near[start : start + ROWS] = best, np.take_along_axis(block, best, 1)
     return which, near

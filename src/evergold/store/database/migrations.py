@@ -158,5 +158,6 @@ MIGRATIONS: dict[str, Callable[[Connection], None]] = {
     "0025": add_missing,  # what references rest on
     "0026": add_answer_facts,
     "0027": index_conversations,
+    "0028": add_missing,  # regions of problems
 }
 HEAD = max(MIGRATIONS)
