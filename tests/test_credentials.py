@@ -318,7 +318,15 @@ def test_an_error_made_while_another_is_handled_hides_the_secrets_of_both(first:
 def test_a_secret_is_hidden_in_every_form_and_words_are_left_alone() -> None:
     learn(KEY, "app")
     lower = re.sub("%[0-9A-F]{2}", lambda code: code[0].lower(), quote(KEY))
-    for form in (KEY, *forms(KEY)[2:], json.dumps(json.dumps(KEY)[1:-1])[1:-1], repr(KEY)[1:-1], lower, escape(KEY)):
+    for form in (
+        KEY,
+        KEY.encode().hex(),
+        *forms(KEY)[2:],
+        json.dumps(json.dumps(KEY)[1:-1])[1:-1],
+        repr(KEY)[1:-1],
+        lower,
+        escape(KEY),
+    ):
         assert hide(f"sent <{form}> to it") == f"sent <{HIDDEN}> to it"
     learn_url("postgresql://postgres:postgres@localhost/postgres")
     text = "FATAL: role postgres of database postgres at localhost: the postgresql server is down"

@@ -6,8 +6,8 @@ to think of that. `hide` is applied by the nouns that are stored (`Attempt`, `Me
 by the clients of models and by the terminal, `seal` to exceptions and to those they came from. What only looks like a secret is
 found by `evergold.redact`.
 
-A secret is removed as it is, percent-encoded, escaped for JSON, HTML or Python, and in base64 with its user's name. A short
-one or a plain word ("test") is removed only where it stands as a value, or half of every sentence would be gone.
+A secret is removed as it is, percent-encoded, escaped for JSON, HTML or Python, and in base64 or hex with its user's name.
+A short one or a plain word ("test") is removed only where it stands as a value, or half of every sentence would be gone.
 """
 
 import logging
@@ -100,13 +100,13 @@ class _SecretForms:
             self.secrets.add((secret, user))
             forms = _forms_of(secret)
             if len(secret) >= LONG:
-                self.forms = tuple(sorted({*self.forms, *forms, *_encode_base64(secret, user)}, key=len, reverse=True))
+                self.forms = tuple(sorted({*self.forms, *forms, *_encode(secret, user)}, key=len, reverse=True))
                 return
             # Whether a short secret cannot be meant by an ordinary word of the same letters.
             before = r"(?<![A-Za-z0-9])" if (len(secret) >= LEAST and not secret.isalpha()) else f"(?:{VALUE})"
             words = {form: re.compile(rf"{before}{re.escape(form)}(?![A-Za-z0-9])") for form in forms}
             self.words = {**self.words, **words}
-            self.forms = tuple(sorted({*self.forms, *_encode_base64(secret, user)}, key=len, reverse=True))
+            self.forms = tuple(sorted({*self.forms, *_encode(secret, user)}, key=len, reverse=True))
 
 
 def _forms_of(secret: str) -> set[str]:
@@ -119,12 +119,13 @@ def _forms_of(secret: str) -> set[str]:
     return {secret, *quoted, *escaped, escape(secret), escape(secret, quote=False)}
 
 
-def _encode_base64(secret: str, user: str) -> set[str]:
-    """A secret in base64: alone, and as the login of a header."""
+def _encode(secret: str, user: str) -> set[str]:
+    """A secret in base64 and in hexadecimal digits: alone, and as the login of a header."""
     plain = [
         text.encode() for text in (secret if len(secret) >= LEAST else "", f"{user}:{secret}", f"{secret}:") if text
     ]
-    return {code(text).rstrip(b"=").decode() for text in plain for code in (b64encode, urlsafe_b64encode)}
+    coded = {code(text).rstrip(b"=").decode() for text in plain for code in (b64encode, urlsafe_b64encode)}
+    return coded | {text.hex() for text in plain}
 
 
 _known = _SecretForms()
