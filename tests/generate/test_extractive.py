@@ -141,3 +141,13 @@ def test_a_topic_is_answered_with_one_sentence_of_each_passage() -> None:
 def test_the_marker_stands_before_the_stop() -> None:
     assert find_cited("Is it so?", 3) == "Is it so [3]?"
     assert find_cited("no stop", 1) == "no stop [1]"
+
+
+def test_a_summary_holds_no_sentence_that_points_elsewhere() -> None:
+    text = "Parcels are packed in the town by hand. The example below packs parcels. Parcels of the town leave at noon."
+    summary = written("summaries", Idea(instruction="Summarise.", method="summary", basis=text), text)
+    assert summary == "Parcels are packed in the town by hand [1]. Parcels of the town leave at noon [1]."
+    alone = "To pack parcels by hand, ask the people of the town."
+    assert written("summaries", Idea(instruction="Summarise.", method="summary", basis=alone), alone).startswith(
+        "problem"
+    )

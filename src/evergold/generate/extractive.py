@@ -61,6 +61,7 @@ def templates_of(passages: Sequence[Passage]) -> Templates:
 
 LABEL = "extractive: taken from the documents word for word, no model"
 SUMMARY_SENTENCES = 3
+FEWEST_SUMMED = 2
 TOPIC_SENTENCES = 3
 MOST_QUESTION_WORDS = 18
 FEWEST_DEFINING = 5  # words of a definition
@@ -750,12 +751,12 @@ def _summary(assignment: WritingTask) -> Draft:
     unique: dict[str, tuple[int, Counter[str]]] = {}
     for number, passage in enumerate(assignment.passages, 1):
         for text in clear_sentences(passage.text):
-            if text not in unique:
+            if text not in unique and _is_closed(text) and not _POINTS.search(text):
                 unique[text] = (number, Counter(Text(text).content))
                 # Each sentence counts a word once, so that a long sentence does not pull the middle towards itself.
                 middle.update(unique[text][1].keys())
-    if not unique:
-        return Draft(problem="the document has no clear sentence")
+    if len(unique) < FEWEST_SUMMED:
+        return Draft(problem="the document has too few clear sentences")
     order = list(unique)
     central = sorted(order, key=lambda text: (-_nearness(unique[text][1], middle), order.index(text)))
     chosen = sorted(central[:SUMMARY_SENTENCES], key=order.index)
