@@ -86,9 +86,9 @@ def export(page: Page, folder: Path) -> list[list[dict[str, object]]]:
 def test_import_fill_reorder_validate_reload_export(page: Page, tmp_path: Path) -> None:
     import_files(page, incomplete_pair(tmp_path))
     expect(page.get_by_text("of 4 validated")).to_contain_text("0 of 4 validated · 2 incomplete")
-    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Mark as validated").click()
     page.get_by_role("button", name="Next incomplete").click()
-    expect(page.get_by_role("button", name="Approve")).to_be_disabled()
+    expect(page.get_by_role("button", name="Mark as validated")).to_be_disabled()
     expect(page.locator("#why-not")).to_have_text("query is empty")
     page.get_by_role("button", name="Use: Uploads fail").click()
     expect(page.get_by_text("lines 14–15")).to_be_visible()
@@ -98,7 +98,7 @@ def test_import_fill_reorder_validate_reload_export(page: Page, tmp_path: Path) 
     expect_paths(page, "pkg/backoff.go", "pkg/retry.go", "pkg/limits.go")
     page.get_by_label("Path of path 1").press("Alt+ArrowDown")
     expect_paths(page, "pkg/retry.go", "pkg/backoff.go", "pkg/limits.go")
-    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Mark as validated").click()
     expect(page.get_by_text("of 4 validated")).to_contain_text("2 of 4 validated")
     expect(page.get_by_text("Saved in this browser")).to_be_visible()
     page.reload()
@@ -117,7 +117,7 @@ def test_import_fill_reorder_validate_reload_export(page: Page, tmp_path: Path) 
 
 def test_an_edit_of_a_validated_case_unvalidates_it_and_undo_brings_it_back(page: Page, tmp_path: Path) -> None:
     import_files(page, write_pair(tmp_path, [row_a(0)], [row_b(0)]))
-    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Mark as validated").click()
     page.get_by_label("Query").fill("Another question")
     expect(page.get_by_text("of 1 validated")).to_contain_text("0 of 1")
     page.get_by_role("button", name="Undo").click()
@@ -139,16 +139,16 @@ def test_a_disproved_base_is_validated_only_with_a_reason_that_is_exported(page:
     page.reload()
     import_files(page, write_pair(tmp_path, [row_a(0)], [row_b(0)]))
     dialog = page.get_by_role("dialog", name="The repository disproves this base commit")
-    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Mark as validated").click()
     expect(dialog).to_contain_text(problem)
-    expect(dialog.get_by_role("button", name="Approve anyway")).to_be_disabled()
+    expect(dialog.get_by_role("button", name="Validate anyway")).to_be_disabled()
     assert serious_faults(page) == []
     dialog.get_by_role("button", name="Back").click()
     expect(page.get_by_text("of 1 validated")).to_contain_text("0 of 1")
-    expect(page.get_by_role("button", name="Approve")).to_be_focused()
+    expect(page.get_by_role("button", name="Mark as validated")).to_be_focused()
     page.keyboard.press("Enter")
     dialog.get_by_label("Why it is right all the same").fill("The file was renamed in that merge.")
-    dialog.get_by_role("button", name="Approve anyway").click()
+    dialog.get_by_role("button", name="Validate anyway").click()
     expect(page.get_by_text("of 1 validated")).to_contain_text("1 of 1")
     for (row,) in export(page, tmp_path):
         override = row["baseOverride"]
@@ -158,12 +158,12 @@ def test_a_disproved_base_is_validated_only_with_a_reason_that_is_exported(page:
 
 def test_the_keyboard_alone(page: Page, tmp_path: Path) -> None:
     import_files(page, incomplete_pair(tmp_path))
-    page.get_by_role("button", name="Approve").wait_for()
+    page.get_by_role("button", name="Mark as validated").wait_for()
     page.locator("body").press("?")
     expect(page.get_by_role("dialog")).to_contain_text("Next incomplete case")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
-    page.keyboard.press("a")
+    page.keyboard.press("v")
     page.keyboard.press("n")
     page.keyboard.press("q")
     page.keyboard.type("Show who decided")
@@ -174,9 +174,9 @@ def test_the_keyboard_alone(page: Page, tmp_path: Path) -> None:
     page.keyboard.press("b")
     page.keyboard.type("0123456789abcdef")
     page.keyboard.press("Escape")
-    page.keyboard.press("a")
+    page.keyboard.press("v")
     page.keyboard.press("j")
-    page.keyboard.press("a")
+    page.keyboard.press("v")
     expect(page.get_by_text("of 4 validated")).to_contain_text("4 of 4")
     page.keyboard.press("z")
     expect(page.get_by_text("of 4 validated")).to_contain_text("3 of 4")
@@ -221,7 +221,7 @@ def test_a_script_in_every_text_field_is_only_text(page: Page, tmp_path: Path) -
     rows_a = [row_a(0, **named, filePaths=[{"path": evil, "sources": [evil], evil: evil}], evidence=evidence)]
     rows_b = [row_b(0, **named, lineRanges=[{"path": evil, "startLine": 1, "endLine": 2, "sources": [evil]}])]
     import_files(page, write_pair(tmp_path, rows_a, rows_b))
-    page.get_by_role("button", name="Approve").wait_for()
+    page.get_by_role("button", name="Mark as validated").wait_for()
     page.get_by_role("button", name="✓ line 1").wait_for()
     for tab in ("Tool calls", "File at base"):
         page.get_by_role("tab", name=tab).click()
@@ -275,9 +275,9 @@ def test_an_edit_made_while_a_copy_is_on_its_way_is_not_called_copied(page: Page
     page.route("**/api/v1/review/rows", hold)
     with page.expect_request("**/api/v1/review/rows"):
         import_files(page, write_pair(tmp_path, [row_a(810)], [row_b(810)]))
-    page.get_by_role("button", name="Approve").wait_for()
-    page.keyboard.press("a")
-    expect(page.get_by_role("button", name="Approve")).to_have_count(0)
+    page.get_by_role("button", name="Mark as validated").wait_for()
+    page.keyboard.press("v")
+    expect(page.get_by_role("button", name="Mark as validated")).to_have_count(0)
     with page.expect_request_finished(lambda request: request.url.endswith("/review/rows")):
         on_their_way[0].continue_()
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
@@ -290,8 +290,8 @@ def test_an_edit_made_while_a_copy_is_on_its_way_is_not_called_copied(page: Page
 
 def test_another_browser_goes_on_from_the_workspace(page: Page, browser: Browser, server: str, tmp_path: Path) -> None:
     import_files(page, write_pair(tmp_path, [row_a(800)], [row_b(800)]))
-    page.get_by_role("button", name="Approve").wait_for()
-    page.keyboard.press("a")
+    page.get_by_role("button", name="Mark as validated").wait_for()
+    page.keyboard.press("v")
     expect(page.get_by_text("in this browser and in the workspace")).to_be_visible()
     other = open_validator(browser, server)
     other.get_by_role("button", name="of the workspace").click()
@@ -319,7 +319,7 @@ def test_five_thousand_rows_are_drawn_a_few_at_a_time_and_survive_a_reload(page:
     page.get_by_label("Search cases").fill("case-4321")
     expect(page.get_by_text("1 shown")).to_be_visible()
     page.get_by_role("navigation", name="Cases").get_by_role("button").click()
-    page.keyboard.press("a")
+    page.keyboard.press("v")
     expect(page.get_by_text("of 5000 validated")).to_contain_text("1 of 5000")
     expect(page.get_by_text("Saved in this browser")).to_be_visible()
     page.reload()
@@ -367,7 +367,7 @@ def test_no_serious_accessibility_fault(browser: Browser, server: str, tmp_path:
 def test_a_phone(browser: Browser, server: str, tmp_path: Path) -> None:
     page = open_validator(browser, server, width=390, height=844)
     import_files(page, incomplete_pair(tmp_path))
-    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Mark as validated").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     page.get_by_role("button", name="Evidence").click()
     expect(page.get_by_text("Approved diff")).to_be_visible()

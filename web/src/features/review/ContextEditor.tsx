@@ -165,7 +165,7 @@ export function OverrideDialog({ problems, onCancel, onOverride }: OverrideDialo
         ))}
       </List>
       <Text size="sm" mb="xs">
-        Choose another commit, or approve the case all the same and say why. The reason is exported with the rows.
+        Choose another commit, or validate the case all the same and say why. The reason is exported with the rows.
       </Text>
       <Textarea
         label="Why it is right all the same"
@@ -179,7 +179,7 @@ export function OverrideDialog({ problems, onCancel, onOverride }: OverrideDialo
           Back
         </Button>
         <Button color="rust" disabled={why.trim() === ""} onClick={() => onOverride(why.trim())}>
-          Approve anyway
+          Validate anyway
         </Button>
       </Group>
     </Dialog>

@@ -132,7 +132,7 @@ export function ValidatorPage() {
           { keys: "n", does: "Next incomplete case", run: () => step("incomplete") },
           { keys: "j", does: "Next case", run: () => step("next") },
           { keys: "k", does: "Previous case", run: () => step("previous") },
-          { keys: "a", does: "Approve", run: validate },
+          { keys: "v", does: "Mark as validated", run: validate },
           { keys: "q", does: "Edit the query", run: () => query.current?.focus() },
           { keys: "b", does: "Edit the base commit", run: () => commit.current?.focus() },
           { keys: "p", does: "Edit the paths", run: () => focusFirst("File paths") },
@@ -368,8 +368,8 @@ function Verdicts({ caseKey, state, dispatch, onValidate }: VerdictsProps) {
           Reopen
         </Button>
       ) : (
-        <Button disabled={missing.length > 0} aria-describedby="why-not" {...keyed("a")} onClick={onValidate}>
-          Approve
+        <Button disabled={missing.length > 0} aria-describedby="why-not" {...keyed("v")} onClick={onValidate}>
+          Mark as validated
         </Button>
       )}
       <span id="why-not" className={desk.why} aria-live="polite">
