@@ -36,7 +36,7 @@ def measure_order(rows: list[Row], cases: int, random: np.random.Generator) -> t
         workspace.store.write(put_cases, listed, Author())
         ours = 0
         for _ in range(REVIEWS // STEP):
-            for one in workspace.review_order.next(STEP, seconds=600):
+            for one in workspace.review_order.list_next(STEP, seconds=600):
                 ours += wrong[one.id]
                 verdict = ReviewVerdict.DISMISS if wrong[one.id] else ReviewVerdict.APPROVE
                 workspace.review.decide(CaseKey(dataset="d", id=one.id), Decision(version=1, verdict=verdict), "perf")

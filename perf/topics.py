@@ -119,7 +119,7 @@ def measure_drift_of(rows: list[Row], weeks: int, random: np.random.Generator) -
             drawn = [known[i] for i in random.integers(0, len(known), WEEK)]
             send(workspace, f"w{week}", drawn, START + timedelta(weeks=week))
             if week >= 5:
-                alarms += workspace.coverage.now().drift.alarm
+                alarms += workspace.coverage.measure().drift.alarm
         end = START + timedelta(weeks=weeks + 5)
         with workspace.store.db.read() as connection:
             before = traffic_of_topics(connection, str(stamp(end - BEFORE)), 10**6)
@@ -129,7 +129,7 @@ def measure_drift_of(rows: list[Row], weeks: int, random: np.random.Generator) -
             fresh = [row for row in rows if row[1] == intent]
             drawn = [known[i] for i in random.integers(0, len(known), WEEK * 9 // 10)]
             drawn += [fresh[i] for i in random.integers(0, len(fresh), WEEK // 10)]
-            topics = workspace.topics._nearest(space, [text for text, _ in drawn])
+            topics = workspace.topics._find_nearest(space, [text for text, _ in drawn])
             now = str(stamp(end + RECENT / 2))
             week_traffic = [TopicTrace(now, topic, f"n{n}") for n, topic in enumerate(topics)]
             caught += measure_drift([*week_traffic, *before], str(stamp(end))).alarm

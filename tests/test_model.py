@@ -1,5 +1,7 @@
 """The nouns' own rules."""
 
+from importlib import import_module
+
 import pytest
 from pydantic import ValidationError
 
@@ -74,3 +76,11 @@ def test_hashes_ignore_key_order_and_sampling_is_stable() -> None:
 
 def test_the_longest_trace_id_still_names_a_case() -> None:
     assert Case(id="default:" + "t" * 512, input="x").id.startswith("default:")
+
+
+def test_plugins_may_import_modules_by_their_former_names() -> None:
+    former, now = import_module("evergold.model.checking"), import_module("evergold.model.check")
+    assert former.CheckResult is now.CheckResult
+    assert import_module("evergold.model.judging").Question is import_module("evergold.model.judge").Question
+    with pytest.raises(AttributeError):
+        assert former.nothing_of_the_kind

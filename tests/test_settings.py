@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.settings import NAMES, Settings, describe, env_name, load_settings
 from tests.rows import each_row
 
@@ -140,5 +140,5 @@ def test_a_database_is_a_file_or_a_url(given_url: str, url: str) -> None:
     ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(name: str, message: str) -> None:
-    assert unknown("metric", name, ("length", "exact")) == message
-    assert unknown("metric", name, ()).endswith("(valid: none)")
+    assert describe_unknown("metric", name, ("length", "exact")) == message
+    assert describe_unknown("metric", name, ()).endswith("(valid: none)")

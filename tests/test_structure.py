@@ -32,7 +32,6 @@ MOST_FILES_OF_A_FOLDER = 25
 
 # Today's exceptions.
 LARGE_FOLDERS: set[str] = set()
-DOCUMENTED_MODULES = {"model/checking.py", "model/judging.py"}  # where plug-in authors import from
 FUNCTIONS_NAMED_BY_A_PARTICIPLE = 2  # of plug-ins: `Measurement.unscored`, `joining` of a format
 
 
@@ -142,7 +141,7 @@ def test_no_folder_is_flat_and_large() -> None:
 
 def test_modules_are_named_by_nouns() -> None:
     named = [file for file in files() if Path(file).stem.endswith("ing")]
-    assert set(named) == DOCUMENTED_MODULES, "a module is a thing: name it by a noun"
+    assert named == [], "a module is a thing: name it by a noun"
 
 
 def test_functions_are_named_by_verbs() -> None:
@@ -152,7 +151,9 @@ def test_functions_are_named_by_verbs() -> None:
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and PARTICIPLE.fullmatch(node.name.strip("_"))
         # A property is read like a field, and `ended` says what it holds.
-        if "_" not in node.name.strip("_") and not any("property" in ast.unparse(one) for one in node.decorator_list)
+        if "_" not in node.name.strip("_")
+        and not node.name.endswith("__")
+        and not any("property" in ast.unparse(one) for one in node.decorator_list)
     ]
     assert len(named) <= FUNCTIONS_NAMED_BY_A_PARTICIPLE, f"a participle is no verb; {len(named)}: {named}"
 

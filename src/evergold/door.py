@@ -31,7 +31,7 @@ from tempfile import TemporaryDirectory
 from types import NoneType, TracebackType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, Union, cast, get_args, get_origin
 
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.ingest.feedback import IngestReport
 from evergold.model.build import Build
 from evergold.model.case import Case
@@ -153,7 +153,7 @@ class RunResult(Printable):
     def __getitem__(self, metric: str) -> Mean:
         means = {mean.metric: mean for mean in self.means}
         if metric not in means:
-            raise BadInput(unknown("metric", metric, tuple(means)))
+            raise BadInput(describe_unknown("metric", metric, tuple(means)))
         return means[metric]
 
     def table(self) -> tuple[str, Sequence[str], Rows]:
@@ -210,7 +210,7 @@ def _verb(method: Verb) -> Verb:
 
         for name in kwargs:
             if name not in kinds and not is_open:
-                raise BadInput(unknown(f"option of {verb}()", name, tuple(kinds)))
+                raise BadInput(describe_unknown(f"option of {verb}()", name, tuple(kinds)))
         try:
             bound = signature.bind(*args, **kwargs).arguments
         except TypeError as problem:
@@ -397,7 +397,7 @@ class Door:
 
         wanted = TraceFilter.model_validate(_known_filters(filters, TraceFilter))
         if order not in list(TraceOrder):
-            raise BadInput(unknown("order", order, list(TraceOrder)))
+            raise BadInput(describe_unknown("order", order, list(TraceOrder)))
         if self._here is None:
             query = {**_as_query(wanted), "order": order, "scores": True}
             return TraceList(Trace.model_validate(one) for one in self._pages("/traces", "traces", query, limit))
@@ -452,7 +452,8 @@ class Door:
         wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": name})
         if self._here is None:
             return CaseList(
-                Case.model_validate(_plain(one)) for one in self._pages("/cases", "cases", _as_query(wanted), limit)
+                Case.model_validate(_strip_derived(one))
+                for one in self._pages("/cases", "cases", _as_query(wanted), limit)
             )
         cases = self._here.cases
         if name is not None:
@@ -490,7 +491,7 @@ class Door:
         from evergold.model.review import CaseKey, Decision
 
         if verdict not in VERDICTS:
-            raise BadInput(unknown("verdict", verdict, VERDICTS))
+            raise BadInput(describe_unknown("verdict", verdict, VERDICTS))
         seen = case if isinstance(case, Case) else self._case(case)
         changes = {} if answer is None else {"expected": answer}
         given = {"comment": comment, "adjudicate": adjudicate, "override_base": override_base}
@@ -668,7 +669,7 @@ class Door:
 
         target, known = location(path), plugins.names("formats")
         if format not in known:
-            raise BadInput(unknown("format", format, known))
+            raise BadInput(describe_unknown("format", format, known))
         is_stored = isinstance(dataset, str) and "@" not in dataset and not _is_file(dataset)
         if filters and not is_stored:
             raise BadInput(f"filters go with a stored dataset; leave {', '.join(filters)} out")
@@ -800,7 +801,7 @@ class Door:
                 hits.append(
                     self._here.cases.get(dataset, ident)
                     if self._here is not None
-                    else Case.model_validate(_plain(self._server.get(f"/cases/{part(dataset)}/{part(ident)}")))
+                    else Case.model_validate(_strip_derived(self._server.get(f"/cases/{part(dataset)}/{part(ident)}")))
                 )
             except NotFound:
                 continue
@@ -881,7 +882,7 @@ def _known_filters(filters: Mapping[str, Any], shape: Any) -> dict[str, Any]:
     for name, value in filters.items():
         field_name = SHORT.get(name, name)
         if field_name not in names:
-            raise BadInput(unknown("filter", name, names))
+            raise BadInput(describe_unknown("filter", name, names))
         is_list = isinstance(shape.model_fields[field_name].default, tuple)
         result[field_name] = [value] if is_list and not isinstance(value, list | tuple) else value
     return result
@@ -935,7 +936,7 @@ def _kind(given: Any) -> str:
     )
 
 
-def _plain(answer: dict[str, Any]) -> dict[str, Any]:
+def _strip_derived(answer: dict[str, Any]) -> dict[str, Any]:
     """A case as a server answers it, without what is derived from it."""
     return {name: value for name, value in answer.items() if name in Case.model_fields}
 

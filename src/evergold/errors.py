@@ -78,7 +78,7 @@ class Contended(Unavailable):
     """Nothing was written, and the same can be written at once: PostgreSQL ended a deadlock by this transaction."""
 
 
-def unknown(what: str, name: str, valid: Sequence[str]) -> str:
+def describe_unknown(what: str, name: str, valid: Sequence[str]) -> str:
     """The message for a name that is not one of `valid`: the nearest first, then all of them."""
     near = get_close_matches(name, valid, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""

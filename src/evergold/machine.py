@@ -190,19 +190,19 @@ def _workspace_mode(mode: int, shared: bool) -> int:
 
 def new_owner() -> str:
     """A name for one holder: machine, process, when that process began, and a random part."""
-    return f"{_machine()}/{os.getpid()}/{_began(os.getpid())}/{uuid4().hex[:8]}"
+    return f"{_machine()}/{os.getpid()}/{_read_start(os.getpid())}/{uuid4().hex[:8]}"
 
 
 def is_dead(owner: str) -> bool:
     """True only when it is certain: the holder was a process of this machine and is gone."""
     machine, pid, began = _process(owner)
-    return machine == _machine() and began != "" and _began(pid) != began
+    return machine == _machine() and began != "" and _read_start(pid) != began
 
 
 def is_alive(owner: str) -> bool:
     """True only when it is certain: the holder is a process of this machine and still there; without /proc, only this one."""
     machine, pid, began = _process(owner)
-    return machine == _machine() and (began != "" or pid == os.getpid()) and _began(pid) == began
+    return machine == _machine() and (began != "" or pid == os.getpid()) and _read_start(pid) == began
 
 
 def _process(owner: str) -> tuple[str, int, str]:
@@ -224,7 +224,7 @@ def _machine() -> str:
         return socket.gethostname()
 
 
-def _began(pid: int) -> str:
+def _read_start(pid: int) -> str:
     """When a process began, in clock ticks since boot; "" where that cannot be known or there is no such process."""
     try:
         # The name of a program may hold spaces and brackets, so the fields are counted from the last bracket.

@@ -81,7 +81,7 @@ def _as_tool(call: Callable[..., Any], role: Role, holder: Holder) -> Callable[.
 
     def answer(ctx: Any, **given: Any) -> str:
         try:
-            if not holder.role.may(role):
+            if not holder.role.allows(role):
                 allowed = ", ".join(one for one in INCLUDES if role in INCLUDES[one])
                 raise Refused(
                     f"this needs one of the roles {allowed}; the token of {holder.name} is a {holder.role.value}"
@@ -132,7 +132,7 @@ class Tools:
         from evergold.model.overview import Period
 
         period = {1: Period.DAY, 7: Period.WEEK, 30: Period.MONTH, 90: Period.QUARTER, 365: Period.YEAR}[days]
-        seen = self._ws.overviews.over(period)
+        seen = self._ws.overviews.read_period(period)
         kept_out = self._ws.overviews.kept_out(period)
         return {
             "traces": seen.traces,

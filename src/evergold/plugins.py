@@ -16,7 +16,7 @@ from importlib.metadata import EntryPoint, entry_points
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
-from evergold.errors import BadInput, EvergoldError, NotFound, unknown
+from evergold.errors import BadInput, EvergoldError, NotFound, describe_unknown
 
 SHOWN = 300  # characters of what a plug-in was given, in a message
 GROUPS = (
@@ -38,7 +38,7 @@ GROUPS = (
 @cache
 def _entry_points(group: str) -> dict[str, EntryPoint]:
     if group not in GROUPS:
-        raise BadInput(unknown("plug-in group", group, GROUPS))
+        raise BadInput(describe_unknown("plug-in group", group, GROUPS))
     results: dict[str, EntryPoint] = {}
     for point in entry_points(group=f"evergold.{group}"):
         other = results.setdefault(point.name, point)
@@ -97,7 +97,7 @@ def factory(group: str, name: str) -> Any:
     """Return the class or function that a name stands for."""
     points = _entry_points(group)
     if name not in points:
-        raise NotFound(unknown(_singular(group), name, tuple(points)))
+        raise NotFound(describe_unknown(_singular(group), name, tuple(points)))
     try:
         return points[name].load()
     except Exception as problem:  # a module may raise anything while it is imported

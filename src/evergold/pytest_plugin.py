@@ -76,7 +76,7 @@ def _evergold_gate(request: pytest.FixtureRequest) -> None:
     gate = decide_minimum(done.means, minima)
     if gate.code:
         pytest.fail(
-            "\n".join([*gate.reasons, *done.problems, *_worst(done, gate.below or list(minima))]), pytrace=False
+            "\n".join([*gate.reasons, *done.problems, *_list_worst(done, gate.below or list(minima))]), pytrace=False
         )
 
 
@@ -115,7 +115,7 @@ def _finish(options: dict[str, Any]) -> EvergoldRun:
         pytest.fail(problem.message, pytrace=False)
 
 
-def _worst(done: EvergoldRun, metrics: Sequence[str]) -> list[str]:
+def _list_worst(done: EvergoldRun, metrics: Sequence[str]) -> list[str]:
     """The worst attempts with what was said about them."""
     results = []
     for attempt in done.attempts:

@@ -38,11 +38,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from evergold.model.case import Case
-from evergold.model.checking import CheckResult, Turn
+from evergold.model.check import CheckResult, Turn
 from evergold.model.faults import Rejected
 from evergold.model.flow import Flow
 from evergold.model.generation import Draft, Idea, Passage, WritingTask
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Attempt, Measurement
 from evergold.model.trace import Correction, Reaction, ScoreLine, SpanLine, Trace
 

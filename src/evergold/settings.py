@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from evergold.credentials import Secret, hide_value, learn_environment, learn_url
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 
 
 def _as_bool(raw: Any) -> bool:
@@ -323,7 +323,7 @@ def load_settings(
     def take(name: str, raw: Any, origin: str) -> None:
         try:
             if name not in NAMES:
-                raise BadInput(f"{origin}: {unknown('setting', name, tuple(NAMES))}")
+                raise BadInput(f"{origin}: {describe_unknown('setting', name, tuple(NAMES))}")
             value = _parse(name, raw, origin)
         except BadInput as problem:
             if problems is None:
@@ -348,7 +348,8 @@ def load_settings(
         known = {env_name(name) for name in NAMES} | {"EVERGOLD_CONFIG", "EVERGOLD_REPLAY_URL"}
         strange = sorted(name for name in environ if name.startswith("EVERGOLD_") and name not in known)
         problems += [
-            f"{unknown('environment variable', name, sorted(known)).partition(' (valid')[0]}" for name in strange
+            f"{describe_unknown('environment variable', name, sorted(known)).partition(' (valid')[0]}"
+            for name in strange
         ]
     for name, raw in (flags or {}).items():
         # The command line passes every option; None means that it was not given.

@@ -21,7 +21,7 @@ REPAIR = {
     "output": "It is nearly done.",
     "spans": [{"id": "a", "kind": "tool", "name": "find_repair", "output": "waiting for a médano pole " * 30}],
 }
-HIT = {"place": "tool_result", "name": "find_repair", "turn": None}
+HIT = {"part": "tool_result", "name": "find_repair", "turn": None}
 
 
 @pytest.fixture

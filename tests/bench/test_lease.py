@@ -35,7 +35,7 @@ def test_a_process_elsewhere_is_never_called_dead() -> None:
 
 
 def test_without_proc_this_process_alone_is_known_to_live(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_began", lambda pid: "")
+    monkeypatch.setattr(machine, "_read_start", lambda pid: "")
     host, pid, began, name = new_owner().rsplit("/", 3)
     assert is_alive(f"{host}/{pid}/{began}/{name}")
     assert not is_alive(f"{host}/{int(pid) + 1}/{began}/{name}")

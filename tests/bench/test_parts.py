@@ -22,7 +22,7 @@ from evergold.bench.metrics.questions import (
 )
 from evergold.bench.metrics.text import f_score, words
 from evergold.bench.metrics.tools import best_pairs
-from evergold.bench.model_judges import EVERYTHING, OpenAIJudge, Reply, fewer, read_reply, request_options
+from evergold.bench.model_judges import EVERYTHING, OpenAIJudge, Reply, read_reply, reduce_abilities, request_options
 from evergold.bench.overrun import MOST_OVERRUNS, MetricCall, MetricLimit, Overrun, Slot
 from evergold.bench.plan import _members
 from evergold.bench.replay.helpers import draft_by_rule
@@ -30,13 +30,13 @@ from evergold.bench.replay.play import Play, obstacles, requests_of
 from evergold.bench.replay.record import conversation_id, each_turn, loose_key, opening_messages
 from evergold.bench.retrieval import files_band, gold_of_row, language_of
 from evergold.bench.retrieval_figures import line_symbols
-from evergold.bench.retrievers import _around, words_of
+from evergold.bench.retrievers import _widen_hits, words_of
 from evergold.bench.targets.messages import MAX_OUTPUT, read_answer, read_text_answer
 from evergold.calls.endpoints import Endpoint
 from evergold.calls.targets import parse_name, refuse_remote
 from evergold.errors import BadInput, Refused
 from evergold.machine import is_dead, new_owner
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Measurement, MeasurementState, Replay, Turns, Usage
 from tests.builders import a_case, an_attempt
 from tests.rows import each_row
@@ -161,7 +161,7 @@ def test_a_judge_that_broke_is_an_error_and_one_without_an_answer_is_not() -> No
 )
 def test_what_an_endpoint_names_is_dropped_first(complaint: str, left_out: str) -> None:
     wanting = list_question("t", {}, "p", "k", {}).model_copy(update={"wants_logprobs": True})
-    assert fewer(EVERYTHING, wanting, complaint) == EVERYTHING - {left_out}
+    assert reduce_abilities(EVERYTHING, wanting, complaint) == EVERYTHING - {left_out}
 
 
 def test_an_endpoint_that_refuses_everything_is_asked_in_plain_words_and_then_given_up() -> None:
@@ -170,7 +170,7 @@ def test_an_endpoint_that_refuses_everything_is_asked_in_plain_words_and_then_gi
     shapes = []
     while abilities is not None:
         shapes.append(set(request_options(question, abilities)))
-        abilities = fewer(abilities, question, "no")
+        abilities = reduce_abilities(abilities, question, "no")
     assert shapes == [
         {"temperature", "response_format"},
         {"temperature", "tools", "tool_choice"},
@@ -281,12 +281,12 @@ def test_a_slot_shows_the_measurement_under_way_to_another_reader() -> None:
 def test_a_metric_that_runs_out_of_time_is_interrupted_and_then_left_out() -> None:
     limit = MetricLimit(0.02)
     for _ in range(MOST_OVERRUNS):
-        with pytest.raises(Overrun, match="took over"), limit.around(MetricCall("c", 0, "slow")):
+        with pytest.raises(Overrun, match="took over"), limit.interrupt_late(MetricCall("c", 0, "slow")):
             while True:
                 pass
-    with pytest.raises(Overrun, match="not measured: slow"), limit.around(MetricCall("c", 0, "slow")):
+    with pytest.raises(Overrun, match="not measured: slow"), limit.interrupt_late(MetricCall("c", 0, "slow")):
         raise AssertionError("it is not tried again")
-    with limit.around(MetricCall("c", 0, "quick")):
+    with limit.interrupt_late(MetricCall("c", 0, "quick")):
         pass
 
 
@@ -469,5 +469,5 @@ def test_symbols_of_lines_are_the_innermost() -> None:
 
 def test_words_of_identifiers_are_taken_apart_and_hits_become_ranges() -> None:
     assert words_of("Fix parseHTTPResponse in my_module2") == ["parse", "httpresponse", "my", "module2"]
-    ranges = _around({"f": {1, 9, 40}})
+    ranges = _widen_hits({"f": {1, 9, 40}})
     assert [(one.start, one.end) for one in ranges] == [(1, 14), (35, 45)]

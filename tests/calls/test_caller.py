@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evergold.calls.budget import Budget, BudgetReached
-from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, TargetUnusable, failed_attempt, together
+from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, TargetUnusable, failed_attempt, gather_results
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
 from tests.builders import a_case, an_attempt
@@ -168,7 +168,7 @@ def test_workers_give_their_results_in_order() -> None:
             await asyncio.sleep(0)
         return value
 
-    assert asyncio.run(together([late(1, 5), late(2, 1), late(3, 0)])) == [1, 2, 3]
+    assert asyncio.run(gather_results([late(1, 5), late(2, 1), late(3, 0)])) == [1, 2, 3]
 
 
 def test_the_first_failure_stops_the_others_before_it_is_raised() -> None:
@@ -186,5 +186,5 @@ def test_the_first_failure_stops_the_others_before_it_is_raised() -> None:
 
     workers: list[Coroutine[Any, Any, None]] = [waiting(), failing()]
     with pytest.raises(LookupError, match="first"):
-        asyncio.run(together(workers))
+        asyncio.run(gather_results(workers))
     assert ended == ["waiting"]

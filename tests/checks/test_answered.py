@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evergold.checks.answered import Answered
-from evergold.model.checking import CheckResult, ToolStep, Turn
+from evergold.model.check import CheckResult, ToolStep, Turn
 from tests.rows import each_row
 
 LISTS = Path(__file__).parent / "labelled"

@@ -15,7 +15,7 @@ from evergold.checks.signals import NotRepeated, same_answer
 from evergold.checks.stage import question_keys
 from evergold.checks.suite import Suite
 from evergold.errors import BadInput
-from evergold.model.checking import CheckResult, ToolStep, Turn
+from evergold.model.check import CheckResult, ToolStep, Turn
 from evergold.model.trace import TraceStatus
 from tests.rows import each_row
 

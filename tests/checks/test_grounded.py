@@ -3,7 +3,7 @@
 import pytest
 
 from evergold.checks.builtin import Grounded
-from evergold.model.checking import Turn
+from evergold.model.check import Turn
 from tests.rows import each_row
 
 ANSWER = "Parcels to Lima take three days."

@@ -8,7 +8,7 @@ import pytest
 
 from evergold.checks.own import RegexCheck
 from evergold.errors import BadInput
-from evergold.model.checking import Turn
+from evergold.model.check import Turn
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.builders import a_trace

@@ -7,7 +7,7 @@ import pytest
 from evergold.checks import answered as phrase_files
 from evergold.checks.signals import NotGivenUp, NotHandedOver, gives_up, hands_over, same_question, wants_person
 from evergold.errors import BadInput
-from evergold.model.checking import Turn
+from evergold.model.check import Turn
 from tests.rows import each_row
 
 LABELLED = [

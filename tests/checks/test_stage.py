@@ -7,7 +7,7 @@ import pytest
 
 from evergold.checks.builtin import Grounded
 from evergold.errors import BadInput
-from evergold.model.checking import Turn
+from evergold.model.check import Turn
 from evergold.model.trace import ScoreLine, ScoreSource, Trace, TraceStatus
 from evergold.settings import Settings
 from evergold.workspace import Workspace

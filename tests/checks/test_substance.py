@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evergold.checks.signals import Substance
-from evergold.model.checking import CheckResult, ToolStep, Turn
+from evergold.model.check import CheckResult, ToolStep, Turn
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.builders import a_trace

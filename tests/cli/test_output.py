@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evergold.cli import invoke, output
-from evergold.cli.output import CONTROL, echo, emit_json, printable, table
+from evergold.cli.output import CONTROL, echo, emit_json, make_printable, table
 
 CLI = Path(output.__file__).parent
 ATTACKS = (
@@ -37,8 +37,8 @@ def test_no_control_character_is_printed(text: str, capsys: pytest.CaptureFixtur
 
 def test_plain_texts_are_printed_as_they_are() -> None:
     text = "tab\tline\r\nnext\n é 日本語 العربية \U0001f600 \u00a0"
-    assert printable(text) == text.replace("\r\n", "\n")
-    assert printable("\x1b[0m\x7f\x9b") == "␛[0m␡\\x9b"
+    assert make_printable(text) == text.replace("\r\n", "\n")
+    assert make_printable("\x1b[0m\x7f\x9b") == "␛[0m␡\\x9b"
 
 
 def test_names_in_tables_are_no_markup(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

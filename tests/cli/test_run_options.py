@@ -26,7 +26,7 @@ from evergold.cli.runs import _choose_format, _score_texts
 from evergold.cli.traces import _order_spans, _span_line
 from evergold.errors import BadInput
 from evergold.model.case import EntryType, ReviewState
-from evergold.model.checking import Checked, CheckResult
+from evergold.model.check import Checked, CheckResult
 from evergold.model.generation import GenerationReport, Skipped
 from evergold.model.operations import DatabaseStatus
 from evergold.model.run import (

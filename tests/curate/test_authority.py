@@ -157,7 +157,7 @@ def test_two_policies_that_disagree_each_keep_their_own_entry(ws: Workspace, tmp
     strict = tmp_path / "strict.toml"
     strict.write_text('name = "strict"\ndataset = "strict"\n[thresholds]\nfailure_below = 0.95\ngolden_from = 0.99\n')
     ws.intake.accept([a_trace("t1", scores=(a_score("check", 0.9),))])
-    both = ws.live.under([*ws.live.curation.policies, *ws.live.with_policy_files([strict]).policies])
+    both = ws.live.use_policies([*ws.live.curation.policies, *ws.live.with_policy_files([strict]).policies])
     both.backfill()
     assert {case.dataset: case.entry_type for case in cases(ws)} == {"live": "golden", "strict": "failure"}
     assert [explained.tier for explained in both.explain("t1")] == ["unconfirmed", "failure"]

@@ -8,7 +8,7 @@ import pytest
 
 from evergold.formats.openai_chat import Preference, Unfit
 from evergold.model.case import Case, EntryType
-from evergold.model.checking import admits, strip_admission
+from evergold.model.check import admits, strip_admission
 from evergold.model.trace import Correction, CorrectionKind, Span, Trace
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, iterate_cases

@@ -6,7 +6,7 @@ from evergold.curate import remark_encoder
 from evergold.curate.detectors import HIGH, LOW, PatternDetector
 from evergold.curate.remark_encoder import ALARMS, classify, read_together
 from evergold.judge.encoder import shipped_encoder
-from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage
+from evergold.model.check import EarlierTurn, Remark, RemarkKind, UserMessage
 from scripts.remark_data import LISTS, Labelled, remarks
 from tests.rows import each_row
 

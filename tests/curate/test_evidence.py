@@ -59,12 +59,14 @@ def test_the_strongest_word_is_the_evidence(ws: Workspace) -> None:
 
 def test_a_policy_names_the_scores_that_are_outcomes_and_lets_judges_speak(ws: Workspace) -> None:
     ws.intake.accept([a_trace("t1", input=QUESTION, output=ANSWER, scores=(a_score("latency", 1.0),))])
-    ws.live.under([Policy(name="narrow", dataset="narrow", outcome=("reward",))]).backfill()
+    ws.live.use_policies([Policy(name="narrow", dataset="narrow", outcome=("reward",))]).backfill()
     (entry,) = ws.cases.iterate(CaseFilter(dataset="narrow", candidates=Candidates.INCLUDE))
     assert entry.tier == "candidate"
     judged = a_score("quality", 0.9, "llm_judge")
     ws.intake.accept([ScoreLine(trace_id="t1", **judged.model_dump(exclude={"id", "version"}))])
-    ws.live.under([Policy(name="narrow", dataset="narrow", outcome=("reward",), llm_judge=JudgeRole.SYSTEM)]).backfill()
+    ws.live.use_policies(
+        [Policy(name="narrow", dataset="narrow", outcome=("reward",), llm_judge=JudgeRole.SYSTEM)]
+    ).backfill()
     (entry,) = ws.cases.iterate(CaseFilter(dataset="narrow"))
     assert (entry.tier, entry.evidence) == ("unconfirmed", TierEvidence.CONTENT)
 
@@ -218,7 +220,7 @@ def test_a_format_that_nearly_all_answers_of_an_app_share_is_held_against_none(w
     assert ws.intake.count(TraceFilter(app=("bank/chat",))) == 15
     assert {one.value: one.count for one in ws.intake.facets(TraceFilter()).apps} == {"shop/chat": 33, "bank/chat": 15}
     narrow = Policy.model_validate({"name": "narrow", "dataset": "narrow", "eligible": {"apps": ["shop/chat"]}})
-    ws.live.under([narrow]).backfill()
+    ws.live.use_policies([narrow]).backfill()
     listed = list(ws.cases.iterate(CaseFilter(dataset="narrow", candidates=Candidates.INCLUDE)))
     assert {case.provenance.trace_id for case in listed} == {f"shop-{n}" for n in range(25, 33)}
 

@@ -13,7 +13,7 @@ from evergold.checks import suite
 from evergold.checks.stage import CheckStage
 from evergold.curate import detectors as guarded
 from evergold.curate.live import Curation
-from evergold.model.checking import CheckResult, Turn
+from evergold.model.check import CheckResult, Turn
 from evergold.model.trace import Trace
 from evergold.redact import fields as bounded
 from evergold.settings import Settings

@@ -11,7 +11,7 @@ import pytest
 
 from evergold.errors import BadInput
 from evergold.judge.daily import DailyBudget
-from evergold.model.checking import RemarkKind, ShownRemark
+from evergold.model.check import RemarkKind, ShownRemark
 from evergold.model.trace import Trace
 from evergold.settings import Settings
 from evergold.workspace import Workspace

@@ -141,7 +141,7 @@ def test_the_next_message_of_a_session_may_correct_the_reply(
 def test_undo_takes_back_what_a_revision_did(ws: Workspace) -> None:
     ws.intake.accept([a_trace(f"t{n}", scores=GOOD) for n in range(3)])
     ws.live.curate()
-    lax = ws.live.under([Policy(thresholds=Thresholds(golden_from=0.95))])
+    lax = ws.live.use_policies([Policy(thresholds=Thresholds(golden_from=0.95))])
     assert lax.backfill().by_kind == {"withdrawn": 3}
     assert ws.live.undo(lax.policies[0].label).undone == 3
     assert len(cases(ws, dataset="live")) == 3
@@ -180,7 +180,7 @@ def test_undo_gives_back_the_inclusion_probability_and_the_revision(ws: Workspac
     ws.live.curate()
     (before,) = cases(ws, trace_id="t1")
     ws.intake.accept([user_score("t1", 1.0)])
-    other = ws.live.under([Policy(sample=Sampling(confirmed=0.999))])
+    other = ws.live.use_policies([Policy(sample=Sampling(confirmed=0.999))])
     assert other.drain().by_kind == {"confirmed": 1}
     (between,) = cases(ws, trace_id="t1")
     assert between.provenance.inclusion_probability == 0.999
@@ -191,7 +191,7 @@ def test_undo_gives_back_the_inclusion_probability_and_the_revision(ws: Workspac
 
 def test_a_policy_named_for_one_call_takes_nothing_from_those_in_force(ws: Workspace) -> None:
     ws.intake.accept([a_trace("t1", scores=GOOD)])
-    other = ws.live.under([Policy(name="other", dataset="aside")])
+    other = ws.live.use_policies([Policy(name="other", dataset="aside")])
     assert (other.drain().by_kind, other.drain().by_kind) == ({"added": 1}, {})
     assert ws.live.curate().by_kind == {"added": 1}
     assert sorted(case.dataset for case in cases(ws, trace_id="t1")) == ["aside", "live"]
@@ -199,10 +199,10 @@ def test_a_policy_named_for_one_call_takes_nothing_from_those_in_force(ws: Works
 
 def test_entries_follow_a_new_revision_of_their_policy_and_go_back(ws: Workspace) -> None:
     ws.intake.accept([a_trace(f"t{n}", scores=GOOD, metadata={"model": "m1"}) for n in range(20)])
-    old = ws.live.under([Policy(name="p", dataset="one", tags=())])
+    old = ws.live.use_policies([Policy(name="p", dataset="one", tags=())])
     old.backfill()
     held = {case.id: case.provenance for case in cases(ws, dataset="one")}
-    new = ws.live.under([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(unconfirmed=0.5))])
+    new = ws.live.use_policies([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(unconfirmed=0.5))])
     told = new.dry_run()["p@" + new.policies[0].rev[7:19]]
     done = new.backfill()
     assert done.by_kind == told.by_kind and set(done.by_kind) == {"moved", "withdrawn"}
@@ -210,10 +210,12 @@ def test_entries_follow_a_new_revision_of_their_policy_and_go_back(ws: Workspace
     kept = cases(ws, dataset='two "2"')
     assert len(kept) == done.by_kind["moved"]
     assert {(case.tags, case.provenance.inclusion_probability) for case in kept} == {(("model:m1",), 0.5)}
-    thinner = ws.live.under([Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(unconfirmed=0.4))])
+    thinner = ws.live.use_policies(
+        [Policy(name="p", dataset='two "2"', tags=("model",), sample=Sampling(unconfirmed=0.4))]
+    )
     assert thinner.backfill().by_kind.get("reweighed") == len(cases(ws, dataset='two "2"'))
     tagless = Policy(name="p", dataset='two "2"', tags=("model", "message_type"), sample=Sampling(unconfirmed=0.4))
-    assert ws.live.under([tagless]).backfill().by_kind == {}
+    assert ws.live.use_policies([tagless]).backfill().by_kind == {}
     for curation in (thinner, new):
         ws.live.undo(curation.policies[0].label)
     assert {case.id: case.provenance for case in cases(ws, dataset="one")} == held
@@ -221,8 +223,8 @@ def test_entries_follow_a_new_revision_of_their_policy_and_go_back(ws: Workspace
 
 def test_a_tag_kind_added_to_a_policy_reaches_the_entries_there_are(ws: Workspace) -> None:
     ws.intake.accept([a_trace("t1", scores=GOOD, metadata={"model": "m1"})])
-    ws.live.under([Policy(name="p", tags=())]).backfill()
-    tagging = ws.live.under([Policy(name="p", tags=("model",))])
+    ws.live.use_policies([Policy(name="p", tags=())]).backfill()
+    tagging = ws.live.use_policies([Policy(name="p", tags=("model",))])
     assert tagging.backfill().by_kind == {"retagged": 1}
     (entry,) = cases(ws, policy="p")
     assert entry.tags == ("model:m1",)
@@ -233,7 +235,7 @@ def test_a_tag_kind_added_to_a_policy_reaches_the_entries_there_are(ws: Workspac
 def test_undoing_a_failure_takes_its_tags_back(ws: Workspace) -> None:
     ws.intake.accept([a_trace("t1", scores=GOOD)])
     ws.live.curate()
-    strict = ws.live.under([Policy(thresholds=Thresholds(failure_below=0.95, golden_from=0.95))])
+    strict = ws.live.use_policies([Policy(thresholds=Thresholds(failure_below=0.95, golden_from=0.95))])
     assert strict.backfill().by_kind == {"failed": 1}
     assert cases(ws, trace_id="t1")[0].tags == ("failed:check",)
     ws.live.undo(strict.policies[0].label)
@@ -247,7 +249,7 @@ def test_a_correction_is_one_case_whoever_edits_it_and_under_whichever_policy(ws
     (pair,) = cases(ws, trace_id="t1")
     ws.cases.revise(pair.model_copy(update={"expected": "Lima, Peru"}), Author(who="ana", action="edited"))
     ws.intake.accept([user_score("t1", 1.0)])
-    other = ws.live.under([Policy(name="other", dataset="aside")])
+    other = ws.live.use_policies([Policy(name="other", dataset="aside")])
     assert [told.by_kind for told in other.dry_run().values()] == [{}]
     assert other.backfill().by_kind == {}
     assert [case.expected for case in cases(ws, trace_id="t1")] == ["Lima, Peru"]

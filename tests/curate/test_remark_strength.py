@@ -2,7 +2,7 @@
 
 from evergold.curate.detectors import PatternDetector
 from evergold.curate.remark_encoder import ALARMS, classify
-from evergold.model.checking import EarlierTurn, UserMessage, admits, asks_back
+from evergold.model.check import EarlierTurn, UserMessage, admits, asks_back
 from scripts.remark_data import LISTS, Labelled, remarks
 from tests.rows import each_row
 

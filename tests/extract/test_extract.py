@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evergold.extract.flow_cases import Rules, inside
+from evergold.extract.flow_cases import Rules, resolve_inside
 from evergold.extract.golden import Extracted
 from evergold.extract.ranges import HunkContext, Side
 from evergold.extract.run import extract_cases
@@ -185,4 +185,4 @@ def test_evidence_is_what_the_review_page_shows(db: SidekickDb) -> None:
     ],
 )
 def test_paths_are_relative_to_the_repository(path: str, expected: str | None) -> None:
-    assert inside(path, "/wt") == expected
+    assert resolve_inside(path, "/wt") == expected

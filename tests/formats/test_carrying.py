@@ -149,7 +149,7 @@ def test_a_value_is_traced_back_to_its_line() -> None:
     document = read("name: x\ntasks:\n  - id: a\n    input: q\n  - id: b\n")
     assert document.line(("tasks", 1, "id")) == 5 and document.line(("tasks", 0, "input")) == 4
     assert document.line(("tasks", 9)) == 2 and document.line(("nothing",)) == 1 and read("").line(("a",)) == 0
-    assert Problem(3, "x").at(Path("f")) == "f:3"
+    assert Problem(3, "x").describe_at(Path("f")) == "f:3"
 
 
 def test_a_pipe_is_no_parquet_file() -> None:

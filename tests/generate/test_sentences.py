@@ -14,7 +14,7 @@ from evergold.generate.documents import read_corpus
 from evergold.generate.extractive import ExtractiveWriter
 from evergold.generate.maker import REPEATED, Maker, Outcome, Outputs, _Copies, _in_order, generate
 from evergold.generate.model_writer import BUILT_IN, Spent
-from evergold.generate.passages import Library, WordSearch, clear_sentences, flat
+from evergold.generate.passages import Library, WordSearch, clear_sentences, flatten
 from evergold.generate.spec import GenerationSpec
 from tests.rows import each_row
 
@@ -39,7 +39,7 @@ def test_a_sentence_is_clear_by_itself_or_not(text: str, clear: bool) -> None:
 
 
 def test_a_text_on_one_line_without_its_marks() -> None:
-    assert flat("Worn **boots** can be re-\nturned, see [the rules](r.md) and ![a picture](p.png).") == (
+    assert flatten("Worn **boots** can be re-\nturned, see [the rules](r.md) and ![a picture](p.png).") == (
         "Worn boots can be returned, see the rules and a picture."
     )
 

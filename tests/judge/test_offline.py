@@ -12,7 +12,7 @@ from evergold.errors import BadInput
 from evergold.judge import offline
 from evergold.judge.offline import OfflineJudge, make_offline, refuses, shipped_calibration
 from evergold.model.case import Case, Context
-from evergold.model.judging import Question
+from evergold.model.judge import Question
 from evergold.model.report import Mean
 from evergold.model.run import Measurement, MeasurementState
 from evergold.model.tool_calls import ExpectedTool, ToolCall

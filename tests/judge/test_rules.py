@@ -11,7 +11,7 @@ from evergold.judge.daily import DailyBudget, ask_now
 from evergold.judge.evidence import stems_of
 from evergold.judge.offline import refuses
 from evergold.judge.rules import grade_by_rule, normal_text
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from tests.rows import each_row
 
 

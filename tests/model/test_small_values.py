@@ -13,7 +13,7 @@ from evergold.errors import BadInput
 from evergold.model.access import INCLUDES, Role
 from evergold.model.build import without_tags
 from evergold.model.case import CodeTests
-from evergold.model.checking import admits, agrees, grants, regrets
+from evergold.model.check import admits, agrees, grants, regrets
 from evergold.model.generation import Passage
 from evergold.model.operations import DatabaseStatus
 from evergold.model.report import SHOWN_LETTERS, html_of_pairs, html_of_rows
@@ -116,9 +116,9 @@ def test_runs_that_wait_or_run_have_not_ended() -> None:
 
 
 def test_every_role_may_do_its_own_and_no_role_but_the_owner_more_than_the_owner() -> None:
-    assert all(role.may(role) for role in Role)
+    assert all(role.allows(role) for role in Role)
     assert all(INCLUDES[role] < INCLUDES[Role.OWNER] for role in Role if role is not Role.OWNER)
-    assert not Role.INGEST.may(Role.READER) and not Role.EDITOR.may(Role.OWNER)
+    assert not Role.INGEST.allows(Role.READER) and not Role.EDITOR.allows(Role.OWNER)
     for role in Role:
         assert all(INCLUDES[inner] <= INCLUDES[role] for inner in INCLUDES[role]), "what is included brings its own"
 

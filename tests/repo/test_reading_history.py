@@ -7,7 +7,7 @@ import pytest
 
 from evergold.repo import history
 from evergold.repo.git import Repo
-from evergold.repo.history import TreeFile, checkouts, common_folder, files_at, grep, reachable, timeline
+from evergold.repo.history import TreeFile, checkouts, common_folder, files_at, grep, list_reachable, timeline
 from tests.repos import GitRepo
 from tests.rows import each_row
 
@@ -79,9 +79,9 @@ def test_the_timeline_has_every_branch_with_its_times(made: Made) -> None:
 
 def test_what_tips_reach(made: Made) -> None:
     with Repo.open(made.repo.path) as repo:
-        assert reachable(repo) == set()
-        assert reachable(repo, made.side) == {made.first, made.second, made.side}
-        assert reachable(repo, made.side, f"^{made.second}") == {made.side}
+        assert list_reachable(repo) == set()
+        assert list_reachable(repo, made.side) == {made.first, made.second, made.side}
+        assert list_reachable(repo, made.side, f"^{made.second}") == {made.side}
 
 
 def test_files_of_a_commit_are_files_alone(tmp_path: Path) -> None:

@@ -30,17 +30,17 @@ def test_objects_are_found_by_any_name(made: GitRepo) -> None:
     with Repo.open(made.path) as repo:
         head = repo.objects.require_commit("HEAD")
         assert repo.objects.commit("main") == head == repo.objects.commit(head[:8])
-        found = repo.objects.at(head, "f.txt")
+        found = repo.objects.read_at(head, "f.txt")
         assert found is not None and repo.objects.read(found.id) == numbered(5, l2="two").encode()
-        assert repo.objects.at(head, "dir/é \t.txt") is not None
-        assert repo.objects.at(head, "no such file") is None
-        assert repo.objects.at(head, "no\nsuch") is None
+        assert repo.objects.read_at(head, "dir/é \t.txt") is not None
+        assert repo.objects.read_at(head, "no such file") is None
+        assert repo.objects.read_at(head, "no\nsuch") is None
 
 
 def test_a_path_with_a_line_end_is_read(tmp_path: Path) -> None:
     GitRepo(tmp_path).commit({"new\nline": "x\n"})
     with Repo.open(tmp_path) as repo:
-        assert repo.objects.at("HEAD", "new\nline") is not None
+        assert repo.objects.read_at("HEAD", "new\nline") is not None
 
 
 def test_trees_and_blobs_are_not_commits(made: GitRepo) -> None:
@@ -54,7 +54,7 @@ def test_a_bare_repository_is_as_good(made: GitRepo) -> None:
     path = clone(made, "--bare")
     diff = made.diff("HEAD~1", "HEAD")
     with Repo.open(path) as repo:
-        assert repo.objects.at("main", "f.txt") is not None
+        assert repo.objects.read_at("main", "f.txt") is not None
         assert history.applies(repo, "main~1", diff)
         assert not history.applies(repo, "main", diff)
 

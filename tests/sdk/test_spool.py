@@ -16,7 +16,7 @@ def records(*ids: int) -> list[dict[str, Any]]:
 
 
 def ripe(spool: Spool) -> list[tuple[list[str], int]]:
-    return [([record["id"] for record in kept], torn) for kept, torn, _ in spool.ripe()]
+    return [([record["id"] for record in kept], torn) for kept, torn, _ in spool.list_ripe()]
 
 
 def test_a_file_is_ripe_once_it_is_sealed(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
-from evergold.storage import find_matching, is_url, location, normal, relative
+from evergold.storage import find_matching, is_url, location, make_relative, normal
 from evergold.storage.remote import CREDENTIALS, RemotePath, store_of, translate_errors
 from tests.rows import each_row
 
@@ -82,7 +82,7 @@ def test_what_only_a_disk_can_do_is_refused_in_one_line() -> None:
     ],
 )
 def test_a_path_as_seen_from_a_folder(path: str, start: str, expected: str) -> None:
-    assert relative(location(path), location(start)) == expected
+    assert make_relative(location(path), location(start)) == expected
 
 
 @pytest.mark.parametrize(("path", "expected"), [("s3://b/x/../y/./z", "s3://b/y/z"), ("/tmp/a/../b", "/tmp/b")])

@@ -8,7 +8,7 @@ import pytest
 
 from evergold.errors import BadInput, NotFound, Unavailable
 from evergold.formats.atomic import FileSet
-from evergold.storage import RemotePath, find_matching, location, normal, open_read, relative
+from evergold.storage import RemotePath, find_matching, location, make_relative, normal, open_read
 from tests.storage.conftest import BUCKET, stored, unfinished
 
 ROOT = f"s3://{BUCKET}"
@@ -29,8 +29,8 @@ def test_names_work_as_on_any_path() -> None:
     assert pickle.loads(pickle.dumps(path)) == path
     assert str(path.relative_to(location("s3://b"))) == "day=1/x.jsonl.gz"
     assert str(normal(path.parent / "../y")) == str(path.parent / "../y") == "s3://b/y"
-    assert relative(path, location("s3://b/other")) == "../day=1/x.jsonl.gz"
-    assert relative(path, Path("/here")) == str(path)
+    assert make_relative(path, location("s3://b/other")) == "../day=1/x.jsonl.gz"
+    assert make_relative(path, Path("/here")) == str(path)
     assert location("file:///tmp/x") == Path("/tmp/x")
 
 

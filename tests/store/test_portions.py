@@ -27,7 +27,7 @@ def test_the_size_follows_what_the_last_transaction_took() -> None:
     portion = Portion(1000)
     sizes = [portion.size]
     for seconds in (0.4, 0.01, 0.2, 0.0, 0.0, 0.0):
-        portion.took(seconds)
+        portion.adapt(seconds)
         sizes.append(portion.size)
     assert sizes == [100, 50, 200, 200, 800, 1000, 1000]
 
@@ -35,12 +35,12 @@ def test_the_size_follows_what_the_last_transaction_took() -> None:
 def test_costs_that_do_not_shrink_leave_a_few_items_to_a_transaction_and_slow_items_do_not() -> None:
     portion = Portion(1000)
     for _ in range(20):
-        portion.took(1.0)
+        portion.adapt(1.0)
     assert portion.size == FEW
     for _ in range(5):
-        portion.took(9.0)
+        portion.adapt(9.0)
     assert portion.size == 1
-    portion.took(0.01)
+    portion.adapt(0.01)
     assert portion.size == 4
 
 
@@ -48,7 +48,7 @@ def test_lists_have_the_size_of_the_moment_and_nothing_is_left_out() -> None:
     portion = Portion(100, first=3)
     given = portion.of(range(20))
     assert list(next(given)) == [0, 1, 2]
-    portion.took(0.05)
+    portion.adapt(0.05)
     assert [list(each) for each in given] == [list(range(3, 15)), list(range(15, 20))]
 
 

@@ -139,7 +139,7 @@ def test_the_newest_calibration_counts(store: Store) -> None:
     for body in ("old", "new"):
         calibrations.add("offline", "faithfulness", None, body)
     calibrations.add("openai/m", "faithfulness", "h", "other")
-    assert {row.body for row in calibrations.newest()} == {"new", "other"}
+    assert {row.body for row in calibrations.list_newest()} == {"new", "other"}
     assert [row.body for row in calibrations.of_metric("faithfulness")] == ["other", "new", "old"]
     assert calibrations.of_metric("none") == []
 

@@ -4,7 +4,7 @@ from functools import partial
 
 from sqlalchemy import text
 
-from evergold.model.checking import Checked, CheckResult
+from evergold.model.check import Checked, CheckResult
 from evergold.store import Store
 from evergold.store.trace.scores import COLUMNS, insert_scores, scores_of
 from evergold.store.trace.traces import put_traces

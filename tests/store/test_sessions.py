@@ -20,7 +20,7 @@ def test_traces_come_with_their_spans_and_sessions_in_order(store: Store) -> Non
         found = traces_with_spans(connection, ["t1", "alone", "none"])
         assert found == {"t1": get_trace(connection, "t1"), "alone": get_trace(connection, "alone")}
         sessions = Sessions(connection)
-        before = sessions.before(get_trace(connection, "t2"))
+        before = sessions.list_before(get_trace(connection, "t2"))
         assert [(trace.id, [span.output for span in trace.spans]) for trace in before] == [
             ("t0", ["found 0"]),
             ("t1", ["found 1"]),
@@ -30,4 +30,4 @@ def test_traces_come_with_their_spans_and_sessions_in_order(store: Store) -> Non
             ("t0", ["llm"]),
             ("t1", ["llm"]),
         ]
-        assert sessions.before(found["alone"]) == ()
+        assert sessions.list_before(found["alone"]) == ()

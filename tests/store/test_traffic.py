@@ -39,7 +39,7 @@ def a_call(ident: str, *, took: int = 100, days_ago: float = 0, scores: tuple[Sc
 
 
 def look(store: Store, by: Grouping = Grouping.MODEL, length: timedelta = WEEK, bucket: Bucket = Bucket.DAY) -> Traffic:
-    return TrafficWatch(store).over(length, by, bucket)
+    return TrafficWatch(store).read_period(length, by, bucket)
 
 
 def put(store: Store, *traces: Trace) -> None:
@@ -117,7 +117,7 @@ def test_figures_follow_every_change(store: Store) -> None:
     watch = TrafficWatch(store)
 
     def seen() -> tuple[int, int, float | None, int, int]:
-        figures = watch.over(WEEK, Grouping.MODEL, Bucket.DAY).total.figures
+        figures = watch.read_period(WEEK, Grouping.MODEL, Bucket.DAY).total.figures
         return figures.traces, figures.failed, figures.cost, figures.scored, figures.failing
 
     put(store, a_call("a", scores=(Score(name="grounded", value=0.1),)))
@@ -165,7 +165,7 @@ def test_figures_that_could_not_be_counted_say_of_when_they_are(
         with monkeypatch.context() as held:
             held.setattr(traffic, "take_hours", refuse)
             second = workspace.overviews.traffic(Period.DAY, Grouping.MODEL)
-            overview = workspace.overviews.over(Period.DAY)
+            overview = workspace.overviews.read_period(Period.DAY)
             assert TrafficWatch(workspace.store).refresh() is None, "nobody knows when the figures were counted"
         third = workspace.overviews.traffic(Period.DAY, Grouping.MODEL)
     assert second.total.figures.traces == 1 and second.as_of == first.as_of == overview.as_of

@@ -20,8 +20,8 @@ from evergold.store.database.rows import (
     dumps,
     figures_of,
     loads,
+    make_storable,
     stamp,
-    storable,
     sum_figures,
     text_or_none,
 )
@@ -118,7 +118,7 @@ def test_no_text_is_an_empty_object(text: str | None) -> None:
 
 @each_row(("value", "kept"), [("a\x00b", "a�b"), ("", ""), (None, None), ("plain", "plain")])
 def test_a_text_is_storable_without_nul(value: str | None, kept: str | None) -> None:
-    assert storable(value) == kept
+    assert make_storable(value) == kept
 
 
 @each_row(("value", "kept"), [("m", "m"), (5, None), (["m"], None), (None, None)])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
-from evergold.model.trace import HitPlace, SpanLine, Trace, TraceHit
+from evergold.model.trace import HitPart, SpanLine, Trace, TraceHit
 from evergold.settings import Settings
 from evergold.store.text_index import count_due, indexed_words
 from evergold.store.trace import passages
@@ -90,27 +90,27 @@ CONVERSATION: dict[str, Any] = {
 @each_row(
     ("search", "place", "name", "turn", "piece"),
     [
-        ("okapis", HitPlace.USER, None, 1, "okapis"),
-        ("flood", HitPlace.ASSISTANT, None, 1, "flood"),
-        ("ibex", HitPlace.TOOL_CALL, "find_stall", 2, "ibex"),
-        ("medano north", HitPlace.TOOL_RESULT, "find_stall", 2, "Médano"),
-        ("cusco", HitPlace.TOOL_CALL, "weather", None, "Cusco"),
-        ("hail", HitPlace.TOOL_RESULT, "weather", None, "hail"),
-        ("ALMANAC", HitPlace.ERROR, "weather", None, "almanac"),
-        ("tapirs", HitPlace.STEP, "papers", None, "tapirs"),
-        ("northern", HitPlace.ANSWER, None, None, "northern"),
-        ("keep", HitPlace.USER, None, 1, "keep"),
-        ("sleep house", HitPlace.QUESTION, None, None, "sleep"),
+        ("okapis", HitPart.USER, None, 1, "okapis"),
+        ("flood", HitPart.ASSISTANT, None, 1, "flood"),
+        ("ibex", HitPart.TOOL_CALL, "find_stall", 2, "ibex"),
+        ("medano north", HitPart.TOOL_RESULT, "find_stall", 2, "Médano"),
+        ("cusco", HitPart.TOOL_CALL, "weather", None, "Cusco"),
+        ("hail", HitPart.TOOL_RESULT, "weather", None, "hail"),
+        ("ALMANAC", HitPart.ERROR, "weather", None, "almanac"),
+        ("tapirs", HitPart.STEP, "papers", None, "tapirs"),
+        ("northern", HitPart.ANSWER, None, None, "northern"),
+        ("keep", HitPart.USER, None, 1, "keep"),
+        ("sleep house", HitPart.QUESTION, None, None, "sleep"),
     ],
 )
 def test_a_word_is_found_anywhere_in_a_conversation(
-    workspace: Workspace, search: str, place: HitPlace, name: str | None, turn: int | None, piece: str
+    workspace: Workspace, search: str, place: HitPart, name: str | None, turn: int | None, piece: str
 ) -> None:
     workspace.intake.accept([Trace.model_validate(CONVERSATION), a_trace("other", input="zebra")])
     assert found(workspace, search) == ["t1"]
     its = hit(workspace, search)
     assert its is not None
-    assert (its.place, its.name, its.turn, its.excerpt[1]) == (place, name, turn, piece)
+    assert (its.part, its.name, its.turn, its.excerpt[1]) == (place, name, turn, piece)
 
 
 def test_system_prompts_are_not_searched(workspace: Workspace) -> None:
@@ -217,7 +217,7 @@ def test_erased_and_pruned_words_are_gone_from_the_index(workspace: Workspace) -
 def test_an_excerpt_is_the_part_around_the_words() -> None:
     long = f"{'before ' * 100}the lost Parcel of Straße 5 and the refund {'after ' * 100}"
     asked = passages._patterns(SearchTerms.of("refund parcel strasse"))
-    best, is_all = passages._best([passages.Passage(HitPlace.ANSWER, long)], asked)
+    best, is_all = passages._best([passages.TracePassage(HitPart.ANSWER, long)], asked)
     assert best is not None and is_all
     assert best.excerpt[1::2] == ("Parcel", "Straße", "refund")
     assert best.excerpt[0].startswith("…") and best.excerpt[-1].endswith("…")

@@ -17,7 +17,7 @@ def test_an_index_scores_as_counting_does(documents: list[list[str]], wanted: li
     index: Index[int] = Index()
     for place, words in enumerate(documents):
         index.add(place, words)
-    assert dict(index.best(wanted, len(documents))) == scores
+    assert dict(index.find_best(wanted, len(documents))) == scores
 
 
 def test_a_rare_word_counts_more_and_a_long_document_less() -> None:
@@ -25,6 +25,6 @@ def test_a_rare_word_counts_more_and_a_long_document_less() -> None:
     index.add("short", ["rare", "common"])
     index.add("long", ["rare", *["common"] * 30])
     index.add("other", ["common"])
-    assert [name for name, _ in index.best(["rare"], 3)] == ["short", "long"]
-    assert index.best(["rare"], 1)[0][0] == "short"
-    assert index.best(["unknown"], 3) == []
+    assert [name for name, _ in index.find_best(["rare"], 3)] == ["short", "long"]
+    assert index.find_best(["rare"], 1)[0][0] == "short"
+    assert index.find_best(["unknown"], 3) == []

@@ -10,7 +10,7 @@ from evergold.checks.builtin import _JSON_WANTED
 from evergold.extract.agents.calls import _without_reminders
 from evergold.extract.messages import _SPACES, read_message
 from evergold.generate.passages import _LINK
-from evergold.judge.code import STRONG, _inside, _tokens, compare_code
+from evergold.judge.code import STRONG, _contains, _tokens, compare_code
 from evergold.sources.agents.log_lines import request_in
 from evergold.text.markers import _SPACED_MARKER
 from tests.rows import each_row
@@ -54,7 +54,7 @@ def cpu(work: Callable[[str], object], text: str) -> float:
         (STRONG.search, "1"),
         (_tokens, "/*"),
         (lambda text: _tokens("*/" + text), "/*"),
-        (lambda text: _inside((*_tokens(text), "b"), _tokens(text)), "a "),
+        (lambda text: _contains((*_tokens(text), "b"), _tokens(text)), "a "),
         (lambda text: compare_code(f"{text}b", f"c{text}"), "(a,"),
     ],
 )

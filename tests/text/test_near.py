@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.text.likeness import NearIndex, jaccard, plain, shingles_of
+from evergold.text.likeness import NearIndex, jaccard, normalise, shingles_of
 from tests.rows import each_row
 
 LONG = "the quick brown fox jumps over the lazy dog and runs back to its den in the dark green wood by the river"
@@ -13,7 +13,7 @@ def test_a_copy_with_another_end_is_alike_and_another_text_is_not() -> None:
     index = NearIndex()
     index.add("first", shingles_of(LONG))
     index.add("other", shingles_of("a text with words of its own that nobody has written down here before now"))
-    ((name, share),) = index.similar(shingles_of(f"{LONG} today"))
+    ((name, share),) = index.find_similar(shingles_of(f"{LONG} today"))
     assert name == "first" and 0.9 < share < 1.0
 
 
@@ -21,15 +21,15 @@ def test_below_the_threshold_nothing_is_alike() -> None:
     half = " ".join(LONG.split()[:11])
     index = NearIndex()
     index.add("first", shingles_of(LONG))
-    assert list(index.similar(shingles_of(half))) == []
+    assert list(index.find_similar(shingles_of(half))) == []
 
 
 def test_a_short_text_is_never_alike() -> None:
     index = NearIndex()
     index.add("thanks", shingles_of("thanks a lot"))
     assert shingles_of("thanks a lot") == frozenset()
-    assert list(index.similar(shingles_of("thanks a lot"))) == []
-    assert list(index.similar(frozenset())) == []
+    assert list(index.find_similar(shingles_of("thanks a lot"))) == []
+    assert list(index.find_similar(frozenset())) == []
 
 
 @each_row(
@@ -37,7 +37,7 @@ def test_a_short_text_is_never_alike() -> None:
     [("What is Lima?", "what is LIMA"), ("a-b", "a b"), ("Straße", "STRASSE"), (" x ", "x")],
 )
 def test_case_and_punctuation_make_no_difference(one: str, other: str) -> None:
-    assert plain(one) == plain(other)
+    assert normalise(one) == normalise(other)
 
 
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f"]), max_size=15).map(" ".join)
@@ -55,4 +55,4 @@ def test_an_index_finds_the_very_text_that_was_added(text: str) -> None:
     index = NearIndex()
     index.add("it", shingles_of(text))
     expected = [("it", 1.0)] if shingles_of(text) else []
-    assert list(index.similar(shingles_of(text))) == expected
+    assert list(index.find_similar(shingles_of(text))) == expected

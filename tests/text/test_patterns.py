@@ -58,6 +58,6 @@ def test_any_text_is_a_pattern_or_is_refused(pattern: str) -> None:
 
 
 def test_the_first_match_is_a_group_or_all() -> None:
-    assert compile_pattern(r"id=(\d+)").first("x id=42 y") == "42"
-    assert compile_pattern(r"\d+").first("x 42") == "42"
-    assert compile_pattern(r"\d+").first("x") is None
+    assert compile_pattern(r"id=(\d+)").find_first("x id=42 y") == "42"
+    assert compile_pattern(r"\d+").find_first("x 42") == "42"
+    assert compile_pattern(r"\d+").find_first("x") is None

@@ -47,7 +47,7 @@ def fill(workspace: Workspace) -> None:
 def test_reviews_change_what_comes_next(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         fill(workspace)
-        listed = workspace.review_order.next(100)
+        listed = workspace.review_order.list_next(100)
         assert listed[0].id == "remark"
         assert listed[0].why.startswith("a correction without a right answer")
         assert "bad" not in {one.id for one in listed}
@@ -57,7 +57,7 @@ def test_reviews_change_what_comes_next(settings: Settings) -> None:
                 workspace.review.decide(
                     CaseKey(dataset="d", id=f"{number}-{word}"), Decision(version=1, verdict=verdict), "ana"
                 )
-        after = [one for one in workspace.review_order.next(10) if one.id != "remark"]
+        after = [one for one in workspace.review_order.list_next(10) if one.id != "remark"]
         assert {one.id.partition("-")[0] for one in after} == {"1"}, "the topic whose cases were wrong comes first"
         assert "reviewed cases like it were wrong" in after[0].why
 

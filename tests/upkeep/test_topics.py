@@ -215,10 +215,10 @@ def test_drift_alarms_when_a_tenth_of_the_traffic_is_new(settings: Settings) -> 
         workspace.intake.accept(
             [trace for intent in ("card", "refund", "weather") for trace in traffic(intent, 60, days=35)]
         )
-        quiet = workspace.coverage.now().drift
+        quiet = workspace.coverage.measure().drift
         assert quiet.value is None or not quiet.alarm
         workspace.intake.accept(traffic("alarm", 30, days=3))
-        drift = workspace.coverage.now().drift
+        drift = workspace.coverage.measure().drift
     assert drift.alarm
     assert drift.value is not None and drift.threshold is not None and drift.value > drift.threshold
 
@@ -243,6 +243,6 @@ def test_routes_give_the_same_and_people_change_topics(workspace: Workspace) -> 
 def test_coverage_is_unknown_before_there_are_topics(settings: Settings) -> None:
     with Workspace.open(settings) as workspace:
         workspace.intake.accept(traffic("card", 8))
-        measured = workspace.coverage.now()
+        measured = workspace.coverage.measure()
     assert measured.share is None and measured.low is None and measured.weeks == []
     assert measured.drift.value is None and not measured.drift.alarm

@@ -64,7 +64,7 @@ def test_every_reason_that_keeps_a_trace_out_has_something_that_changes_it() -> 
 def test_a_trace_is_curated_once_however_many_policies_and_visits(settings: Settings) -> None:
     with Workspace.open(settings) as ws:
         ws.intake.accept([a_trace("g", scores=(a_score(),)), a_trace("f", scores=(a_score(value=0.0),))])
-        both = ws.live.under([Policy(), Policy(name="other", dataset="other")])
+        both = ws.live.use_policies([Policy(), Policy(name="other", dataset="other")])
         assert both.backfill().traces == 2
         assert both.backfill().traces == 2
         ws.live.curate()

@@ -10,7 +10,7 @@ from threading import Barrier
 import pytest
 
 from evergold.errors import Conflict
-from evergold.model.checking import Turn
+from evergold.model.check import Turn
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace

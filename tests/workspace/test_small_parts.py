@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from evergold.bench.setup import judged_by
 from evergold.build.check_rows import check_validated_rows
-from evergold.build.versions import _before, _order
+from evergold.build.versions import _list_before, _order
 from evergold.checks.switch import builtin_on
 from evergold.errors import BadInput
 from evergold.formats.columns import attempt_row, case_row, trace_row
@@ -115,7 +115,7 @@ def test_versions_are_ordered_as_numbers() -> None:
 
 def test_the_builds_before_a_version_are_all_for_a_new_one() -> None:
     builds: Any = [type("B", (), {"version": name})() for name in ("v1", "v2", "v3")]
-    assert _before("v2", builds) == builds[:1] and _before("v9", builds) == builds
+    assert _list_before("v2", builds) == builds[:1] and _list_before("v9", builds) == builds
 
 
 def test_a_filter_names_fields_of_cases_alone() -> None:

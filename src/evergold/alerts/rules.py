@@ -35,7 +35,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.model.faults import refused_settings
 from evergold.model.operations import AlertKind
 
@@ -153,7 +153,7 @@ def read_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[AlertRule, ...]:
 def _parse_rule(table: Mapping[str, Any], where: str) -> AlertRule:
     kind = table.get("kind")
     if kind not in KINDS:
-        raise BadInput(f"{where}: {unknown('kind', str(kind), tuple(KINDS))}")
+        raise BadInput(f"{where}: {describe_unknown('kind', str(kind), tuple(KINDS))}")
     try:
         return KINDS[kind].model_validate(dict(table))
     except ValidationError as problem:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from evergold.alerts.rules import AlertRule, read_rules
 from evergold.alerts.stage import AlertPlan, AlertStage, AlertWatcher
 from evergold.alerts.webhook import escape_text, webhook_of
-from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, unknown
+from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, describe_unknown
 from evergold.model.operations import AlertRuleState, AlertsState, AlertTest
 from evergold.settings import Settings
 from evergold.store import Store
@@ -88,7 +88,7 @@ class Alerts:
     def _require_rule(self, label: str) -> None:
         labels = [rule.label for rule in self._store.read(self.stage.rules)]
         if label not in labels:
-            raise NotFound(unknown("rule", label, labels))
+            raise NotFound(describe_unknown("rule", label, labels))
 
     def test(self) -> AlertTest:
         """Read every rule, and send one test message now; nothing is kept."""

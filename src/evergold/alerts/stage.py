@@ -78,7 +78,7 @@ def readings_of(
 
 
 def _failing_rate(connection: Connection, rule: FailingRate, now: datetime) -> Reading:
-    since = _back(now, rule.window)
+    since = _subtract_window(now, rule.window)
     scored, failing = scored_since(connection, rule.check, since, rule.below)
     # A window without scores is calm, not failing: nothing was measured.
     rate = failing / scored if scored else 0.0
@@ -110,7 +110,7 @@ def _intake(connection: Connection, rule: IntakeStopped, now: datetime) -> Readi
 
 
 def _drops(connection: Connection, rule: DatasetDrop, now: datetime, sizes: dict[str, int]) -> list[Reading]:
-    before = largest_since(connection, _back(now, rule.window))
+    before = largest_since(connection, _subtract_window(now, rule.window))
     # A dataset that was emptied is missing from `sizes`, and one
     # that is new is missing from `before`: both are looked at.
     names = [rule.dataset] if rule.dataset else sorted(before.keys() | sizes.keys())
@@ -174,11 +174,11 @@ def gate_readings(rules: Sequence[AlertRule], dataset: str, target: str, passed:
     ]
 
 
-def _back(now: datetime, window: str) -> str:
+def _subtract_window(now: datetime, window: str) -> str:
     return str(stamp(now - duration(window)))
 
 
-def earlier(now: datetime, **parts: float) -> str:
+def stamp_before(now: datetime, **parts: float) -> str:
     """Give the stored form of a moment that lies so far back."""
     return str(stamp(now - timedelta(**parts)))
 
@@ -219,7 +219,7 @@ class AlertStage:
             return False
         now = self._clock()
         # Nine tenths: a server that wakes a moment before the interval is over looks now, not one wake-up later.
-        not_since = earlier(now, seconds=0.9 * self.plan.every_seconds)
+        not_since = stamp_before(now, seconds=0.9 * self.plan.every_seconds)
         if not self._store.write(claim_look, str(stamp(now)), not_since):
             return False
         # Readings are computed between two short transactions: the
@@ -271,7 +271,7 @@ class AlertStage:
         wait = min(LONGEST_WAIT, max(FIRST_WAIT * 2 ** min(taken.tries - 1, 20), posted.wait_seconds or 0.0))
         next_at = stamp(now + timedelta(seconds=wait))
         # The age of the notification decides, not the number of tries: a receiver may ask for long waits.
-        if taken.created_at <= earlier(now, hours=GIVE_UP_HOURS):
+        if taken.created_at <= stamp_before(now, hours=GIVE_UP_HOURS):
             next_at = None
             _log.error("alert %d: given up after %d tries: %s", taken.alert_id, taken.tries, posted.error)
         self._store.db.write(
@@ -287,13 +287,13 @@ class AlertStage:
         self, connection: Connection, readings: Sequence[Reading], sizes: dict[str, int], now: datetime
     ) -> list[tuple[Alert, AlertEvent]]:
         moment = str(stamp(now))
-        keep_sizes(connection, sizes, moment, earlier(now, days=KEPT_SIZES_DAYS))
+        keep_sizes(connection, sizes, moment, stamp_before(now, days=KEPT_SIZES_DAYS))
         # An alert whose rule was removed from the settings would stay open for ever, since nothing reads it again.
         close_unknown(connection, [rule.label for rule in self.rules(connection)], moment)
         forget_old(connection)
-        changed = self._apply(connection, readings, moment, earlier(now, minutes=CALM_MINUTES))
+        changed = self._apply(connection, readings, moment, stamp_before(now, minutes=CALM_MINUTES))
         if self.plan.repeat_hours > 0:
-            for alert_id in due_reminders(connection, moment, earlier(now, hours=self.plan.repeat_hours)):
+            for alert_id in due_reminders(connection, moment, stamp_before(now, hours=self.plan.repeat_hours)):
                 changed.append(self._announce(connection, alert_id, AlertEvent.REMINDER, moment))
         return changed
 

@@ -23,17 +23,19 @@ def configured_tokens(settings: Settings) -> list[tuple[bytes, Holder]]:
     # A blank token in the environment is a mistake (an unset secret) and must not mean "no token".
     if settings.server_token or "server.token" in settings.origins:
         where = settings.origins.get("server.token", "server.token")
-        tokens.append((_usable(settings.server_token, where, "server.token"), Holder(name="owner", role=Role.OWNER)))
+        tokens.append(
+            (_check_token(settings.server_token, where, "server.token"), Holder(name="owner", role=Role.OWNER))
+        )
     for entry in settings.review_reviewers:
         name, _, token = entry.partition(":")
         if not name.strip():
             raise BadInput("review.reviewers: an entry has no name; write each as name:token")
         holder = Holder(name=name.strip(), role=Role.REVIEWER)
-        tokens.append((_usable(token, f"review.reviewers: {holder.name}", "review.reviewers"), holder))
+        tokens.append((_check_token(token, f"review.reviewers: {holder.name}", "review.reviewers"), holder))
     return tokens
 
 
-def _usable(token: str, where: str, setting: str) -> bytes:
+def _check_token(token: str, where: str, setting: str) -> bytes:
     """The token as a header carries it. A blank one would let everybody in, or nobody."""
     bare = token.strip()
     if not bare:
@@ -157,7 +159,7 @@ def require_role(request: Request, path: str) -> None:
 
 def check_role(request: Request, needed: Role) -> None:
     holder: Holder = request.scope.get("evergold.holder", LOCAL)
-    if not holder.role.may(needed):
+    if not holder.role.allows(needed):
         # The message lists the larger roles that would do as well.
         others = ", ".join(role for role in INCLUDES if needed in INCLUDES[role] and role is not needed)
         raise Refused(

@@ -131,7 +131,7 @@ class Connection(AutoHTTPProtocol):  # type: ignore[misc,valid-type]
         cycle: Any = self.cycle
         return cycle is not None and not cycle.response_complete
 
-    def overdue(self, now: float) -> bool:
+    def is_overdue(self, now: float) -> bool:
         """Whether the client keeps the server waiting, with a request or with fetching its answer."""
         unsent = self.transport.get_write_buffer_size()
         if unsent == 0 or unsent <= self._unsent - PROGRESS:

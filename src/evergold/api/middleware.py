@@ -225,13 +225,13 @@ def known_host(settings: Settings) -> Callable[[bytes], bool]:
     """Make the function that decides whether a `Host` header names this server."""
     names = {_name(entry, "server.hosts") for entry in settings.server_hosts}
     if settings.server_host not in WILDCARDS:
-        names.add(_plain(settings.server_host))
+        names.add(_normalise_host(settings.server_host))
 
     # The same few hosts come thousands of times a second.
     @lru_cache(maxsize=256)
     def is_known(header: bytes) -> bool:
         match = _HOST.match(header.decode("latin-1").strip())
-        name = _plain(match["name"]) if match else ""
+        name = _normalise_host(match["name"]) if match else ""
         return bool(name) and (name == "localhost" or name in names or _is_loopback(name))
 
     return is_known
@@ -246,10 +246,10 @@ def _name(entry: str, setting: str) -> str:
         raise BadInput(
             f"{setting}: {entry!r} is not a host name; write it as in an address, for example eval.example.org"
         )
-    return _plain(match["name"])
+    return _normalise_host(match["name"])
 
 
-def _plain(name: str) -> str:
+def _normalise_host(name: str) -> str:
     return name.strip("[]").removesuffix(".").lower()
 
 

@@ -51,7 +51,7 @@ def install_pages(app: FastAPI) -> None:
         if "gzip" not in request.headers.get("accept-encoding", ""):
             return FileResponse(file, headers=ASSET_HEADERS)
         headers = {**ASSET_HEADERS, "Content-Encoding": "gzip"}
-        return Response(_packed(file), media_type=guess_type(name)[0], headers=headers)
+        return Response(_read_packed(file), media_type=guess_type(name)[0], headers=headers)
 
     icons = {file.name for file in DIST.glob("*") if file.is_file() and file.name != "index.html"}
 
@@ -69,7 +69,7 @@ def install_pages(app: FastAPI) -> None:
 
 
 @cache
-def _packed(file: Path) -> bytes:
+def _read_packed(file: Path) -> bytes:
     """Compress a file once, as far as gzip can: every first visit is the smaller for it."""
     return gzip.compress(file.read_bytes())
 

@@ -22,7 +22,7 @@ from evergold.api.requests import Opened, Router
 from evergold.errors import Unavailable
 from evergold.model.access import Holder
 from evergold.model.case import Case
-from evergold.model.judging import Calibration, JudgeInfo
+from evergold.model.judge import Calibration, JudgeInfo
 from evergold.model.report import CaseTrials, ChangeKind, ComparedCases, Mean, RunComparison
 from evergold.model.run import Asked, Attempt, BenchmarkDataset, Board, MetricInfo, Plan, Run, RunSpec, RunStatus
 from evergold.stats.scores import MARGIN

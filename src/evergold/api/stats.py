@@ -23,7 +23,7 @@ def dataset_stats(
 @router.get("/overview")
 def overview(workspace: Opened, period: Period = Period.MONTH) -> Overview:
     """Intake over time, tier mix, failing checks and coverage of what began within the period."""
-    return workspace.overviews.over(period)
+    return workspace.overviews.read_period(period)
 
 
 @router.get("/traffic")

@@ -54,7 +54,7 @@ def change_topic(workspace: Opened, topic: Number, change: TopicChange, who: Who
 @router.get("/coverage")
 def coverage(workspace: Opened) -> TopicCoverage:
     """Measure how much of the traffic golden cases cover, by week, with drift, distance and gaps."""
-    return workspace.coverage.now(SECONDS)
+    return workspace.coverage.measure(SECONDS)
 
 
 @router.post("/review/fill")
@@ -86,7 +86,7 @@ def list_next(
     workspace: Opened, limit: Annotated[int, Query(ge=1, le=1000)] = 50, dataset: str | None = None
 ) -> list[ReviewNext]:
     """List the cases whose review is worth most now, each with the reason; each review changes what comes next."""
-    return workspace.review_order.next(limit, dataset, SECONDS)
+    return workspace.review_order.list_next(limit, dataset, SECONDS)
 
 
 @router.get("/stale")

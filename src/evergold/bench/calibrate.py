@@ -18,7 +18,7 @@ from evergold.bench.metrics import measure
 from evergold.errors import BadInput
 from evergold.model.case import Case, Context
 from evergold.model.faults import first_fault
-from evergold.model.judging import Calibration, Figure, JudgeComparison
+from evergold.model.judge import Calibration, Figure, JudgeComparison
 from evergold.model.report import PairedVerdict
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ExpectedTool, ToolCall
@@ -64,7 +64,7 @@ def read_labels(lines: Iterable[bytes], name: str) -> list[Label]:
         if not line.strip():
             continue
         try:
-            result.append(Label.model_validate(_plain(orjson.loads(line))))
+            result.append(Label.model_validate(_convert_label(orjson.loads(line))))
         except orjson.JSONDecodeError as problem:
             problems.append(f"{name}:{number}: not JSON: {problem}")
         except ValidationError as problem:
@@ -126,7 +126,7 @@ def _figure(interval: Interval | None) -> Figure | None:
     return None if interval is None else Figure.model_validate(interval.as_dict())
 
 
-def _plain(row: Any) -> Any:
+def _convert_label(row: Any) -> Any:
     """Words for a label, and contexts as text or as objects with a text."""
     if not isinstance(row, dict):
         return row

@@ -30,7 +30,7 @@ from evergold.calls.endpoints import (
     tool_functions,
 )
 from evergold.conversation import text_of
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Usage
 from evergold.settings import Settings
 
@@ -64,7 +64,7 @@ def request_options(question: Question, abilities: frozenset[str]) -> dict[str, 
     return options
 
 
-def fewer(abilities: frozenset[str], question: Question, complaint: str) -> frozenset[str] | None:
+def reduce_abilities(abilities: frozenset[str], question: Question, complaint: str) -> frozenset[str] | None:
     """The abilities left after a refusal: without what the endpoint names, else without the first in order.
 
     None when nothing is left that could be the cause.
@@ -252,7 +252,7 @@ class OpenAIJudge(_ModelJudge):
                 completion = await call_with_retries(self._retry, post)
             except CallFailure as failure:
                 refused = failure.status in NOT_UNDERSTOOD
-                left = fewer(abilities, question, str(failure)) if refused else None
+                left = reduce_abilities(abilities, question, str(failure)) if refused else None
                 if left is None:
                     return Reply(final=_reason(failure), broken=True)
                 abilities = left

@@ -74,7 +74,7 @@ class MetricLimit:
     _overruns: Counter[str] = field(default_factory=Counter)
 
     @contextmanager
-    def around(self, task: MetricCall) -> Iterator[None]:
+    def interrupt_late(self, task: MetricCall) -> Iterator[None]:
         """Interrupt the block with `Overrun` when it does not end in time."""
         if self._overruns[task.metric] >= MOST_OVERRUNS:
             raise Overrun(

@@ -19,7 +19,7 @@ from evergold.calls.targets import parse_name
 from evergold.judge.names import DEFAULT_JUDGE
 from evergold.model.build import Frozen
 from evergold.model.case import Case
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Attempt, Plan, RunSpec, Usage
 from evergold.model.tool_schemas import with_derived_tools
 from evergold.prices import cost

@@ -183,9 +183,9 @@ def slice_scores(scores: Sequence[CaseScore], names: Sequence[str]) -> Json:
     return {
         name: {
             "n": len(group),
-            "line_recall": _plain(score.lines.recall for score in group if score.lines),
-            "line_precision": _plain(score.lines.precision for score in group if score.lines),
-            "file_recall": _plain(score.files.recall for score in group if score.files),
+            "line_recall": _average(score.lines.recall for score in group if score.lines),
+            "line_precision": _average(score.lines.precision for score in group if score.lines),
+            "file_recall": _average(score.files.recall for score in group if score.files),
         }
         for name, group in sorted(groups.items())
     }
@@ -274,7 +274,7 @@ def _mean(pairs: Iterable[tuple[float | None, float | None]], seed: int) -> Json
     return _bounds(mean_bootstrap(known, seed) if known else None) | {"n": len(known)}
 
 
-def _plain(values: Iterable[float | None]) -> float | None:
+def _average(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
 

@@ -138,7 +138,7 @@ def _reader(repo: Repo) -> ReadLines:
     # Cases of one commit ask for the same files again and again.
     @lru_cache(maxsize=256)
     def read(commit: str, path: str) -> list[bytes] | None:
-        blob = repo.objects.at(commit, path)
+        blob = repo.objects.read_at(commit, path)
         return split_lines(repo.objects.read(blob.id)) if blob and blob.kind == "blob" else None
 
     return read

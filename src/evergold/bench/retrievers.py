@@ -63,7 +63,7 @@ class PathRetriever:
         scores = {
             path: sum(math.log(1 + len(files) / seen[word]) for word in words) for path, words in held.items() if words
         }
-        return Attempt(case_id="", paths=tuple(_best(scores)))
+        return Attempt(case_id="", paths=tuple(_rank_best(scores)))
 
 
 class GrepRetriever:
@@ -81,8 +81,8 @@ class GrepRetriever:
                 for path in holding:
                     # A word that is in few files weighs more.
                     scores[path] = scores.get(path, 0.0) + 1 / (1 + len(holding))
-        best = _best(scores)
-        return Attempt(case_id="", paths=tuple(best), ranges=_around({path: lines[path] for path in best}))
+        best = _rank_best(scores)
+        return Attempt(case_id="", paths=tuple(best), ranges=_widen_hits({path: lines[path] for path in best}))
 
 
 class Bm25Retriever:
@@ -98,9 +98,9 @@ class Bm25Retriever:
             self._count(opened, files)
             documents = {file.path: self._counts[file.blob] for file in files}
             lengths = {path: counts.total() for path, counts in documents.items()}
-            best = _best(bm25(wanted, count_words(documents), lengths))
+            best = _rank_best(bm25(wanted, count_words(documents), lengths))
             lines = {path: _lines_with(opened, commit, tuple(wanted), path) for path in best}
-        return Attempt(case_id="", paths=tuple(best), ranges=_around(lines))
+        return Attempt(case_id="", paths=tuple(best), ranges=_widen_hits(lines))
 
     def _count(self, opened: Repo, files: list[TreeFile]) -> None:
         """Words per blob; what is large or binary has none."""
@@ -129,7 +129,7 @@ class EmbeddingRetriever:
                 self._passages[blob] = self._embedder.vectors(passages), len(lines) - (not lines[-1])
         likeness = {file.path: self._passages[file.blob][0] @ wanted for file in files}
         lengths = {file.path: self._passages[file.blob][1] for file in files}
-        best = _best({path: float(each.max()) for path, each in likeness.items() if lengths[path]})
+        best = _rank_best({path: float(each.max()) for path, each in likeness.items() if lengths[path]})
         starts = {path: int(likeness[path].argmax()) * PASSAGE for path in best}
         ranges = (
             LineRange(path=path, start=at + 1, end=max(at + 1, min(at + PASSAGE, lengths[path])))
@@ -147,7 +147,7 @@ def _new_texts(opened: Repo, files: list[TreeFile], known: Container[str]) -> It
 
 def _lines_with(opened: Repo, commit: str, words: tuple[str, ...], path: str) -> set[int]:
     """Lines of a file that hold a word of the query."""
-    blob = opened.objects.at(commit, path)
+    blob = opened.objects.read_at(commit, path)
     text = opened.objects.read(blob.id).decode("utf-8", "replace") if blob else ""
     return {number for number, line in enumerate(text.split("\n"), 1) if _holds(line, words)}
 
@@ -157,11 +157,11 @@ def _holds(line: str, words: tuple[str, ...]) -> bool:
     return not set(words_of(line)).isdisjoint(words)
 
 
-def _best(scores: dict[str, float]) -> list[str]:
+def _rank_best(scores: dict[str, float]) -> list[str]:
     return sorted(scores, key=lambda path: (-scores[path], path))[:FILES]
 
 
-def _around(lines: dict[str, set[int]]) -> tuple[LineRange, ...]:
+def _widen_hits(lines: dict[str, set[int]]) -> tuple[LineRange, ...]:
     """Ranges of a few lines around each hit, merged; files in the order given."""
     ranges: list[LineRange] = []
     for path, numbers in lines.items():

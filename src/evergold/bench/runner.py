@@ -21,10 +21,10 @@ from evergold.bench.metrics import NamedMetric, measure
 from evergold.bench.overrun import MetricCall, MetricLimit, Overrun
 from evergold.bench.replay.record import conversation_id
 from evergold.calls.budget import Budget, BudgetReached
-from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, close_all, together
+from evergold.calls.caller import Caller, Gate, Journal, RetryPolicy, close_all, gather_results
 from evergold.errors import EvergoldError
 from evergold.model.case import Case
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Attempt, Measurement, Run, RunStatus, Turns, Usage
 from evergold.model.values import content_hash
 from evergold.redact.default import DefaultRedactor
@@ -53,7 +53,7 @@ async def generate(run: Run, target: Target, store: AttemptStore, caller: Caller
 
     # The workers share one iterator, so each takes the next piece of work when it is free.
     try:
-        await together(work() for _ in range(run.spec.concurrency))
+        await gather_results(work() for _ in range(run.spec.concurrency))
     finally:
         # Answers that have come back are written even when the run is cancelled or its budget is spent.
         await journal.close()
@@ -182,7 +182,7 @@ async def score(run: Run, store: AttemptStore, parts: Parts, budget: Budget) -> 
             await journal.add(await _measure_attempt(case, attempt, parts, budget))
 
     try:
-        await together(work() for _ in range(run.spec.concurrency))
+        await gather_results(work() for _ in range(run.spec.concurrency))
     finally:
         await journal.close()
 
@@ -216,7 +216,7 @@ async def _measure(named: NamedMetric, case: Case, attempt: Attempt, parts: Part
     if not named.needs_judge or parts.judge is None or attempt.error is not None:
         # Plain code, which the limit interrupts; an attempt without an answer is measured without asking anybody.
         try:
-            with parts.limit.around(MetricCall(case.id, attempt.trial, named.name)):
+            with parts.limit.interrupt_late(MetricCall(case.id, attempt.trial, named.name)):
                 return await measure(named.metric, case, attempt, parts.judge, replayed=parts.replayed)
         except Overrun as problem:
             return Measurement.error(problem.message)

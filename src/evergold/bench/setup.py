@@ -156,7 +156,7 @@ class RunSetup:
         # Cases that are named come along whatever they rest on.
         candidates = Candidates.INCLUDE if spec.cases else spec.candidates
         options = {"limit": spec.limit, "local": local, "candidates": candidates}
-        frozen = self._freeze(spec.dataset, **options, **where).only(spec.cases)
+        frozen = self._freeze(spec.dataset, **options, **where).select(spec.cases)
         named = metrics_of(frozen.cases)
         # A run that names no metrics takes those that its cases name.
         metrics = metrics or make_metrics(named)

@@ -16,7 +16,7 @@ import msgspec
 from evergold.build import manifest as manifests
 from evergold.build.offline_records import SeenIds
 from evergold.build.records import INPUTS, REFERENCES, decoder_of, first_text, tags_of
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.model.build import (
     BuildDiff,
     Comparison,
@@ -56,10 +56,10 @@ _decode_name = msgspec.json.Decoder(_Name).decode
 
 def read_record(line: bytes) -> Any:
     """A line of a build, decoded. A number that no computer's float or integer holds (`1E400`) stays as it was written."""
-    return json.loads(line, parse_int=_whole, parse_float=_fraction)
+    return json.loads(line, parse_int=_read_whole, parse_float=_fraction)
 
 
-def _whole(digits: str) -> int | str:
+def _read_whole(digits: str) -> int | str:
     # 19 digits are tested first: converting a text of thousands of digits is quadratic in Python.
     return int(digits) if len(digits) < 20 and abs(int(digits)) < 2**63 else digits
 
@@ -222,7 +222,7 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
     the same cases in every version that has them."""
     manifest = manifests.read(path)
     if split is not None and split not in manifest.splits:
-        raise BadInput(unknown("split", split, sorted(manifest.splits)))
+        raise BadInput(describe_unknown("split", split, sorted(manifest.splits)))
     # Records are counted while they are drawn: the files are read once.
     counted = Counter[str]()
 
@@ -240,7 +240,7 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
 
 def compare(before: Path, after: Path) -> Comparison:
     old, new = _Look(), _Look()
-    portraits = [look.over(path) for look, path in ((old, before), (new, after))]
+    portraits = [look.describe(path) for look, path in ((old, before), (new, after))]
     return Comparison(before=portraits[0], after=portraits[1], drift=drift(old.profile, new.profile))
 
 
@@ -252,7 +252,7 @@ class _Look:
     inputs: Counter[int] = field(default_factory=Counter)
     references: Counter[int] = field(default_factory=Counter)
 
-    def over(self, path: Path) -> Portrait:
+    def describe(self, path: Path) -> Portrait:
         """Read the records of a build and say what it is made of."""
         manifest = manifests.read(path)
         decoders = {name: decoder_of(manifest, name) for name in manifest.splits}

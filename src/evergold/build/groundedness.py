@@ -114,8 +114,8 @@ def find_unsupported(reference: str, contexts: Sequence[str], judge: "OfflineJud
 
 
 def _unsupported_by(passages: Sequence[str], claims: Iterable[str], judge: "OfflineJudge") -> list[str]:
-    flat = [_flat(passage) for passage in passages]
-    asked = [claim for claim in claims if not any(_flat(claim).rstrip(".!?") in passage for passage in flat)]
+    flat = [_flatten(passage) for passage in passages]
+    asked = [claim for claim in claims if not any(_flatten(claim).rstrip(".!?") in passage for passage in flat)]
     if not asked:
         return []
     answers = judge.supports(asked, judge.evidence(list(passages)))
@@ -133,7 +133,7 @@ def _indexes_by_citation(contexts: Sequence[str]) -> dict[int, int]:
     return labels or {index + 1: index for index in range(len(contexts))}
 
 
-def _flat(text: str) -> str:
+def _flatten(text: str) -> str:
     return " ".join(text.casefold().split())
 
 

@@ -18,11 +18,20 @@ from typing import Any
 
 import orjson
 
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.formats.lines import open_rows
 from evergold.model.case import Case, CaseKind, Origin
 from evergold.model.values import unit_interval
-from evergold.text.likeness import THRESHOLD, NearIndex, TextEntry, jaccard, pairs_across, plain, rarest, shingles_of
+from evergold.text.likeness import (
+    THRESHOLD,
+    NearIndex,
+    TextEntry,
+    jaccard,
+    normalise,
+    pairs_across,
+    rarest,
+    shingles_of,
+)
 
 KEEP, ONE = "keep", "one"
 REPEATS = (KEEP, ONE)
@@ -54,8 +63,8 @@ class Clusters:
 def question_of(case: Case) -> str:
     """The words of what was asked: the user's turns in order; "yes, please" after another question is another one."""
     # A conversation is its question: the same last turn after other turns asks something else.
-    turns = [plain(_text(message.get("content"))) for message in case.messages if message.get("role") == "user"]
-    asked = plain(case.input)
+    turns = [normalise(_text(message.get("content"))) for message in case.messages if message.get("role") == "user"]
+    asked = normalise(case.input)
     # Most sources repeat the last user turn as the input, some do not.
     return "\n".join(turns if turns and turns[-1] == asked else [*turns, asked] if asked else turns)
 
@@ -123,13 +132,13 @@ def _join_near(questions: Mapping[str, str], union: "_Union") -> None:
         for other in dict.fromkeys(chain.from_iterable(known[word] for word in rare)):
             near = union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= THRESHOLD
             # A conversation and its next turn share nearly all words and ask two things.
-            if near and _alike(last[other], last[name]):
+            if near and _are_alike(last[other], last[name]):
                 union.join(other, name)
         for word in rare:
             known[word].append(name)
 
 
-def _alike(one: str, other: str) -> bool:
+def _are_alike(one: str, other: str) -> bool:
     """Whether two last turns say the same: equal words, or nearly the same where they are long enough to tell."""
     return one == other or jaccard(shingles_of(one), shingles_of(other)) >= THRESHOLD
 
@@ -190,7 +199,7 @@ def _shingles(case: Case) -> frozenset[str]:
     # A question of a few words has no shingles; the pair of question and answer then stands for itself.
     if shingles or not answer:
         return shingles
-    return frozenset({f"{question_of(case)}\n{plain(answer)}"})
+    return frozenset({f"{question_of(case)}\n{normalise(answer)}"})
 
 
 def _answer(case: Case) -> str:
@@ -206,13 +215,15 @@ def overlaps(cases: Sequence[Case], path: Path) -> list[str]:
     index = NearIndex(THRESHOLD)
     exact: set[str] = set()
     for text in _texts_of(path):
-        exact.add(plain(text))
+        exact.add(normalise(text))
         index.add("", shingles_of(text))
     hit = []
     for case in cases:
-        asked, answer = plain(case.input), shingles_of(_answer(case))
+        asked, answer = normalise(case.input), shingles_of(_answer(case))
         # Short answers have no shingles and therefore never match.
-        if (asked and asked in exact) or any(any(index.similar(text)) for text in (shingles_of(case.input), answer)):
+        if (asked and asked in exact) or any(
+            any(index.find_similar(text)) for text in (shingles_of(case.input), answer)
+        ):
             hit.append(case.id)
     return hit
 
@@ -276,7 +287,7 @@ def parse_shares(text: str) -> dict[str, float]:
 def group_key(case: Case, group_by: str) -> str:
     """The group of a case; one that has no session, document or repository is a group of its own."""
     if group_by not in KEYS:
-        raise BadInput(unknown("--group-by", group_by, KEYS))
+        raise BadInput(describe_unknown("--group-by", group_by, KEYS))
     kind = _NATURAL[case.kind] if group_by == "auto" else group_by
     source = case.provenance
     value = {

@@ -285,7 +285,7 @@ class _Assembly:
     def manifest(self, source_digest: str, source_bytes: int) -> dict[str, Any]:
         spec = self._spec
         splits = {
-            split.name: output.entry(spec.relative(spec.outputs[split.name]))
+            split.name: output.entry(spec.make_relative(spec.outputs[split.name]))
             | {"fields": {column.name: column.kind for column in split.columns if not column.optional}}
             | {"required": [column.name for column in split.columns if column.required]}
             for split, output in zip(spec.splits, self._outputs, strict=True)
@@ -298,7 +298,7 @@ class _Assembly:
             "splits": splits,
             "excluded_task_types": dict(sorted(self._excluded.items())),
             "rejected": dict(sorted(self._rejected.items())),
-            "rejected_records": self._rejected_file.entry(spec.relative(spec.rejected)),
+            "rejected_records": self._rejected_file.entry(spec.make_relative(spec.rejected)),
             "source": {
                 "path": spec.source_name,
                 "bytes": source_bytes,
@@ -307,7 +307,7 @@ class _Assembly:
                 "records": self._records,
             },
             "content_hash": manifests.files_hash({name: entry["sha256"] for name, entry in splits.items()}),
-            "project_root": storage.relative(spec.root, spec.manifest.parent),
+            "project_root": storage.make_relative(spec.root, spec.manifest.parent),
             "builder": manifests.builder_version(),
         }
 

@@ -10,7 +10,7 @@ import orjson
 
 from evergold.build.manifest import holds_cases
 from evergold.build.spec import KINDS, SPLITS, Kind
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.model.build import Manifest
 from evergold.model.case import written_case
 
@@ -57,7 +57,9 @@ def fields_of(split: str, entry_fields: Any) -> Mapping[str, Kind]:
     if isinstance(entry_fields, dict):
         for kind in entry_fields.values():
             if kind not in KINDS:
-                raise BadInput(f"the manifest's fields of split {split!r}: {unknown('kind', str(kind), KINDS)}")
+                raise BadInput(
+                    f"the manifest's fields of split {split!r}: {describe_unknown('kind', str(kind), KINDS)}"
+                )
         return entry_fields
     if split in SPLITS:
         return {column.name: column.kind for column in SPLITS[split].columns if not column.optional}

@@ -59,7 +59,7 @@ class RepeatedQuestions:
         began = time.monotonic()
         with self._store.db.read() as connection:
             newest = iterate_cases(connection, CaseFilter(dataset=dataset), oldest_first=False, batch=READ)
-            clusters = clusters_of(_until(began + MOST_SECONDS, islice(newest, LOOKED_AT)))
+            clusters = clusters_of(_take_until(began + MOST_SECONDS, islice(newest, LOOKED_AT)))
         repeated = clusters.list_repeats().values()
         counts = RepeatCounts(
             cases=state[0], looked_at=len(clusters.name_of), questions=len(repeated), repeating=sum(map(len, repeated))
@@ -69,7 +69,7 @@ class RepeatedQuestions:
         return _Reading(state, counts, cluster_of, began + took * PATIENCE if took > SLOW_SECONDS else began)
 
 
-def _until(moment: float, cases: Iterable[Case]) -> Iterator[Case]:
+def _take_until(moment: float, cases: Iterable[Case]) -> Iterator[Case]:
     """The cases that are read before a moment, the first one always."""
     for case in cases:
         yield case

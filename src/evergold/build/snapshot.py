@@ -31,7 +31,7 @@ from evergold.build.groups import (
     require_groups,
     without_repeats,
 )
-from evergold.errors import BadInput, Conflict, Incomplete, unknown
+from evergold.errors import BadInput, Conflict, Incomplete, describe_unknown
 from evergold.formats.atomic import FileSet
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Candidates, Case, CaseStatus, ways_to_confirm
@@ -65,9 +65,9 @@ class SnapshotSpec:
     def require_sane(self) -> None:
         manifests.require_version(self.version)
         if self.on_leak not in LEAKS:
-            raise BadInput(unknown("--on-leak", self.on_leak, LEAKS))
+            raise BadInput(describe_unknown("--on-leak", self.on_leak, LEAKS))
         if self.repeats not in REPEATS:
-            raise BadInput(unknown("--repeats", self.repeats, REPEATS))
+            raise BadInput(describe_unknown("--repeats", self.repeats, REPEATS))
         if EXCLUDED in self.shares:
             raise BadInput(f"--split: {EXCLUDED}.jsonl holds what is left out of a build; give the split another name")
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, get_args
 
 from evergold.build.manifest import require_version
 from evergold.build.offline_records import MAX_LINE_BYTES, state_of
-from evergold.errors import BadInput, Conflict, NotFound, unknown
-from evergold.storage import RemotePath, is_url, location, relative
+from evergold.errors import BadInput, Conflict, NotFound, describe_unknown
+from evergold.storage import RemotePath, is_url, location, make_relative
 from evergold.storage.compression import ENDINGS
 
 Kind = Literal["text", "texts", "contexts", "objects", "object", "any"]
@@ -107,7 +107,7 @@ def declare_splits(name: str, table: Mapping[str, Any]) -> Split:
         raise BadInput(f"split {name!r}: a split is named by letters, digits, - and _")
     for key in table:
         if key not in SPLIT_KEYS:
-            raise BadInput(f"split {name!r}: {unknown('key', str(key), SPLIT_KEYS)}")
+            raise BadInput(f"split {name!r}: {describe_unknown('key', str(key), SPLIT_KEYS)}")
     if base is None and "fields" not in table:
         raise BadInput(f"split {name!r} is not a shipped one ({', '.join(SPLITS)}): give it `fields`")
     # A split of one's own has the envelope as well, so that contexts and sources are checked in it.
@@ -153,11 +153,11 @@ def _column(split: str, name: str, spec: Any) -> Column:
         raise BadInput(f"{where}: write `from: [source, …]`, got {spec!r}")
     for key in spec:
         if key not in FIELD_KEYS:
-            raise BadInput(f"{where}: {unknown('key', str(key), FIELD_KEYS)}")
+            raise BadInput(f"{where}: {describe_unknown('key', str(key), FIELD_KEYS)}")
     sources = _texts(f"{where}, from", spec["from"])
     kind, required = spec.get("kind", "text"), spec.get("required", False)
     if kind not in KINDS:
-        raise BadInput(f"{where}: {unknown('kind', str(kind), KINDS)}")
+        raise BadInput(f"{where}: {describe_unknown('kind', str(kind), KINDS)}")
     if not isinstance(required, bool):
         raise BadInput(f"{where}: required is true or false, got {required!r}")
     # Only `rag` is opened while reading; a deeper path would silently find nothing.
@@ -211,14 +211,14 @@ class RagSpec:
     @property
     def source_name(self) -> str:
         """The source as the manifest names it."""
-        return self.url or self.relative(self.source)
+        return self.url or self.make_relative(self.source)
 
     @property
     def rejected(self) -> Path:
         return next(iter(self.outputs.values())).with_name("rejected.jsonl")
 
-    def relative(self, path: Path) -> str:
-        return relative(path, self.root)
+    def make_relative(self, path: Path) -> str:
+        return make_relative(path, self.root)
 
     def require_sane(self) -> None:
         """Everything that can be known to be wrong before reading a byte."""
@@ -329,7 +329,7 @@ def _read_section(config: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise NotFound(f"no config file at {config}") from None
     except Unreadable as unreadable:
-        where = unreadable.problem.at(config)
+        where = unreadable.problem.describe_at(config)
         raise BadInput(f"cannot read config {where}: {unreadable.problem.message}") from unreadable
     except OSError as problem:
         raise BadInput(f"cannot read config {config}: {problem.strerror or problem}") from problem
@@ -338,7 +338,7 @@ def _read_section(config: Path) -> dict[str, Any]:
         raise BadInput(f"{config}: `evaluation` must be a table of settings")
     for key in section:
         if key not in _KEYS:
-            raise BadInput(f"{config}: evaluation: {unknown('key', str(key), _KEYS)}")
+            raise BadInput(f"{config}: evaluation: {describe_unknown('key', str(key), _KEYS)}")
     # An empty key in YAML is null and means the default.
     return {key: value for key, value in section.items() if value is not None}
 

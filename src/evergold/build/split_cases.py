@@ -19,7 +19,7 @@ from evergold import plugins
 from evergold.build.manifest import hash_file, holds_cases, locate
 from evergold.build.manifest import read as read_manifest
 from evergold.build.records import INPUTS, REFERENCES, shape_of
-from evergold.errors import BadInput, Conflict, EvergoldError, unknown
+from evergold.errors import BadInput, Conflict, EvergoldError, describe_unknown
 from evergold.formats.lines import first_record
 from evergold.formats.rag_splits import OwnSplit
 from evergold.model.build import FileEntry, Frozen, Manifest, dataset_hash
@@ -42,7 +42,7 @@ def read_split(path: Path, dataset_type: str) -> Frozen:
     # Manifests of other tools call the split `qa_pairs`, after its file.
     name = next((name for name in manifest.splits if name in (dataset_type, f"{dataset_type}_pairs")), None)
     if name is None:
-        raise BadInput(f"{path}: {unknown('split', dataset_type, tuple(manifest.splits))}")
+        raise BadInput(f"{path}: {describe_unknown('split', dataset_type, tuple(manifest.splits))}")
     return _frozen_split(path, manifest, name, dataset_type)
 
 
@@ -96,7 +96,7 @@ def read_version(dataset: str, location: Path, split: str | None) -> Frozen:
     """All cases of a stored version, or those of one split."""
     manifest = read_manifest(location)
     if split is not None and split not in manifest.splits:
-        raise BadInput(unknown(f"split of {dataset} {manifest.version}", split, tuple(manifest.splits)))
+        raise BadInput(describe_unknown(f"split of {dataset} {manifest.version}", split, tuple(manifest.splits)))
     # Without a split named, those that no run can read are left out; named, they are an error.
     names = [split] if split else [name for name in manifest.splits if _is_readable(manifest, name)]
     if not names:

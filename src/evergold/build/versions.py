@@ -213,7 +213,7 @@ class Builds:
         with self._store.db.read() as connection:
             require_dataset(connection, spec.dataset)
             # A version that is built again has the same parent as the first time, whatever came after it.
-            earlier = _before(spec.version, list_builds(connection, spec.dataset))
+            earlier = _list_before(spec.version, list_builds(connection, spec.dataset))
             parent = earlier[-1] if earlier else None
             earlier_splits = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
             # Cases that were withdrawn since still say where their group was, so all states are read.
@@ -326,7 +326,7 @@ def _order(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.removeprefix("v").split("."))
 
 
-def _before(version: str, builds: list[Build]) -> list[Build]:
+def _list_before(version: str, builds: list[Build]) -> list[Build]:
     """The builds that came before this version: all of them if it is a new one."""
     names = [build.version for build in builds]
     return builds[: names.index(version)] if version in names else builds

@@ -308,7 +308,7 @@ async def _send(case: Case, trial: int, seed: int | None, target: Target, deadli
         return failed_attempt(case, trial, "target", f"{type(problem).__name__}: {problem}")
 
 
-async def together(workers: Iterable[Awaitable[T]]) -> list[T]:
+async def gather_results(workers: Iterable[Awaitable[T]]) -> list[T]:
     """Run all, and give their results in order.
 
     The first failure (or a cancellation) stops the rest, waits for them to let go, and is raised.

@@ -29,9 +29,9 @@ import httpx2
 
 from evergold.calls.caller import CallFailure, TargetUnusable, classify
 from evergold.credentials import Secret, hide, hide_bytes, learn_headers, learn_url, seal
-from evergold.errors import BadInput, Unavailable, unknown
+from evergold.errors import BadInput, Unavailable, describe_unknown
 from evergold.model.case import Case
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Attempt, Usage
 from evergold.prices import cost
 from evergold.settings import Settings
@@ -287,7 +287,7 @@ _SLOTS = 2
 def local_endpoint(model: str) -> Endpoint:
     """The endpoint of `local/MODEL`, started when nobody has yet."""
     if model not in MODELS:
-        raise BadInput(unknown("local model", model, MODELS))
+        raise BadInput(describe_unknown("local model", model, MODELS))
     server = _server()
     return Endpoint(model, f"{server.listening_address}/v1", "none", "local")
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from evergold import plugins
 from evergold.credentials import HIDDEN, whole_address
-from evergold.errors import BadInput, Refused, unknown
+from evergold.errors import BadInput, Refused, describe_unknown
 from evergold.seams import Target
 from evergold.settings import Settings
 
@@ -60,7 +60,7 @@ def parse_name(model: str) -> ModelName:
         # A name without a sign is most often a model's name without its provider.
         word = match["plugin"] if match else model
         hint = f"; write openai/{model} for a model by that name" if match and not match["sign"] else ""
-        raise BadInput(f"{unknown('model', word, known)}{hint}")
+        raise BadInput(f"{describe_unknown('model', word, known)}{hint}")
     name = ModelName(match["plugin"], (match["address"] or "").strip())
     if not name.address and (match["sign"] or name.plugin in ADDRESSED):
         raise BadInput(

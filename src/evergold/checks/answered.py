@@ -23,7 +23,7 @@ from typing import ClassVar
 import re2
 
 from evergold.errors import BadInput
-from evergold.model.checking import CheckResult, Turn
+from evergold.model.check import CheckResult, Turn
 from evergold.text.words import fold_text
 
 LANGUAGES = ("english", "spanish")
@@ -166,7 +166,7 @@ class Answered:
         head = fold_text(reply[: LONGEST * 2])
         if phrase := self._own_text(head):
             return phrase
-        return _raw(reply, head, turn) or _stack_trace(head, turn) or _find_phrase(reply, head) or FINE
+        return _find_raw(reply, head, turn) or _stack_trace(head, turn) or _find_phrase(reply, head) or FINE
 
     def _own_text(self, head: str) -> CheckResult | None:
         bare = head.strip().strip(" .!")
@@ -181,7 +181,7 @@ def json_asked(turn: Turn) -> bool:
     return (turn.output_type or "").startswith("json") or _JSON_ASKED.search(fold_text(turn.input[:4000])) is not None
 
 
-def _raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
+def _find_raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
     """Find a tool call, an error object, JSON nobody asked for, or an error page."""
     if _CALL_TAGS.match(head):
         return CheckResult(0.0, "the reply is a tool call as text", reply[:80])

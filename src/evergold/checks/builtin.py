@@ -16,8 +16,8 @@ import re2
 from evergold.checks.answered import admits_failure, reports_failure
 from evergold.checks.own import CheckFailed, JudgeCheck
 from evergold.judge.daily import DailyBudget, ask_now
-from evergold.model.checking import CheckResult, Turn
-from evergold.model.judging import Question
+from evergold.model.check import CheckResult, Turn
+from evergold.model.judge import Question
 from evergold.model.trace import ScoreSource, TraceStatus
 from evergold.model.values import content_hash, unit_interval
 from evergold.seams import Judge, Redactor

@@ -22,8 +22,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError, model_validator
 
-from evergold.errors import BadInput, NotFound, unknown
-from evergold.model.checking import CheckResult, Turn
+from evergold.errors import BadInput, NotFound, describe_unknown
+from evergold.model.check import CheckResult, Turn
 from evergold.model.faults import refused_settings
 from evergold.model.trace import ScoreSource, UnitValue
 from evergold.model.values import content_hash, seconds_between, unit_interval
@@ -106,7 +106,7 @@ def check_schema(schema: Any, where: str) -> None:
         raise BadInput(f"{where}: a JSON schema is a table, not {schema!r}")
     for word in schema:
         if word not in KNOWN:
-            raise BadInput(f"{where}: {unknown('JSON schema keyword', word, KNOWN)}")
+            raise BadInput(f"{where}: {describe_unknown('JSON schema keyword', word, KNOWN)}")
     for word, (shape, wanted) in SHAPES.items():
         if word in schema and (
             not isinstance(schema[word], shape) or (isinstance(schema[word], bool) and bool not in shape)
@@ -114,7 +114,7 @@ def check_schema(schema: Any, where: str) -> None:
             raise BadInput(f"{where}: {word} is {wanted}, not {schema[word]!r}")
     for name in _names(schema.get("type", [])):
         if not isinstance(name, str) or name not in TYPES:
-            raise BadInput(f"{where}: {unknown('JSON schema type', str(name), tuple(TYPES))}")
+            raise BadInput(f"{where}: {describe_unknown('JSON schema type', str(name), tuple(TYPES))}")
     for name, inner in schema.get("properties", {}).items():
         check_schema(inner, f"{where}.{name}")
     for word in ("items", "additionalProperties"):
@@ -244,7 +244,7 @@ class RegexCheck(OwnCheck, frozen=True):
         pattern = compile_pattern(self.pattern)
         matched = pattern.search(text)
         reason = "the pattern matches" if matched else "the pattern does not match"
-        evidence = pattern.first(text) if matched else None
+        evidence = pattern.find_first(text) if matched else None
         return self.result(matched is (self.expect == "match"), reason, evidence or "")
 
 

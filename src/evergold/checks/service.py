@@ -11,7 +11,7 @@ from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
 from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
 from evergold.checks.switch import BEGAN_WITH, builtin_on
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.judge.names import check_judge, make_judge
 from evergold.model.policy import CurationRules
 from evergold.seams import Check
@@ -49,7 +49,7 @@ class Checks:
         known = plugins.names("checks")
         for name in self._settings.checks_off:
             if name not in known:
-                raise BadInput(f"checks.off: {unknown('check', name, known)}")
+                raise BadInput(f"checks.off: {describe_unknown('check', name, known)}")
         off = {*self._settings.checks_off, *(self._rules.checks_off if self._rules is not None else ())}
         names = [name for name in known if on and name not in off]
         made = plugins.load_all("checks", names, partial(plugins.load_with, "checks", settings=self._settings))

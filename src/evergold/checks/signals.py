@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import ClassVar
 
 from evergold.checks.answered import phrases
-from evergold.model.checking import CheckResult, Turn
+from evergold.model.check import CheckResult, Turn
 from evergold.text.words import fold_text
 
 WITHIN_SECONDS = 24 * 3600  # a message after a longer pause says nothing of the answer before it

@@ -15,7 +15,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from evergold.checks.suite import FOLLOW_UP, Suite
-from evergold.model.checking import Checked, Turn
+from evergold.model.check import Checked, Turn
 from evergold.store import Store
 from evergold.store.database.rows import batches
 from evergold.store.facts import Portion
@@ -174,7 +174,7 @@ class CheckStage:
         follow_formats(connection, turns)
         outcomes = list(self.suite.run(turns, only))
         marks = [(turn.id, *question_keys(turn.id, turn.input, turn.output)) for turn in turns]
-        return outcomes, put_checked(connection, outcomes, marks, self.suite.identity, _unseen(turns, outcomes))
+        return outcomes, put_checked(connection, outcomes, marks, self.suite.identity, _list_unseen(turns, outcomes))
 
     def backfill(self, *, everything: bool, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Check all of history: what no suite or an older one has seen, or `everything` again; what changed is queued."""
@@ -242,7 +242,7 @@ class CheckStage:
         return outcomes, changed
 
 
-def _unseen(turns: Sequence[Turn], outcomes: Sequence[Checked]) -> set[tuple[str, str]]:
+def _list_unseen(turns: Sequence[Turn], outcomes: Sequence[Checked]) -> set[tuple[str, str]]:
     """Traces and checks of the next turn that say nothing because that turn is not here: it may be archived, or cited."""
     last = {turn.id for turn in turns if turn.next_input is None}
     silent = (each for each in outcomes if each.check in FOLLOW_UP and each.result is None)

@@ -6,7 +6,7 @@ from functools import cached_property, partial
 
 from evergold.checks.builtin import CheckJudges
 from evergold.checks.own import CheckFailed, JudgeCheck, as_result
-from evergold.model.checking import Checked, CheckResult, Turn
+from evergold.model.check import Checked, CheckResult, Turn
 from evergold.model.trace import ScoreSource
 from evergold.model.values import content_hash
 from evergold.plugins import PLUGIN_SECONDS, PluginTimeout, call_within, is_foreign
@@ -75,7 +75,7 @@ class Suite:
             if outcome is not None and asked == turn:
                 return outcome
         try:
-            result = self._judges.ask(check, turn) if isinstance(check, JudgeCheck) else _plain(check, turn)
+            result = self._judges.ask(check, turn) if isinstance(check, JudgeCheck) else _run_check(check, turn)
         except (CheckFailed, PluginTimeout) as problem:
             return Checked(turn.id, check.name, version, error=str(problem), source=source)
         except Exception as problem:  # a plug-in may raise anything
@@ -89,7 +89,7 @@ def is_slow(check: Check) -> bool:
     return getattr(check, "slow", False) or is_foreign(check)
 
 
-def _plain(check: Check, turn: Turn) -> CheckResult | None:
+def _run_check(check: Check, turn: Turn) -> CheckResult | None:
     if not is_foreign(check):
         return as_result(check.check(turn), check.name)
     return as_result(call_within(PLUGIN_SECONDS, f"check {check.name}", partial(check.check, turn)), check.name)

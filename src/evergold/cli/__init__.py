@@ -87,9 +87,9 @@ class LazyVerbs(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         # The message names the nearest command; click alone would only say that there is none.
         if args and args[0] not in VERBS and not args[0].startswith("-"):
-            from evergold.errors import unknown
+            from evergold.errors import describe_unknown
 
-            ctx.fail(unknown("command", args[0], tuple(VERBS)))
+            ctx.fail(describe_unknown("command", args[0], tuple(VERBS)))
         return super().resolve_command(ctx, args)
 
 

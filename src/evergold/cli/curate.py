@@ -16,7 +16,7 @@ from evergold.workspace import Workspace
 if TYPE_CHECKING:
     # Loading these takes as long as a small curation.
     from evergold.checks.stage import CheckReport
-    from evergold.model.checking import Checked, ShownRemark
+    from evergold.model.check import Checked, ShownRemark
     from evergold.model.policy import Explanation, PolicyTrial, Proportion
     from evergold.store.verdict.curation import Changes
 

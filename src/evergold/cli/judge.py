@@ -13,7 +13,7 @@ from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
     from evergold.bench.calibrate import Label
-    from evergold.model.judging import Calibration
+    from evergold.model.judge import Calibration
 
 
 @click.group()

@@ -22,10 +22,10 @@ DELETE, DELETE_PICTURE = 0x7F, "\u2421"
 
 def echo(message: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print a text, with signs for the control characters in it."""
-    click.echo(printable(str(message)), err=err, nl=nl)
+    click.echo(make_printable(str(message)), err=err, nl=nl)
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """Write control characters as signs, and hide secrets; a line end of Windows stays a line end."""
     text = hide(text)
     return CONTROL.sub(_sign, text.replace("\r\n", "\n")) if CONTROL.search(text) else text
@@ -40,7 +40,7 @@ def _sign(control: re.Match[str]) -> str:
 
 def emit_json(value: Any) -> None:
     # Counters by number (such as histograms) are keys of JSON objects here.
-    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_plain).decode()
+    text = orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=_convert).decode()
     # JSON escapes the control characters of ASCII; the others are escaped alike, which means the same to a reader.
     click.echo(CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", hide(text)))
 
@@ -55,7 +55,7 @@ def print_result(value: Any, as_json: bool, text: str | Callable[[], object]) ->
         text()
 
 
-def _plain(value: Any) -> Any:
+def _convert(value: Any) -> Any:
     return value.model_dump(mode="json") if hasattr(value, "model_dump") else str(value)
 
 
@@ -84,7 +84,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, 
 
 
 def one_line(cell: Any) -> str:
-    return printable(" ".join(str("" if cell is None else cell).split()))
+    return make_printable(" ".join(str("" if cell is None else cell).split()))
 
 
 @contextmanager

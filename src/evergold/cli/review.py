@@ -145,7 +145,7 @@ def change_questions(workspace: Workspace, dataset: str, file: Path | None, who:
 @report_verb
 def list_next(workspace: Workspace, limit: int, dataset: str | None, as_json: bool) -> None:
     """List the cases whose review is worth most now, each with the reason; each review changes what comes next."""
-    listed = workspace.review_order.next(limit, dataset)
+    listed = workspace.review_order.list_next(limit, dataset)
     rows = [(one.dataset, one.id, f"{one.value:.2f}", one.why, one.title) for one in listed]
     columns = ("dataset", "id", "value", "why", "input")
     print_result(listed, as_json, lambda: table(f"{len(rows)} cases", columns, rows, numbers=("value",)))

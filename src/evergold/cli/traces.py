@@ -98,8 +98,8 @@ def list_traces(workspace: Workspace, limit: int, before: str | None, as_json: b
     became, hits = workspace.intake.outcomes(ids), workspace.intake.hits(wanted, ids)
     if as_json:
         listed = [trace.model_dump(mode="json") for trace in result]
-        found = {trace_id: hit.model_dump(mode="json") for trace_id, hit in hits.items()}
-        emit_json({"total": total, "next": cursor, "traces": listed, "became": became, "hits": found})
+        listed_hits = {trace_id: hit.model_dump(mode="json") for trace_id, hit in hits.items()}
+        emit_json({"total": total, "next": cursor, "traces": listed, "became": became, "hits": listed_hits})
         return
     columns = ("started", "id", "status", "became", "name", *(("found in", "excerpt") if hits else ("input", "output")))
     rows = []
@@ -115,7 +115,7 @@ def _hit_texts(hit: TraceHit | None) -> tuple[str, str]:
     if hit is None:
         return "", ""
     marked = (f"[{piece}]" if number % 2 else piece for number, piece in enumerate(hit.excerpt))
-    return " ".join(filter(None, (hit.place.replace("_", " "), hit.name))), "".join(marked)
+    return " ".join(filter(None, (hit.part.replace("_", " "), hit.name))), "".join(marked)
 
 
 @traces_command.command("show")

@@ -73,7 +73,7 @@ def split_topic(workspace: Workspace, topic: int, parts: int, who: str, as_json:
 @report_verb
 def coverage_command(workspace: Workspace, as_json: bool) -> None:
     """Show the share of the last 28 days of traffic in topics with three golden cases, drift, and the gaps."""
-    measured = workspace.coverage.now()
+    measured = workspace.coverage.measure()
     if as_json:
         emit_json(measured)
         return

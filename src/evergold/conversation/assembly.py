@@ -376,10 +376,10 @@ def _context(document: Any) -> Context:
     )
     rest = {"id": ident, "score": score, "metadata": metadata}
     retrieved = {key: value for key, value in rest.items() if value not in (None, {})}
-    return Context(text=text, source=source, retrieved=_shallow(retrieved))
+    return Context(text=text, source=source, retrieved=_keep_shallow(retrieved))
 
 
-def _shallow(values: dict[str, Any]) -> dict[str, Any] | None:
+def _keep_shallow(values: dict[str, Any]) -> dict[str, Any] | None:
     try:
         STORABLE_VALUES.validate_python(values)
     except ValidationError:

@@ -85,7 +85,7 @@ def _rename(attributes: Attributes, names: dict[str, str]) -> dict[str, Any]:
     return {name: value for key, name in names.items() if (value := attributes.get(key)) is not None}
 
 
-def _below(attributes: Attributes, prefix: str) -> dict[str, Any]:
+def _select_prefixed(attributes: Attributes, prefix: str) -> dict[str, Any]:
     return {key.removeprefix(prefix): value for key, value in attributes.items() if key.startswith(prefix)}
 
 
@@ -115,7 +115,7 @@ def _otel_gen_ai(span: Span, attributes: Attributes) -> Exchange:
             exchange.input = exchange.input or _content(own.get("gen_ai.prompt"), "input")
             exchange.output = exchange.output or _content(own.get("gen_ai.completion"), "output")
     exchange.tools = exchange.tools or tools_in(attributes.get("gen_ai.tool.definitions"))
-    settings = _below(attributes, "gen_ai.request.")
+    settings = _select_prefixed(attributes, "gen_ai.request.")
     exchange.parameters = {key: value for key, value in settings.items() if value is not None}
     return exchange
 
@@ -259,7 +259,7 @@ def _vercel_ai(span: Span, attributes: Attributes) -> Exchange:
     pieces += [Piece("call", call) for call in calls_in(attributes.get("ai.response.toolCalls"))]
     ended = attributes.get("ai.response.finishReason")
     answered = messages_of_pieces("assistant", pieces, {"finish_reason": ended} if ended else None)
-    settings = _below(attributes, "ai.settings.")
+    settings = _select_prefixed(attributes, "ai.settings.")
     # The context is what the app passes along, no setting of the model.
     own = {key: value for key, value in settings.items() if not key.startswith("context.")}
     return Exchange(asked, answered, tools_in(attributes.get("ai.prompt.tools")), own)
@@ -322,7 +322,7 @@ def _native(span: Span, attributes: Attributes) -> Exchange:
     return exchange
 
 
-def _generic(span: Span, attributes: Attributes) -> Exchange:
+def _read_generic(span: Span, attributes: Attributes) -> Exchange:
     """Attributes that hold a request and a reply as they are."""
     exchange = Exchange(output=_messages_under(attributes, "output", ANSWERED))
     for key in ASKED:
@@ -336,7 +336,17 @@ def _generic(span: Span, attributes: Attributes) -> Exchange:
 
 
 # Order matters: the first reader that finds messages decides, and `_generic` matches nearly anything.
-READERS = (_otel_gen_ai, _openinference, _pydantic_ai, _vercel_ai, _langfuse, _traceloop, _mlflow, _native, _generic)
+READERS = (
+    _otel_gen_ai,
+    _openinference,
+    _pydantic_ai,
+    _vercel_ai,
+    _langfuse,
+    _traceloop,
+    _mlflow,
+    _native,
+    _read_generic,
+)
 
 
 def exchange_of(span: Span) -> Exchange:

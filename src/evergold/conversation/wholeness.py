@@ -11,7 +11,7 @@ from evergold.conversation.assembly import states_answer, texts_of
 from evergold.conversation.message import INSTRUCTING, decode_json, text_of
 from evergold.conversation.tools import attributes_of, is_calls, tool_runs
 from evergold.model.case import Conversation
-from evergold.model.checking import Turn
+from evergold.model.check import Turn
 from evergold.model.trace import Gap, Span, Trace, TraceStatus
 
 MODEL_CALLS = frozenset({"llm", "event"})

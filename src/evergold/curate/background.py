@@ -87,11 +87,11 @@ class Curator:
             stopping = self._stopping.is_set()
             # Cleared before the queue is emptied: what comes during that is noticed by the next wait.
             self._woken.clear()
-            self._empty()
+            self._empty_queue()
             # Decided before emptying, so that a stop always empties once more.
             if stopping:
                 return
-            self._rest()
+            self._work_at_leisure()
             if self._woken.wait(POLL_SECONDS):
                 self._wait_for_quiet(MOST_WAIT_SECONDS)
 
@@ -102,14 +102,14 @@ class Curator:
             if not self._woken.wait(QUIET_SECONDS):
                 return
 
-    def _rest(self) -> None:
+    def _work_at_leisure(self) -> None:
         try:
             while not self._woken.is_set() and not self._stopping.is_set() and self._at_leisure():
                 pass
         except Exception as problem:
             self._last_error = _line(problem)
 
-    def _empty(self) -> None:
+    def _empty_queue(self) -> None:
         limit, contended = POLITE_BATCH, 0
         while True:
             began = time.monotonic()

@@ -130,13 +130,13 @@ def classify(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts
     tally = Tally.of(scores, policy)
     verdict = by_scores(tally, policy)
     if trace.incomplete and (tally.app or tally.checks or tally.people) and not _is_stated(verdict, tally, policy):
-        if not facts.corrected or not eligible(trace, policy):
+        if not facts.corrected or not is_eligible(trace, policy):
             return Verdict(Tier.NONE, Reason.INCOMPLETE)
         verdict = Verdict(Tier.FAILURE, Reason.CORRECTED)
     if verdict.tier is Tier.NONE:
         crashed = trace.status is TraceStatus.FAILED and verdict.reason in BETWEEN
         return Verdict(Tier.NONE, Reason.TRACE_FAILED) if crashed else verdict
-    if not eligible(trace, policy):
+    if not is_eligible(trace, policy):
         return Verdict(Tier.NONE, Reason.INELIGIBLE)
     if verdict.tier is not Tier.FAILURE and (flaw := unfit(trace, policy)):
         return Verdict(Tier.NONE, flaw)
@@ -225,7 +225,7 @@ def is_fallback(reply: str, text: str) -> bool:
     return reply.startswith(text[:-1]) if text.endswith("*") else reply == text
 
 
-def eligible(trace: Trace, policy: Policy) -> bool:
+def is_eligible(trace: Trace, policy: Policy) -> bool:
     """Whether every condition the policy gives holds for the trace."""
     rules = policy.eligible
     return (

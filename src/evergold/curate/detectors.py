@@ -26,8 +26,8 @@ from sqlalchemy import Connection
 
 from evergold.curate.remark_encoder import ALARMS, THRESHOLD, Asked, classify, read_together, undoes
 from evergold.judge.daily import DailyBudget, ask_now, today
-from evergold.model.checking import EarlierTurn, Remark, RemarkKind, UserMessage, grants
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.check import EarlierTurn, Remark, RemarkKind, UserMessage, grants
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.values import unit_interval
 from evergold.plugins import PLUGIN_SECONDS, call_within, hanging_plugins, is_foreign
 from evergold.seams import Detector, Judge

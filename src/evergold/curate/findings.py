@@ -11,7 +11,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from evergold.curate.detectors import CORRECTION_SCORE, VALUES, Called, ValueDetector, call_guarded
-from evergold.model.checking import Remark, RemarkKind
+from evergold.model.check import Remark, RemarkKind
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
 from evergold.store.trace.scores import drop_score, enqueue, put_scores

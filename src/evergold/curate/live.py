@@ -12,8 +12,8 @@ from evergold.conversation.wholeness import change_of_exporter, exporter_of
 from evergold.curate.classify import Facts, Verdict, classify, explain
 from evergold.curate.findings import RemarkFinding, findings_in, forget_findings, put_finding
 from evergold.curate.queued import SHARED_SECONDS, QueuedCuration, put_plugin_tags
-from evergold.errors import BadInput, unknown
-from evergold.model.checking import Turn
+from evergold.errors import BadInput, describe_unknown
+from evergold.model.check import Turn
 from evergold.model.policy import Explanation, Lack, Policy, Tier
 from evergold.model.trace import CHECK_KEY, Gap, Score, Trace
 from evergold.model.values import content_hash
@@ -210,7 +210,7 @@ class Curation(QueuedCuration):
         for policy in self.policies:
             if policy.name == name:
                 return policy
-        raise BadInput(unknown("policy", name, [policy.name for policy in self.policies]))
+        raise BadInput(describe_unknown("policy", name, [policy.name for policy in self.policies]))
 
     def _ranges(self, portion: Portion) -> Iterator[tuple[str, str, int]]:
         """All traces up to the last of now, as ranges of ids."""

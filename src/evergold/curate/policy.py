@@ -35,7 +35,7 @@ from pydantic import ValidationError
 
 from evergold import plugins
 from evergold.curate.classify import Verdict
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.formats.lines import numbered_lines, record_in
 from evergold.model.faults import first_fault, refused_settings
 from evergold.model.policy import (
@@ -74,7 +74,7 @@ def parse_policy(table: dict[str, Any], origin: str) -> Policy:
     known = (*TAG_KINDS, *plugins.names("taggers"))
     for name in policy.tags:
         if name not in known:
-            raise BadInput(f"{origin}: {unknown('tag extractor', name, known)}")
+            raise BadInput(f"{origin}: {describe_unknown('tag extractor', name, known)}")
     return policy
 
 

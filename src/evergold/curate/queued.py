@@ -184,10 +184,10 @@ class QueuedCuration:
         """
         self._at_hand = ()
         try:
-            take = self._ready(limit, self._store.holder)
+            take = self._prepare_next(limit, self._store.holder)
             if self._in_force:
                 self._look_ahead()
-            taken, changes = self._store.db.write(partial(self._next, take=take))
+            taken, changes = self._store.db.write(partial(self._curate_next, take=take))
         except Unavailable:
             raise
         except Exception as problem:
@@ -195,7 +195,7 @@ class QueuedCuration:
         changes.traces = self._first_visits(taken)
         return len(taken), changes
 
-    def _ready(self, limit: int, owner: str, *, shared: bool = False) -> Callable[[Connection], Sequence[str]]:
+    def _prepare_next(self, limit: int, owner: str, *, shared: bool = False) -> Callable[[Connection], Sequence[str]]:
         """Run what is slow over the next traces before the transaction; what takes those traces off the queue in it."""
         reader = self._detector if isinstance(self._detector, PatternDetector) else None
         slow = self._checks if self._checks is not None and self._checks.slow else None
@@ -236,11 +236,11 @@ class QueuedCuration:
             # Other policies read the queue page by page and leave it; those in force take traces off.
             size = portion.size
             take = (
-                self._ready(size, owner, shared=self._store.db.dialect == "postgresql")
+                self._prepare_next(size, owner, shared=self._store.db.dialect == "postgresql")
                 if self._in_force
                 else partial(list_queue, after=after, size=size)
             )
-            work = partial(self._next, take=take, choose=False)
+            work = partial(self._curate_next, take=take, choose=False)
             batch, changes = self._store.db.write_again(portion.time_work(work))
             if not batch and not self._is_shared(began):
                 break
@@ -293,7 +293,7 @@ class QueuedCuration:
         self._look_ahead(now=True)
         return self._store.db.write(partial(self._put_off, now=True))
 
-    def _next(
+    def _curate_next(
         self, connection: Connection, take: Callable[[Connection], Sequence[str]], choose: bool = True
     ) -> tuple[Sequence[str], Changes]:
         """Curate the traces that `take` gives; without `choose`, the days they change are chosen later."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from evergold.judge.encoder import ModelDamaged, shipped_encoder
 from evergold.judge.offline import is_outside
-from evergold.model.checking import RemarkKind, admits, agrees, regrets
+from evergold.model.check import RemarkKind, admits, agrees, regrets
 from evergold.text.words import Text, fold_text
 
 KINDS = tuple(RemarkKind(name) for name in ("none", "correction", "complaint", "doubt", "repeat", "acceptance"))

@@ -21,7 +21,7 @@ from evergold.curate.detectors import AskingLimit, JudgeDetector, asked_counter
 from evergold.curate.kept_out import kept_out_of
 from evergold.curate.live import Curation
 from evergold.curate.policy import DEFAULT, parse_policy, policies, read_policy
-from evergold.errors import BadInput, NotFound, Refused, unknown
+from evergold.errors import BadInput, NotFound, Refused, describe_unknown
 from evergold.judge.names import DEFAULT_JUDGE, check_judge, make_judge
 from evergold.model.policy import (
     CheckSwitch,
@@ -53,7 +53,7 @@ def detector_named(store: Store, settings: Settings) -> Detector | None:
     if not name.startswith(JUDGE):
         # An unknown name is a slip of the settings; one that is installed and broken costs remarks alone.
         if name and name not in plugins.names("detectors"):
-            raise NotFound(unknown("detector", name, plugins.names("detectors")))
+            raise NotFound(describe_unknown("detector", name, plugins.names("detectors")))
         detector: Detector | None = plugins.load_all("detectors", [name] if name else ()).get(name)
         return detector
     judge = name.removeprefix(JUDGE)
@@ -91,13 +91,13 @@ class InForce:
 
     @cached_property
     def curation(self) -> Curation:
-        return self.under(self.policies)
+        return self.use_policies(self.policies)
 
     @cached_property
     def _detector(self) -> Detector | None:
         return detector_named(self._store, self._settings)
 
-    def under(self, chosen: Sequence[Policy]) -> Curation:
+    def use_policies(self, chosen: Sequence[Policy]) -> Curation:
         """These policies instead of those in force, for which what waits goes on waiting."""
         # A trial of other policies must not take traces out of the queue of those in force.
         rules = self.number if set(self.policies) <= set(chosen) else None
@@ -180,7 +180,7 @@ class RuleChanges:
         known = plugins.names("checks")
         for name in rules.checks_off:
             if name not in known:
-                raise BadInput(f"checks_off: {unknown('check', name, known)}")
+                raise BadInput(f"checks_off: {describe_unknown('check', name, known)}")
         if (file := self._file_of_default()) and rules.policy != self.in_force.policies[0]:
             raise Refused(
                 f"the policy {DEFAULT.name!r} is the one of {file}; change that file, or take it out of the settings"

@@ -227,7 +227,7 @@ class EvidenceRoom:
             base = repo.objects.require_commit(commit)
             # The repository itself would refuse these paths; the message for a reader is clearer this way.
             inside = not path.startswith("/") and ".." not in path.split("/")
-            result = repo.objects.at(base, path) if inside else None
+            result = repo.objects.read_at(base, path) if inside else None
             text = None
             if result is None or result.kind != "blob":
                 message = f"no file {path!r} at {base[:12]}"

@@ -301,7 +301,7 @@ def _rank(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[P
             ("tool_call_result", seen_in_result(action)),
         ):
             for seen in seen_list:
-                path = inside(seen.path, folder)
+                path = resolve_inside(seen.path, folder)
                 if path is None:
                     remarks.append(f"{seen.path} lies outside the repository")
                     continue
@@ -334,7 +334,7 @@ def _other_diffs(action: Action, remarks: list[str]) -> list[FileDiff]:
 
 
 @lru_cache(maxsize=4096)
-def inside(path: str, folder: str | None) -> str | None:
+def resolve_inside(path: str, folder: str | None) -> str | None:
     """A path relative to the repository; None for one that leads out of it."""
     pure = PurePosixPath(path)
     if pure.is_absolute():

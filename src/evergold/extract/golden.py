@@ -217,13 +217,13 @@ def remove_known(files: list[FileDiff], earlier: list[FileDiff]) -> list[FileDif
     kept: list[FileDiff] = []
     for file in files:
         before = known.get((file.old_path, file.new_path))
-        rest = file if before is None else _rest(file, before)
+        rest = file if before is None else _subtract_file(file, before)
         if rest is not None:
             kept.append(rest)
     return kept
 
 
-def _rest(file: FileDiff, before: FileDiff) -> FileDiff | None:
+def _subtract_file(file: FileDiff, before: FileDiff) -> FileDiff | None:
     """The changes `before` does not have; None where there is nothing left."""
     if file.type in (ChangeType.ADDED, ChangeType.DELETED) or file.binary:
         # A file that is added, deleted or binary is one change as a whole; blobs decide where the diff names them.

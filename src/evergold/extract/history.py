@@ -209,7 +209,7 @@ def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterat
 
 def _generated_paths(repo: Repo) -> tuple[str, ...]:
     """Globs of the files that the repository itself marks as generated or vendored, as it does at present."""
-    attributes = repo.objects.at("HEAD", ".gitattributes")
+    attributes = repo.objects.read_at("HEAD", ".gitattributes")
     lines = repo.objects.read(attributes.id).decode("utf-8", "replace").splitlines() if attributes else []
     marked = [line.split() for line in lines if not line.startswith("#")]
     globs = [fields[0].replace("**", "*") for fields in marked if _MARKED & set(fields[1:])]

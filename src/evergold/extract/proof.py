@@ -238,7 +238,7 @@ def _diff_blobs(repo: Repo, blobs: list[str]) -> FileDiff:
 
 def holds(repo: Repo, commit: str, step: FileStep) -> bool:
     """Whether a commit has the old state of a step."""
-    entry = repo.objects.at(commit, step.path)
+    entry = repo.objects.read_at(commit, step.path)
     return same_blob(entry.id if entry else None, step.old_blob)
 
 
@@ -320,12 +320,12 @@ def _why_not(repo: Repo, change: CodeChange, tried: int) -> str:
 def _was_there(repo: Repo, commit: str, file: FileDiff) -> bool:
     """Whether the old side of a file is what the commit holds; a file the diff adds must not be there."""
     if file.old_path is None:
-        return file.submodule or file.new_path is None or repo.objects.at(commit, file.new_path) is None
+        return file.submodule or file.new_path is None or repo.objects.read_at(commit, file.new_path) is None
     if file.submodule:
         # A submodule's commit is no object here, so it is asked for by name.
         answer = repo.ask("rev-parse", "--verify", "--quiet", f"{commit}:{file.old_path}")
         return answer.returncode == 0 and answer.stdout.decode().startswith(file.old_blob or "")
-    result = repo.objects.at(commit, file.old_path)
+    result = repo.objects.read_at(commit, file.old_path)
     if result is None or result.kind != "blob":
         return False
     return file.old_blob is None or result.id.startswith(file.old_blob)
@@ -367,7 +367,7 @@ def _compare(case: Case, repo: Repo, commit: str) -> tuple[list[str], int]:
     elsewhere = 0
     for path in case.paths:
         # `atBase: false` marks a file that the change adds: base is not expected to have it.
-        if not path.extra.get("atBase", True) or repo.objects.at(commit, path.path) is not None:
+        if not path.extra.get("atBase", True) or repo.objects.read_at(commit, path.path) is not None:
             continue
         if PathSource.REVIEW_MERGE_DIFF in path.sources and path.extra.get("changeType") not in _MAY_BE_NEW:
             wrong.append(f"{path.path} is not in commit {commit[:12]}")
@@ -443,7 +443,7 @@ def mark_overridden(case: Case, by: str, why: str, problems: tuple[str, ...]) ->
 def _with_blob(item: RankedPath, repo: Repo, commit: str) -> RankedPath:
     if PathSource.REVIEW_MERGE_DIFF not in item.sources and MANUAL not in item.sources:
         return item
-    entry = repo.objects.at(commit, item.path)
+    entry = repo.objects.read_at(commit, item.path)
     if entry is None or entry.kind != "blob":
         return item
     return item.model_copy(update={"extra": {**item.extra, "blobSha": entry.id}})

@@ -85,7 +85,7 @@ def _changed_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Sp
         if here:
             results.append((first, first + here - 1))
         else:
-            results += _between(first, _end(hunk, of_base), hunk, line_count)
+            results += _list_sides(first, _end(hunk, of_base), hunk, line_count)
         # Lines of the other side stand in the signs but have no number on this one.
         line -= elsewhere
     return results
@@ -94,7 +94,7 @@ def _changed_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Sp
 def _whole_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
     """The hunk with its unchanged lines."""
     first, end = hunk.first_lines[not of_base], _end(hunk, of_base)
-    return [(first, end - 1)] if first < end else _between(end, end, hunk, line_count)
+    return [(first, end - 1)] if first < end else _list_sides(end, end, hunk, line_count)
 
 
 def _end(hunk: Hunk, of_base: bool) -> int:
@@ -102,7 +102,7 @@ def _end(hunk: Hunk, of_base: bool) -> int:
     return hunk.first_lines[not of_base] + (hunk.old_count if of_base else hunk.new_count)
 
 
-def _between(line: int, hunk_end: int, hunk: Hunk, line_count: int | None) -> list[Span]:
+def _list_sides(line: int, hunk_end: int, hunk: Hunk, line_count: int | None) -> list[Span]:
     """The lines on both sides of a place: `line` is the one after it, if the file goes on there."""
     if line < hunk_end:
         goes_on = True
@@ -231,7 +231,7 @@ def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str
     done: list[LineRange] = []
     for item in ranges:
         if item.path not in files:
-            result = repo.objects.at(commit, item.path)
+            result = repo.objects.read_at(commit, item.path)
             blob = result.id if result and result.kind == "blob" else None
             files[item.path] = (blob, split_lines(repo.objects.read(blob))) if blob else None
         file = files[item.path]
@@ -250,7 +250,7 @@ def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str
 def why_range_is_wrong(item: LineRange, repo: Repo, commit: str) -> str | None:
     """Say why a range is not what the commit holds; None where it is."""
     where = f"{item.path}:{item.start}-{item.end}"
-    result = repo.objects.at(commit, item.path)
+    result = repo.objects.read_at(commit, item.path)
     if result is None or result.kind != "blob":
         return f"{where}: the file is not in commit {commit[:12]}"
     if item.blob and not result.id.startswith(item.blob):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Connection
 
 from evergold import plugins
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.extract.agents.extraction import AgentRules
 from evergold.extract.agents.session import TRAILERS
 from evergold.extract.flow_cases import Rules
@@ -58,7 +58,7 @@ Advance = Callable[[int], None]
 Progress = Callable[[str, int | None], AbstractContextManager[Advance]]  # what is counted, and how many there are
 
 
-def _silent(_label: str, _total: int | None) -> AbstractContextManager[Advance]:
+def _show_nothing(_label: str, _total: int | None) -> AbstractContextManager[Advance]:
     return nullcontext(lambda _: None)
 
 
@@ -68,15 +68,15 @@ class Flows:
     def __init__(self, store: Callable[[], Store]) -> None:
         self._store = store
 
-    def extract(self, source: str, given: Mapping[str, Any], progress: Progress = _silent) -> Summary:
+    def extract(self, source: str, given: Mapping[str, Any], progress: Progress = _show_nothing) -> Summary:
         """Extract cases from one of `OPTIONS`, with the options given."""
         others = {name: {"files": (), **OF_SESSIONS} for name in plugins.foreign_names("flow_sources")}
         known = {**others, **OPTIONS}
         if source not in known:
-            raise BadInput(unknown("source of cases", source, tuple(known)))
+            raise BadInput(describe_unknown("source of cases", source, tuple(known)))
         for name in given:
             if name not in known[source]:
-                raise BadInput(unknown(f"option of extract {source}", name, tuple(known[source])))
+                raise BadInput(describe_unknown(f"option of extract {source}", name, tuple(known[source])))
         options = {**known[source], **given}
         into_store, cluster = options["into_store"], options.get("cluster")
         repo_dir = options.get("repo_dir") and location(options["repo_dir"])

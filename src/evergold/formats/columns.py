@@ -63,7 +63,7 @@ def row_of(case: Case) -> Record:
 def case_of(row: Record) -> Case:
     """A row of ours, or of anybody's table: the question and the answer have many names, and other columns are kept."""
     if not row.get(KEY):
-        return _foreign(row)
+        return _read_foreign(row)
     shown = _show_value(row)
     case = rebuild_case(
         {name: row.get(name) for name in TEXTS}, {KEY: orjson.loads(row[KEY])}, unread=unread_of(row, *COLUMNS)
@@ -124,7 +124,7 @@ def _item(row: Record) -> Case:
     return rebuild_case(held, metadata, guessed=guessed, dataset=name, unread=unread)
 
 
-def _foreign(row: Record) -> Case:
+def _read_foreign(row: Record) -> Case:
     if _is_item(row):
         return _item(row)
     asked, answered = (next((name for name in names if _is_text(row.get(name))), None) for names in (ASKED, ANSWERED))

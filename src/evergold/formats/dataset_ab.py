@@ -52,11 +52,17 @@ HELD = BOOKKEEPING | {
 
 
 def row_a(case: Case) -> Row:
-    return _shared_fields(case) | {"filePaths": [_path_entry(item) for item in case.paths]} | _more(case, of_b=False)
+    return (
+        _shared_fields(case) | {"filePaths": [_path_entry(item) for item in case.paths]} | _list_more(case, of_b=False)
+    )
 
 
 def row_b(case: Case) -> Row:
-    return _shared_fields(case) | {"lineRanges": [_range_entry(item) for item in case.ranges]} | _more(case, of_b=True)
+    return (
+        _shared_fields(case)
+        | {"lineRanges": [_range_entry(item) for item in case.ranges]}
+        | _list_more(case, of_b=True)
+    )
 
 
 def case_of_rows(a: Row | None, b: Row | None) -> Case:
@@ -85,7 +91,7 @@ def case_of_rows(a: Row | None, b: Row | None) -> Case:
             else [_range(item) for item in row["lineRanges"]],
             "tags": row.get("tags") or (),
             "metadata": metadata,
-            "extra": _unknown(a, b),
+            "extra": _list_unknown(a, b),
             "provenance": _provenance(row, rest),
             # The `needs…` keys mark an unvalidated row by being there, whatever their value.
             "review": ReviewState.UNVALIDATED if any(name in row for name in _NEEDS) else ReviewState.VALIDATED,
@@ -120,7 +126,7 @@ def _shared_fields(case: Case) -> Row:
     return row
 
 
-def _more(case: Case, of_b: bool) -> Row:
+def _list_more(case: Case, of_b: bool) -> Row:
     """Keys beyond the contract, only where there is something to say."""
     extra = {name: value for name, value in case.extra.items() if name != _OF_B_ONLY}
     if of_b:
@@ -136,7 +142,7 @@ def _more(case: Case, of_b: bool) -> Row:
     return named | {name: value for name, value in fields.items() if value is not None} | extra
 
 
-def _unknown(a: Row | None, b: Row | None) -> Row:
+def _list_unknown(a: Row | None, b: Row | None) -> Row:
     """Keys nobody here knows. Where the two rows disagree, the second row's own value is kept apart."""
     of_a = {name: value for name, value in (a or {}).items() if name not in _KNOWN}
     of_b = {name: value for name, value in (b or {}).items() if name not in _KNOWN}
@@ -288,12 +294,12 @@ class _Dataset:
                 if case.review is ReviewState.VALIDATED and (lacking := case.list_missing()):
                     # FileSet removes the temporary file: a refused case leaves the old file as it was.
                     raise Incomplete(f"case {case.id!r} lacks {', '.join(lacking)}; a validated row cannot do without")
-                row, rest = self.row(case), self.rest(case)
+                row, rest = self.row(case), self.carry_rest(case)
                 out.write(dump_row(row | {"case": rest} if rest else row))
                 count += 1
         return count
 
-    def rest(self, case: Case) -> Row:
+    def carry_rest(self, case: Case) -> Row:
         """What a row of this dataset has no key for: it travels under `case`, and is nothing for most cases."""
         other = "ranges" if self.list_name == "filePaths" else "paths"
         rest = case.model_dump(mode="json", exclude=set(HELD) - {other}, exclude_defaults=True)

@@ -46,7 +46,7 @@ TURNS_HELD = {"expected", "name"}
 TURNS_KNOWN = ("scenario", "turns", "expected_outcome", "name", "context", "additional_metadata")
 
 
-def beside(path: Path) -> Path:
+def find_beside(path: Path) -> Path:
     """The file of conversational goldens that belongs to a file of goldens."""
     stem = path.name.removesuffix(".json").removesuffix(".deepeval")
     return path.with_name(f"{stem}.turns.deepeval.json")
@@ -77,8 +77,8 @@ def conversational(case: Case) -> Record:
 def read_conversation(record: Record) -> Case:
     """The case of a conversational golden; an edited turn or outcome counts."""
     shown = _shown_turns(record)
-    held = {"input": shown["input"], "expected": _either(record, "expected_outcome"), "name": record.get("name")}
-    metadata = _either(record, "additional_metadata")
+    held = {"input": shown["input"], "expected": _get_either(record, "expected_outcome"), "name": record.get("name")}
+    metadata = _get_either(record, "additional_metadata")
     case = rebuild_case(held, metadata, guessed=shown, unread=unread_of(record, *TURNS_KNOWN, "expectedOutcome"))
     if metadata and "evergold" in metadata:
         # A case that had only one turn was never written so: every turn shown was put there by somebody.
@@ -124,7 +124,7 @@ def _shown_turns(record: Record) -> Record:
     last = max((number for number, turn in enumerate(turns) if turn.get("role") == "user"), default=-1)
     asked, done = turns[: last + 1], turns[last + 1 :]
     answer = next((turn.get("content") for turn in reversed(done) if turn.get("content")), None)
-    called = [call for turn in done for call in _either(turn, "tools_called") or []]
+    called = [call for turn in done for call in _get_either(turn, "tools_called") or []]
     results = [{} if call.get("output") is None else {"result": call["output"]} for call in called]
     return {
         "input": last_user_text(asked) or record["scenario"],
@@ -135,7 +135,7 @@ def _shown_turns(record: Record) -> Record:
 
 
 def _call(call: Record) -> Record:
-    return {"name": call["name"], "args": _either(call, "input_parameters") or {}}
+    return {"name": call["name"], "args": _get_either(call, "input_parameters") or {}}
 
 
 HELD = {"input", "output", "expected", "name"}
@@ -171,19 +171,19 @@ class DeepEval:
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         """Write every case as a golden; a second file appears only where cases have several turns."""
         with FileSet() as files:
-            goldens, turns = _Array(files, path), _Array(files, beside(path))
+            goldens, turns = _Array(files, path), _Array(files, find_beside(path))
             for case in cases:
                 goldens.add(record_of(case))
                 if is_conversation(case):
                     turns.add(conversational(case))
             # An empty array is a file that DeepEval loads; an empty file is none.
             if not goldens.close(even_empty=True) or not turns.close():
-                beside(path).unlink(missing_ok=True)  # of an earlier export
+                find_beside(path).unlink(missing_ok=True)  # of an earlier export
         return goldens.count
 
     def may_write(self, path: Path) -> tuple[Path, ...]:
         """The goldens, and those of several turns where there are any."""
-        return path, beside(path)
+        return path, find_beside(path)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         """One golden after the other; an array is mapped into memory, not copied and decoded whole."""
@@ -270,8 +270,8 @@ def case_of(record: Record) -> Case:
         return read_conversation(record)
     held = {
         "input": record["input"],
-        "expected": _either(record, "expected_output"),
-        "output": _either(record, "actual_output"),
+        "expected": _get_either(record, "expected_output"),
+        "output": _get_either(record, "actual_output"),
         "name": record.get("name"),
     }
     shown = _read_golden(record)
@@ -280,24 +280,26 @@ def case_of(record: Record) -> Case:
         "name",
         *map(_camel, KNOWN),
         *KNOWN,
-        *(() if _either(record, "retrieval_context") else ("context",)),
+        *(() if _get_either(record, "retrieval_context") else ("context",)),
     )
-    case = rebuild_case(held, _either(record, "additional_metadata"), guessed=shown, unread=unread_of(record, *known))
+    case = rebuild_case(
+        held, _get_either(record, "additional_metadata"), guessed=shown, unread=unread_of(record, *known)
+    )
     return with_edited_reference(with_edits(case, shown, _read_golden(record_of(case))), held["expected"])
 
 
 def _read_golden(record: Record) -> Record:
-    texts = _either(record, "retrieval_context") or record.get("context") or []
+    texts = _get_either(record, "retrieval_context") or record.get("context") or []
     if isinstance(texts, str):
         texts = texts.split(DELIMITER)
     return {
         "contexts": [{"text": text} for text in texts],
-        "tool_calls": [_call(call) for call in _either(record, "tools_called") or []],
-        "expected_tools": [_call(call) for call in _either(record, "expected_tools") or []] or None,
+        "tool_calls": [_call(call) for call in _get_either(record, "tools_called") or []],
+        "expected_tools": [_call(call) for call in _get_either(record, "expected_tools") or []] or None,
     }
 
 
-def _either(record: Record, key: str) -> Any:
+def _get_either(record: Record, key: str) -> Any:
     """A value by its key, or by the same key in camel case."""
     return record.get(key, record.get(_camel(key)))
 

@@ -34,7 +34,7 @@ from evergold.formats.records import (
     with_edited_reference,
 )
 from evergold.model.case import Case, EntryType, Origin, Reference, TierEvidence, written_case
-from evergold.model.checking import admits, regrets, strip_admission
+from evergold.model.check import admits, regrets, strip_admission
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, expected_of
 from evergold.model.tool_schemas import derived_schemas
@@ -202,7 +202,7 @@ def _spell_message(call: ToolCall, number: int) -> dict[str, Any]:
 TRAINING_KEYS = {"messages", "tools", "functions", "parallel_tool_calls"}
 
 
-def beside(path: Path) -> Path:
+def find_beside(path: Path) -> Path:
     """The file of the cases themselves; never packed, because its lines are read out of order."""
     # `x.jsonl.gz` and `x.jsonl` have the same file beside them.
     plain = path.with_suffix("") if path.suffix in ENDINGS else path
@@ -220,7 +220,7 @@ class _Training(RecordLines):
         count = 0
         with FileSet() as files:
             # One set: the training file never stands beside the cases of another export.
-            out, more = files.open(path), files.open(beside(path))
+            out, more = files.open(path), files.open(find_beside(path))
             for case in cases:
                 try:
                     record = self.record(case)
@@ -235,7 +235,7 @@ class _Training(RecordLines):
         return count
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        known = _Beside(beside(path))
+        known = _Beside(find_beside(path))
         for number, line in numbered_lines(path):
             yield known.case_of(line) or one_case(line, f"{path.name}:{number}", self.case)
 

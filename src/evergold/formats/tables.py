@@ -243,7 +243,7 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 def _parts(table: Any, file_size: int, where: str) -> Iterator[Any]:
     """The rows of a table, fewer at once where they are large; one that is larger than any record is refused."""
-    if table.nbytes // 4 * max(1, _longest(table)) <= AT_ONCE:
+    if table.nbytes // 4 * max(1, _measure_longest(table)) <= AT_ONCE:
         yield table
         return
     start = held = 0
@@ -257,7 +257,7 @@ def _parts(table: Any, file_size: int, where: str) -> Iterator[Any]:
     yield table.slice(start)
 
 
-def _longest(table: Any) -> int:
+def _measure_longest(table: Any) -> int:
     """The length of the longest text that a table holds once for all rows that mean it."""
     return max((_longest_in(chunk) for column in table.columns for chunk in column.chunks), default=0)
 

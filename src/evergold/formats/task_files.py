@@ -188,7 +188,7 @@ def _problems(error: ValidationError, document: YamlDocument) -> Iterable[Proble
 
 
 def _unknown_at(path: tuple[int | str, ...]) -> Describe:
-    return lambda *_: f"is unknown; {_nearest(path)}"
+    return lambda *_: f"is unknown; {_suggest_nearest(path)}"
 
 
 def _spell(path: tuple[int | str, ...]) -> str:
@@ -210,7 +210,7 @@ WORDS: dict[str, Describe] = {
 }
 
 
-def _nearest(path: tuple[int | str, ...]) -> str:
+def _suggest_nearest(path: tuple[int | str, ...]) -> str:
     # `key`, `tasks[0].key`, `tasks[0].expected_tools[0].key`: the depth tells which model the name belongs to.
     model: type[BaseModel] = TaskFile if len(path) == 1 else ExpectedTool if len(path) > 3 else Task
     known = [*model.model_fields]

@@ -71,7 +71,7 @@ class _ListInYaml:
                 for number, record in enumerate(items(stream, self.key), 1):
                     yield try_line(record, f"{path.name}: {self.key}[{number}]", self.case)
             except Unreadable as problem:
-                raise BadInput(f"{problem.problem.at(path)}: {problem}") from problem
+                raise BadInput(f"{problem.problem.describe_at(path)}: {problem}") from problem
 
 
 COMPARED = frozenset(

@@ -43,7 +43,7 @@ class Problem:
     line: int
     message: str
 
-    def at(self, path: Path) -> str:
+    def describe_at(self, path: Path) -> str:
         return f"{path}:{self.line}" if self.line else str(path)
 
 

@@ -24,7 +24,7 @@ from evergold.generate.passages import passages
 from evergold.generate.spec import GenerationLimits, GenerationSpec
 from evergold.model.generation import Document, Passage, Skipped
 from evergold.model.values import content_hash, hash_bytes
-from evergold.storage import RemotePath, relative
+from evergold.storage import RemotePath, make_relative
 
 _BETWEEN_PAGES = "\n\n"
 
@@ -34,7 +34,7 @@ def read_pdf(name: str, path: Path, limits: GenerationLimits) -> Document | Skip
     from pypdf.errors import DependencyError
 
     try:
-        with _quiet(), path.open("rb") as source:
+        with _silence_pypdf(), path.open("rb") as source:
             reader = PdfReader(source)
             # Many PDFs are encrypted with an empty user password only to forbid printing.
             if reader.is_encrypted and not reader.decrypt(""):
@@ -126,7 +126,7 @@ def _clean(text: str) -> str:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def _silence_pypdf() -> Iterator[None]:
     """pypdf says a great deal about files that are slightly wrong and still readable."""
     logger = logging.getLogger("pypdf")
     before = logger.level
@@ -204,7 +204,7 @@ def _walk_store(folder: RemotePath) -> Iterator[tuple[str, Path | Skipped]]:
     """The objects below a folder of a store, which has neither links nor folders of their own."""
     hidden: set[str] = set()
     for path in (folder / "**" / "*").expand():
-        parts = relative(path, folder).split("/")
+        parts = make_relative(path, folder).split("/")
         depth = next((at for at, part in enumerate(parts, 1) if part.startswith(".")), 0)
         name = "/".join(parts[:depth] if depth else parts)
         if not depth:

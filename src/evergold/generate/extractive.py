@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from evergold.generate.passages import clear_sentences, flat
+from evergold.generate.passages import clear_sentences, flatten
 from evergold.model.generation import Draft, Idea, Passage, WritingTask
 from evergold.text.words import Text, language_of, sentences
 
@@ -78,28 +78,28 @@ def _set(texts: str) -> frozenset[str]:
     return frozenset(texts.split())
 
 
-def _any(texts: str) -> re.Pattern[str]:
+def _match_any(texts: str) -> re.Pattern[str]:
     """One of these words, in any case; `_` stands for a space."""
     return re.compile(rf"\b(?:{_words(texts).replace('_', ' ')})\b", re.IGNORECASE)
 
 
 # A sentence that points at another place cannot be understood, or not be asked about, alone.
-_POINTS = _any(
+_POINTS = _match_any(
     r"""above below following here this these those aforementioned latter former instead previous(?:ly)? see_(?:also|the|our)
     as_shown as_follows for_example for_instance e\.g next_(?:section|page|chapter|step) steps?_\d
     (?:different|other|another)_ones? that_(?:time|case|point|position|way) preceding figure_\d table_\d siguientes?
     anterior(?:es|mente)? arriba abajo a_continuación dich[oa]s? mism[oa]s? ver_(?:también|la|el) véase aquí est[eao]s?
     es[eao]s? por_ejemplo p\.ej presente_(?:ley|reglamento|guía|documento|manual)"""
 )
-_PRONOUN = _any(
+_PRONOUN = _match_any(
     """it they them their its he she him his her this these those such ello ellos ellas ést[eao]s? es[eao]s? est[eao]s?
     aquell[oa]s?"""
 )
-_RELATIVE = _any(
+_RELATIVE = _match_any(
     """either neither instead also too again else another others? otherwise both anyway still así también además otr[oa]s?
     amb[oa]s tampoco tal(?:es)?"""
 )
-_VAGUE = _any(
+_VAGUE = _match_any(
     """ones? yet problems? problemas? issues? inconvenientes? inquietudes sure unsure doubt anything something somehow
     familiar curious busy any_kind cada_un[oa] \\w+[aei]r(?:l[oae]s?|me) more_(?:information|details|about)
     (?:learn|read|know)_more questions? feedback further already sugerimos recomendamos ya_sea continu\\w+ proceed
@@ -107,7 +107,7 @@ _VAGUE = _any(
     preguntas? ello"""
 )
 # Words that a question must not be left with when somebody else asks it.
-_SPOKEN_TO = _any(
+_SPOKEN_TO = _match_any(
     """you your\\w* yourself we us our usted\\w* te ti tú nosotros nuestr\\w+ os \\w+[aei]r(?:te|nos|os|se) est[aá]s tienes
     puedes debes quieres necesitas deseas acced[ae]s hag[ae]s abras uses vayas"""
 )
@@ -167,7 +167,9 @@ _FOLLOWS = re.compile(
     r"paid|charged|not)|"
     r"is (?:not|required))\b|'ll\b"
 )
-_HEDGES = _any("probably likely maybe perhaps better best fine important worth good great easier what_steps find_that")
+_HEDGES = _match_any(
+    "probably likely maybe perhaps better best fine important worth good great easier what_steps find_that"
+)
 # What follows the verb of a definition: a kind of thing and what tells it from others; no praise, no rank, no figure of speech.
 _PRAISE = re.compile(
     r"(?:an?|the|any|every|those|una?|el|la|los|las|unos|unas) (?:(?:very|great|good|fine|bad|useful|important|"
@@ -181,7 +183,7 @@ _PRAISE = re.compile(
     r"clave|parte|responsab\w+|resultado|razón|caso|importante|encargad[oa]s?|que)\b)",
     re.IGNORECASE,
 )
-_DISTINGUISHES = _any(
+_DISTINGUISHES = _match_any(
     """that which who for used of to where whose designed with from by in between que de del para con por donde cuy[oa]s? en
     entre destinad[oa]s? utilizad[oa]s?"""
 )
@@ -208,7 +210,7 @@ _UNFINISHED = _set(
     """connected mapped added linked attached combined used displayed applied assigned converted considered found called
     identified"""
 )
-_OTHER_GENDER = _any("días gigas megas mapas programas sistemas problemas temas idiomas")
+_OTHER_GENDER = _match_any("días gigas megas mapas programas sistemas problemas temas idiomas")
 _FEMININE = re.compile(r"(?:\w+as|\w+[cs]iones|\w+dades|veces|partes|clases|fases|bases|sedes)$", re.IGNORECASE)
 Asking = Callable[[re.Match[str]], str | None]
 """What is asked of a sentence of some form; None where its words make no good question."""
@@ -242,7 +244,7 @@ def _of(template: str) -> Asking:
     return ask
 
 
-def _whole(template: str) -> Asking:
+def _ask_whole(template: str) -> Asking:
     """A question in the words of the sentence, where none of them points at somebody."""
 
     def ask(match: re.Match[str]) -> str | None:
@@ -500,7 +502,7 @@ ENGLISH_FORMS: tuple[Form, ...] = (
     (
         r"Only (?!one\b|two\b)(?:[^,;:]{3,60}?) (?P<may>can|may|must) (?P<task>(?!not\b|be\b|want\b|need\b)[a-z]+ .{3,90})[.]$",
         "who",
-        _whole("Who {may} {task}?"),
+        _ask_whole("Who {may} {task}?"),
     ),
     (
         rf"{_THING} (?P<verb>{_COUNTING}) {_MANY} (?P<thing>(?!percent)[a-z]+s(?: of [a-z]+)?)\b.*$",
@@ -533,7 +535,7 @@ ENGLISH_FORMS: tuple[Form, ...] = (
     (
         rf"The (?P<value>(?:{_VALUES}) (?:\w+ )?(?:of|for) [^,;:]{{3,60}}?) (?:is|are) .{{4,}}$",
         "value",
-        _whole("What is the {value}?"),
+        _ask_whole("What is the {value}?"),
     ),
     (
         rf"{_THING} (?:is|are) (?:located|situated|headquartered|based(?= in)) (?:in|at|on|near) .+$",
@@ -582,7 +584,7 @@ SPANISH_FORMS: tuple[Form, ...] = (
     (
         r"(?:Solo|Sólo|Solamente|Únicamente) [^,;:]{3,60}? (?:puede|pueden) (?P<task>(?!ser\b)[a-zà-ÿ]+[aei]r .{3,90})[.]$",
         "who",
-        _whole("¿Quién puede {task}?"),
+        _ask_whole("¿Quién puede {task}?"),
     ),
     (
         rf"{_COSA} (?P<verb>{_CUENTAN}) {_MUCHOS} "
@@ -662,7 +664,7 @@ class ExtractiveWriter:
         if assignment.kind == "citations":
             return _statements(assignment)
         basis = assignment.idea.basis
-        passage_number = next((n for n, one in enumerate(assignment.passages, 1) if basis in flat(one.text)), None)
+        passage_number = next((n for n, one in enumerate(assignment.passages, 1) if basis in flatten(one.text)), None)
         if passage_number is None:
             return Draft(problem="no context holds the sentence that answers the question")
         return Draft(text=" ".join(find_cited(each, passage_number) for each in sentences(basis)))
@@ -705,15 +707,15 @@ def _is_closed(sentence: str) -> bool:
 
 def _under_question(passage: Passage) -> list[Idea]:
     """The paragraph under a heading that asks is its answer, where it is short, complete and no introduction to a list."""
-    title = flat(passage.heading).strip(" #*`")
+    title = flatten(passage.heading).strip(" #*`")
     title = title[title.find("¿") :] if "¿" in title else title
     if not title.endswith("?") or len(title.split()) < 4 or _PRONOUN.search(title) or not _ASKS.match(title):
         return []
     heading, *blocks = re.split(r"\n\s*\n|(?<=\?)[ \t#*]*\n", passage.text.strip(), maxsplit=3)
     # The passage may begin in the middle of its section: then its first paragraph answers nothing.
-    if title not in flat(heading) or not blocks or re.match(r"\s*(?:[-*•]|\d+[.)])\s", "".join(blocks[1:2])):
+    if title not in flatten(heading) or not blocks or re.match(r"\s*(?:[-*•]|\d+[.)])\s", "".join(blocks[1:2])):
         return []
-    answer = sentences(flat(blocks[0]))
+    answer = sentences(flatten(blocks[0]))
     fits = 0 < len(answer) <= MOST_ANSWERING and list(answer) == clear_sentences(blocks[0])
     shared = set(Text(title).content) & set(Text(" ".join(answer)).content)
     quotable = fits and len(shared) > 1 and not any(_POINTS.search(each) or not _is_closed(each) for each in answer)
@@ -722,7 +724,7 @@ def _under_question(passage: Passage) -> list[Idea]:
 
 def _topics(passage: Passage, shapes: Templates) -> list[Idea]:
     """The heading, where a sentence below takes it up."""
-    title = flat(passage.heading).strip(" .:#*`")
+    title = flatten(passage.heading).strip(" .:#*`")
     words = {word for word in Text(title).content if len(word) > 2}
     on_topic = [sentence for sentence in clear_sentences(passage.text) if words & set(Text(sentence).content)]
     if not words or not on_topic or title.endswith("?") or len(title.split()) > 8:

@@ -21,18 +21,18 @@ from uuid import NAMESPACE_URL, uuid5
 
 import orjson
 
-from evergold.calls.caller import together
+from evergold.calls.caller import gather_results
 from evergold.errors import EvergoldError, Incomplete
 from evergold.formats.atomic import FileSet
 from evergold.generate.documents import Corpus
 from evergold.generate.extractive import templates_of
 from evergold.generate.model_writer import Spent, answer_prompt, number_passages
-from evergold.generate.passages import Library, flat
+from evergold.generate.passages import Library, flatten
 from evergold.generate.spec import GenerationSpec
 from evergold.model.generation import Draft, GenerationReport, Idea, Passage, RetrievedPassage, WritingTask
 from evergold.model.values import canonical_json, unit_interval
 from evergold.seams import Writer
-from evergold.text.likeness import NearIndex, plain, shingles_of
+from evergold.text.likeness import NearIndex, normalise, shingles_of
 from evergold.text.markers import cited_sentences, is_claim, marker_spans, markers, without_markers
 
 _SHOWN = 80
@@ -144,9 +144,9 @@ async def find_unsupported(text: str, passages: Sequence[Passage], supports: Sup
     for sentence in filter(is_claim, cited_sentences(text)):
         numbers = [number for number in dict.fromkeys(markers(sentence)) if 1 <= number <= len(passages)]
         cited = [passages[number - 1] for number in numbers] or list(passages)
-        plain = flat(without_markers(sentence))
+        plain = flatten(without_markers(sentence))
         # A quotation is supported by definition, and a judge asked about it could only be wrong.
-        if any(plain.rstrip(".!?") in flat(passage.text) for passage in cited):
+        if any(plain.rstrip(".!?") in flatten(passage.text) for passage in cited):
             continue
         # None (no verdict) is no objection: a sentence is refused only if the judge denies it.
         if await supports(plain, [passage.text for passage in cited]) is False:
@@ -187,7 +187,7 @@ class Maker:
         if tasks.summaries and passages:
             # Second place: questions, summary, citations is the order of the records in the file.
             work.insert(1, self._summary(name, passages))
-        return [outcome for outcomes in await together(work) for outcome in outcomes]
+        return [outcome for outcomes in await gather_results(work) for outcome in outcomes]
 
     async def _ask(self, kind: str, passages: Sequence[Passage], wanted: int) -> list[Outcome]:
         """Ideas from passages spread by the seed, until there are as many as wanted or no passage is left."""
@@ -201,7 +201,7 @@ class Maker:
             # the batch is no larger than what is still missing.
             batch = ceil((wanted - made) / each)
             now, anchors = anchors[:batch], anchors[batch:]
-            ideas = await together(
+            ideas = await gather_results(
                 _call_writer(partial(self.writer.ideas, kind, anchor, each), lambda why: [Idea(problem=why)])
                 for anchor in now
             )
@@ -212,7 +212,7 @@ class Maker:
                 for anchor, idea in pairs
                 if idea.problem is not None
             ]
-            outcomes += await together(self._answer(kind, anchor, idea) for anchor, idea in good)
+            outcomes += await gather_results(self._answer(kind, anchor, idea) for anchor, idea in good)
             made += len(good)
         if wanted and passages and not outcomes:
             detail = f"nothing to ask: no sentence of {passages[0].document} makes a question that somebody would ask"
@@ -307,17 +307,17 @@ class Outputs:
 
     @property
     def rejected(self) -> Path:
-        return self._beside("rejected.jsonl")
+        return self._name_beside("rejected.jsonl")
 
     @property
     def report(self) -> Path:
-        return self._beside("generation.json")
+        return self._name_beside("generation.json")
 
     @property
     def log(self) -> Path:
-        return self._beside("calls.jsonl")
+        return self._name_beside("calls.jsonl")
 
-    def _beside(self, ending: str) -> Path:
+    def _name_beside(self, ending: str) -> Path:
         return self.dataset.with_name(f"{self.dataset.name.removesuffix('.jsonl')}.{ending}")
 
 
@@ -411,9 +411,9 @@ class _Copies:
         # A document has one summary, and summaries of similar documents are alike by nature.
         if record is None or record["task_type"] == "summaries":
             return outcome
-        asked = f"{record['task_type']} {plain(record['instruction'])}"
+        asked = f"{record['task_type']} {normalise(record['instruction'])}"
         shingles = shingles_of(f"{record['instruction']} {without_markers(record['expected_response'])}")
-        first = self._ask.get(asked) or next((name for name, _ in self._near.similar(shingles)), None)
+        first = self._ask.get(asked) or next((name for name, _ in self._near.find_similar(shingles)), None)
         if first is not None:
             detail = f"{first} asks nearly the same; the first one stays"
             return _refusal(detail, {"record": record}, REPEATED, outcome.rewritten)

@@ -60,7 +60,7 @@ class CallLog:
             log._remember()
             if fresh:
                 log._offsets.clear()
-                log._write([orjson.dumps({"key": FRESH, "at": _now()}) + b"\n"])
+                log._write([orjson.dumps({"key": FRESH, "at": _stamp_now()}) + b"\n"])
         except BaseException:
             handle.close()
             raise
@@ -76,7 +76,7 @@ class CallLog:
 
     async def add(self, entry: Entry) -> None:
         """Returns when the entry is on the disk."""
-        line = orjson.dumps({**entry, "at": _now()})
+        line = orjson.dumps({**entry, "at": _stamp_now()})
         # A target may quote a key; the bytes are replaced in the finished line, wherever it stands.
         await self._journal.add(hide_bytes(line) + b"\n")
 
@@ -128,7 +128,7 @@ def _lines(handle: BinaryIO) -> Iterator[tuple[int, bytes]]:
         start += len(line)
 
 
-def _now() -> str:
+def _stamp_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 

@@ -55,7 +55,7 @@ def passages(document: Document, sizes: Chunks) -> list[Passage]:
         opens = group[0].heading
         heading = opens or heading
         # A passage that opens with a heading takes no overlap: the end of the section before is another topic.
-        first = group[0].start if opens or not made else _earlier(document.text, group[0].start, sizes.overlap)
+        first = group[0].start if opens or not made else _find_overlap(document.text, group[0].start, sizes.overlap)
         start, end = _trim(document.text, first, group[-1].end)
         if start < end:
             page = bisect_right(document.pages, start) if document.pages else None
@@ -83,7 +83,7 @@ def _pieces(document: Document, room: int) -> Iterator[_Piece]:
         if title:
             yield _Piece(start, body, title)
         if body < end:
-            yield from (_Piece(*span) for span in _small(document.text, body, end, room))
+            yield from (_Piece(*span) for span in _cut_small(document.text, body, end, room))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
@@ -111,7 +111,7 @@ def _read_heading(document: Document, start: int, end: int) -> tuple[str, int]:
     return "", start
 
 
-def _small(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
+def _cut_small(text: str, start: int, end: int, room: int) -> Iterator[tuple[int, int]]:
     """Spans of at most `room` characters, cut after a sentence, else after a word, else anywhere."""
     while end - start > room:
         within = (
@@ -140,7 +140,7 @@ def _pack(pieces: Sequence[_Piece], room: int) -> Iterator[list[_Piece]]:
         yield group
 
 
-def _earlier(text: str, start: int, overlap: int) -> int:
+def _find_overlap(text: str, start: int, overlap: int) -> int:
     """A place up to `overlap` before `start` where a sentence begins, or else a word."""
     lowest = max(0, start - overlap)
     for pattern in (SENTENCE_END, _WORD_END):
@@ -180,7 +180,7 @@ _CUT_OFF = re.compile(
 _NOT_PROSE = re.compile(r"[|{}<>\\=]|https?://|\.{4,}|^\s*\$|_{2,}|[.!?] `|\s-\s`")
 
 
-def flat(text: str) -> str:
+def flatten(text: str) -> str:
     """The text on one line, without the marks of emphasis and links: how it reads, not how it is set."""
     return " ".join(_MARKS.sub("", _ROLE.sub(r"\1", _LINK.sub(r"\1", _HYPHEN.sub("", text)))).split())
 
@@ -189,7 +189,7 @@ def clear_sentences(text: str) -> list[str]:
     """The sentences of a passage that can stand alone, in order."""
     flowing = _WRAP.sub(" ", _HYPHEN.sub("", text))
     # Markup hides sentence ends, so sentences are split again after it is taken out.
-    parts = [one for part in sentences(flowing) for piece in _OPENS.split(flat(part)) for one in sentences(piece)]
+    parts = [one for part in sentences(flowing) for piece in _OPENS.split(flatten(part)) for one in sentences(piece)]
     return [one for one in parts if _is_clear(one)]
 
 
@@ -217,7 +217,7 @@ Embed = Callable[[Sequence[str]], Awaitable[Any]]
 class Search(Protocol):
     """The best passages for a question with their scores, best first."""
 
-    async def best(self, question: str, most: int) -> Sequence[tuple[int, float]]: ...
+    async def find_best(self, question: str, most: int) -> Sequence[tuple[int, float]]: ...
 
 
 class WordSearch:
@@ -228,8 +228,8 @@ class WordSearch:
         for at, passage in enumerate(passages):
             self._index.add(at, Text(f"{passage.heading}\n{passage.text}").content)
 
-    async def best(self, question: str, most: int) -> Sequence[tuple[int, float]]:
-        return self._index.best(Text(question).content, most)
+    async def find_best(self, question: str, most: int) -> Sequence[tuple[int, float]]:
+        return self._index.find_best(Text(question).content, most)
 
 
 class VectorSearch:
@@ -241,7 +241,7 @@ class VectorSearch:
         self._first = asyncio.Lock()
         self._vectors: Any = None
 
-    async def best(self, question: str, most: int) -> Sequence[tuple[int, float]]:
+    async def find_best(self, question: str, most: int) -> Sequence[tuple[int, float]]:
         import numpy as np
 
         # Questions of many documents arrive at once; without the lock each would embed the whole corpus.
@@ -264,7 +264,7 @@ class Library:
 
     async def contexts(self, question: str, anchor: Passage, count: int) -> tuple[RetrievedPassage, ...]:
         """`count` passages for a question about `anchor`, or all there are."""
-        ranked = list(await self._search.best(question, count))
+        ranked = list(await self._search.find_best(question, count))
         results = [
             RetrievedPassage(passage=self._passages[at], rank=rank, score=round(score, 6), role="retrieved")
             for rank, (at, score) in enumerate(ranked, 1)

@@ -71,7 +71,7 @@ def write_spans(
     in_pieces = {trace_id for trace_id, times in pieces.items() if times > 1} if len(pieces) < pieces.total() else set()
     if known or in_pieces:
         for prepared in many:
-            prepared.whole(known.keys() | in_pieces)
+            prepared.restore_texts(known.keys() | in_pieces)
     batch = sort_spans(connection, [row for prepared in many for row in prepared.rows], known, replaceable)
     known_already = "span {0.id} of trace {0.trace_id} is known with other content; the first is kept"
     closed = "trace {0.trace_id} was given whole and takes no more spans; span {0.id} is refused"
@@ -179,7 +179,7 @@ def write_apart(connection: Connection, prepared: PreparedSpans, url: str) -> Sp
 def _parts(prepared: PreparedSpans) -> list[PreparedSpans]:
     """Halves of the spans, and the scores apart from them."""
     # Texts shared with the trace's row go back into the spans first: the halves get rows of their own.
-    prepared.whole(prepared.summaries)
+    prepared.restore_texts(prepared.summaries)
     rows, scores = prepared.rows, prepared.scores
     some_rows = [rows[: len(rows) // 2], rows[len(rows) // 2 :]]
     some_scores = [scores] if rows else [scores[: len(scores) // 2], scores[len(scores) // 2 :]]

@@ -93,7 +93,7 @@ class Ingest:
             how = FileReading(source, unit, self._redaction)
             parts = _read_elsewhere(read_files(spread, how, _paths(list(files))), read, progress)
         if strict:
-            return self._strictly(parts, report)
+            return self._store_all(parts, report)
         for batch in parts:
             self._write(batch, report, portion)
         return report
@@ -164,7 +164,7 @@ class Ingest:
             raise
         except Exception as problem:
             if len(records) == 1:
-                report.reject(_unstorable(records[0], problem))
+                report.reject(_reject_unstorable(records[0], problem))
                 return
             # What a worker redacted is counted once, with the first half.
             rest = None if batch.redacted is None else Counter[str]()
@@ -183,7 +183,7 @@ class Ingest:
 
         return self._store.db.write_again(portion.time_work(work))
 
-    def _strictly(self, parts: Iterator[_Batch], report: IngestReport) -> IngestReport:
+    def _store_all(self, parts: Iterator[_Batch], report: IngestReport) -> IngestReport:
         def work(connection: Connection) -> None:
             for batch in parts:
                 write_records(connection, batch.records, report, self._cleaner(batch))
@@ -245,7 +245,7 @@ def _read_elsewhere(
         yield _Batch(waiting, redacted)
 
 
-def _unstorable(record: Incoming | Rejected, problem: Exception) -> Rejected:
+def _reject_unstorable(record: Incoming | Rejected, problem: Exception) -> Rejected:
     reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
     name = getattr(record, "id", None) or getattr(record, "trace_id", None) or ""
     kind = type(record).__name__.removesuffix("Line").lower()

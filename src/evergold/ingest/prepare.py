@@ -31,7 +31,7 @@ from evergold.sources.conventions.read_span import content_of, stamp_of
 from evergold.sources.conventions.scores import WireScore, result_score, scores_in
 from evergold.sources.spans import Received, Wire, WireSpan, shorten_texts
 from evergold.spread import begin_worker
-from evergold.store.database.rows import SpanRow, TraceRow, dumps, figures_of, now, storable, text_or_none
+from evergold.store.database.rows import SpanRow, TraceRow, dumps, figures_of, make_storable, now, text_or_none
 from evergold.store.trace.compact import pack, share_texts, span_row, unshare
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def summarise_one(span: SpanFacts) -> TraceSummary:
         span.id if speaks and span.has_output else None,
         stated.get("trace_input"),
         stated.get("trace_output"),
-        _each((span,), "tags") if "tags" in stated else [],
+        _list_each((span,), "tags") if "tags" in stated else [],
         metadata,
         cost,
     )
@@ -170,13 +170,13 @@ def summarise_many(spans: Sequence[SpanFacts]) -> TraceSummary:
         output_from=next((span.id for span in (*first, *reversed(calls), *reversed(events)) if span.has_output), None),
         input=stated.get("trace_input"),
         output=next(outputs) if "trace_output" in stated else None,
-        tags=_each(ordered, "tags") if "tags" in stated else [],
+        tags=_list_each(ordered, "tags") if "tags" in stated else [],
         metadata=metadata,
         cost=cost,
     )
 
 
-def _each(ordered: Sequence[SpanFacts], key: str) -> list[Any]:
+def _list_each(ordered: Sequence[SpanFacts], key: str) -> list[Any]:
     return list(dict.fromkeys(str(item) for span in ordered for item in span.stated.get(key, ())))
 
 
@@ -295,11 +295,11 @@ def trace_row(trace_id: str, summary: TraceSummary, texts: tuple[str | None, str
     question, answer = texts
     return TraceRow(
         trace_id,
-        storable(summary.session_id),
-        storable(summary.user_id),
-        storable(summary.name) or "",
-        storable(summary.input or question) or "",
-        storable(summary.output or answer),
+        make_storable(summary.session_id),
+        make_storable(summary.user_id),
+        make_storable(summary.name) or "",
+        make_storable(summary.input or question) or "",
+        make_storable(summary.output or answer),
         summary.status,
         text_or_none(summary.metadata.get("message_type")),
         text_or_none(summary.metadata.get("model")),
@@ -367,7 +367,7 @@ class PreparedSpans:
     ignored: int = 0
     redacted: Counter[str] = field(default_factory=Counter)
 
-    def whole(self, trace_ids: Container[str]) -> None:
+    def restore_texts(self, trace_ids: Container[str]) -> None:
         """Give the spans of these traces their own texts again."""
         for number, row in enumerate(self.rows):
             if row.shared and row.trace_id in trace_ids:
@@ -480,7 +480,7 @@ def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedacto
             raise ValueError(f"{amount} is {str(facts[amount])[:30]}; at most {MOST_COUNTED} is taken")
     if private:
         (name, question, answer), facts, raw = redact_parts((name, question, answer), facts, raw, cleaner)
-    question, answer = storable(question), storable(answer)
+    question, answer = make_storable(question), make_storable(answer)
     if annotated:
         prepared.scores += [_score(score, cleaner) for score in scores_in(span, prepared.refused)]
     stored, heads = pack(raw, question, answer)
@@ -488,7 +488,7 @@ def _prepare_span(prepared: PreparedSpans, span: WireSpan, cleaner: FieldRedacto
         span.trace_id,
         span.span_id,
         span.parent_id,
-        storable(name) or "",
+        make_storable(name) or "",
         kind,
         question,
         answer,

@@ -63,7 +63,7 @@ def compare_code(expected: str, output: str) -> tuple[float, str]:
     if _tokens(want) == _tokens(got):
         return 0.97, "the code is equal token by token"
     # Fewer than three tokens stand inside nearly every program.
-    if len(_tokens(want)) >= 3 and _inside(_tokens(want), _tokens(got)):
+    if len(_tokens(want)) >= 3 and _contains(_tokens(want), _tokens(got)):
         return 0.85, "the expected code stands in the answer"
     # In any order: looking for the same order takes long where tokens repeat, and the share stays far below right.
     share = SequenceMatcher(None, _tokens(want), _tokens(got), autojunk=False).quick_ratio()
@@ -73,7 +73,7 @@ def compare_code(expected: str, output: str) -> tuple[float, str]:
 def has_code(code: str, text: str) -> bool:
     """Whether the tokens of some code stand in a text, one after the other."""
     wanted = _tokens(extract(code))
-    return bool(wanted) and _inside(wanted, _tokens(text.replace("`", " ")))
+    return bool(wanted) and _contains(wanted, _tokens(text.replace("`", " ")))
 
 
 def _tokens(text: str) -> tuple[str, ...]:
@@ -88,7 +88,7 @@ def _tokens(text: str) -> tuple[str, ...]:
     return tuple(token for token in tokens if token != ";")
 
 
-def _inside(want: tuple[str, ...], got: tuple[str, ...]) -> bool:
+def _contains(want: tuple[str, ...], got: tuple[str, ...]) -> bool:
     # No token holds a line break. Searching a text takes time linear in it, whatever repeats.
     return "\n".join(("", *want, "")) in "\n".join(("", *got, ""))
 

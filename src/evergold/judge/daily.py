@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.seams import Judge
 
 

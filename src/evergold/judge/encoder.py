@@ -67,7 +67,7 @@ def _words(text: str) -> list[str]:
     return unicodedata.normalize("NFD", text.lower()).translate(_PLAIN).split()
 
 
-class _Plain(dict[int, str]):
+class _PlainTokens(dict[int, str]):
     """What each character becomes, filled as characters come."""
 
     def __missing__(self, code: int) -> str:
@@ -84,7 +84,7 @@ class _Plain(dict[int, str]):
         return self.setdefault(code, plain)
 
 
-_PLAIN = _Plain()
+_PLAIN = _PlainTokens()
 
 
 def _stands_alone(char: str, kind: str) -> bool:
@@ -136,7 +136,7 @@ class Encoder:
                 raise ModelDamaged("the vocabulary is of another version than the weights")
             self._words, self._word_scale = stored["words.weight"], stored["words.weight.scale"]
             self._table, self._table_scale = stored["embed"], stored["embed.scale"]
-            self._weights = {name: _plain(stored, name) for name in stored if not name.startswith(NOT_PLAIN)}
+            self._weights = {name: _as_float(stored, name) for name in stored if not name.startswith(NOT_PLAIN)}
             self._layers = sum(name.endswith(".up.weight") for name in self._weights)
             self._join_attention()
         except (ValueError, KeyError, OSError, EOFError, NotImplementedError, BadZipFile) as error:
@@ -259,7 +259,7 @@ def hash_text(raw: bytes) -> str:
     return f"sha256:{hashlib.sha256(raw).hexdigest()}"
 
 
-def _plain(stored: dict[str, Any], name: str) -> Array:
+def _as_float(stored: dict[str, Any], name: str) -> Array:
     """A stored array as float32; matrices of layers are turned so that `x @ weight` is one product of rows."""
     value = stored[name]
     if value.dtype == np.int8:

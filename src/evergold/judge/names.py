@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import Any
 
 from evergold import plugins
-from evergold.errors import BadInput, EvergoldError, unknown
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.errors import BadInput, EvergoldError, describe_unknown
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Usage
 from evergold.seams import Judge
 from evergold.settings import Settings
@@ -27,7 +27,7 @@ def check_judge(name: str) -> None:
     # `panel:openai/a,offline` and `openai/a` begin with the name of the plug-in, whatever sign follows.
     word = name.replace(":", "/").partition("/")[0]
     if word not in known:
-        raise BadInput(unknown("judge", word, known))
+        raise BadInput(describe_unknown("judge", word, known))
 
 
 def make_judge(name: str, settings: Settings) -> Judge:
@@ -60,7 +60,7 @@ class Panel:
         if set(question.answer_schema["properties"]) & {"verdicts", "score"}:
             answers = await asyncio.gather(*(_ask_member(member, question) for member in self._members))
             return self._decide(answers)
-        return await self._first(question)
+        return await self._ask_first(question)
 
     async def close(self) -> None:
         for member in self._members:
@@ -68,7 +68,7 @@ class Panel:
             if close is not None:
                 await close()
 
-    async def _first(self, question: Question) -> JudgeAnswer:
+    async def _ask_first(self, question: Question) -> JudgeAnswer:
         spent = Usage()
         reasons = []
         # One after the other: the second member is paid only if the first has no list.

@@ -30,9 +30,9 @@ from evergold.judge.evidence import (
     window,
     windows,
 )
-from evergold.judge.quantities import plain
+from evergold.judge.quantities import fold_accents
 from evergold.judge.rules import Grade, grade_by_rule
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.settings import Settings
 from evergold.text.markers import without_markers
 from evergold.text.words import LEAD, Text, language_hits, language_of, sentences
@@ -121,7 +121,7 @@ class Support:
 
 def refuses(text: str) -> bool:
     """Whether an answer declines to answer; only its beginning is looked at, where a refusal stands."""
-    return bool(_REFUSAL.search(plain(text[:300]).replace("’", "'")))
+    return bool(_REFUSAL.search(fold_accents(text[:300]).replace("’", "'")))
 
 
 def is_outside(*texts: str) -> bool:
@@ -133,7 +133,7 @@ def is_outside(*texts: str) -> bool:
     # One sentence has few small words: two that no measured language has are enough.
     if hits[best] >= FEWEST_OUTSIDE and hits[best] >= LEAD * measured:
         return best not in LANGUAGES
-    words = re.findall(r"[^\W\d_]+", plain(joined))
+    words = re.findall(r"[^\W\d_]+", fold_accents(joined))
     return len(words) >= MANY_WORDS and sum(word in SMALL_WORDS for word in words) < len(words) / 10
 
 
@@ -280,7 +280,7 @@ class OfflineJudge:
 
     def _claim_verdicts(self, inputs: Data) -> Data:
         supports = self.supports(inputs["claims"], self.evidence(inputs["contexts"]))
-        verdicts = [_verdict(at, one.verdict, _why(one), one.beside()) for at, one in enumerate(supports, start=1)]
+        verdicts = [_verdict(at, one.verdict, _explain(one), one.beside()) for at, one in enumerate(supports, start=1)]
         return _conclude(verdicts, any(one.outside for one in supports))
 
     def _statements(self, inputs: Data) -> Data:
@@ -367,7 +367,7 @@ _APOLOGY = r"\b(?:sorry|apolog\w+|regret|forgive|lo siento|lamento|disculp\w+|pe
 
 def find_stated(sentence: str, output: str) -> bool | None:
     """Whether a sentence about an answer, such as "names the price", is true of it by its form; None: no form decides."""
-    bare, answer = plain(sentence), plain(output)
+    bare, answer = fold_accents(sentence), fold_accents(output)
     if re.match(r"\W*(?:it |the answer )?(?:apologi[sz]es?|says sorry|se disculpa|pide perdon)\b", bare):
         return bool(re.search(_APOLOGY, answer))
     if re.match(r"\W*(?:it |the answer )?(?:refuses?|declines?|rechaza|se niega)\b\W*(?:to answer)?\W*$", bare):
@@ -481,7 +481,7 @@ def _is_prose(claim: Text) -> bool:
     return min(map(len, claim.words)) <= LONGEST_WORD and not looks_like_code(claim.raw)
 
 
-def _why(support: Support) -> str:
+def _explain(support: Support) -> str:
     if support.identical:
         return "the contexts have this sentence"
     notes = [f"support {support.supported:.2f}"]

@@ -192,14 +192,14 @@ class Quantity:
     value: float
     dimension: str = ""
 
-    def same(self, other: "Quantity") -> bool:
+    def is_same(self, other: "Quantity") -> bool:
         # A bare number may have any unit: "5" answers "5 km".
         if self.dimension and other.dimension and self.dimension != other.dimension:
             return False
         return abs(self.value - other.value) <= TOLERANCE * max(abs(self.value), abs(other.value), 1e-9) + 1e-12
 
 
-def plain(text: str) -> str:
+def fold_accents(text: str) -> str:
     """Lower case, no accents: "días" → "dias"."""
     folded = unicodedata.normalize("NFD", text.casefold().replace("º", "°"))
     return unicodedata.normalize("NFC", "".join(c for c in folded if unicodedata.category(c) != "Mn"))
@@ -207,7 +207,7 @@ def plain(text: str) -> str:
 
 def quantities(text: str) -> list[Quantity]:
     """Every number of a text with its unit; dates and times of day are left to their own functions."""
-    text = _TIME.sub(" ", with_digits(plain(text)))
+    text = _TIME.sub(" ", with_digits(fold_accents(text)))
     for pattern in _DATES:
         text = pattern.sub(lambda match: " " if _date(match) else match.group(), text)
     values = []
@@ -264,7 +264,7 @@ def _value(digits: str) -> float | None:
 
 def dates(text: str) -> list[tuple[int, int, int]]:
     """Dates of a text as year, month and day; 0 where a part is not given. Years alone count."""
-    text = with_digits(plain(text))
+    text = with_digits(fold_accents(text))
     values: list[tuple[int, int, int]] = []
     for pattern in _DATES:
         for match in pattern.finditer(text):
@@ -294,7 +294,7 @@ def same_date(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
 def times(text: str) -> list[int]:
     """Times of day in minutes after midnight."""
     values = []
-    for hour, minutes, dotted, half, alone, half_alone in _TIME.findall(with_digits(plain(text))):
+    for hour, minutes, dotted, half, alone, half_alone in _TIME.findall(with_digits(fold_accents(text))):
         number, minute, mark = int(hour or alone), int(minutes or dotted or 0), (half or half_alone)[:1].lower()
         if number < 24 and minute < 60:
             number = number % 12 + 12 * (mark == "p") if mark and number <= 12 else number

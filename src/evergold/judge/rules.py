@@ -11,7 +11,7 @@ from typing import Any
 
 from evergold.judge.code import FENCE, compare_code, looks_like_code
 from evergold.judge.evidence import WORD, stems_of
-from evergold.judge.quantities import dates, is_unit, plain, quantities, same_date, times
+from evergold.judge.quantities import dates, fold_accents, is_unit, quantities, same_date, times
 from evergold.text.words import stem
 
 # Never 1 and never 0: a rule may misread, and a calibrated judge leaves room for that.
@@ -91,19 +91,21 @@ def _quantity(question: str, expected: str, output: str) -> Grade | None:
     asked = stems_of(question)
     if len(want) != 1 or len(expected.split()) > 12:
         return None
-    units = {stem(plain(word)) for word in WORD.findall(expected) if is_unit(plain(word)) or len(word) == 1}
+    units = {
+        stem(fold_accents(word)) for word in WORD.findall(expected) if is_unit(fold_accents(word)) or len(word) == 1
+    }
     key = {word for word in stems_of(expected) - asked - units if not re.search(r"\d", word) and not is_unit(word)}
     # Numbers of the question are usually repeated in the answer and are not its result.
     got = [quantity for quantity in quantities(output) if quantity not in quantities(question) or quantity == want[0]]
     if not got:
         return None
-    same = [one for one in got if one.same(want[0])]
+    same = [one for one in got if one.is_same(want[0])]
     # A bare number stands for one with a unit only where the answer has no unit at all.
     bare = want[0].dimension and not any(one.dimension for one in same) and any(one.dimension for one in got)
     if not same or bare:
         return Grade(WRONG, "another number")
     # The right number beside other words ("500 mg of ibuprofen"), or under a negation, is left to the model.
-    sure = not key and not (_SURE.search(plain(output)) and len(output.split()) > 3)
+    sure = not key and not (_SURE.search(fold_accents(output)) and len(output.split()) > 3)
     return Grade(RIGHT, "the same number") if sure else None
 
 

@@ -18,7 +18,7 @@ class Role(StrEnum):
     INGEST = "ingest"
     READER = "reader"
 
-    def may(self, needed: "Role") -> bool:
+    def allows(self, needed: "Role") -> bool:
         """Whether a holder of this role may do what asks for `needed`."""
         return needed in INCLUDES[self]
 
@@ -50,7 +50,7 @@ class Holder(BaseModel, frozen=True):
     @property
     def moderates(self) -> bool:
         """Whether the holder may change and delete what others wrote, reopen cases and settle disputes."""
-        return self.role.may(Role.EDITOR)
+        return self.role.allows(Role.EDITOR)
 
     def check_author(self, author: str, what: str, instead: str = "ask one of them") -> bool:
         """Raise `Refused` where somebody else's work is not the holder's to change; True where changing it is moderation."""

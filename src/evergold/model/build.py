@@ -237,7 +237,7 @@ class Frozen:
     build: dict[str, Any] = field(default_factory=dict)
     candidates_left_out: int = 0
 
-    def first(self, limit: int | None) -> "Frozen":
+    def take_first(self, limit: int | None) -> "Frozen":
         """The first cases only: another set of questions, so another version and another hash."""
         if limit is None or limit >= len(self.cases):
             return self
@@ -245,7 +245,7 @@ class Frozen:
         version = f"{self.version} (first {limit})"
         return replace(self, version=version, content_hash=dataset_hash(chosen), cases=chosen)
 
-    def only(self, ids: Sequence[str]) -> "Frozen":
+    def select(self, ids: Sequence[str]) -> "Frozen":
         """The cases of these ids only; all where none is named."""
         if not ids:
             return self

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from evergold.errors import Incomplete
-from evergold.model.checking import strip_admission
+from evergold.model.check import strip_admission
 from evergold.model.limits import UtcTime, Values
 from evergold.model.report import html_of_pairs, text_of_rows
 from evergold.model.tool_calls import ExpectedTool, ToolCall, expected_of
@@ -507,17 +507,17 @@ def _as_before(content: dict[str, Any]) -> dict[str, Any]:
 
     A case without `expected_tools` used to have an empty list of them, so an explicit empty one is written another way.
     """
-    kept = _without(content, LATER)
-    kept["contexts"] = [_without(context, {"score": None}) for context in content["contexts"]]
+    kept = _drop_defaults(content, LATER)
+    kept["contexts"] = [_drop_defaults(context, {"score": None}) for context in content["contexts"]]
     if content["tests"]:
-        kept["tests"] = _without(content["tests"], LATER_OF_TESTS)
-    kept["tool_calls"] = [_without(call, LATER_OF_CALL) for call in content["tool_calls"]]
+        kept["tests"] = _drop_defaults(content["tests"], LATER_OF_TESTS)
+    kept["tool_calls"] = [_drop_defaults(call, LATER_OF_CALL) for call in content["tool_calls"]]
     expected = content["expected_tools"]
-    kept["expected_tools"] = [_without(call, {"optional": [], "match": {}}) for call in expected or ()]
+    kept["expected_tools"] = [_drop_defaults(call, {"optional": [], "match": {}}) for call in expected or ()]
     return kept if expected != [] else kept | {"no_calls_expected": True}
 
 
-def _without(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+def _drop_defaults(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
     kept = dict(values)
     for name, default in defaults.items():
         if kept[name] == default:

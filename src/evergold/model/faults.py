@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, Self, TypeVar, Union, get_args, g
 
 from pydantic import BaseModel, ValidationError
 
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 
 SHOWN = 60  # characters of a value that are worth repeating
 Describe = Callable[[Any, dict[str, Any]], str]
@@ -61,7 +61,7 @@ def _fault(error: Any, shape: Any, noun: str, words: Mapping[str, Describe]) -> 
         path, owners = _walk(path_[:-1], shape)
         known = dict.fromkeys(name for owner in owners for name in _fields(owner))
         name = str(path_[-1])
-        reason = unknown(noun, name, list(known)) if known else f"unknown {noun} {name!r}"
+        reason = describe_unknown(noun, name, list(known)) if known else f"unknown {noun} {name!r}"
         return Fault(".".join(path), reason, path_)
     path, _ = _walk(path_, shape)
     describe = words.get(kind)
@@ -133,7 +133,7 @@ def _walk(path_: Sequence[Any], shape: Any) -> tuple[list[str], list[Any]]:
     """The fields on the way to a place, without the tags of unions between them, and the models that are there."""
     at, path = list(_parts(shape)), []
     for part in path_:
-        inner = [result for owner in at for result in _inside(owner, part)]
+        inner = [result for owner in at for result in _list_inside(owner, part)]
         # Without a known type every part of the path is kept.
         if inner or not at:
             path.append(str(part))
@@ -156,7 +156,7 @@ def _parts(shape: Any) -> Iterator[Any]:
         yield shape
 
 
-def _inside(owner: Any, part: Any) -> list[Any]:
+def _list_inside(owner: Any, part: Any) -> list[Any]:
     if isinstance(part, int):
         return list(get_args(owner)[:1]) if get_origin(owner) in (list, tuple, Sequence) else []
     if _is_model(owner):

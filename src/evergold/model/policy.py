@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import BaseModel, Field, computed_field, field_validator, model_validator
 
 from evergold.model.case import TierEvidence
-from evergold.model.checking import ShownRemark
+from evergold.model.check import ShownRemark
 from evergold.model.limits import UtcTime
 from evergold.model.trace import Gap, Score, ScoreSource
 from evergold.model.values import content_hash, unit_interval

@@ -9,7 +9,7 @@ import orjson
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from evergold.model.limits import Values
-from evergold.model.values import likeness, same
+from evergold.model.values import compare_values, likeness
 
 
 class ToolCall(BaseModel, frozen=True, extra="forbid"):
@@ -245,14 +245,14 @@ def _value_likeness(want: ExpectedTool, wanted: Any, given: Any, path: str) -> f
 def _same_letters(one: Any, other: Any) -> float:
     if isinstance(one, str) and isinstance(other, str):
         return float(" ".join(one.split()).casefold() == " ".join(other.split()).casefold())
-    return same(one, other)
+    return compare_values(one, other)
 
 
 def _same_number(one: Any, other: Any) -> float:
     """Numbers by value, also when they are written as text (`"1,200.50"`); anything else as it is."""
     first, second = _number(one), _number(other)
     if first is None or second is None:
-        return same(one, other)
+        return compare_values(one, other)
     # Nine significant digits: 0.1 + 0.2 is 0.3; the absolute part lets tiny results of arithmetic be zero.
     return float(math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12))
 

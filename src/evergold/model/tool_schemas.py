@@ -77,10 +77,10 @@ class _Tool:
 
     def _property(self, argument: str) -> dict[str, Any]:
         properties: dict[str, Any] = {}
-        if (kind := _only(self.types[argument])) is not None:
+        if (kind := _find_only(self.types[argument])) is not None:
             properties["type"] = kind
         if kind == "array":
-            item = _only(self.items.get(argument, set()))
+            item = _find_only(self.items.get(argument, set()))
             properties["items"] = {"type": item} if item is not None else {}
         return properties
 
@@ -121,7 +121,7 @@ def _type(value: Any) -> str:
     return known.get(type(value), "string")
 
 
-def _only(types: set[str]) -> str | None:
+def _find_only(types: set[str]) -> str | None:
     """The one type that holds them all; None where there is none."""
     plain = types - {"null"}
     if plain == {"integer", "number"}:

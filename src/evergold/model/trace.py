@@ -65,7 +65,7 @@ class TraceOutcome(StrEnum):
     NONE = "none"
 
 
-class HitPlace(StrEnum):
+class HitPart(StrEnum):
     """Where a trace holds the words of a search."""
 
     QUESTION = "question"
@@ -85,7 +85,7 @@ class TraceHit(BaseModel, frozen=True):
     `name`: of the tool or step; `turn`: of the conversation, from 1. Each second piece of the excerpt is what was searched.
     """
 
-    place: HitPlace
+    part: HitPart
     name: str | None = None
     turn: int | None = None
     excerpt: tuple[str, ...]

@@ -99,7 +99,7 @@ def _repair(value: Any) -> Any:
 Leaf = Callable[[Any, Any], float]
 
 
-def same(one: Any, other: Any) -> float:
+def compare_values(one: Any, other: Any) -> float:
     """Equal values of one type; 1 and 1.0 are one number, True is not a number."""
     if isinstance(one, bool) or isinstance(other, bool):
         # In Python True == 1; in JSON they are different values.
@@ -107,7 +107,7 @@ def same(one: Any, other: Any) -> float:
     return float(one == other)
 
 
-def likeness(one: Any, other: Any, leaf: Leaf = same) -> float:
+def likeness(one: Any, other: Any, leaf: Leaf = compare_values) -> float:
     """Objects: the mean over the union of their keys. Lists: the mean over positions of the longer."""
     if isinstance(one, dict) and isinstance(other, dict):
         keys = one.keys() | other.keys()

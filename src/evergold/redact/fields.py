@@ -12,7 +12,7 @@ from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from evergold.errors import BadInput, Unavailable, unknown
+from evergold.errors import BadInput, Unavailable, describe_unknown
 from evergold.plugins import PLUGIN_SECONDS, PluginTimeout, call_within, note_fault
 
 if TYPE_CHECKING:
@@ -60,8 +60,8 @@ class Keys:
         if known is None or not isinstance(value, str) or len(value) < SHORTEST:
             return None
         if known.secret:
-            return self._behind(key, SECRET_VALUE)
-        clean, counts = self._behind(key, value)
+            return self._redact_value(key, SECRET_VALUE)
+        clean, counts = self._redact_value(key, value)
         return (clean, counts) if known.number and counts else None
 
     def _learn(self, keys: list[str]) -> None:
@@ -73,14 +73,14 @@ class Keys:
             self._plain.update(keys)
             return
         for key in keys:
-            secret, number = (bool(self._behind(key, value)[1]) for value in (SECRET_VALUE, NUMBER_VALUE))
+            secret, number = (bool(self._redact_value(key, value)[1]) for value in (SECRET_VALUE, NUMBER_VALUE))
             known = _Key(bool(self._redactor.redact(key)[1]), secret, number)
             if any(known):
                 self._private[key] = known
             else:
                 self._plain.add(key)
 
-    def _behind(self, key: str, value: str) -> tuple[str, Counter[str]]:
+    def _redact_value(self, key: str, value: str) -> tuple[str, Counter[str]]:
         """The value redacted as it stands behind its key."""
         assert self._redactor is not None
         before, alone = self._redactor.redact(f"{key}=")
@@ -112,7 +112,7 @@ class FieldRedactor:
         self._fields = frozenset(fields) if redactor is not None else frozenset()
         for name in self._fields:
             if name not in FIELDS:
-                raise BadInput(f"redact.fields: {unknown('field', name, FIELDS)}")
+                raise BadInput(f"redact.fields: {describe_unknown('field', name, FIELDS)}")
         self._keys = keys or Keys(redactor)
         self.counts: Counter[str] = Counter()
 
@@ -227,10 +227,10 @@ class BoundedRedactor:
         look: Callable[[str], Iterable[int]] | None = getattr(redactor, "suspicious", None)
         if look is not None:
             # `list` runs a lazy search inside the deadline; a returned generator would run outside it.
-            self.suspicious = lambda text: self._within(lambda: list(look(text)))
+            self.suspicious = lambda text: self._call_within(lambda: list(look(text)))
 
     def redact(self, text: str) -> tuple[str, dict[str, int]]:
-        return self._within(partial(self._redact, text))
+        return self._call_within(partial(self._redact, text))
 
     def _redact(self, text: str) -> tuple[str, dict[str, int]]:
         clean, counts = self._redactor.redact(text)
@@ -238,7 +238,7 @@ class BoundedRedactor:
             raise TypeError(f"redact() gave {type(clean).__name__} instead of text")
         return clean, dict(counts)
 
-    def _within(self, call: Callable[[], T]) -> T:
+    def _call_within(self, call: Callable[[], T]) -> T:
         try:
             return call_within(PLUGIN_SECONDS, self._name, call)
         except PluginTimeout as problem:

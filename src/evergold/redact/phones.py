@@ -124,14 +124,14 @@ def phone_in(folded: Folded, start: int, end: int) -> Stretch | None:
     if "+" in text[sign:start]:
         return _international(text, sign, start, end)
     if sign == start and text[start:end].isdecimal() and not text.startswith("00", start):
-        return _bare(folded, start, end)
+        return _find_bare(folded, start, end)
     if DATE.match(text, start, end) or ADDRESS.match(text, start, end) or POSTCODE.fullmatch(text, start, end):
         return None
     if is_called_something_else(words_before(folded, sign)):
         return None
     if text.startswith("00", start):
         return _international(text, start, start + 2, end)
-    return _distinct(text, sign, end) or _whole(folded, sign, end)
+    return _find_distinct(text, sign, end) or _find_whole(folded, sign, end)
 
 
 def _international(text: str, sign: int, start: int, end: int) -> Stretch | None:
@@ -153,7 +153,7 @@ def _international(text: str, sign: int, start: int, end: int) -> Stretch | None
     return sign, last
 
 
-def _bare(folded: Folded, start: int, end: int) -> Stretch | None:
+def _find_bare(folded: Folded, start: int, end: int) -> Stretch | None:
     """Digits without a sign or a gap: only the word before them can make them a telephone number."""
     if not FEWEST <= end - start <= MOST:
         return None
@@ -162,12 +162,12 @@ def _bare(folded: Folded, start: int, end: int) -> Stretch | None:
     return (start, end) if called and ANY.fullmatch(folded.flat, start, end) else None
 
 
-def _distinct(text: str, start: int, end: int) -> Stretch | None:
+def _find_distinct(text: str, start: int, end: int) -> Stretch | None:
     match = DISTINCT.search(text, start, end)
     return match.span() if match and FEWEST <= _count(match[0]) <= max(TRUNK_DIGITS) else None
 
 
-def _whole(folded: Folded, start: int, end: int) -> Stretch | None:
+def _find_whole(folded: Folded, start: int, end: int) -> Stretch | None:
     """Writings that are a telephone number only when nothing else belongs to the run."""
     text = folded.flat
     run = text[start:end]

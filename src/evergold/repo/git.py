@@ -263,7 +263,7 @@ class Objects:
             raise NotFound(f"commit {name!r} is not in {str(self._repo.path)!r}{shallow}")
         return commit
 
-    def at(self, commit: str, path: str) -> GitObject | None:
+    def read_at(self, commit: str, path: str) -> GitObject | None:
         """What stands at a path of a commit."""
         return self.find(f"{commit}:".encode() + path_bytes(path))
 

@@ -132,7 +132,7 @@ def _take_to(mark: bytes, text: bytearray, pieces: Iterator[bytes]) -> bytes:
     return before
 
 
-def reachable(repo: Repo, *tips: str) -> set[str]:
+def list_reachable(repo: Repo, *tips: str) -> set[str]:
     """The commits that some tips reach."""
     return set(_list_commits(repo, *tips)) if tips else set()
 

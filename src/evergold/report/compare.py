@@ -376,7 +376,7 @@ def _lead(result: RunComparison, decision: RunDecision, main: MetricComparison, 
     if one == other:
         one, other = result.first, result.second
     cases = _plural(main.n, "question" if result.weighted else "case")
-    between = _between(main) + (f" by {main.metric}" if len(result.metrics) > 1 else "")
+    between = _show_between(main) + (f" by {main.metric}" if len(result.metrics) > 1 else "")
     if decision is RunDecision.SHIP:
         return f"Ship {other}: better on {cases} {between}"
     if decision is RunDecision.KEEP:
@@ -384,7 +384,7 @@ def _lead(result: RunComparison, decision: RunDecision, main: MetricComparison, 
     if decision is RunDecision.EITHER:
         return f"Either: no difference that matters on {cases} {between}"
     if decision is RunDecision.WEIGH and worst:
-        both = f"better on {cases} {between}, worse {_between(worst)} by {worst.metric}"
+        both = f"better on {cases} {between}, worse {_show_between(worst)} by {worst.metric}"
         return f"Weigh {other} against {one}: {both}"
     if main.verdict is not PairedVerdict.INCONCLUSIVE:
         return f"Not decided: {WORDS[main.verdict]} on the {cases} that could be measured {between}"
@@ -396,7 +396,7 @@ def _is_thin(metric: MetricComparison) -> bool:
     return metric.coverage is None or metric.coverage < MIN_COVERAGE
 
 
-def _between(metric: MetricComparison) -> str:
+def _show_between(metric: MetricComparison) -> str:
     return f"({metric.difference:+.2f}, between {metric.low:+.2f} and {metric.high:+.2f})"
 
 

@@ -73,7 +73,7 @@ class AttemptCounts:
             if counts:
                 counter[row.case_id] += 1
 
-    def within(self, cases: set[str]) -> "AttemptCounts":
+    def select(self, cases: set[str]) -> "AttemptCounts":
         return AttemptCounts(*(Counter({c: some[c] for c in some.keys() & cases}) for some in vars(self).values()))
 
 

@@ -330,7 +330,7 @@ class _Parts:
 
     def means(self, cases: set[str]) -> Iterator[Mean]:
         part = {metric: {id: values[id] for id in values if id in cases} for metric, values in self.scores.items()}
-        counts = {metric: counted.within(cases) for metric, counted in self.counts.items()}
+        counts = {metric: counted.select(cases) for metric, counted in self.counts.items()}
         size = (self.groups.count(cases), len(cases) * self.trials)
         left_out = self.options.errors == "exclude"
         return means_of(part, counts, self.scales, self.groups, size, exclude_errors=left_out)

@@ -84,16 +84,16 @@ def _state(what: str) -> str:
         verb = IRREGULAR[verb]
     elif past := _PAST.match(verb):
         stem = past["stem"] + (past["double"] or "")[:1]
-        verb = _third(f"{stem}e" if stem in SILENT_E else stem)
+        verb = _conjugate(f"{stem}e" if stem in SILENT_E else stem)
     elif rest.split(" ")[0] not in SPANISH and (not verb.endswith("s") or verb.endswith("ss")):
-        verb = _third(verb)
+        verb = _conjugate(verb)
     return f"{verb} {rest}".strip()
 
 
 SPANISH = {"el", "la", "los", "las", "un", "una", "que", "al", "de", "con", "su", "sus"}
 
 
-def _third(verb: str) -> str:
+def _conjugate(verb: str) -> str:
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         return f"{verb}es"
     return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"

@@ -60,7 +60,7 @@ class CaseActions:
             if trace is None:
                 raise NotFound(f"no trace {trace_id!r} in this workspace")
             sessions = Sessions(connection)
-            return conversation_of(trace, sessions.before, sessions.called_before)
+            return conversation_of(trace, sessions.list_before, sessions.called_before)
 
     def pick(self, picking: Picking, who: str) -> list[Picked]:
         """Make a case of each trace; an answer goes to the case that is there already. What cannot be done is named."""
@@ -69,7 +69,7 @@ class CaseActions:
             known = {trace.id: trace for trace in with_tags(connection, list(traces.values()))}
             sessions = Sessions(connection)
             drafts = {
-                trace_id: _case(trace, conversation_of(trace, sessions.before, sessions.called_before), picking)
+                trace_id: _case(trace, conversation_of(trace, sessions.list_before, sessions.called_before), picking)
                 for trace_id, trace in known.items()
             }
         # Stored one by one: a trace that is already a case does not keep the others from becoming one.

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.model.case import BOOKKEEPING, Answer, Case, CaseKind, CaseStatus, EntryType, ReviewState
 from evergold.model.faults import faults_of
 from evergold.model.review import OPINIONS, Opinion, ReviewVerdict, Standing
@@ -72,7 +72,7 @@ def judged_rev(case: Case) -> str:
     return content_hash(content)
 
 
-def latest(opinions: Sequence[Opinion], rev: str) -> list[Opinion]:
+def list_latest(opinions: Sequence[Opinion], rev: str) -> list[Opinion]:
     """Each reviewer's last word on content `rev`, oldest first. A withdrawn word is no word; reopening voids all."""
     last: dict[str, Opinion] = {}
     for opinion in _without_undone_reopenings(opinions):
@@ -102,12 +102,12 @@ def _without_undone_reopenings(opinions: Sequence[Opinion]) -> list[Opinion]:
 
 def standing_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> Standing:
     """Where the opinions on content `rev` leave the case."""
-    return Standing.AGREED if settle_verdicts(opinions, rev, needed) else _unsettle(latest(opinions, rev))
+    return Standing.AGREED if settle_verdicts(opinions, rev, needed) else _unsettle(list_latest(opinions, rev))
 
 
 def settle_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> ReviewVerdict | None:
     """The verdict that holds, or None while it is open, disputed or waiting for a second opinion."""
-    words = latest(opinions, rev)
+    words = list_latest(opinions, rev)
     rulings = [word for word in words if word.adjudicate and word.verdict in OPINIONS]
     # A ruling ends a dispute whatever others said; the newest of several holds.
     if rulings:
@@ -173,7 +173,7 @@ def edit_case(case: Case, changes: Mapping[str, Any]) -> Case:
     """The case with `changes`; a validated case becomes unvalidated, because the verdict was on other content."""
     for name in changes:
         if name not in EDITABLE:
-            raise BadInput(unknown("field to edit", name, EDITABLE))
+            raise BadInput(describe_unknown("field to edit", name, EDITABLE))
     try:
         # Validated anew from plain values: `model_copy` would accept anything.
         updates = with_written_answer(case, changes)

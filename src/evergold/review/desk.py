@@ -30,7 +30,7 @@ from evergold.review.decide import (
     check_reviewable,
     edit_case,
     judged_rev,
-    latest,
+    list_latest,
     settle_verdicts,
     standing_verdicts,
 )
@@ -73,7 +73,7 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
 
 def edit(connection: Connection, key: CaseKey, wanted: Edit, by: Holder) -> Case:
     """Change fields of a case; what was validated is unvalidated again."""
-    held = _seen(connection, VersionedKey(**key.model_dump(), version=wanted.version))
+    held = _load_version(connection, VersionedKey(**key.model_dump(), version=wanted.version))
     draft = edit_case(held, wanted.changes)
     overrule(connection, by, "edited", held, voided_by(connection, held, draft))
     author = Author(who=by.name, action="edited", why=wanted.why, reviewer=True)
@@ -87,7 +87,7 @@ def deciders_of(case: Case, opinions: Sequence[Opinion]) -> tuple[str, ...]:
     """Whose verdicts decided a case; nobody's while it is open."""
     if case.review is not ReviewState.VALIDATED and case.status is not CaseStatus.DISMISSED:
         return ()
-    return tuple(word.reviewer for word in latest(opinions, judged_rev(case)) if word.verdict in OPINIONS)
+    return tuple(word.reviewer for word in list_latest(opinions, judged_rev(case)) if word.verdict in OPINIONS)
 
 
 def voided_by(connection: Connection, held: Case, draft: Case) -> tuple[str, ...]:
@@ -107,10 +107,10 @@ def overrule(connection: Connection, by: Holder, action: str, case: Case, author
 def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder, needed: int) -> Case:
     """Record a verdict, with the edits that came with it, and let the case follow what the opinions now say."""
     reviewer = by.name
-    held = _seen(connection, VersionedKey(**key.model_dump(), version=decision.version))
+    held = _load_version(connection, VersionedKey(**key.model_dump(), version=decision.version))
     draft = edit_case(held, decision.changes)
     before = opinions_in(connection, key.dataset, key.id)
-    words = latest(before, judged_rev(held))
+    words = list_latest(before, judged_rev(held))
     if decision.adjudicate:
         by.check_moderates("settling a dispute (adjudicate)")
         others = [word.reviewer for word in words if word.verdict is not decision.verdict]
@@ -187,7 +187,7 @@ def claim(
     return key
 
 
-def _seen(connection: Connection, key: VersionedKey) -> Case:
+def _load_version(connection: Connection, key: VersionedKey) -> Case:
     held = get_case(connection, key.dataset, key.id)
     check_reviewable(held)
     if held.version != key.version:

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 from sqlalchemy import Connection
 
-from evergold.errors import BadInput, Incomplete, NotFound, unknown
+from evergold.errors import BadInput, Incomplete, NotFound, describe_unknown
 from evergold.formats.yaml_documents import Unreadable, read
 from evergold.model.case import Case
 from evergold.model.faults import refused_settings
@@ -28,7 +28,7 @@ def answer(connection: Connection, key: CaseKey, given: Mapping[str, Any], revie
     asked = {question.name: question for question in questionnaire_of(connection, key.dataset).questions}
     for name, value in given.items():
         if name not in asked:
-            raise BadInput(unknown("question", name, sorted(asked)))
+            raise BadInput(describe_unknown("question", name, sorted(asked)))
         # A marked passage is checked against the text it was marked in.
         if value is not None:
             asked[name].check_answer(value, getattr(case, asked[name].on))

@@ -74,7 +74,7 @@ class Spool:
     def size(self) -> int:
         return sum(map(_size_of, self._files()))
 
-    def ripe(self) -> Iterator[tuple[list[dict[str, Any]], int, Path]]:
+    def list_ripe(self) -> Iterator[tuple[list[dict[str, Any]], int, Path]]:
         """Files nobody writes, oldest first: their records, how many lines were torn, and the file to forget."""
         for path in self._files():
             try:
@@ -294,7 +294,7 @@ class Delivery:
             return
         try:
             self._spool.seal()
-            for records, torn, path in self._spool.ripe():
+            for records, torn, path in self._spool.list_ripe():
                 for start in range(0, len(records), BATCH):
                     self._send(records[start : start + BATCH])
                 # Only when every batch has arrived: a crash before this sends the file again, which ids make harmless.

@@ -117,9 +117,9 @@ def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
         "prompt.version": details.get("lc_hub_commit_hash"),
     }
     facts = {
-        "session_id": _first(details, SESSIONS),
-        "user_id": _first(details, USERS),
-        "model": _first(details | called, ("ls_model_name", "model", "model_name")),
+        "session_id": _find_first(details, SESSIONS),
+        "user_id": _find_first(details, USERS),
+        "model": _find_first(details | called, ("ls_model_name", "model", "model_name")),
         "provider": details.get("ls_provider"),
         "input_tokens": run.get("prompt_tokens"),
         "output_tokens": run.get("completion_tokens"),
@@ -144,5 +144,5 @@ def _line(run: dict[str, Any], trace_id: str) -> SpanLine:
     )
 
 
-def _first(fields: dict[str, Any], keys: Iterable[str]) -> str | None:
+def _find_first(fields: dict[str, Any], keys: Iterable[str]) -> str | None:
     return next((str(fields[key]) for key in keys if fields.get(key)), None)

@@ -32,13 +32,13 @@ class MlflowTraces:
         for item in read_documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
-            elif isinstance(item[1], dict) and isinstance(decode_json(_whole(item[1]).get("data")), dict):
-                yield from _records(_whole(item[1]), item[0])
+            elif isinstance(item[1], dict) and isinstance(decode_json(_rebuild(item[1]).get("data")), dict):
+                yield from _records(_rebuild(item[1]), item[0])
             else:
                 yield Rejected(where=item[0], reason="not a trace of MLflow: it has no `data` with spans")
 
 
-def _whole(document: dict[str, Any]) -> dict[str, Any]:
+def _rebuild(document: dict[str, Any]) -> dict[str, Any]:
     """A trace as `to_dict` writes it, also from a row of the data frame of `search_traces`, which has it as JSON text."""
     return decode_object(document["trace"]) if "trace" in document and "data" not in document else document
 
@@ -75,7 +75,7 @@ def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags:
     context, status = decode_object(span.get("context")), span.get("status")
     code = status.get("code", status.get("status_code")) if isinstance(status, dict) else span.get("status_code")
     # MLflow writes every attribute as JSON, texts included.
-    attributes = {key: _plain(value) for key, value in decode_object(span.get("attributes")).items()}
+    attributes = {key: _read_value(value) for key, value in decode_object(span.get("attributes")).items()}
     parent = span.get("parent_span_id") or span.get("parent_id")
     # Session, user and tags are the trace's, so only the root carries them.
     if parent is None:
@@ -105,7 +105,7 @@ def _wire_span(span: dict[str, Any], trace_id: str, known: dict[str, Any], tags:
     )
 
 
-def _plain(value: Any) -> Any:
+def _read_value(value: Any) -> Any:
     """A value that MLflow wrote as JSON: a text or number as it is; objects stay as they were written."""
     parsed = parse_json(value)
     return value if isinstance(parsed, dict | list) and isinstance(value, str) else parsed

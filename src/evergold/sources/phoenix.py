@@ -88,7 +88,7 @@ def _span(record: dict[str, Any]) -> WireSpan:
     context = record.get("context") or {}
     nested = record.get("attributes") or {}
     columns = {key.removeprefix(PREFIX): value for key, value in record.items() if key.startswith(PREFIX)}
-    attributes = dict(_flat({**nested, **columns}))
+    attributes = dict(_flatten({**nested, **columns}))
     kind = record.get("span_kind")
     if kind:
         attributes.setdefault("openinference.span.kind", kind)
@@ -110,17 +110,17 @@ def _event(event: dict[str, Any]) -> WireEvent:
     return WireEvent(str(event.get("name") or ""), _nanoseconds(event.get("timestamp")), event.get("attributes") or {})
 
 
-def _flat(value: Attributes, prefix: str = "") -> Iterator[tuple[str, Any]]:
+def _flatten(value: Attributes, prefix: str = "") -> Iterator[tuple[str, Any]]:
     for key, item in value.items():
         name = f"{prefix}{key}"
         if item is None:
             continue
         # These attributes are JSON texts in OpenInference; flattened, they could not be put together again.
         if isinstance(item, dict) and not name.endswith(WHOLE):
-            yield from _flat(item, f"{name}.")
+            yield from _flatten(item, f"{name}.")
         elif isinstance(item, list) and item and all(isinstance(part, dict) for part in item):
             for index, part in enumerate(item):
-                yield from _flat(part, f"{name}.{index}.")
+                yield from _flatten(part, f"{name}.{index}.")
         else:
             yield name, item
 

@@ -154,7 +154,7 @@ def compare_scores(
         unpaired=len(baseline) - len(kept),
         lower=max(-1.0, bounds(2 * ALPHA)[0]),
         visible=sample.visible,
-        more=_more(sample, low, high, margin) if verdict is PairedVerdict.INCONCLUSIVE else None,
+        more=_count_more(sample, low, high, margin) if verdict is PairedVerdict.INCONCLUSIVE else None,
         method=method,
     )
 
@@ -214,17 +214,17 @@ class _Sample:
         self.is_constant = int(common) == self.groups
         self._agreeing = float(common) / self.groups
         self.error, self._df = clustered_error(sums, sizes, self.mean)
-        self.visible = max(visible_effect(self.error), self._unseen(ALPHA))
+        self.visible = max(visible_effect(self.error), self._bound_unseen(ALPHA))
 
     def bounds(self, alpha: float) -> tuple[float, float]:
         """The interval of 1 - alpha by Student's t, never narrower than what agreeing groups leave open."""
-        half = self._unseen(alpha)
+        half = self._bound_unseen(alpha)
         if self.error > 0:
             half = max(half, t_quantile(1 - alpha / 2, self._df) * self.error)
         return self.mean - half, self.mean + half
 
     def widen(self, low: float, high: float, alpha: float) -> tuple[float, float]:
-        half = self._unseen(alpha)
+        half = self._bound_unseen(alpha)
         return min(low, self.mean - half), max(high, self.mean + half)
 
     @property
@@ -235,7 +235,7 @@ class _Sample:
         tail = 2 * (1 - t_cdf(abs(self.mean) / self.error, self._df)) if self.error > 0 else 0.0
         return min(1.0, max(chance, unseen, tail))
 
-    def _unseen(self, alpha: float) -> float:
+    def _bound_unseen(self, alpha: float) -> float:
         """How large a share of other values could be missing from this many groups, by how many groups agree."""
         return unseen_share(self.groups, alpha) * self._agreeing
 
@@ -270,7 +270,7 @@ def _score_p(gained: int, lost: int) -> float:
     return 2 * (1 - NormalDist().cdf(abs(gained - lost) / math.sqrt(gained + lost))) if gained + lost else 1.0
 
 
-def _more(sample: _Sample, low: float, high: float, margin: float) -> int | None:
+def _count_more(sample: _Sample, low: float, high: float, margin: float) -> int | None:
     """How many more cases would decide, if they were like these: half-widths shrink with the root of the cases."""
     difference, half = abs(sample.mean), (high - low) / 2
     room = difference if difference >= margin else margin - difference

@@ -50,7 +50,7 @@ def normal(path: Path) -> Path:
     return Path(os.path.normpath(path))
 
 
-def relative(path: Path, start: Path) -> str:
+def make_relative(path: Path, start: Path) -> str:
     """The path as seen from a folder; as it is where the two have nothing in common, as a store and a disk."""
     if isinstance(path, RemotePath) or isinstance(start, RemotePath):
         if isinstance(path, RemotePath) and isinstance(start, RemotePath) and path.root_of == start.root_of:

@@ -106,24 +106,24 @@ def matches(file_system: Any, pattern: str) -> dict[str, bool]:
     """The names that a glob matches, each with whether it is a folder; `**` stands for any number of folders."""
     parts = pattern.rstrip("/").split("/")
     fixed = next((number for number, part in enumerate(parts) if MAGIC.intersection(part)), len(parts) - 1)
-    return dict(_below(file_system, "/".join(parts[:fixed]), parts[fixed:]))
+    return dict(_list_below(file_system, "/".join(parts[:fixed]), parts[fixed:]))
 
 
-def _below(file_system: Any, folder: str, parts: Sequence[str]) -> Iterator[tuple[str, bool]]:
+def _list_below(file_system: Any, folder: str, parts: Sequence[str]) -> Iterator[tuple[str, bool]]:
     first, rest = parts[0], parts[1:]
     if first == ANY_DEPTH and rest:
-        yield from _below(file_system, folder, rest)
+        yield from _list_below(file_system, folder, rest)
     for name, is_folder in entries_of(file_system, folder).items():
         if first == ANY_DEPTH:
             if not rest:
                 yield name, is_folder
             if is_folder:
-                yield from _below(file_system, name, parts)
+                yield from _list_below(file_system, name, parts)
         elif fnmatchcase(name.rsplit("/", 1)[-1], first):
             if not rest:
                 yield name, is_folder
             elif is_folder:
-                yield from _below(file_system, name, rest)
+                yield from _list_below(file_system, name, rest)
 
 
 URL = re.compile(r"[a-z][a-z0-9+.-]*://")

@@ -256,12 +256,12 @@ class Portion:
         def run(connection: Connection) -> T:
             began = time.perf_counter()
             result = work(connection)
-            self.took(time.perf_counter() - began)
+            self.adapt(time.perf_counter() - began)
             return result
 
         return run
 
-    def took(self, seconds: float) -> None:
+    def adapt(self, seconds: float) -> None:
         growth = min(MOST_GROWTH, HELD_SECONDS / max(seconds, 1e-6))
         fewest = 1 if seconds > SLOW_SECONDS else min(FEW, self.size)
         self.size = max(fewest, min(self._most, int(self.size * growth) or 1))

@@ -180,7 +180,7 @@ def conversations_of(connection: Connection, trace_ids: Collection[str]) -> list
     """Read the conversations of traces."""
     traces = traces_with_spans(connection, trace_ids)
     sessions = Sessions(connection, traces.values())
-    return [(one, conversation_of(one, sessions.before, sessions.called_before)) for one in traces.values()]
+    return [(one, conversation_of(one, sessions.list_before, sessions.called_before)) for one in traces.values()]
 
 
 def cases_of_entries(connection: Connection, entries: Iterable[int]) -> dict[int, Case]:

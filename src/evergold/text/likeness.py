@@ -47,7 +47,7 @@ class NearIndex:
             self._lsh.insert(len(self._texts), self._of(shingles))
             self._texts.append((name, shingles))
 
-    def similar(self, shingles: Shingles) -> Iterator[tuple[str, float]]:
+    def find_similar(self, shingles: Shingles) -> Iterator[tuple[str, float]]:
         """Names of texts that are alike, with how much of their triples is shared."""
         if not shingles:
             return
@@ -64,7 +64,7 @@ class NearIndex:
         return sketch
 
 
-def plain(text: str) -> str:
+def normalise(text: str) -> str:
     """The words alone: texts that differ in case and punctuation only are equal."""
     return " ".join(_WORD.findall(text.casefold()))
 
@@ -184,7 +184,7 @@ class Index(Generic[Key]):
             document_indexes.append(len(self._keys) - 1)
             times.append(often)
 
-    def best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
+    def find_best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
         """The best documents with their scores; equal scores in the order in which they were added."""
         scores = bm25(wanted, self._groups_holding, self._lengths, self._words)
         # The index breaks ties, so equal scores rank the same on every machine.

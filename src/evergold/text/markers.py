@@ -94,8 +94,8 @@ def code_of(text: str, language: str) -> str:
 
     Of Python, blocks that do not parse (a console session, an excerpt with dots) are left out while another one does.
     """
-    wanted = _plain(language)
-    blocks = [(_plain(block.language), block.text) for block in code_blocks(text)]
+    wanted = _normalise(language)
+    blocks = [(_normalise(block.language), block.text) for block in code_blocks(text)]
     chosen = [body for named, body in blocks if named == wanted] or [body for named, body in blocks if not named]
     if not chosen:
         return text if blocks or wanted != "python" else _unfenced_python(text)
@@ -104,7 +104,7 @@ def code_of(text: str, language: str) -> str:
     return "\n\n".join(chosen)
 
 
-def _plain(language: str) -> str:
+def _normalise(language: str) -> str:
     return SAME_LANGUAGE.get(language.lower(), language.lower())
 
 
@@ -178,7 +178,7 @@ class Pattern:
         """Say whether the pattern matches the whole text."""
         return self._compiled.fullmatch(_bytes(text)) is not None
 
-    def first(self, text: str) -> str | None:
+    def find_first(self, text: str) -> str | None:
         """Give the first match: its first group where the pattern has one, else all of it."""
         match = self._compiled.search(_bytes(text))
         if match is None:

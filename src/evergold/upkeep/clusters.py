@@ -60,7 +60,7 @@ class Space:
         """Give where embeddings lie in the space."""
         return scale_rows(((vectors - self.mean) @ self.axes).astype(np.float32))
 
-    def nearest(self, points: Floats, centres: Floats) -> tuple[Labels, Floats]:
+    def find_nearest(self, points: Floats, centres: Floats) -> tuple[Labels, Floats]:
         """Give the nearest centre of each point, `NONE` where even that lies too far, and how near it is."""
         if not len(centres):
             return np.full(len(points), NONE), np.zeros(len(points), dtype=np.float32)

@@ -48,7 +48,7 @@ class SetCoverage:
     def __init__(self, store: Store, topics: Topics) -> None:
         self._store, self._topics = store, topics
 
-    def now(self, seconds: float = inf) -> TopicCoverage:
+    def measure(self, seconds: float = inf) -> TopicCoverage:
         """Sort what waits, for so many seconds at most, and measure."""
         self._topics.refresh(seconds)
         return self._store.read(measure_coverage)
@@ -60,7 +60,7 @@ class SetCoverage:
 
     def gap_traces(self, most: int) -> list[str]:
         """Choose traces of the gaps that are no cases yet, in turn from each gap, the largest gap first."""
-        gaps = self.now().gaps
+        gaps = self.measure().gaps
         with self._store.db.read() as connection:
             columns = [traces_without_cases(connection, gap.topic, most) for gap in gaps]
         turns = (column[turn] for turn in range(most) for column in columns if turn < len(column))

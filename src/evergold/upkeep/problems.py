@@ -60,7 +60,7 @@ class _View:
         self.began = np.array([one.started_at for one in self.traffic], dtype=str)
         self.ground = Ground(embed_texts([one.question for one in self.traffic])) if self.traffic else None
 
-    def failing(self, reason: str) -> Mask:
+    def select_failing(self, reason: str) -> Mask:
         """Say which traces of the traffic fail for a reason."""
         held = {one.trace_id for one in self.failures if one.reason == reason}
         return np.array([one.trace_id in held for one in self.traffic], dtype=bool)
@@ -106,7 +106,7 @@ class Problems:
     def look(self) -> None:
         """Open, close and reopen problems by what was sorted."""
         view = self._store.read(_View)
-        passed = self._store.read(_passed, view.problems)
+        passed = self._store.read(_list_passed, view.problems)
         changed = [*passed, *_look(view, [one for one in view.problems if one.id not in {row.id for row in passed}])]
         if changed:
             self._store.write(write_problems, changed)
@@ -130,7 +130,7 @@ class Problems:
         self._store.write(write_problems, [self._store.read(get_problem, problem)._replace(dataset=dataset)])
 
 
-def _passed(connection: Connection, problems: Iterable[ProblemRow]) -> list[ProblemRow]:
+def _list_passed(connection: Connection, problems: Iterable[ProblemRow]) -> list[ProblemRow]:
     """Close the problems whose cases a run has passed since they were opened."""
     closed = []
     for one in problems:
@@ -148,7 +148,7 @@ def _look(view: _View, problems: Sequence[ProblemRow]) -> list[ProblemRow]:
     changed: list[ProblemRow] = []
     reasons = sorted({one.reason for one in view.failures})
     for reason in reasons:
-        failing = view.failing(reason)
+        failing = view.select_failing(reason)
         before = [one for one in problems if one.reason == reason]
         after = [_follow(view, view.ground, one, failing) for one in before]
         explained = np.zeros(len(failing), dtype=bool)
@@ -158,9 +158,9 @@ def _look(view: _View, problems: Sequence[ProblemRow]) -> list[ProblemRow]:
                 explained |= view.ground.around(region) & settled
         for window in WINDOWS:
             recent = view.since(window)
-            while found := view.ground.find(recent & ~explained, failing, LEVEL / len(WINDOWS) / len(reasons)):
-                _add_region(view, view.ground, found, failing & recent & ~explained, reason, after)
-                explained |= view.ground.around(found)
+            while dense := view.ground.find(recent & ~explained, failing, LEVEL / len(WINDOWS) / len(reasons)):
+                _add_region(view, view.ground, dense, failing & recent & ~explained, reason, after)
+                explained |= view.ground.around(dense)
         changed += [one for one in after if one not in before]
     return changed
 

@@ -54,7 +54,7 @@ class ReviewOrder:
     def __init__(self, store: Store, topics: Topics) -> None:
         self._store, self._topics = store, topics
 
-    def next(self, limit: int = 50, dataset: str | None = None, seconds: float = 5.0) -> list[ReviewNext]:
+    def list_next(self, limit: int = 50, dataset: str | None = None, seconds: float = 5.0) -> list[ReviewNext]:
         """List the cases whose review is worth most now, for a dataset or for all."""
         return [one for _, one in self._value(dataset, seconds)[:limit]]
 

@@ -294,7 +294,7 @@ def _compare_answers(connection: Connection, keys: Iterable[str]) -> list[BasisR
             ):
                 continue
             cases = cases_of_entries(connection, [row.entry_id, newest.entry_id])
-            if _differ(cases[row.entry_id], cases[newest.entry_id]):
+            if _do_differ(cases[row.entry_id], cases[newest.entry_id]):
                 row.state, row.now_hash, row.changed_at = OPEN, newest.hash, newest.seen_at
                 row.now_entry, row.now_trace = newest.entry_id, cases[newest.entry_id].provenance.trace_id
                 changed.append(row)
@@ -306,7 +306,7 @@ def _judge() -> OfflineJudge:
     return OfflineJudge()
 
 
-def _differ(one: Case, other: Case) -> bool:
+def _do_differ(one: Case, other: Case) -> bool:
     """Whether two answers to one question say different things of the same matter."""
     calls = [{call.name: _tool_key(call) for call in case.tool_calls} for case in (one, other)]
     if any(calls[0][name] != calls[1][name] for name in calls[0].keys() & calls[1].keys()):

@@ -212,18 +212,18 @@ class Topics:
         fresh = {name: row[2] for name, row in zip(hashes, rows, strict=True) if name and name not in known}
         space = self._load()
         if space is not None and fresh:
-            known |= dict(zip(fresh, self._nearest(space, list(fresh.values())), strict=True))
+            known |= dict(zip(fresh, self._find_nearest(space, list(fresh.values())), strict=True))
         members = [
             {"key": row[1], "question": name, "topic": known.get(name)} for name, row in zip(hashes, rows, strict=True)
         ]
         self._store.db.write(partial(put_members, kind=kind, rows=members, upto=max(row[0] for row in rows)))
 
-    def _nearest(self, space: Space, texts: Sequence[str]) -> list[int | None]:
+    def _find_nearest(self, space: Space, texts: Sequence[str]) -> list[int | None]:
         with self._store.db.read() as connection:
             rows = [row for row in read_topics(connection) if row.centre]
         width = space.axes.shape[1]
         centres = np.concatenate([np.zeros((0, width), np.float32), *(from_text(row.centre, width) for row in rows)])
-        nearest, _ = space.nearest(space.project(shipped_encoder().embed(texts)), centres)
+        nearest, _ = space.find_nearest(space.project(shipped_encoder().embed(texts)), centres)
         return [rows[number].id if number != NONE else None for number in nearest.tolist()]
 
     def _sort_again(self) -> bool:
@@ -236,7 +236,7 @@ class Topics:
         if cursor == DONE or space is None:
             return False
         free = [question for question in questions if question.topic not in decided]
-        nearest = self._nearest(space, [question.text for question in free])
+        nearest = self._find_nearest(space, [question.text for question in free])
         moved = {each.hash: topic for each, topic in zip(free, nearest, strict=True) if topic != each.topic}
 
         def work(connection: Connection) -> None:
@@ -269,7 +269,7 @@ class Topics:
         space = learn_space(vectors, labels)
         points = space.project(vectors)
         centres = scale_rows(sum_groups(points, labels, int(labels.max()) + 1))
-        near = np.where(free, space.nearest(points, centres)[0], labels)
+        near = np.where(free, space.find_nearest(points, centres)[0], labels)
         before = [question.topic if question.topic not in decided else None for question in questions]
         ids = match_groups(before, np.where(near < groups, near, NONE).tolist())
         ids |= {number: topic for topic, number in numbers.items() if topic is not None}

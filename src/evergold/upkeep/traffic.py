@@ -58,7 +58,7 @@ class TrafficWatch:
         self._good_until = self._leisure_from = 0.0
         self._counted_at: datetime | None = None
 
-    def over(self, length: timedelta, by: Grouping, bucket: Bucket) -> Traffic:
+    def read_period(self, length: timedelta, by: Grouping, bucket: Bucket) -> Traffic:
         """Give the traffic since the beginning of the hour or day that lies so long ago."""
         as_of = self.refresh()
         since = str(stamp(start_of(datetime.now(UTC) - length, bucket)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 from evergold.bench.datasets import DatasetFile, discover, read_file
 from evergold.build.split_cases import read_split, read_version
 from evergold.build.versions import locate_build
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.model.build import Build, Frozen, dataset_hash
 from evergold.model.case import Candidates, Case, ways_to_confirm
 from evergold.model.run import BenchmarkDataset
@@ -60,7 +60,7 @@ class BenchDatasets:
         path = location(name)
         # Files are checked before names: a path given on the command line must not be hidden by a dataset.
         if local and dataset_type is not None:
-            return read_split(path, dataset_type).first(limit)
+            return read_split(path, dataset_type).take_first(limit)
         if local and path.suffix in (".yaml", ".yml") and path.is_file():
             return _freeze_cases(path.stem, read_file(path).cases(), limit)
         files = discover(self._settings.benchmark_datasets_dir, only=name)
@@ -68,7 +68,7 @@ class BenchDatasets:
         if name in files:
             return _freeze_cases(name, files[name].cases(), limit)
         if "@" in name:
-            return self._version(name).first(limit)
+            return self._version(name).take_first(limit)
         with self._store.db.read() as connection:
             # Packed: a run over 10,000 long cases would otherwise hold them all as objects.
             wanted = CaseFilter(dataset=name, candidates=candidates)
@@ -78,7 +78,7 @@ class BenchDatasets:
         if left_out and not held:
             raise BadInput(f"dataset {name!r} has no golden case yet; {ways_to_confirm(left_out)}")
         if not held:
-            raise BadInput(unknown("dataset", name, sorted({*self._files(), *stored})))
+            raise BadInput(describe_unknown("dataset", name, sorted({*self._files(), *stored})))
         return replace(_freeze_cases(name, held, limit), candidates_left_out=left_out)
 
     def _version(self, name: str) -> Frozen:

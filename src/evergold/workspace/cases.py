@@ -10,7 +10,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from evergold import plugins
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.formats.parts import CasesPart, WrittenPart, count_written, require_joinable, write_joined
 from evergold.model.case import Case, CaseKind, Origin
 from evergold.model.faults import Rejected
@@ -125,7 +125,7 @@ class Cases:
     def export_to_file(self, wanted: CaseFilter, format_name: str) -> Path:
         """Write the cases into a file of a new folder, which the caller deletes."""
         if format_name not in self.file_formats():
-            raise BadInput(unknown("format", format_name, self.file_formats()))
+            raise BadInput(describe_unknown("format", format_name, self.file_formats()))
         # A folder of its own: the name of the file may be the same for two requests at once.
         folder = Path(mkdtemp(prefix="evergold-export-"))
         path = folder / (file_name(wanted.dataset or "cases") + self.suffix_of(format_name))

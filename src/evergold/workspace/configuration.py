@@ -9,7 +9,7 @@ from urllib.request import Request, build_opener
 from evergold.bench.native_models import VARIABLES
 from evergold.calls.endpoints import PUBLIC_URL
 from evergold.credentials import hide
-from evergold.errors import NotFound, unknown
+from evergold.errors import NotFound, describe_unknown
 from evergold.ingest.prepare import redactor_of
 from evergold.model.access import Role
 from evergold.model.operations import EndpointAnswer, EndpointState, PriceList, RedactedText, SettingState, SettingsView
@@ -53,7 +53,9 @@ class Configuration:
         """Ask an endpoint for its models; nothing of the workspace is sent."""
         if name not in OPENAI:
             known = f"only {', '.join(OPENAI)} can be tried here"
-            raise NotFound(f"{known}, not {name!r}" if name in VARIABLES else unknown("endpoint", name, tuple(OPENAI)))
+            raise NotFound(
+                f"{known}, not {name!r}" if name in VARIABLES else describe_unknown("endpoint", name, tuple(OPENAI))
+            )
         _, address, key = self._endpoint(name)
         if not address and not key:
             return EndpointAnswer(

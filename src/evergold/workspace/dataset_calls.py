@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import uuid4
 
 from evergold.curate.live import Curation
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.model.case import Candidates, Case, EntryType, Provenance, TierEvidence
 from evergold.model.overview import DatasetStats
 from evergold.model.trace import Correction, CorrectionKind
@@ -132,14 +132,14 @@ class DatasetCalls:
     def _filter(self, entry_type: str | None, *, candidates: Candidates | str, **parts: Any) -> CaseFilter:
         kind = _entry_type_of(entry_type) if entry_type else None
         if candidates not in list(Candidates):
-            raise BadInput(unknown("choice of candidates", str(candidates), [one.value for one in Candidates]))
+            raise BadInput(describe_unknown("choice of candidates", str(candidates), [one.value for one in Candidates]))
         return CaseFilter(dataset=self._dataset, entry_type=kind, candidates=Candidates(candidates), **parts)
 
 
 def _entry_type_of(entry_type: EntryType | str) -> EntryType:
     kinds = [kind.value for kind in EntryType]
     if entry_type not in kinds:
-        raise BadInput(unknown("entry type", entry_type, kinds))
+        raise BadInput(describe_unknown("entry type", entry_type, kinds))
     return EntryType(entry_type)
 
 

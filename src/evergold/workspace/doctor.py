@@ -55,7 +55,7 @@ class Examination:
         self.findings: list[Finding] = []
         self.area = ""
 
-    def at(self, area: str, look: Callable[[], None]) -> None:
+    def examine(self, area: str, look: Callable[[], None]) -> None:
         self.area = area
         try:
             look()
@@ -68,7 +68,7 @@ class Examination:
     def note(self, message: str, todo: str | None = None) -> None:
         self.add(Level.NOTE, message, todo)
 
-    def fine(self, message: str) -> None:
+    def add_fine(self, message: str) -> None:
         self.add(Level.FINE, message)
 
     def warn(self, message: str, todo: str) -> None:
@@ -78,21 +78,21 @@ class Examination:
 def diagnose(flags: Mapping[str, Any] | None = None) -> Diagnosis:
     """Look at installation, settings, database, disk, plug-ins, judge, model endpoints and exporters."""
     look = Examination()
-    look.at("installation", lambda: _look_at_installation(look))
+    look.examine("installation", lambda: _look_at_installation(look))
     held: list[Settings] = []
-    look.at("settings", lambda: held.append(_look_at_settings(look, flags)))
+    look.examine("settings", lambda: held.append(_look_at_settings(look, flags)))
     if held:
         settings = held[0]
         opened: list[Workspace] = []
-        look.at("disk", lambda: _look_at_disk(look, settings))
-        look.at("database", lambda: opened.extend(_look_at_database(look, settings)))
+        look.examine("disk", lambda: _look_at_disk(look, settings))
+        look.examine("database", lambda: opened.extend(_look_at_database(look, settings)))
         workspace = opened[0] if opened else None
         try:
-            look.at("plug-ins", lambda: _look_at_plugins(look, settings, workspace))
-            look.at("judge", lambda: _look_at_judge(look, settings, workspace))
-            look.at("model endpoints", lambda: _look_at_endpoints(look, settings))
+            look.examine("plug-ins", lambda: _look_at_plugins(look, settings, workspace))
+            look.examine("judge", lambda: _look_at_judge(look, settings, workspace))
+            look.examine("model endpoints", lambda: _look_at_endpoints(look, settings))
             if workspace is not None:
-                look.at("exporters", lambda: _look_at_exporters(look, workspace))
+                look.examine("exporters", lambda: _look_at_exporters(look, workspace))
         finally:
             if workspace is not None:
                 workspace.close()
@@ -101,15 +101,15 @@ def diagnose(flags: Mapping[str, Any] | None = None) -> Diagnosis:
 
 
 def _look_at_installation(look: Examination) -> None:
-    look.fine(f"evergold {version('evergold')} on Python {platform.python_version()}")
+    look.add_fine(f"evergold {version('evergold')} on Python {platform.python_version()}")
     there = [name for name, (module, _) in EXTRAS.items() if find_spec(module) is not None]
-    look.fine(f"extras: {', '.join(there) or 'none'}")
+    look.add_fine(f"extras: {', '.join(there) or 'none'}")
     if lacking := [f"{name} ({adds})" for name, (_, adds) in EXTRAS.items() if name not in there]:
         look.note(f"extras not installed: {', '.join(lacking)}", "where you need one: pip install 'evergold[NAME]'")
     if shutil.which("bwrap") is None:
         look.note("bubblewrap is not here: the metric tests_passed runs no code", "install the package bubblewrap")
     if DIST.is_file():
-        look.fine("the web app is built")
+        look.add_fine("the web app is built")
     else:
         look.warn("the web app is not built: pages are empty", "make setup, or install a wheel")
 
@@ -123,7 +123,7 @@ def _look_at_settings(look: Examination, flags: Mapping[str, Any] | None) -> Set
         else:
             look.warn(problem, "correct or remove it; it is not used")
     where = f"read from {settings.file}" if settings.file else f"no {FILE_NAME} here: built-in values"
-    look.fine(f"{where}; {len(settings.origins)} set")
+    look.add_fine(f"{where}; {len(settings.origins)} set")
     return settings
 
 
@@ -134,7 +134,7 @@ def _look_at_disk(look: Examination, settings: Settings) -> None:
         level = Level.ERROR if free < TOO_LITTLE else Level.WARNING
         look.add(level, f"{free >> 20} MB are free at {folder}", "make room: traces are refused when the disk is full")
     else:
-        look.fine(f"{free >> 30} GB are free at {folder}")
+        look.add_fine(f"{free >> 30} GB are free at {folder}")
 
 
 def _look_at_database(look: Examination, settings: Settings) -> Iterator[Workspace]:
@@ -157,7 +157,7 @@ def _look_at_database(look: Examination, settings: Settings) -> Iterator[Workspa
         message = f"the database has schema {health.schema_number}; the next command upgrades it to {health.current}"
         look.warn(message, "evergold backup FILE with the version before, then go on")
         return
-    look.fine(f"{health.engine}, schema {health.current}, {health.bytes >> 20} MB")
+    look.add_fine(f"{health.engine}, schema {health.current}, {health.bytes >> 20} MB")
     if health.free_bytes > max(health.bytes // 2, 64 << 20):
         look.note(
             f"{health.free_bytes >> 20} MB of the file are free pages", "they are used again; VACUUM returns them"
@@ -179,7 +179,7 @@ def _look_at_modes(look: Examination, settings: Settings, file: Path | None) -> 
         mode = f"{path.stat().st_mode & 0o777:o}"
         look.warn(f"{path} has mode {mode}: others may read it", f"chmod go-rwx {path}, or set files.mode")
     if not wrong:
-        look.fine(f"{settings.home} is {settings.files_mode}")
+        look.add_fine(f"{settings.home} is {settings.files_mode}")
 
 
 def _look_at_plugins(look: Examination, settings: Settings, workspace: Workspace | None) -> None:
@@ -192,22 +192,22 @@ def _look_at_plugins(look: Examination, settings: Settings, workspace: Workspace
         elif one.failed:
             look.warn(f"{named}: {one.failed} calls failed and cost their own result", "see the log of evergold.curate")
         else:
-            look.fine(named)
+            look.add_fine(named)
     if not states:
-        look.fine("none beside the built-in ones")
+        look.add_fine("none beside the built-in ones")
 
 
 def _look_at_judge(look: Examination, settings: Settings, workspace: Workspace | None) -> None:
     name = settings.judge_default.strip() or "offline"
     if name == "offline":
-        look.fine("the offline judge, which needs no key")
+        look.add_fine("the offline judge, which needs no key")
         return
     if workspace is None:
-        look.fine(f"judge.default = {name}")
+        look.add_fine(f"judge.default = {name}")
         return
     judge = next(one for one in workspace.judging.judges() if one.default)
     if judge.calibrations:
-        look.fine(f"{name}, calibrated on {', '.join(one.metric for one in judge.calibrations)}")
+        look.add_fine(f"{name}, calibrated on {', '.join(one.metric for one in judge.calibrations)}")
     else:
         look.note(f"{name} was never compared with people's verdicts", "evergold judge calibrate")
 
@@ -218,7 +218,7 @@ def _look_at_endpoints(look: Examination, settings: Settings) -> None:
     for name in ("models", *(("judge",) if own_judge else ())):
         answer = configured.try_endpoint(name)
         if answer.todo is None:
-            look.fine(f"{name}: {answer.message}")
+            look.add_fine(f"{name}: {answer.message}")
         elif answer.message.startswith("no address"):
             look.note("no endpoint and no key: openai/… cannot be called", answer.todo)
         else:
@@ -239,4 +239,4 @@ def _look_at_exporters(look: Examination, workspace: Workspace) -> None:
     if not page:
         look.note("no traces yet", "point an OpenTelemetry exporter at evergold serve; see docs/ingest.md")
     elif not gaps:
-        look.fine(f"the newest {len(page)} traces: none is known to be incomplete (curation looks at each)")
+        look.add_fine(f"the newest {len(page)} traces: none is known to be incomplete (curation looks at each)")

@@ -12,7 +12,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.formats.atomic import write_bytes
 from evergold.formats.lines import open_rows
 from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
-from evergold.model.judging import CalibrationInfo, JudgeInfo
+from evergold.model.judge import CalibrationInfo, JudgeInfo
 from evergold.model.report import ComparedCases, RunComparison
 from evergold.model.run import Run
 from evergold.report.documents import (
@@ -34,7 +34,7 @@ from evergold.workspace.bench_results import calibration_states, groups_of, miss
 
 if TYPE_CHECKING:
     from evergold.bench.calibrate import Label
-    from evergold.model.judging import Calibration, JudgeComparison
+    from evergold.model.judge import Calibration, JudgeComparison
 
 
 class Judging:
@@ -96,7 +96,7 @@ class Judging:
 
         # A calibration belongs to an exact judge: model, address and version, not to the name one types.
         identity = make_judge(name, self._settings).identity
-        for row in self._calibrations.newest():
+        for row in self._calibrations.list_newest():
             if row.judge == identity:
                 body = json.loads(row.body)
                 kappa = body.get("kappa") or {}

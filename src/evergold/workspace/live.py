@@ -85,13 +85,13 @@ class Live:
         """Write the contents of cases that have none yet; how many were written."""
         return fill_contents(self._store.db, until=until, most=most, progress=progress)
 
-    def under(self, chosen: Sequence[Policy]) -> Curation:
+    def use_policies(self, chosen: Sequence[Policy]) -> Curation:
         """These policies instead of those in force, for which what waits goes on waiting."""
-        return self._rules.in_force.under(chosen)
+        return self._rules.in_force.use_policies(chosen)
 
     def with_policy_files(self, paths: Sequence[Path]) -> Curation:
         """Only the policies of these files; with none given, those in force."""
-        return self.under([read_policy(path) for path in paths]) if paths else self.curation
+        return self.use_policies([read_policy(path) for path in paths]) if paths else self.curation
 
     def curate(self, trace_id: str | None = None, *, seconds: float = inf) -> Changes:
         """Bring entries up to date with everything new, or with one trace; after so many seconds the rest goes on waiting."""
@@ -169,7 +169,7 @@ class Live:
                 workspace.intake.accept(traces)
                 workspace.live.curate()
                 live, ids = workspace.live, [trace.id for trace in traces]
-                return judge_traces(workspace.store, live.under(policies), live.checks.stage, ids)
+                return judge_traces(workspace.store, live.use_policies(policies), live.checks.stage, ids)
 
     def agreement(self) -> ReviewAgreement:
         """Sum up how often reviewers left what policies decided as it was."""

@@ -73,7 +73,7 @@ class Overviews:
         self._kept_out = _Remembered[KeptOut]()
         self._traffic = TrafficWatch(store)
 
-    def over(self, period: Period) -> Overview:
+    def read_period(self, period: Period) -> Overview:
         """What began within the period that ends now, from the beginning of its first hour or day."""
         return _with_age(self._overviews.get(period, self._look))
 
@@ -85,7 +85,7 @@ class Overviews:
 
     def traffic(self, period: Period, by: Grouping) -> Traffic:
         """Cost, tokens, latency, failures and checks over the period, by model or by name."""
-        return _with_age(self._traffic.over(LENGTH[period], by, _bucket(period)))
+        return _with_age(self._traffic.read_period(LENGTH[period], by, _bucket(period)))
 
     def _look(self, period: Period) -> Overview:
         as_of, bucket = stamp(self._traffic.refresh()), _bucket(period)

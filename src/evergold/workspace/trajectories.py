@@ -47,7 +47,7 @@ class Trajectories:
             trial=trial,
             rows=[_with_origin(row, origins, paid) for row in result.rows()],
             first_divergence=result.first_divergence(),
-            why=result.why(),
+            why=result.describe_divergence(),
             recorded_answer=case.output,
             answer=attempt.output,
             ended=replay.get("ended"),

@@ -13,7 +13,7 @@ from evergold.cli import root
 from evergold.errors import BadInput, NotFound
 from evergold.judge.offline import OfflineJudge
 from evergold.model.case import EntryType
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.settings import Settings
 from evergold.store.case.writes import Author, put_cases
 from evergold.workspace import Workspace

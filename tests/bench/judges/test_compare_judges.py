@@ -7,7 +7,7 @@ import pytest
 
 from evergold.bench.calibrate import compare_judges
 from evergold.cli import invoke as evergold
-from evergold.model.judging import Calibration
+from evergold.model.judge import Calibration
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 

@@ -8,7 +8,7 @@ from evergold.bench.metrics import make_metric, measure
 from evergold.errors import BadInput
 from evergold.judge.names import Panel, make_panel
 from evergold.model.case import Context
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Measurement, MeasurementState, Usage
 from evergold.settings import Settings
 from tests.builders import a_case, an_attempt

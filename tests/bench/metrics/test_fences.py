@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evergold.bench.metrics import make_metric, measure
 from evergold.bench.metrics.questions import fence, number_items
 from evergold.model.case import Case, Context
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Attempt
 from evergold.model.tool_calls import ExpectedTool, ToolCall
 from tests.builders import a_case, an_attempt

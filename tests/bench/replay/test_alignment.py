@@ -40,7 +40,9 @@ def test_rows_and_the_first_divergence(made: Any, first: int | None, states: lis
     aligned = align(calls("a", "b", "c"), calls(*made))
     assert [row.state.value for row in aligned.rows()] == states
     assert aligned.first_divergence() == first
-    assert (why is None and aligned.why() is None) or (why or "") in (aligned.why() or "")
+    assert (why is None and aligned.describe_divergence() is None) or (why or "") in (
+        aligned.describe_divergence() or ""
+    )
 
 
 def test_each_turn_of_a_conversation_has_its_value() -> None:

@@ -4800,11 +4800,11 @@ export interface components {
             };
         };
         /**
-         * HitPlace
+         * HitPart
          * @description Where a trace holds the words of a search.
          * @enum {string}
          */
-        HitPlace: "question" | "answer" | "user" | "assistant" | "tool_call" | "tool_result" | "step" | "error" | "name";
+        HitPart: "question" | "answer" | "user" | "assistant" | "tool_call" | "tool_result" | "step" | "error" | "name";
         /**
          * IncompleteCount
          * @description Traces of one exporter that lack the same thing, and what to change there. A trace may lack several.
@@ -7699,7 +7699,7 @@ export interface components {
          *     `name`: of the tool or step; `turn`: of the conversation, from 1. Each second piece of the excerpt is what was searched.
          */
         TraceHit: {
-            place: components["schemas"]["HitPlace"];
+            part: components["schemas"]["HitPart"];
             /** Name */
             name?: string | null;
             /** Turn */

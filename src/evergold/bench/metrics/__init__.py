@@ -14,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold import plugins
 from evergold.calls.caller import TargetUnusable
-from evergold.errors import BadInput, EvergoldError, unknown
+from evergold.errors import BadInput, EvergoldError, describe_unknown
 from evergold.model.case import Case
 from evergold.model.faults import first_fault
 from evergold.model.run import Attempt, Measurement, MeasurementState, MetricSpec, Scale, measure_failure
@@ -209,5 +209,5 @@ def make_metrics(names: Sequence[str]) -> list[NamedMetric]:
     for text in names:
         name, _ = parse_metric(text)
         if name not in known:
-            raise BadInput(unknown("metric", name, known))
+            raise BadInput(describe_unknown("metric", name, known))
     return [NamedMetric(text, make_metric(text)) for text in dict.fromkeys(names)]

@@ -27,9 +27,9 @@ from evergold.bench.metrics.questions import (
     verdict_question,
 )
 from evergold.bench.metrics.text import NO_REFERENCE, reference_text
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.model.case import Case
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Attempt, Measurement
 from evergold.seams import Judge
 
@@ -64,7 +64,7 @@ class Faithfulness(PromptedMetric):
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise BadInput(f"metric faithfulness: {unknown('mode', self.mode, tuple(MODES))}")
+            raise BadInput(f"metric faithfulness: {describe_unknown('mode', self.mode, tuple(MODES))}")
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
         contexts = [context.text for context in case.contexts if context.text]

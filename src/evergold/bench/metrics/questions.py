@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any, ClassVar
 
-from evergold.model.judging import JudgeAnswer, Question
+from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Measurement, Usage
 from evergold.model.values import content_hash
 

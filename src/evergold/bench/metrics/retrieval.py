@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evergold.bench.retrieval import BUDGETS, CUTS, CaseScore, gold_of_case, score_case
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.formats.dataset_ab import Prediction
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
@@ -99,5 +99,5 @@ def score_attempt(case: Case, attempt: Attempt, tier: str) -> CaseScore:
 
 def _one_of(name: str, value: int, valid: tuple[int, ...]) -> int:
     if value not in valid:
-        raise BadInput(unknown(f"value of {name}", str(value), [str(number) for number in valid]))
+        raise BadInput(describe_unknown(f"value of {name}", str(value), [str(number) for number in valid]))
     return value

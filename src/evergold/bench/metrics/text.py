@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import orjson
 
-from evergold.errors import BadInput, Unavailable, unknown
+from evergold.errors import BadInput, Unavailable, describe_unknown
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
 from evergold.model.values import likeness
@@ -139,7 +139,7 @@ class Length:
 
     def __post_init__(self) -> None:
         if self.unit not in UNITS:
-            raise BadInput(f"metric length: {unknown('unit', self.unit, UNITS)}")
+            raise BadInput(f"metric length: {describe_unknown('unit', self.unit, UNITS)}")
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
         got = self._count(attempt.output)

@@ -36,7 +36,7 @@ class Alignment:
         matched = set(self.pairs)
         return next((step for step in range(len(self.recorded)) if (step, step) not in matched), None)
 
-    def why(self) -> str | None:
+    def describe_divergence(self) -> str | None:
         """The first divergence in words; None where both sides are the same."""
         step = self.first_divergence()
         if step is None:
@@ -60,14 +60,14 @@ class Alignment:
         rows: list[AlignedCall] = []
         i = j = 0
         for end_i, end_j in [*self.pairs, (len(self.recorded), len(self.made))]:
-            rows += self._between(range(i, end_i), range(j, end_j))
+            rows += self._align_between(range(i, end_i), range(j, end_j))
             if end_i < len(self.recorded) and end_j < len(self.made):
                 both = {"step": end_i, "recorded": self.recorded[end_i], "made": self.made[end_j]}
                 rows.append(AlignedCall(state=CallState.SAME, **both))
             i, j = end_i + 1, end_j + 1
         return rows
 
-    def _between(self, recorded: range, made: range) -> list[AlignedCall]:
+    def _align_between(self, recorded: range, made: range) -> list[AlignedCall]:
         rows, left = [], list(made)
         for i in recorded:
             # Inside a gap, the next call of the same tool is taken for the recorded one with other arguments.
@@ -209,7 +209,7 @@ class Trajectory(_ReplayMetric):
         # Only a replay of several turns has figures by turn.
         if attempt.metadata["replay"].get("turns") in WHOLE:
             details["turns"] = _per_turn(recorded, made)
-        return Measurement.of(_value(aligned), aligned.why(), **details)
+        return Measurement.of(_value(aligned), aligned.describe_divergence(), **details)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from evergold import replay
 from evergold.bench.targets.messages import MAX_OUTPUT, messages, payload, prompt, read_answer, read_text_answer
 from evergold.calls.caller import failed_attempt, retry_after
 from evergold.credentials import Secret, hide
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.model.case import Case
 from evergold.model.run import Attempt
 from evergold.settings import Settings
@@ -244,5 +244,5 @@ def make_python(address: str, params: Mapping[str, Any], _settings: Settings) ->
     function = getattr(module, function_name, None)
     if not callable(function):
         callables = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-        raise BadInput(f"python:{address}: {unknown('function', function_name, callables)}")
+        raise BadInput(f"python:{address}: {describe_unknown('function', function_name, callables)}")
     return PythonTarget(address, function, params)

@@ -177,9 +177,9 @@ def seen_of(look: Looked, file: WorkFile) -> Seen:
         _learn(numbered, file)
         # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
         telling = [number for number in numbered if numbered[number].strip()] or list(numbered)
-        right = sum(_same(file, number, numbered[number]) for number in telling)
+        right = sum(_is_line(file, number, numbered[number]) for number in telling)
         if right >= TRUSTED_SHARE * len(telling):
-            positions = [number if _same(file, number, text) else 0 for number, text in sorted(numbered.items())]
+            positions = [number if _is_line(file, number, text) else 0 for number, text in sorted(numbered.items())]
         else:
             positions = [0] * len(numbered)
         texts = [text.strip() for _, text in sorted(numbered.items())]
@@ -199,7 +199,7 @@ def _learn(numbered: dict[int, str], file: WorkFile) -> None:
         file.see(lines[:-1] if lines[-1] == "" and count == len(file.lines) + 1 else lines)
 
 
-def _same(file: WorkFile, number: int, text: str) -> bool:
+def _is_line(file: WorkFile, number: int, text: str) -> bool:
     return number <= len(file.lines) and file.lines[number - 1].rstrip() == text.rstrip()
 
 
@@ -294,7 +294,7 @@ class BaseTree:
         """Find a file at base: its path there (None where it has none) and its lines."""
         # The path itself first: a file of the old name may exist beside the renamed one.
         for name in (path, self.renamed.get(path)):
-            if name and (result := self.repo.objects.at(self.commit, name)) and result.kind == "blob":
+            if name and (result := self.repo.objects.read_at(self.commit, name)) and result.kind == "blob":
                 return name, _blob_lines(self.repo, result.id)
         return None, []
 

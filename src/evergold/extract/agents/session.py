@@ -29,7 +29,7 @@ from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.ranges import paths_of
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import Repo
-from evergold.repo.history import Commit, branch_tips, reachable, readable_diffs, timeline
+from evergold.repo.history import Commit, branch_tips, list_reachable, readable_diffs, timeline
 
 ENOUGH_VOTES = 3
 
@@ -43,7 +43,7 @@ class Checkouts:
             for root, count in votes.items()
             # One vote may be chance (a file README.md exists
             # everywhere); three files, or the folder worked in, are not.
-            if count >= ENOUGH_VOTES or not worked_in or any(_inside(at, root) or at == root for at in worked_in)
+            if count >= ENOUGH_VOTES or not worked_in or any(_is_inside(at, root) or at == root for at in worked_in)
         }
         # Nothing matched: the session may have worked on files that are new, so its first folder is believed.
         if not self.roots:
@@ -51,7 +51,7 @@ class Checkouts:
         # The longest root first: a work tree may lie inside the main checkout.
         self._by_length = sorted(self.roots, key=len, reverse=True)
         first = worked_in[0] if worked_in else ""
-        self._main = next((root for root in self._by_length if first == root or _inside(first, root)), "")
+        self._main = next((root for root in self._by_length if first == root or _is_inside(first, root)), "")
 
     def locate(self, path: str, folder: str | None) -> tuple[str, str] | None:
         """(checkout, path in the repository); None for a path that lies outside all of them.
@@ -65,7 +65,7 @@ class Checkouts:
         if not full.startswith("/"):
             return None if full.startswith("..") or full == "." else (self._main, full)
         for root in self._by_length:
-            if _inside(full, root):
+            if _is_inside(full, root):
                 return root, full[len(root.rstrip("/")) + 1 :]
         return None
 
@@ -82,7 +82,7 @@ def _root_of(path: str, tracked: Collection[str]) -> str | None:
     return None
 
 
-def _inside(path: str, root: str) -> bool:
+def _is_inside(path: str, root: str) -> bool:
     return path.startswith(root.rstrip("/") + "/")
 
 
@@ -282,7 +282,7 @@ class History:
     def main_line(self) -> set[str]:
         """What HEAD reaches: of several copies of a commit, the one that was merged."""
         head = self.repo.objects.commit("HEAD")
-        return reachable(self.repo, head) if head else set()
+        return list_reachable(self.repo, head) if head else set()
 
     @cached_property
     def by_trailer(self) -> dict[str, list[Commit]]:
@@ -295,7 +295,7 @@ class History:
     def find_named(self, name: str) -> list[Commit]:
         """The commits whose trailers hold a name; those that were merged, if any were."""
         result = self.by_trailer.get(name, [])
-        return self._distinct([moment for moment in result if moment.id in self.main_line] or result)
+        return self._drop_copies([moment for moment in result if moment.id in self.main_line] or result)
 
     def resolve(self, made: Committed, time: datetime) -> Commit | None:
         """The commit a session made at a time, as the repository has it today."""
@@ -304,21 +304,21 @@ class History:
             return self.by_id[full]
         if made.pull_request:
             mark = re.compile(rf"#{made.pull_request}\b")
-            near = [moment for moment in self._at(time, SAME_DAY) if mark.search(moment.subject)]
+            near = [moment for moment in self._find_near(time, SAME_DAY) if mark.search(moment.subject)]
             # Of several subjects that name the request, the nearest in time is its merge.
             return near[0] if near else None
         if made.merge:
-            return next((moment for moment in self._at(time, SAME_MOMENT) if len(moment.parents) > 1), None)
+            return next((moment for moment in self._find_near(time, SAME_MOMENT) if len(moment.parents) > 1), None)
         if made.subject:
-            same = [moment for moment in self._at(time, SAME_DAY) if moment.subject == made.subject]
+            same = [moment for moment in self._find_near(time, SAME_DAY) if moment.subject == made.subject]
             if same:
-                return self._distinct(same)[0]
+                return self._drop_copies(same)[0]
         # A printed id that is gone must not be replaced by any commit that happens to lie near: the id was exact.
-        return next(iter(self._at(time, SAME_MOMENT)), None) if not made.commit else None
+        return next(iter(self._find_near(time, SAME_MOMENT)), None) if not made.commit else None
 
     def find_between(self, began: datetime, ended: datetime) -> list[Commit]:
         """The commits written in a time, one of each set of copies."""
-        return self._distinct(self._find_written(began, ended))
+        return self._drop_copies(self._find_written(began, ended))
 
     def of_branches(self, names: list[str]) -> set[str] | None:
         """Commits of branches, also of those whose merge alone remembers their name; None where nothing does."""
@@ -327,7 +327,7 @@ class History:
             mark = re.compile(rf"(?:^|[\s/'\"]){re.escape(name)}(?:$|[\s'\"])")
             merges = (moment for moment in self.moments if len(moment.parents) > 1 and mark.search(moment.subject))
             tips += [parent for moment in merges for parent in moment.parents[1:]]
-        return reachable(self.repo, *dict.fromkeys(tips)) if tips else None
+        return list_reachable(self.repo, *dict.fromkeys(tips)) if tips else None
 
     def files(self, moments: list[Commit]) -> dict[str, list[FileDiff]]:
         """The files each commit changed against its first parent; git is asked once for all that are not known."""
@@ -364,7 +364,7 @@ class History:
                 self._files[commit] = []
                 self.unreadable[commit] = problem.message
 
-    def _at(self, time: datetime, within: timedelta) -> list[Commit]:
+    def _find_near(self, time: datetime, within: timedelta) -> list[Commit]:
         """Commits written about a time, the nearest first."""
         return sorted(self._find_written(time - within, time + within), key=lambda moment: abs(moment.authored - time))
 
@@ -376,7 +376,7 @@ class History:
     def _by_time(self) -> list[Commit]:
         return sorted(self.moments, key=_authored)
 
-    def _distinct(self, moments: list[Commit]) -> list[Commit]:
+    def _drop_copies(self, moments: list[Commit]) -> list[Commit]:
         """One of several copies of a commit: the merged one, else the newest."""
         # A rebased copy keeps author time and subject. The last one
         # in this order is kept: merged before unmerged, then newest.
@@ -488,7 +488,7 @@ def _merge_unfit(merge: Boundary, history: History, results: dict[str, Boundary]
     """A merge is a case when it brings in work of this session that is no case already."""
     moment = merge.commit
     if len(moment.parents) > 1:
-        brought = reachable(history.repo, *moment.parents[1:], f"^{moment.parents[0]}")
+        brought = list_reachable(history.repo, *moment.parents[1:], f"^{moment.parents[0]}")
         if brought & results.keys():
             return MERGE_OF_CASES
     own = edits.find_own(history.lines(moment)) or _is_of(moment, edits.paths() | edits.unseen.keys(), history)

@@ -184,10 +184,10 @@ def looked_at(pipeline: Pipeline, output: Lines, folder: str | None) -> Iterator
         yield from (Looked(FileRef(word, folder), asked=True) for word in _operands(first) if "." in word)
     elif reader := _READERS.get(first.name):
         for stream in reader(first, folder):
-            yield from _through(stream, rest, output)
+            yield from _run_rest(stream, rest, output)
 
 
-def _through(stream: _Stream, rest: Pipeline, output: Lines) -> Iterator[Looked]:
+def _run_rest(stream: _Stream, rest: Pipeline, output: Lines) -> Iterator[Looked]:
     for command in rest:
         stream = _filter(stream, command)
     # All commands of a script share one output, so an empty one means that nothing of this file arrived.
@@ -416,7 +416,7 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
     lines = text_lines(output)
     folder = cwd
     for pipeline in read_script(script):
-        commands = [bare for command in pipeline if (bare := _bare(command)).words or bare.document]
+        commands = [bare for command in pipeline if (bare := _strip_keywords(command)).words or bare.document]
         if not commands:
             continue
         first = commands[0]
@@ -441,7 +441,7 @@ def join_path(folder: str | None, path: str) -> str:
     return normpath(join(folder, path) if folder else path)
 
 
-def _bare(command: Command) -> Command:
+def _strip_keywords(command: Command) -> Command:
     """Without keywords of the shell and variables set for the command."""
     words = list(command.words)
     while words and (words[0] in _PREFIXES or re.match(r"[A-Za-z_]\w*=", words[0])):

@@ -40,7 +40,7 @@ def read_trajectory(path: Path) -> Flow:
     agent = decode_object(document.get("agent"))
     # Converters put the folder into either of the two.
     extra = {**decode_object(document.get("extra")), **decode_object(agent.get("extra"))}
-    checkout = Checkout(_first(extra, "cwd", "cwds"), _first(extra, "git_branch", "git_branches", "branch"))
+    checkout = Checkout(_find_first(extra, "cwd", "cwds"), _find_first(extra, "git_branch", "git_branches", "branch"))
     flow = flow_of_run(atif_run(document), AGENT, path.stem, checkout)
     actions = [*flow.actions, *_helper_actions(document, flow.id, checkout)]
     # Stable: steps of the same moment keep the order of the document.
@@ -71,7 +71,7 @@ def _document(path: Path) -> dict[str, Any]:
     return value
 
 
-def _first(extra: dict[str, Any], *keys: str) -> str | None:
+def _find_first(extra: dict[str, Any], *keys: str) -> str | None:
     values = (extra.get(key) for key in keys)
     firsts = (value[0] if isinstance(value, list) and value else value for value in values)
     return next((value for value in firsts if isinstance(value, str) and value), None)

@@ -481,7 +481,7 @@ def _complete(run: AgentRun, document: dict[str, Any]) -> None:
     last = run.messages[-1] if run.messages else {}
     if answer and (last.get("role") == "tool" or last.get("tool_calls")):
         run.add([{"role": "assistant", "content": answer}])
-    run.model = run.model or _first(document, ("model", "model_name", "llm"))
+    run.model = run.model or _find_first(document, ("model", "model_name", "llm"))
     run.cost = next((float(document[key]) for key in COSTS if isinstance(document.get(key), int | float)), None)
 
 
@@ -549,9 +549,9 @@ def is_conversation(document: Any) -> bool:
 
 def conversation_run(document: dict[str, Any]) -> AgentRun:
     """A conversation, to be read turn by turn: each answer is a trace of the session."""
-    session = _first(document, SESSIONS)
-    run = AgentRun(session, "chat", session=session, user=_first(document, USERS), by_turn=True)
-    run.model, run.tools = _first(document, ("model",)), tools_in(document.get("tools"))
+    session = _find_first(document, SESSIONS)
+    run = AgentRun(session, "chat", session=session, user=_find_first(document, USERS), by_turn=True)
+    run.model, run.tools = _find_first(document, ("model",)), tools_in(document.get("tools"))
     listed = _list_messages(document)
     _add_timed(run, document, listed)
     _name_agents(run)
@@ -593,7 +593,7 @@ def _moment(of: dict[str, Any], keys: tuple[str, ...] = MOMENTS) -> datetime | N
     return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _first(document: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+def _find_first(document: dict[str, Any], keys: tuple[str, ...]) -> str | None:
     return next((str(document[key]) for key in keys if isinstance(document.get(key), str | int)), None)
 
 

@@ -316,8 +316,8 @@ def read_span(span: WireSpan, plan: AttributePlan | None = None) -> ParsedSpan:
         _output(attributes, span.events, plan, failed=span.failed),
         _text(attributes, plan.model),
         _text(attributes, plan.provider),
-        _count(_first(attributes, plan.tokens_in)),
-        _count(_first(attributes, plan.tokens_out)),
+        _count(_find_first(attributes, plan.tokens_in)),
+        _count(_find_first(attributes, plan.tokens_out)),
         session_id=_ident(attributes, plan.session),
         # `traceloop.entity.name` and others name any entity; only of a tool's span it is a tool.
         tool=(_text(attributes, plan.tool) or span.name or None) if kind == "tool" else None,
@@ -339,12 +339,12 @@ def _read_rare_fields(parsed: ParsedSpan, attributes: Attributes) -> None:
     """What most spans do not say: one look tells whether any of it is there."""
     usage = _usage(attributes)
     if parsed.input_tokens is None:
-        parsed.input_tokens = _count(_first(usage, ("input", "input_tokens", "prompt_tokens")))
+        parsed.input_tokens = _count(_find_first(usage, ("input", "input_tokens", "prompt_tokens")))
     if parsed.output_tokens is None:
-        parsed.output_tokens = _count(_first(usage, ("output", "output_tokens", "completion_tokens")))
+        parsed.output_tokens = _count(_find_first(usage, ("output", "output_tokens", "completion_tokens")))
     # The total is kept only where the parts are not both known; otherwise it could contradict their sum.
     if parsed.input_tokens is None or parsed.output_tokens is None:
-        parsed.total_tokens = _count(_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
+        parsed.total_tokens = _count(_find_first({**usage, **attributes}, (*TOKENS_ALL, "total", "total_tokens")))
     parsed.cost = _amount(attributes)
     texts = ((fact, _ident(attributes, names)) for fact, names in TEXT_FACTS.items())
     parsed.texts = {fact: text for fact, text in texts if text is not None}
@@ -459,7 +459,7 @@ def _event_value(events: list[WireEvent], *keys: str) -> Any:
     return next((event.attributes[key] for event in events for key in keys if key in event.attributes), None)
 
 
-def _first(attributes: Attributes, keys: Names) -> Any:
+def _find_first(attributes: Attributes, keys: Names) -> Any:
     for key in keys:
         value = attributes.get(key)
         if value is not None and value != "":
@@ -468,7 +468,7 @@ def _first(attributes: Attributes, keys: Names) -> Any:
 
 
 def _text(attributes: Attributes, keys: Names) -> str | None:
-    value = _first(attributes, keys)
+    value = _find_first(attributes, keys)
     if isinstance(value, str) and value[:1] == '"':
         value = parse_json(value)  # MLflow writes every value as JSON
     return None if value is None else str(value)
@@ -507,7 +507,7 @@ def _amount(attributes: Attributes) -> float | None:
     if isinstance(costs, dict):
         total, parts = costs.get("total"), list(costs.values())
     else:
-        total, parts = _first(attributes, COST), [attributes.get(key) for key in COST_PARTS]
+        total, parts = _find_first(attributes, COST), [attributes.get(key) for key in COST_PARTS]
     whole = _money(total)
     if whole is not None:
         return whole
@@ -639,12 +639,12 @@ def stamp_of(nanoseconds: int) -> str | None:
     if not nanoseconds:
         return None
     seconds, rest = divmod(nanoseconds, 1_000_000_000)
-    return f"{_second(seconds)}.{rest // 1000:06d}Z"
+    return f"{_format_second(seconds)}.{rest // 1000:06d}Z"
 
 
 # Spans of a batch share their seconds, so each date is formatted once.
 @lru_cache(1024)
-def _second(seconds: int) -> str:
+def _format_second(seconds: int) -> str:
     return (EPOCH + timedelta(seconds=seconds)).isoformat(timespec="seconds")
 
 

@@ -184,7 +184,7 @@ def _hex(record: dict[str, Any], key: str) -> str:
 
 def _nanos(record: dict[str, Any], key: str) -> int:
     """A time; the protocol has 64 bits without a sign for it, and a larger one is no date that can be stored."""
-    nanoseconds = _whole(record.get(key) or 0, key)
+    nanoseconds = _read_whole(record.get(key) or 0, key)
     if not 0 <= nanoseconds < 2 * LARGEST:
         raise ValueError(f"{key} {str(record[key])[:30]} is no time in nanoseconds since 1970")
     return nanoseconds
@@ -227,13 +227,13 @@ def _value(value: dict[str, Any], level: int = 1) -> Any:
 
 
 def _int64(content: Any) -> int:
-    number = _whole(content, "intValue")
+    number = _read_whole(content, "intValue")
     if not -LARGEST <= number < LARGEST:
         raise ValueError(f"intValue {str(content)[:30]} is over 64 bits")
     return number
 
 
-def _whole(content: Any, name: str) -> int:
+def _read_whole(content: Any, name: str) -> int:
     try:
         return int(content)
     except (TypeError, ValueError, OverflowError):

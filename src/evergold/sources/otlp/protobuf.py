@@ -237,13 +237,13 @@ def _value(value: Any) -> Any:
     if kind is None:
         return None
     if kind in ("array_value", "kvlist_value"):
-        return _many(value, [MOST_VALUES])
+        return _convert_many(value, [MOST_VALUES])
     if kind == "bytes_value":
         return b64encode(value.bytes_value).decode("ascii")
     return getattr(value, kind)
 
 
-def _many(value: Any, room: list[int]) -> Any:
+def _convert_many(value: Any, room: list[int]) -> Any:
     """Convert a list or an object; `room` is how many values one attribute may still hold."""
     inner = value.array_value.values if value.HasField("array_value") else value.kvlist_value.values
     room[0] -= len(inner)
@@ -255,4 +255,4 @@ def _many(value: Any, room: list[int]) -> Any:
 
 
 def _inner(value: Any, room: list[int]) -> Any:
-    return _many(value, room) if value.WhichOneof("value") in ("array_value", "kvlist_value") else _value(value)
+    return _convert_many(value, room) if value.WhichOneof("value") in ("array_value", "kvlist_value") else _value(value)

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, insert, select
 from sqlalchemy.engine import RowMapping
 
-from evergold.errors import Conflict, NotFound, unknown
+from evergold.errors import Conflict, NotFound, describe_unknown
 from evergold.model.build import Build, BuildStep, RunStep
 from evergold.model.case import Case
 from evergold.model.policy import Policy
@@ -85,7 +85,7 @@ def require_dataset(connection: "Connection", name: str) -> None:
     """A dataset that holds nothing yet is empty; one that nobody ever named is a slip of the pen."""
     known = {Policy().dataset, *(row["dataset"] for row in dataset_counts(connection))}
     if name not in known:
-        raise NotFound(unknown("dataset", name, sorted(known)))
+        raise NotFound(describe_unknown("dataset", name, sorted(known)))
 
 
 def _build_of(row: RowMapping) -> Build:

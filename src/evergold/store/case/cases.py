@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import RowMapping
 
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.model.case import Candidates, Case, CaseKind, CaseStatus, EntryType, ReviewState, TierEvidence
 from evergold.model.faults import faults_of
 from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of
@@ -85,7 +85,7 @@ def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
     allowed = tuple(name for name in CaseFilter.model_fields if name not in ("dataset", "status"))
     for name in filters:
         if name not in allowed:
-            raise BadInput(unknown("filter", name, allowed))
+            raise BadInput(describe_unknown("filter", name, allowed))
     try:
         return CaseFilter.model_validate({"dataset": dataset, "status": None, **filters})
     except ValidationError as problem:

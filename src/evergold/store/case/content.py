@@ -29,7 +29,7 @@ from evergold.conversation.message import as_text
 from evergold.conversation.wholeness import exporter_of, gaps_of
 from evergold.errors import Unavailable
 from evergold.model.case import BOOKKEEPING, Case, Context, Conversation, ReviewState, TierEvidence
-from evergold.model.checking import ToolStep, Turn
+from evergold.model.check import ToolStep, Turn
 from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
 from evergold.model.values import is_raw
@@ -264,7 +264,7 @@ class Contents:
 
     def _conversation(self, trace: Trace) -> Conversation:
         if trace.id not in self._read:
-            self._read[trace.id] = conversation_of(trace, self._sessions.before, self._sessions.called_before)
+            self._read[trace.id] = conversation_of(trace, self._sessions.list_before, self._sessions.called_before)
         return self._read[trace.id]
 
 

@@ -138,7 +138,7 @@ def _rows(connection: Connection, cases: Sequence[Case]) -> list[dict[str, Any]]
     ]
 
 
-def _rewritten(old: Case, new: Case) -> bool:
+def _is_rewritten(old: Case, new: Case) -> bool:
     """Whether a validated case says something else now. A field that was empty before was not what somebody validated."""
     if old.review is not ReviewState.VALIDATED or new.review is not ReviewState.VALIDATED:
         return False
@@ -150,7 +150,7 @@ def _rewritten(old: Case, new: Case) -> bool:
 def _revise(connection: Connection, entry_id: int, old: Case, new: Case, author: Author) -> None:
     version, moment = old.version + 1, now()
     # A validated case that an import rewrites is unvalidated again: nobody has seen the new text.
-    if not author.reviewer and _rewritten(old, new):
+    if not author.reviewer and _is_rewritten(old, new):
         new = new.model_copy(update={"review": ReviewState.UNVALIDATED})
     # A case that states nothing new rests on what it did: `old` shows a reviewer's word, which may be taken back.
     if new.evidence in (old.evidence, TierEvidence.SOURCE):

@@ -147,7 +147,7 @@ def require_free(url: str, replace: bool) -> None:
     if file is None:
         _on_postgres(url, lambda connection: _require_free(connection, url, replace))
     elif file.exists():
-        with explain_errors(url), _alone(file, url, replace):
+        with explain_errors(url), _open_alone(file, url, replace):
             pass
 
 
@@ -161,14 +161,14 @@ def replace_database(url: str, copy: Path, replace: bool, share: Share) -> None:
 
         _on_postgres(url, swap)
         return
-    with explain_errors(url), _alone(file, url, replace) as target, closing(sqlite3.connect(copy)) as source:
+    with explain_errors(url), _open_alone(file, url, replace) as target, closing(sqlite3.connect(copy)) as source:
         source.backup(target, pages=PAGES, progress=_report_pages(share))
         # `_require_alone` took the log away, and the mode is part of the file.
         target.execute("PRAGMA journal_mode=WAL")
 
 
 @contextmanager
-def _alone(file: Path, url: str, replace: bool) -> Iterator[sqlite3.Connection]:
+def _open_alone(file: Path, url: str, replace: bool) -> Iterator[sqlite3.Connection]:
     """The database, which nobody else has open; a damaged one is put aside."""
     create_private(file)
     connection = sqlite3.connect(file, timeout=LOCK_SECONDS, isolation_level=None)

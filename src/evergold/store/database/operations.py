@@ -57,8 +57,8 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
         traces=counted,
         oldest=oldest,
         newest=newest,
-        traces_last_day=_since(connection, now - DAY),
-        traces_last_week=_since(connection, now - WEEK),
+        traces_last_day=_count_since(connection, now - DAY),
+        traces_last_week=_count_since(connection, now - WEEK),
         bytes_per_trace=round(total / counted, 1) if counted else None,
         slow_queries=None if file is not None else _slow_queries(connection),
         connections=None if file is not None else _connections(connection),
@@ -67,7 +67,7 @@ def status_of(connection: Connection, file: Path | None) -> DatabaseStatus:
     )
 
 
-def _since(connection: Connection, moment: datetime) -> int:
+def _count_since(connection: Connection, moment: datetime) -> int:
     return connection.scalar(select(func.count()).where(traces.c.started_at >= stamp(moment))) or 0
 
 

@@ -42,10 +42,10 @@ def now() -> str:
 
 def text_or_none(value: Any) -> str | None:
     """A value that has to be a text to stand in a column of its own; anything else has no place there."""
-    return storable(value) if isinstance(value, str) else None
+    return make_storable(value) if isinstance(value, str) else None
 
 
-def storable(value: str | None) -> str | None:
+def make_storable(value: str | None) -> str | None:
     """PostgreSQL's texts hold every character but NUL; it becomes the sign for an unreadable one, in SQLite too."""
     return value.replace("\x00", "\ufffd") if value and "\x00" in value else value
 
@@ -266,14 +266,14 @@ def rows_among(connection: Connection, query: str, values: Iterable[str | int], 
     `then` follows that condition: an order, or a lock.
     """
     for batch in batches(values, MANY):
-        yield from _among(connection, query, batch, then)
+        yield from _run_among(connection, query, batch, then)
 
 
 def tuples_among(connection: Connection, query: str, values: Iterable[str | int]) -> list[Any]:
     """The rows of such a query as the driver gives them: for many of them, objects of their own would cost more than reading."""
     results: list[Any] = []
     for batch in batches(values, MANY):
-        with closing(_among(connection, query, batch)) as result:
+        with closing(_run_among(connection, query, batch)) as result:
             results += result.cursor.fetchall() if result.cursor is not None else ()
     return results
 
@@ -285,10 +285,12 @@ def delete_among(connection: Connection, table: str, column: str, values: Iterab
 
 def change_among(connection: Connection, statement: str, values: Iterable[str | int], then: str = "") -> int:
     """Run a statement that changes rows, and ends with a column's name, where that column is one of the values."""
-    return sum(_among(connection, statement, batch, then).rowcount for batch in batches(values, MANY))
+    return sum(_run_among(connection, statement, batch, then).rowcount for batch in batches(values, MANY))
 
 
-def _among(connection: Connection, statement: str, values: Sequence[str | int], then: str = "") -> CursorResult[Any]:
+def _run_among(
+    connection: Connection, statement: str, values: Sequence[str | int], then: str = ""
+) -> CursorResult[Any]:
     """Run a statement, which ends with a column's name, where that column is one of the values."""
     listed = listed_by(connection)
     if connection.dialect.name == "postgresql":

@@ -309,7 +309,7 @@ class CalibrationStore:
         row = {"judge": judge, "metric": metric, "prompt_hash": prompt_hash, "body": body}
         self._db.write(lambda connection: connection.execute(insert(calibrations), row))
 
-    def newest(self) -> list[CalibrationRow]:
+    def list_newest(self) -> list[CalibrationRow]:
         """The newest calibration of each judge and metric."""
         rows = self._db.rows(select(*_CALIBRATION).order_by(calibrations.c.id))
         # In order of id, so the last one of a key is the newest.

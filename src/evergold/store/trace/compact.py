@@ -29,7 +29,7 @@ from zlib import crc32
 import orjson
 from sqlalchemy import Column, ColumnElement, Connection, bindparam, case, select, update
 
-from evergold.store.database.rows import RAW, SpanRow, TraceRow, batches, dumps, loads, rows_among, stamp, storable
+from evergold.store.database.rows import RAW, SpanRow, TraceRow, batches, dumps, loads, make_storable, rows_among, stamp
 from evergold.store.schema import spans, traces
 
 if TYPE_CHECKING:
@@ -196,14 +196,14 @@ def span_row(trace_id: str, span: "Span") -> SpanRow:
     carried = {key: value for key, value in span.metadata.items() if key in RAW}
     # Copied, because packing takes texts out of the attributes.
     raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}
-    question, answer = storable(span.input), storable(span.output)
+    question, answer = make_storable(span.input), make_storable(span.output)
     stored, heads = pack(raw, question, answer)
     return SpanRow(
         trace_id,
         span.id,
         span.parent_id,
-        storable(span.name) or "",
-        storable(span.kind) or "",
+        make_storable(span.name) or "",
+        make_storable(span.kind) or "",
         question,
         answer,
         span.status.value,
@@ -240,10 +240,10 @@ def difference(span: Carried, base: Carried) -> dict[str, Any]:
             # Checks search the stored column for the reason why an answer ended, so it is always written out.
             if has_finish or value != old:
                 pieces[name] = list(_pieces(value, old if isinstance(old, str) else "", texts, has_finish=has_finish))
-        elif name not in before or not _same(value, old) or ALWAYS_WRITTEN in name:
+        elif name not in before or not _is_same(value, old) or ALWAYS_WRITTEN in name:
             changed[name] = value
     # A key that the base has and the span has not is stored as null, which `restored` leaves out again.
-    rest = {key: span.raw.get(key) for key in RAW[1:] if not _same(span.raw.get(key), base.raw.get(key))}
+    rest = {key: span.raw.get(key) for key in RAW[1:] if not _is_same(span.raw.get(key), base.raw.get(key))}
     gone = [name for name in before if name not in span.attributes]
     parts = {"attributes": changed, "pieces": pieces, "gone": gone}
     return rest | {key: value for key, value in parts.items() if value}
@@ -263,7 +263,7 @@ def restore(difference: dict[str, Any], texts: tuple[str | None, str | None], ba
     return {key: value for key, value in raw.items() if value is not None}
 
 
-def _same(one: Any, other: Any) -> bool:
+def _is_same(one: Any, other: Any) -> bool:
     """Whether two values are the same in JSON, where 1, 1.0 and true differ."""
     return bool(one == other) and (type(one) is str or dumps(one) == dumps(other))
 
@@ -379,7 +379,7 @@ def whole_spans(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> 
     known = {(seq, row.id): row for seq, row in rows}
     _add_bases(connection, known)
     read: dict[Key, Carried] = {}
-    return [_whole(row, seq, known, read) for seq, row in rows]
+    return [_restore_whole(row, seq, known, read) for seq, row in rows]
 
 
 def _add_bases(connection: Connection, known: dict[Key, SpanRow]) -> None:
@@ -414,7 +414,7 @@ def _read_chain(connection: Connection, keys: Sequence[Key]) -> Iterable[Any]:
     return connection.exec_driver_sql(query, tuple(chain.from_iterable(keys)))
 
 
-def _whole(row: SpanRow, seq: int, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> SpanRow:
+def _restore_whole(row: SpanRow, seq: int, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> SpanRow:
     if row.base_id is None:
         return row
     return row._replace(raw=dumps(_read_carried((seq, row.id), known, read).raw), base_seq=None, base_id=None)

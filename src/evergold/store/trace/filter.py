@@ -32,7 +32,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from evergold.errors import BadInput, unknown
+from evergold.errors import BadInput, describe_unknown
 from evergold.model.trace import Gap, ScoreSource, TraceOutcome, TraceStatus
 from evergold.store.conditions import APP, Cutoff, Many, Pairs, json_text
 from evergold.store.database.rows import dumps, rows_among
@@ -81,7 +81,7 @@ def _conditions(written: tuple[str, ...]) -> tuple[str, ...]:
 def _gaps(written: tuple[str, ...]) -> tuple[str, ...]:
     for one in written:
         if one not in (ANY_GAP, NO_GAP, *Gap):
-            raise BadInput(unknown("reason why a trace is incomplete", one, [ANY_GAP, NO_GAP, *Gap]))
+            raise BadInput(describe_unknown("reason why a trace is incomplete", one, [ANY_GAP, NO_GAP, *Gap]))
     return written
 
 
@@ -274,16 +274,16 @@ class Arrivals(NamedTuple):
     last: int
 
 
-class Found(NamedTuple):
+class SearchOutcome(NamedTuple):
     """What the index of words gives for a search, asked once for all its queries, and whether there are many hits."""
 
     match: IndexMatch | None
     are_many: bool
 
 
-def _find(connection: Connection, wanted: TraceFilter) -> Found:
+def _find(connection: Connection, wanted: TraceFilter) -> SearchOutcome:
     match = match_of(connection, asked_of(connection, wanted))
-    return Found(match, match is not None and _are_many(connection, match))
+    return SearchOutcome(match, match is not None and _are_many(connection, match))
 
 
 def choose_traces(
@@ -293,19 +293,19 @@ def choose_traces(
     among_arrivals: Arrivals | None = None,
     *,
     walked: bool = False,
-    found: Found | None = None,
+    outcome: SearchOutcome | None = None,
 ) -> Select[Any]:
     """Narrow a query of traces to those that pass the filter, and of hits of common words to those arrivals."""
     dialect = connection.dialect.name
-    found = found or _find(connection, wanted)
+    outcome = outcome or _find(connection, wanted)
     query = query.where(*plain_conditions(wanted, dialect, walked=walked))
-    if wanted.search and wanted.search.strip() and found.match is None:
+    if wanted.search and wanted.search.strip() and outcome.match is None:
         query = query.where(*_id_begins(wanted.search.strip()))
     few: set[int] | None = None
     rare = () if walked else _rare_values(connection, wanted)
-    matches = chain([] if found.match is None else [found.match], _index_matches(wanted), rare)
+    matches = chain([] if outcome.match is None else [outcome.match], _index_matches(wanted), rare)
     for match in matches:
-        if found.are_many if match is found.match else _are_many(connection, match):
+        if outcome.are_many if match is outcome.match else _are_many(connection, match):
             query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
         else:
             hits = set(connection.execute(match.hits).scalars())
@@ -314,10 +314,10 @@ def choose_traces(
         query = query.where(has_tag(tag, dialect))
     if wanted.became and not isinstance(condition := _outcome_match(wanted.became), IndexMatch):
         query = query.where(condition)
-    return query if few is None else query.where(among(sorted(few), dialect))
+    return query if few is None else query.where(is_among(sorted(few), dialect))
 
 
-def newest(
+def select_newest(
     connection: Connection, query: Select[Any], wanted: TraceFilter, limit: int, before: tuple[Any, int] | None = None
 ) -> Select[Any]:
     """Narrow a query to the newest traces that pass, from behind `before`.
@@ -325,14 +325,14 @@ def newest(
     SQLite reads all hits of a word before it looks at the first trace. Of a common word only the latest arrivals are asked
     for: that is right if no other trace lies in the stretch of time that the list then covers.
     """
-    found = _find(connection, wanted)
-    arrivals = _latest_hits(connection, found, before)
+    outcome = _find(connection, wanted)
+    arrivals = _latest_hits(connection, outcome, before)
     if arrivals is not None:
-        times = choose_traces(connection, select(traces.c.started_at), wanted, arrivals, found=found)
+        times = choose_traces(connection, select(traces.c.started_at), wanted, arrivals, outcome=outcome)
         oldest = connection.execute(_by_time(times, before).limit(1).offset(limit - 1)).scalar()
         if oldest is None or _others_within(connection, arrivals, oldest, before):
             arrivals = None
-    return _by_time(choose_traces(connection, query, wanted, arrivals, found=found), before).limit(limit)
+    return _by_time(choose_traces(connection, query, wanted, arrivals, outcome=outcome), before).limit(limit)
 
 
 def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
@@ -342,10 +342,10 @@ def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
     return query.order_by(moment.desc(), seq.desc())
 
 
-def _latest_hits(connection: Connection, found: Found, before: tuple[Any, int] | None) -> Arrivals | None:
+def _latest_hits(connection: Connection, outcome: SearchOutcome, before: tuple[Any, int] | None) -> Arrivals | None:
     """The arrivals that hold the next hits of a common word; None where no word is asked for, or none is common."""
-    match = found.match
-    if match is None or match.within is None or not found.are_many:
+    match = outcome.match
+    if match is None or match.within is None or not outcome.are_many:
         return None
     last = before[1] + WINDOW if before is not None else 2**62
     hits = match.hits.where(match.hits.selected_columns[0] <= last)
@@ -372,7 +372,7 @@ def narrows_to_few(connection: Connection, wanted: TraceFilter) -> bool:
     return connection.execute(query).first() is None
 
 
-def among(seqs: Sequence[int], dialect: str) -> ColumnElement[bool]:
+def is_among(seqs: Sequence[int], dialect: str) -> ColumnElement[bool]:
     if dialect == "sqlite":
         # One parameter for thousands of numbers; a list of parameters is limited.
         listed = func.json_each(dumps(seqs)).table_valued("value")

@@ -30,7 +30,7 @@ from evergold.model.trace import Trace, TraceStatus
 from evergold.store.conditions import APP
 from evergold.store.database.rows import loads
 from evergold.store.schema import FAILING_BELOW, trace_scores, trace_tags, traces
-from evergold.store.trace.filter import TraceFilter, TraceOrder, among, choose_traces, narrows_to_few, newest
+from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, is_among, narrows_to_few, select_newest
 from evergold.store.trace.scores import scores_of_many
 from evergold.store.trace.search import SearchTerms, best_first
 from evergold.store.trace.traces import trace_of, with_tags
@@ -97,7 +97,7 @@ def _page_in_order(
     cursor = _cursor(before, by_time) if before is not None else None
     query = select(traces.c.seq, key.column.label("key"))
     if by_time and key.falling:
-        rows = connection.execute(newest(connection, query, wanted, limit + 1, cursor)).all()
+        rows = connection.execute(select_newest(connection, query, wanted, limit + 1, cursor)).all()
     elif by_time:
         oldest = after_reached(
             choose_traces(connection, query, wanted), (key.column, traces.c.seq), key.falling, cursor
@@ -144,14 +144,14 @@ def after_reached(
 def _best_matches(
     connection: Connection, wanted: TraceFilter, limit: int, before: str | None
 ) -> tuple[Sequence[int], str | None]:
-    seqs = connection.execute(newest(connection, select(traces.c.seq), wanted, BEST_OF)).scalars().all()
+    seqs = connection.execute(select_newest(connection, select(traces.c.seq), wanted, BEST_OF)).scalars().all()
     texts = (
         traces.c.seq,
         traces.c.name,
         func.substr(traces.c.input_text, 1, 2000),
         func.substr(traces.c.output_text, 1, 2000),
     )
-    rows = connection.execute(select(*texts).where(among(seqs, connection.dialect.name))).all()
+    rows = connection.execute(select(*texts).where(is_among(seqs, connection.dialect.name))).all()
     ranked = best_first(
         [(row[0], (row[1], row[2] or "", row[3] or "")) for row in rows], SearchTerms.of(wanted.search or ""), seqs
     )
@@ -164,7 +164,7 @@ def _rows(connection: Connection, seqs: Sequence[int], preview: int | None) -> l
     """Rows in the order given, whole or with the beginning of their texts."""
     cut = {name: func.substr(traces.c[name], 1, preview).label(name) for name in TEXTS if preview is not None}
     columns = [cut.get(column.name, column) for column in traces.c]
-    query = select(*columns).where(among(seqs, connection.dialect.name))
+    query = select(*columns).where(is_among(seqs, connection.dialect.name))
     rows = {row["seq"]: dict(row) for row in connection.execute(query).mappings()}
     return [rows[seq] for seq in seqs if seq in rows]
 
@@ -265,7 +265,7 @@ def _times(hours: dict[str, tuple[int, int]]) -> list[TimeCount]:
 def _counts(connection: Connection, wanted: TraceFilter) -> CompoundSelect[Any]:
     """Count the newest traces by their own values, by tags of people and by scores, in one look at them."""
     own = (traces.c.status, traces.c.name, traces.c.model, traces.c.tags)
-    listed = newest(connection, select(traces.c.id, traces.c.started_at, *own), wanted, EXACT_TO).cte("listed")
+    listed = select_newest(connection, select(traces.c.id, traces.c.started_at, *own), wanted, EXACT_TO).cte("listed")
     none, table = null(), trace_scores.c
     values = [listed.c[column.name] for column in own]
     failing = func.sum(case((table.value < FAILING_BELOW, 1), else_=0))
@@ -288,13 +288,13 @@ def _counts(connection: Connection, wanted: TraceFilter) -> CompoundSelect[Any]:
 def _count_apps(connection: Connection, wanted: TraceFilter) -> list[FacetValue]:
     """Count the newest traces by app; fewer of them than for the other facets, because each row has to be read."""
     app = literal_column(APP[connection.dialect.name].format("traces"), Text).label("app")
-    listed = newest(connection, select(app).select_from(traces), wanted, NEWEST_APPS).subquery()
+    listed = select_newest(connection, select(app).select_from(traces), wanted, NEWEST_APPS).subquery()
     counted = connection.execute(select(listed.c.app, func.count()).group_by(listed.c.app))
     return values_of(Counter({name: int(number) for name, number in counted}))
 
 
 def _has_more(connection: Connection, wanted: TraceFilter) -> bool:
-    one_more = newest(connection, select(traces.c.seq), wanted, EXACT_TO + 1).limit(1).offset(EXACT_TO)
+    one_more = select_newest(connection, select(traces.c.seq), wanted, EXACT_TO + 1).limit(1).offset(EXACT_TO)
     return connection.execute(one_more).first() is not None
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 from evergold.conversation.exchanges import CALLERS, LoggedMessages
 from evergold.conversation.message import INSTRUCTING, Message, calls_in, text_of
 from evergold.conversation.reader import messages_in
-from evergold.model.trace import HitPlace, Span, Trace, TraceHit
+from evergold.model.trace import HitPart, Span, Trace, TraceHit
 from evergold.store.conditions import json_value
 from evergold.store.database.db import Database
 from evergold.store.database.rows import delete_among, dumps, loads, rows_among
@@ -35,16 +35,16 @@ ERRORS = ("error", "exception.message", "status_message")
 ESCAPED = re.compile(r"\\[nrt]")
 
 
-class Passage(NamedTuple):
+class TracePassage(NamedTuple):
     """A text of a trace, and where it stands."""
 
-    place: HitPlace
+    part: HitPart
     text: str
     name: str | None = None  # of the tool or step
     turn: int | None = None  # of the conversation, from 1
 
 
-def passages_of(trace: Trace, elsewhere: Collection[str] = ()) -> Iterator[Passage]:
+def passages_of(trace: Trace, elsewhere: Collection[str] = ()) -> Iterator[TracePassage]:
     """The texts of a trace, each once; `elsewhere`: questions of the session that are traces of their own."""
     seen: set[str] = set()
     for passage in _all_passages(trace, elsewhere):
@@ -53,15 +53,15 @@ def passages_of(trace: Trace, elsewhere: Collection[str] = ()) -> Iterator[Passa
             yield passage
 
 
-def _all_passages(trace: Trace, elsewhere: Collection[str]) -> Iterator[Passage]:
-    yield Passage(HitPlace.QUESTION, trace.input)
-    yield Passage(HitPlace.ANSWER, trace.output or "")
+def _all_passages(trace: Trace, elsewhere: Collection[str]) -> Iterator[TracePassage]:
+    yield TracePassage(HitPart.QUESTION, trace.input)
+    yield TracePassage(HitPart.ANSWER, trace.output or "")
     yield from _errors(trace.metadata)
     for span in trace.spans:
         yield from _errors(span.metadata, span.name)
         if span.kind == "tool":
-            yield Passage(HitPlace.TOOL_CALL, _readable(span.input), _tool(span))
-            yield Passage(HitPlace.TOOL_RESULT, _readable(span.output), _tool(span))
+            yield TracePassage(HitPart.TOOL_CALL, _readable(span.input), _tool(span))
+            yield TracePassage(HitPart.TOOL_RESULT, _readable(span.output), _tool(span))
     yield from _messages(messages_in(trace.metadata.get("messages"), "input"), elsewhere)
     logged = LoggedMessages(trace.spans)
     holders = [span for span in trace.spans if _may_hold_messages(span)]
@@ -72,14 +72,14 @@ def _all_passages(trace: Trace, elsewhere: Collection[str]) -> Iterator[Passage]
     for span in trace.spans:
         for given in (span.input, span.output) if span.kind != "tool" else ():
             if given and (span.kind in LAID_OUT or given.lstrip()[:1] not in ("{", "[")):
-                yield Passage(HitPlace.STEP, _readable(given), span.name)
-    yield Passage(HitPlace.NAME, trace.name)
+                yield TracePassage(HitPart.STEP, _readable(given), span.name)
+    yield TracePassage(HitPart.NAME, trace.name)
 
 
-def _errors(metadata: Mapping[str, object], name: str | None = None) -> Iterator[Passage]:
+def _errors(metadata: Mapping[str, object], name: str | None = None) -> Iterator[TracePassage]:
     for key in ERRORS:
         if given := metadata.get(key):
-            yield Passage(HitPlace.ERROR, given if isinstance(given, str) else dumps(given), name)
+            yield TracePassage(HitPart.ERROR, given if isinstance(given, str) else dumps(given), name)
 
 
 def _tool(span: Span) -> str:
@@ -99,26 +99,26 @@ def _readable(given: str | None) -> str:
     return ESCAPED.sub(" ", given)
 
 
-def _messages(messages: Sequence[Message], elsewhere: Collection[str]) -> Iterator[Passage]:
+def _messages(messages: Sequence[Message], elsewhere: Collection[str]) -> Iterator[TracePassage]:
     last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=0)
     turn, left_out = 0, False
     tools: dict[object, str] = {}  # by the id of their call
     for number, message in enumerate(messages):
-        role, said = message.get("role"), text_of(message)
+        role, content = message.get("role"), text_of(message)
         if role in INSTRUCTING:
             continue
         if role == "user":
             turn += 1
-            left_out = number < last and said[:SAME_TURN].strip() in elsewhere
+            left_out = number < last and content[:SAME_TURN].strip() in elsewhere
         if left_out:
             continue
-        place = {"user": HitPlace.USER, "tool": HitPlace.TOOL_RESULT}.get(str(role), HitPlace.ASSISTANT)
+        part = {"user": HitPart.USER, "tool": HitPart.TOOL_RESULT}.get(str(role), HitPart.ASSISTANT)
         name = message.get("name") or tools.get(message.get("tool_call_id"))
-        yield Passage(place, _readable(said), name and str(name), turn or None)
+        yield TracePassage(part, _readable(content), name and str(name), turn or None)
         for call in calls_in(message.get("tool_calls") or []):
             function = call.get("function") or {}
             name = tools[call.get("id")] = str(function.get("name") or "")
-            yield Passage(HitPlace.TOOL_CALL, _readable(function.get("arguments")), name or None, turn or None)
+            yield TracePassage(HitPart.TOOL_CALL, _readable(function.get("arguments")), name or None, turn or None)
 
 
 def learn_words(db: Database, most: int = AT_ONCE) -> bool:
@@ -181,9 +181,10 @@ def hits_of(connection: Connection, wanted: TraceFilter, trace_ids: Sequence[str
     texts = ", ".join(f"substr({side}, 1, {ROW_TEXT})" for side in ("input_text", "output_text"))
     query = f"SELECT id, name, {texts}, {error} FROM traces WHERE id"
     for trace_id, name, question, answer, failure in rows_among(connection, query, trace_ids):
-        places = (HitPlace.QUESTION, HitPlace.ANSWER, HitPlace.ERROR, HitPlace.NAME)
+        parts = (HitPart.QUESTION, HitPart.ANSWER, HitPart.ERROR, HitPart.NAME)
         own = [
-            Passage(place, str(one or "")) for place, one in zip(places, (question, answer, failure, name), strict=True)
+            TracePassage(part, str(one or ""))
+            for part, one in zip(parts, (question, answer, failure, name), strict=True)
         ]
         hit, is_all = _best(own, patterns)
         if hit is not None and is_all:
@@ -207,37 +208,39 @@ def _patterns(asked: SearchTerms, *, beginning: bool = False) -> list[re.Pattern
     return [re.compile(pattern) for pattern in (*words, *map(re.escape, asked.pieces))]
 
 
-def _best(passages: Iterable[Passage], patterns: Sequence[re.Pattern[str]]) -> tuple[TraceHit | None, bool]:
+def _best(passages: Iterable[TracePassage], patterns: Sequence[re.Pattern[str]]) -> tuple[TraceHit | None, bool]:
     """The excerpt of the passage that holds most of the words, the first of equals; and whether together they hold all."""
     best, most, held = None, 0, set[int]()
     for passage in passages:
         folded = fold(passage.text)
-        found = {number for number, pattern in enumerate(patterns) if pattern.search(folded)}
-        held |= found
-        if len(found) > most:
-            best, most = passage, len(found)
+        matched = {number for number, pattern in enumerate(patterns) if pattern.search(folded)}
+        held |= matched
+        if len(matched) > most:
+            best, most = passage, len(matched)
             if most == len(patterns):
                 break
-    hit = best and TraceHit(place=best.place, name=best.name, turn=best.turn, excerpt=_excerpt(best.text, patterns))
+    hit = best and TraceHit(part=best.part, name=best.name, turn=best.turn, excerpt=_excerpt(best.text, patterns))
     return hit, len(held) == len(patterns)
 
 
 def _excerpt(given: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, ...]:
     """The part of a text around its hits, in pieces of which each second one is a hit."""
     whole = " ".join(unicodedata.normalize("NFC", given).split())
-    folded, at = _fold_in_place(whole)
-    found = sorted((at[m.start()], at[m.end() - 1] + 1, n) for n, p in enumerate(patterns) for m in p.finditer(folded))
+    folded, at = _fold_with_positions(whole)
+    matches = sorted(
+        (at[m.start()], at[m.end() - 1] + 1, n) for n, p in enumerate(patterns) for m in p.finditer(folded)
+    )
     # From the hit behind which most of the words stand within an excerpt.
     first = max(
-        (begin for begin, _, _ in found[:200]),
-        key=lambda begin: len({n for start, end, n in found if begin <= start and end <= begin + EXCERPT - BEFORE}),
+        (begin for begin, _, _ in matches[:200]),
+        key=lambda begin: len({n for start, end, n in matches if begin <= start and end <= begin + EXCERPT - BEFORE}),
         default=0,
     )
     start = 0 if first <= BEFORE else whole.rfind(" ", 0, first - BEFORE) + 1
     start = max(start, first - 2 * BEFORE)
     end = start + EXCERPT
     pieces, done = ["…" if start else ""], start
-    for begin, until, _ in found:
+    for begin, until, _ in matches:
         if begin >= done and until <= max(end, first + EXCERPT):
             pieces[-1] += whole[done:begin]
             pieces += [whole[begin:until], ""]
@@ -246,10 +249,10 @@ def _excerpt(given: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, ...]
     return tuple(pieces)
 
 
-def _fold_in_place(given: str) -> tuple[str, Sequence[int]]:
+def _fold_with_positions(given: str) -> tuple[str, Sequence[int]]:
     """A folded text, and where in the text as it is each of its characters stands."""
     folded = fold(given)
     if len(folded) == len(given):
         return folded, range(len(given))
     pieces = [fold(character) for character in given]
-    return "".join(pieces), [place for place, piece in enumerate(pieces) for _ in piece]
+    return "".join(pieces), [position for position, piece in enumerate(pieces) for _ in piece]

@@ -13,7 +13,17 @@ from sqlalchemy.engine import RowMapping
 
 from evergold.model.trace import Score
 from evergold.model.values import content_hash
-from evergold.store.database.rows import ROWS, batches, delete_among, dumps, listed_by, now, rows_among, stamp, storable
+from evergold.store.database.rows import (
+    ROWS,
+    batches,
+    delete_among,
+    dumps,
+    listed_by,
+    make_storable,
+    now,
+    rows_among,
+    stamp,
+)
 from evergold.store.schema import pending_records, trace_scores
 
 CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
@@ -169,7 +179,7 @@ def _row(trace_id: str, score: Score) -> tuple[Any, ...]:
         score.name,
         score.source.value,
         score.value,
-        storable(score.comment),
+        make_storable(score.comment),
         score.span_id,
         stamp(score.created_at) or now(),
     )

@@ -81,7 +81,7 @@ def match_of(connection: Connection, asked: SearchTerms) -> IndexMatch | None:
     beginnings = [run for run in asked.pieces if len(run) == 1]
     last = asked.words[-1:]
     dialect = connection.dialect.name
-    match = _match(_written([*terms, *last], beginnings, dialect), dialect)
+    match = _match(_write_query([*terms, *last], beginnings, dialect), dialect)
     if not last or is_common(connection, match):
         return match
     # A whole word is read from the index newest first and stops with the page; a beginning has to be gathered from all the
@@ -91,11 +91,11 @@ def match_of(connection: Connection, asked: SearchTerms) -> IndexMatch | None:
     return (
         match
         if is_held
-        else _match(_written(terms, [*beginnings, *last], dialect), dialect)._replace(by_beginning=True)
+        else _match(_write_query(terms, [*beginnings, *last], dialect), dialect)._replace(by_beginning=True)
     )
 
 
-def _written(terms: Sequence[str], beginnings: Sequence[str], dialect: str) -> str:
+def _write_query(terms: Sequence[str], beginnings: Sequence[str], dialect: str) -> str:
     if dialect == "sqlite":
         return " ".join([*(f'"{term}"' for term in terms), *(f'"{term}"*' for term in beginnings)])
     return " & ".join([*(f"'{term}'" for term in terms), *(f"'{term}':*" for term in beginnings)])
@@ -146,11 +146,11 @@ def best_first(rows: Sequence[tuple[int, Texts]], asked: SearchTerms, newest_fir
     patterns = [re.compile(rf"\b{re.escape(word)}\b") for word in asked.words]
     patterns += [re.compile(re.escape(piece)) for piece in asked.pieces]
     order = {seq: position for position, seq in enumerate(newest_first)}
-    worth = {seq: _worth(texts, patterns) for seq, texts in rows}
+    worth = {seq: _rate(texts, patterns) for seq, texts in rows}
     return sorted(worth, key=lambda seq: (-worth[seq], order[seq]))
 
 
-def _worth(texts: Texts, patterns: Sequence[re.Pattern[str]]) -> float:
+def _rate(texts: Texts, patterns: Sequence[re.Pattern[str]]) -> float:
     """Each word counts once fully and again less and less; short texts count more than long ones."""
     total = 0.0
     for weight, text in zip(WEIGHTS, texts, strict=True):

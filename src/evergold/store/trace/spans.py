@@ -63,7 +63,7 @@ def sort_spans(
             result.fresh.append(row)
             if stored is not None:
                 result.growing.add(row.trace_id)
-        elif not _same(first, row):
+        elif not _is_same(first, row):
             (result.replacing if key in replaceable else result.conflicting).append(row)
     return result
 
@@ -95,7 +95,7 @@ def held_spans(
     return held
 
 
-def _same(stored: SpanRow, sent: SpanRow) -> bool:
+def _is_same(stored: SpanRow, sent: SpanRow) -> bool:
     """Whether a span that is sent again is the one that is stored."""
     if stored == sent._replace(heads=stored.heads):
         return True

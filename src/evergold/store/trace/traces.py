@@ -23,10 +23,10 @@ from evergold.store.database.rows import (
     figures_of,
     insert_new,
     loads,
+    make_storable,
     now,
     rows_among,
     stamp,
-    storable,
     sum_figures,
     text_or_none,
     tuples_among,
@@ -79,7 +79,7 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
         result.scores += put_scores_of_many(
             connection, [(trace.id, score) for trace in scored for score in trace.scores]
         )
-        enqueue_new(connection, {trace.id: storable(trace.session_id) for trace in fresh.values()})
+        enqueue_new(connection, {trace.id: make_storable(trace.session_id) for trace in fresh.values()})
     return result
 
 
@@ -130,12 +130,12 @@ def _trace_row(trace: Trace, moment: str) -> TraceRow:
     cost = add_costs(stated, [(span.kind, span.metadata) for span in calls], started or moment)
     return TraceRow(
         trace.id,
-        storable(trace.session_id),
-        storable(trace.user_id),
-        storable(trace.name) or "",
-        storable(trace.input) or "",
+        make_storable(trace.session_id),
+        make_storable(trace.user_id),
+        make_storable(trace.name) or "",
+        make_storable(trace.input) or "",
         # A trace that states no output has the reply of its last model call.
-        storable(reply_of(trace)),
+        make_storable(reply_of(trace)),
         trace.status.value,
         text_or_none(trace.metadata.get("message_type")),
         text_or_none(trace.metadata.get("model")),
@@ -210,15 +210,15 @@ class Sessions:
         self._named = {trace.session_id for trace in traces if trace.session_id is not None}
         self._read: dict[tuple[str, Sequence[str]], list[Trace]] = {}
 
-    def before(self, trace: Trace) -> Sequence[Trace]:
+    def list_before(self, trace: Trace) -> Sequence[Trace]:
         """The traces of the same session that began before this one, oldest first, with their tool spans."""
-        return self._before(trace, KINDS_OF_TURNS)
+        return self._list_before(trace, KINDS_OF_TURNS)
 
     def called_before(self, trace: Trace) -> Sequence[Trace]:
         """The same traces with their model calls, which are read only where a history lacks the calls of its results."""
-        return self._before(trace, KINDS_OF_CALLS)
+        return self._list_before(trace, KINDS_OF_CALLS)
 
-    def _before(self, trace: Trace, kinds: Sequence[str]) -> Sequence[Trace]:
+    def _list_before(self, trace: Trace, kinds: Sequence[str]) -> Sequence[Trace]:
         if trace.session_id is None:
             return ()
         key = (trace.session_id, kinds)
@@ -307,7 +307,7 @@ def comments_on(connection: Connection, trace_id: str) -> list[TraceComment]:
 def put_comment(connection: Connection, trace_id: str, text: str, who: str) -> TraceComment:
     if not known_traces(connection, [trace_id]):
         raise NotFound(f"no trace {trace_id!r} in this workspace")
-    row = {"trace_id": trace_id, "text": storable(text) or "", "who": who, "created_at": now()}
+    row = {"trace_id": trace_id, "text": make_storable(text) or "", "who": who, "created_at": now()}
     connection.execute(insert(trace_comments), row)
     return comments_on(connection, trace_id)[-1]
 

@@ -73,7 +73,7 @@ def count_hours(connection: Connection, hours: Iterable[str]) -> CountedTraffic:
     """Count the traces and scores of these hours."""
     result = CountedTraffic()
     for hour in hours:
-        within, given = _within(hour)
+        within, given = _limit_hour(hour)
         for model, name, least, number, failed, tokens, cost, costed in run_sql(
             connection, TRACES_OF_HOUR.format(within), **given
         ):
@@ -87,7 +87,7 @@ def count_hours(connection: Connection, hours: Iterable[str]) -> CountedTraffic:
     return result
 
 
-def _within(hour: str) -> tuple[str, dict[str, str]]:
+def _limit_hour(hour: str) -> tuple[str, dict[str, str]]:
     condition = f"substr(t.started_at, 1, {Bucket.HOUR.letters}) = :hour AND t.started_at >= :hour"
     try:
         end = datetime.fromisoformat(f"{hour}:00") + timedelta(hours=1)

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, text
 
 from evergold.conversation.wholeness import DOCUMENTS, may_lack
-from evergold.model.checking import Checked, ToolStep, Turn
+from evergold.model.check import Checked, ToolStep, Turn
 from evergold.model.trace import CHECK_KEY, TraceStatus
 from evergold.model.values import app_of, is_raw, seconds_between
 from evergold.store.case.content import Contents
@@ -24,13 +24,13 @@ from evergold.store.database.rows import (
     delete_among,
     insert_rows,
     loads,
+    make_storable,
     now,
     read_column,
     read_value,
     rows_among,
     run_sql,
     stamp,
-    storable,
 )
 from evergold.store.facts import count, fact, put_fact
 from evergold.store.trace.scores import drop_scores, enqueue, insert_scores
@@ -271,7 +271,7 @@ def _row(each: Checked) -> tuple[Any, ...] | None:
     if each.result is None:
         return None
     comment = f"{each.result.reason}: {each.result.evidence}" if each.result.evidence else each.result.reason
-    return (each.check, each.source.value, each.result.value, storable(comment), each.version)
+    return (each.check, each.source.value, each.result.value, make_storable(comment), each.version)
 
 
 def drop_checks(connection: Connection, trace_ids: Sequence[str]) -> int:

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, func, select, update
 
 from evergold.errors import NotFound
 from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance, TierEvidence
-from evergold.model.checking import (
+from evergold.model.check import (
     EarlierTurn,
     Remark,
     RemarkKind,

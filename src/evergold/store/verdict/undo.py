@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
-from evergold.errors import BadInput, NotFound, unknown
+from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.store.conditions import json_value
 from evergold.store.database.rows import now, run_sql
 from evergold.store.schema import policies
@@ -54,7 +54,7 @@ def find_revision(connection: Connection, label: str) -> str:
     # Enough digits are those that name one revision only, as with commits of git.
     matching = [known for known in labels if known.startswith(f"{name}@{digits.removeprefix('sha256:')[:12]}")]
     if len(matching) != 1:
-        raise NotFound(unknown("policy revision", label, labels))
+        raise NotFound(describe_unknown("policy revision", label, labels))
     return matching[0]
 
 

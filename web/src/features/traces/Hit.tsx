@@ -6,7 +6,7 @@ import classes from "./traces.module.css";
 
 type Hit = Schemas["TraceHit"];
 
-const PLACES: Record<Hit["place"], string> = {
+const PARTS: Record<Hit["part"], string> = {
   question: "Question",
   answer: "Answer",
   user: "User",
@@ -19,7 +19,7 @@ const PLACES: Record<Hit["place"], string> = {
 };
 
 export function Excerpt({ hit }: { hit: Hit }) {
-  const named = hit.name ? `${PLACES[hit.place]} of ${visible(hit.name)}` : PLACES[hit.place];
+  const named = hit.name ? `${PARTS[hit.part]} of ${visible(hit.name)}` : PARTS[hit.part];
   return (
     <span className={classes.hit}>
       <span className={classes.hitPlace}>{hit.turn ? `${named}, turn ${hit.turn}` : named}:</span>{" "}

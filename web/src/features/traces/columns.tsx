@@ -65,8 +65,8 @@ function specsOf(search: string | undefined): ColumnSpec<ListedTrace>[] {
 }
 
 /** Whether the columns of question and answer show a hit already. */
-const isInView = ({ place, excerpt }: NonNullable<ListedTrace["hit"]>) =>
-  (place === "question" || place === "answer") && !excerpt[0]?.startsWith("…");
+const isInView = ({ part, excerpt }: NonNullable<ListedTrace["hit"]>) =>
+  (part === "question" || part === "answer") && !excerpt[0]?.startsWith("…");
 
 /** What became of a trace, in one word: its case, what it lacks, that its app failed, or nothing. */
 function Became({ trace: { became, incomplete, status } }: { trace: ListedTrace }) {
