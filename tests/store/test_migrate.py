@@ -307,6 +307,12 @@ def test_several_make_a_new_database_at_once(settings_of_nothing: Settings) -> N
         assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == [HEAD]
 
 
+def test_a_new_file_is_made_by_many_at_once(tmp_path: Path) -> None:
+    for number in range(30):
+        open_at_once(Settings(home=tmp_path / str(number)))
+        assert [file.name for file in (tmp_path / str(number)).iterdir()] == ["evergold.db"]
+
+
 def test_several_migrate_a_database_at_once(earlier: Settings) -> None:
     before = rows_of(earlier, columns_of)
     open_at_once(earlier)

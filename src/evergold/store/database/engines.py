@@ -9,14 +9,16 @@ new connection, if only by refusing it, and nothing is cut.
 
 import os
 import socket
+import sqlite3
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
@@ -113,6 +115,7 @@ READ_LOCK_SECONDS = POOL_SECONDS = 4
 # Pages of SQLite that a connection keeps. Readers have several connections, whose caches fill over hours and are emptied by
 # every commit of the writer; the system keeps the file's pages as well.
 WRITER_CACHE_KB, READER_CACHE_KB = 32_000, 8_000
+OF_A_NEW_FILE = ("page_size=8192", "journal_mode=WAL")  # rows of some kilobytes leave less of such a page empty
 FEWEST_CONNECTIONS = 4  # an upgrade uses three at once
 KEPT_CONNECTIONS = 5  # stay open between two uses
 LONGEST_STATEMENT = 2_000_000  # seconds; PostgreSQL counts milliseconds in 32 bits
@@ -172,15 +175,33 @@ def _driver_of(url: str) -> str:
     return driver
 
 
-CREATING = threading.Lock()
-
-
 def create_private(file: Path) -> None:
-    """Make the file of a new database for its owner alone; SQLite would ask the umask, and its log has the same mode."""
-    # Closing the file lifts the locks that SQLite holds on it in this process: so only one that is not there is opened, and no
-    # other thread may connect between that and the closing.
-    with CREATING, suppress(OSError):  # SQLite says what is wrong
+    """Make an empty file for its owner alone; SQLite would ask the umask, and its log has the same mode."""
+    with suppress(OSError):  # SQLite says what is wrong
         open_file(file, "xb", private=True).close()
+
+
+def create_database(file: Path) -> None:
+    """Make a new database in which nobody has to change the kind of its log: those who do so at once are in each other's way.
+
+    It is made under a name of its own and appears whole, so that nobody opens a part of it and its file is not opened again:
+    closing that would lift the locks that SQLite holds on it in this process.
+    """
+    if file.exists():
+        return
+    made = file.with_name(f"{file.name}.{uuid4().hex[:8]}")
+    create_private(made)
+    try:
+        with suppress(sqlite3.Error), closing(sqlite3.connect(made)) as connection:
+            for pragma in OF_A_NEW_FILE:
+                connection.execute(f"PRAGMA {pragma}")
+        os.link(made, file)
+    except FileExistsError:
+        pass  # another one was faster
+    except OSError:
+        create_private(file)  # the disk knows no links, or nothing can be made here
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def sqlite_file(url: str) -> Path | None:
@@ -229,7 +250,7 @@ def _sqlite(url: str, seconds: int, cache_kb: int) -> Engine:
     if path and path != ":memory:" and not Path(path).parent.is_dir():
         raise Unavailable(f"database {path!r}: its folder does not exist; create it, or set EVERGOLD_HOME")
     if path and not path.startswith((":memory:", "file:")):
-        create_private(Path(path))
+        create_database(Path(path))
     # The connection given back last is taken first: it has pages in its cache, and the caches of the others stay small.
     pool = {"pool_timeout": POOL_SECONDS, "pool_use_lifo": True} if path and path != ":memory:" else {}
     engine = create_engine(url, connect_args={"timeout": seconds, "check_same_thread": False}, **pool)
@@ -240,8 +261,7 @@ def _sqlite(url: str, seconds: int, cache_kb: int) -> Engine:
         connection.isolation_level = None
         connection.create_function("unit_interval", 1, unit_interval, deterministic=True)
         for pragma in (
-            "page_size=8192",  # of a new file: rows of some kilobytes leave less of a page empty
-            "journal_mode=WAL",
+            *OF_A_NEW_FILE,
             "foreign_keys=ON",
             "synchronous=FULL",  # whoever was told of a commit finds it after a power failure
             "temp_store=MEMORY",
