@@ -5,8 +5,10 @@
 
 import fcntl
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -75,13 +77,19 @@ def _new_workspaces_are_copies(tmp_path_factory: pytest.TempPathFactory) -> Iter
     template = (made.home / "evergold.db").read_bytes()
     open_store = Store.open.__func__  # type: ignore[attr-defined]
 
+    @wraps(open_store)  # by which tests of new databases find it
     def open_copy(cls: type[Store], settings: Settings) -> Store:
         file = settings.home / "evergold.db"
         if not settings.database_url and not file.exists() and settings.home.parent.is_dir():
             with suppress(OSError):
                 make_folder(settings.home, private=True)
-                with open_file(file, "xb", private=True) as copy:
+                part = file.with_name(f"copy-{threading.get_ident()}")
+                with open_file(part, "wb", private=True) as copy:
                     copy.write(template)
+                try:
+                    os.link(part, file)  # whole: another thread may open it at the same moment
+                finally:
+                    part.unlink()
         opened: Store = open_store(cls, settings)
         return opened
 
