@@ -29,7 +29,7 @@ def test_picture(
     opened: Callable[..., Page], address: str, tmp_path: Path, name: str, path: str, landmark: str
 ) -> None:
     page = opened(address + path, viewport=FRAME, color_scheme="light", reduced_motion="reduce")
-    expect(page.get_by_text(landmark)).to_be_visible()
+    expect(page.get_by_text(landmark).first).to_be_visible()
     page.wait_for_load_state("networkidle")
     expect(page.locator(".mantine-Skeleton-root")).to_have_count(0)
     folder = DOCS if os.environ.get("EVERGOLD_PICTURES") else tmp_path

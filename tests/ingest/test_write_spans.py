@@ -353,11 +353,13 @@ def test_words_and_filters_find_traces_page_by_page(workspace: Workspace) -> Non
     assert all_pages(since="2026-01-01T00:00:28") == ["Where is parcel 29?", "Refund of órder 28"]
 
 
-def test_a_changed_trace_is_found_by_its_new_words_only(workspace: Workspace) -> None:
+def test_a_changed_trace_is_found_by_its_new_words_and_by_those_of_its_conversation(workspace: Workspace) -> None:
     send(workspace, an_llm_span(1, parent=0, question="zebra"))
     assert workspace.intake.count(TraceFilter(search="zebra")) == 1
+    assert workspace.intake.count(TraceFilter(search="trip")) == 0
     send(workspace, a_span(0, attributes=AGENT))
-    assert workspace.intake.count(TraceFilter(search="zebra")) == 0
+    assert workspace.intake.count(TraceFilter(search="trip")) == 1
+    assert workspace.intake.count(TraceFilter(search="zebra")) == 1
     assert workspace.intake.count(TraceFilter(search="trip plan")) == 1
 
 

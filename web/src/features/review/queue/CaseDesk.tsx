@@ -68,7 +68,11 @@ export function CaseDesk({ file, me, why, isNextLoaded, onDecided, onSettled }: 
     if (leaving.current) return;
     // A key that is pressed until the next case is shown is meant for that one.
     leaving.current = holdKeys();
-    const after = draft.decide({ comment, ...decision });
+    // Whoever comes back to this case finds it decided, and the keys that go with that.
+    const after = draft.decide({ comment, ...decision }).then((entry) => {
+      queries.setQueryData<CaseFile>(["review", "case", dataset, id], (old) => old && { ...old, case: entry });
+      return entry;
+    });
     // A base commit may be disproved: the reviewer is asked on this case, not on the next.
     const waits = !isNextLoaded() || (entry.kind === "context" && decision.verdict === "approve");
     const stored = await (waits ? after.then(yes, no) : true);
