@@ -11,11 +11,12 @@ from sqlalchemy import text
 from evergold.curate.background import Curator
 from evergold.curate.live import Curation
 from evergold.curate.queued import NotCurated
+from evergold.machine import new_owner
 from evergold.model.policy import Policy
 from evergold.settings import Settings
 from evergold.sources.spans import Wire
 from evergold.store.case.cases import CaseFilter
-from evergold.store.verdict.curation import Changes, set_aside
+from evergold.store.verdict.curation import Changes, lend_queued, set_aside, take_lent
 from evergold.workspace import Workspace
 from tests.builders import a_score, a_trace
 from tests.patience import PATIENCE
@@ -125,3 +126,13 @@ def test_no_other_trace_is_set_aside_than_the_one_that_failed(ws: Workspace) -> 
     curator.stop()
     assert (curator.state().failed, curator.state().last_error) == (0, "RuntimeError: several writers met")
     assert ws.live.count_waiting() == 1
+
+
+def test_a_command_waits_for_the_traces_that_a_server_has_in_hand(ws: Workspace) -> None:
+    ws.intake.accept([a_trace("t1", scores=(a_score(),))])
+    store, server = ws.store, new_owner()
+    assert store.write(lend_queued, limit=1, owner=server) == ["t1"]
+    gives_back = threading.Timer(0.5, lambda: store.write(take_lent, [], server))
+    gives_back.start()
+    assert ws.live.curate().traces == 1
+    gives_back.join()

@@ -147,7 +147,8 @@ class Generate(_Compared):
         folder = room.folder / "documents"
         folder.mkdir()
         for number in range(DOCUMENTS):
-            text = f"Parcel {number} weighs {number} kilograms. Parcel {number} left the house on day {number}. The owner of parcel {number} pays {number} euros."
+            text = f"Parcel {number} weighs {number} kilograms. "
+            text += f"Parcel {number} left the house on day {number}. The owner of parcel {number} pays {number} euros."
             (folder / f"d{number:02}.txt").write_text(text)
 
     def arguments(self, kind: str, out: Path) -> Sequence[str]:

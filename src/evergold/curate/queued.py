@@ -256,8 +256,8 @@ class QueuedCuration:
         return total
 
     def _is_shared(self, began: str) -> bool:
-        """Whether another process on PostgreSQL still has traces that waited at this moment; those of a dead one are freed."""
-        if not self._in_force or self._store.db.dialect == "sqlite":
+        """Whether another process still has traces that waited at this moment; those of a dead one are freed."""
+        if not self._in_force:
             return False
         self._store.db.write(free_lent)
         with self._store.db.read() as connection:
