@@ -19,7 +19,7 @@ assert callable(evergold.connect)
 spool = Spool(Path(sys.argv[1]), 10_000)
 assert spool.keep([{"type": "score"}]) == 1
 spool.seal()
-print([records for records, torn, path in spool.ripe()])
+print([records for records, torn, path in spool.list_ripe()])
 """
 
 

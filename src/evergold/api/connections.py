@@ -72,7 +72,7 @@ class Watch:
     def _look(self) -> None:
         now = self._loop.time()
         for connection in tuple(self._state.connections):
-            if isinstance(connection, Connection) and connection.overdue(now):
+            if isinstance(connection, Connection) and connection.is_overdue(now):
                 connection.give_up()
         # A server without connections needs no look; the next one that joins begins anew.
         self._looking = bool(self._state.connections)

@@ -241,7 +241,7 @@ class Portion:
     """How many items the next transaction takes; at most `most`.
 
     >>> portion = Portion(most=1000)
-    >>> portion.took(0.4)  # twice as long as it should have
+    >>> portion.adapt(0.4)  # twice as long as it should have
     >>> portion.size
     50
     """

@@ -104,6 +104,42 @@ export function frame(colours: Palette, names: string[]) {
   };
 }
 
+/** The room beside a chart in which the names of its series stand. */
+export const namesRoom = () => (window.innerWidth < 720 ? 116 : 150);
+
+const NAME_PX = 18;
+
+/**
+ * Bars of a stack, with the names of its parts beside it in their order, so that nobody looks a colour up. The names stand on
+ * an empty category, which the axis has at its end. `row`: how many named parts lie below.
+ */
+export function namedBars(
+  dim: string,
+  mark: { colour: string; sign?: string },
+  name: string,
+  values: readonly (number | null | undefined)[],
+  row: number,
+) {
+  const label = {
+    show: true,
+    position: "right",
+    offset: [-16, -NAME_PX * (row + 0.6)],
+    formatter: `{mark|${mark.sign ?? "■"}} ${name}`,
+    rich: { mark: { color: mark.colour } },
+    color: dim,
+    fontSize: 12,
+    width: namesRoom() - 4,
+    overflow: "truncate",
+  };
+  return {
+    name,
+    type: "bar",
+    data: [...values, { value: 0, label, itemStyle: { borderWidth: 0 } }],
+    barCategoryGap: "28%",
+    barMaxWidth: 34,
+  };
+}
+
 type Series = { name: string; colour: string; data: number[] };
 type Shape = { stack?: string; lying?: boolean };
 

@@ -1,9 +1,9 @@
 /** Cost, tokens, latency, errors and checks over time, by model or by name. Every figure leads to its traces. */
 import { SegmentedControl, Select } from "@mantine/core";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
-import { type CSSProperties, useCallback, useMemo } from "react";
+import { useCallback, useMemo } from "react";
 import { Age } from "@/ui/Age";
-import { Chart, frame, type Palette } from "@/ui/Chart";
+import { Chart, frame, namedBars, namesRoom, type Palette } from "@/ui/Chart";
 import { count, dollars, duration, plural, share } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
@@ -140,13 +140,12 @@ function TrafficChart({ seen, by, measure }: TrafficChartProps) {
     (colours: Palette) => {
       const hues = [colours.gold, colours.sea, colours.rust, colours.soft, colours.mute, colours.ink, colours.faint];
       const isTime = TIMES.includes(measure);
-      const { tooltip, xAxis, yAxis } = frame(
-        colours,
-        starts.map((start) => timeLabel(start)),
-      );
+      const { tooltip, xAxis, yAxis } = frame(colours, [
+        ...starts.map((start) => timeLabel(start)),
+        ...(series.length > 1 && !isTime ? [""] : []),
+      ]);
       return {
-        grid: { left: 8, right: 8, top: series.length > 1 ? 34 : 8, bottom: 4, containLabel: true },
-        legend: { show: series.length > 1, top: 0, left: 0, type: "scroll", textStyle: { color: colours.dim } },
+        grid: { left: 8, right: series.length > 1 ? namesRoom() : 8, top: 8, bottom: 4, containLabel: true },
         tooltip: {
           ...tooltip,
           valueFormatter: (value: number | null) => (value === null ? "–" : formatMeasure(value, measure)),
@@ -156,19 +155,34 @@ function TrafficChart({ seen, by, measure }: TrafficChartProps) {
           ...yAxis,
           axisLabel: { ...yAxis.axisLabel, formatter: (value: number) => formatMeasure(value, measure) },
         },
-        series: series.map(({ label, buckets }, index) => ({
-          name: label,
-          data: lineOf(buckets, starts, measure),
-          type: isTime ? "line" : "bar",
-          stack: isTime ? undefined : "all",
-          connectNulls: false,
-          symbolSize: 6,
+        series: series.map(({ label, buckets }, index) => {
+          const data = lineOf(buckets, starts, measure);
           // Where there are more series than hues, those of the second round are paler.
-          itemStyle: { color: hues[index % hues.length], opacity: 1 / (1 + Math.floor(index / hues.length)) },
-          lineStyle: { color: hues[index % hues.length], opacity: 1 / (1 + Math.floor(index / hues.length)) },
-          barCategoryGap: "28%",
-          barMaxWidth: 34,
-        })),
+          const style = { color: hues[index % hues.length], opacity: 1 / (1 + Math.floor(index / hues.length)) };
+          const line = {
+            name: label,
+            data,
+            type: "line",
+            animation: false, // a label on its way has no place
+            connectNulls: false,
+            symbolSize: 6,
+            lineStyle: style,
+            endLabel: {
+              show: data.some((value) => value !== null),
+              formatter: label,
+              color: colours.dim,
+              width: namesRoom() - 12,
+              overflow: "truncate",
+            },
+            labelLayout: { moveOverlap: "shiftY" },
+          };
+          const shape = isTime
+            ? line
+            : { ...namedBars(colours.dim, { colour: style.color ?? "" }, label, data, index), stack: "all" };
+          return series.length > 1
+            ? { ...shape, itemStyle: style }
+            : { ...shape, name: label, data, endLabel: undefined, itemStyle: style };
+        }),
       };
     },
     [series, starts, measure],
@@ -285,11 +299,11 @@ export function QualityPanel({ seen, period }: { seen: Overview; period: Period 
 }
 
 const SERIES = [
-  { name: "Golden, confirmed", colour: "gold", swatch: "gold" },
-  { name: "Golden, unconfirmed", colour: "soft", swatch: "gold-soft" },
-  { name: "Candidate", colour: "surface", swatch: "surface" },
-  { name: "Failure", colour: "rust", swatch: "rust" },
-  { name: "Not in the dataset", colour: "faint", swatch: "line-strong" },
+  { name: "Golden, confirmed", colour: "gold" },
+  { name: "Golden, unconfirmed", colour: "soft" },
+  { name: "Candidate", colour: "surface" },
+  { name: "Failure", colour: "rust" },
+  { name: "Not in the dataset", colour: "faint" },
 ] as const;
 
 /** Traces over time, each bar split by what became of them. */
@@ -297,10 +311,7 @@ export function IntakePanel({ seen }: { seen: Overview }) {
   const buckets = useMemo(() => everyBucket(seen), [seen]);
   const option = useCallback(
     (colours: Palette) => {
-      const { tooltip, xAxis, yAxis } = frame(
-        colours,
-        buckets.map(({ start }) => timeLabel(start)),
-      );
+      const { tooltip, xAxis, yAxis } = frame(colours, [...buckets.map(({ start }) => timeLabel(start)), ""]);
       const rest = buckets.map((each) =>
         Math.max(
           0,
@@ -316,22 +327,24 @@ export function IntakePanel({ seen }: { seen: Overview }) {
         rest,
       ];
       return {
-        grid: { left: 8, right: 8, top: 8, bottom: 4, containLabel: true },
+        grid: { left: 8, right: namesRoom(), top: 8, bottom: 4, containLabel: true },
         tooltip,
         xAxis,
         yAxis: { ...yAxis, minInterval: 1 },
         series: SERIES.map(({ name, colour }, index) => ({
-          name,
-          data: columns[index],
-          type: "bar",
+          ...namedBars(
+            colours.dim,
+            colour === "surface" ? { colour: colours.gold, sign: "□" } : { colour: colours[colour] },
+            name,
+            columns[index] ?? [],
+            index,
+          ),
           stack: "what it became",
           // As the mark of a candidate is drawn everywhere.
           itemStyle: {
             color: colours[colour],
             ...(colour === "surface" && { borderColor: colours.gold, borderType: "dashed", borderWidth: 1 }),
           },
-          barCategoryGap: "28%",
-          barMaxWidth: 34,
         })),
       };
     },
@@ -347,20 +360,5 @@ export function IntakePanel({ seen }: { seen: Overview }) {
   );
   const { confirmed = 0, unconfirmed = 0, candidate = 0, failure = 0 } = seen.tiers;
   const words = `${plural(seen.in_period, "trace")}: ${confirmed + unconfirmed} golden, ${candidate} candidates, ${failure} failures`;
-  return (
-    <>
-      <ul className={classes.legend} aria-hidden="true">
-        {SERIES.map(({ name, swatch }) => (
-          <li
-            key={name}
-            data-dashed={swatch === "surface" || undefined}
-            style={{ "--swatch": `var(--eg-${swatch})` } as CSSProperties}
-          >
-            {name}
-          </li>
-        ))}
-      </ul>
-      <Chart label={words} height={240} option={option} onSelect={open} />
-    </>
-  );
+  return <Chart label={words} height={240} option={option} onSelect={open} />;
 }
