@@ -116,7 +116,7 @@ def test_a_verb_in_the_smallest_portions_gives_the_same(
     for number, first in enumerate((10_000, 1)):
         monkeypatch.setattr(portions, "FIRST", first)
         monkeypatch.setattr("evergold.ingest.ingest.BATCH", first)  # the size of its first portion
-        monkeypatch.setattr(Portion, "took", lambda self, seconds: None)
+        monkeypatch.setattr(Portion, "adapt", lambda self, seconds: None)
         folder = tmp_path / str(number)
         folder.mkdir()
         with Workspace.open(Settings(home=folder)) as workspace:
