@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evergold.judge.quantities import dates, fold_accents, quantities, times, with_digits
+from evergold.judge.quantities import dates, quantities, times, with_digits
 from tests.rows import each_row
 
 
@@ -27,7 +27,7 @@ from tests.rows import each_row
         ("3.14", 3.14),
         ("el cinco por ciento", 0.05),
         ("the sixteenth century", 16),
-        ("siglo XIX", 19),
+        ("one billion two million", 1_002_000_000),
     ],
 )
 def test_numbers_in_words(text: str, value: float) -> None:
@@ -65,5 +65,5 @@ def test_a_date_with_strokes_is_read_in_either_order_where_both_are_possible() -
 
 @given(st.text(max_size=80))
 def test_any_text_is_read(text: str) -> None:
-    assert isinstance(with_digits(fold_accents(text)), str)
+    assert isinstance(with_digits(text), str)
     assert isinstance(times(text), list) and isinstance(quantities(text), list)

@@ -96,8 +96,8 @@ def test_tool_arguments_can_be_judged_too() -> None:
 def test_what_it_says_is_labelled() -> None:
     made = measured("correctness", "It was completed in 1889.")
     assert made.details["scoring"] == "offline" and (made.reason or "").startswith("offline: ")
-    assert JUDGES[0].identity.startswith("offline/13 (encoder ")
-    assert JUDGES[1].identity.startswith("offline/13 (lexical, weights ")
+    assert JUDGES[0].identity.startswith("offline/14 (encoder ")
+    assert JUDGES[1].identity.startswith("offline/14 (lexical, weights ")
     assert make_offline("lexical", Settings()).identity == JUDGES[1].identity
     with pytest.raises(BadInput, match="write offline"):
         make_offline("gpt", Settings())

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
+from evergold.calls.caller import close_all
 from evergold.model.judge import JudgeAnswer, Question
 from evergold.seams import Judge
 
@@ -36,20 +37,17 @@ class DailyBudget:
 
 def ask_now(judge: Judge, questions: Sequence[Question], seconds: float | None = None) -> list[JudgeAnswer]:
     """Ask some questions at the same time and wait for all; one without an answer after so many seconds has none."""
-    return asyncio.run(_ask_all(judge, questions, seconds))
 
+    async def ask(question: Question) -> JudgeAnswer:
+        try:
+            return await asyncio.wait_for(judge.ask(question), seconds)
+        except TimeoutError:
+            return JudgeAnswer(reason=f"no answer within {seconds:g} s")
 
-async def _ask_all(judge: Judge, questions: Sequence[Question], seconds: float | None) -> list[JudgeAnswer]:
-    try:
-        return list(await asyncio.gather(*(_one(judge, question, seconds) for question in questions)))
-    finally:  # connections belong to the event loop of these questions
-        close = getattr(judge, "close", None)
-        if close is not None:
-            await close()
+    async def ask_all() -> list[JudgeAnswer]:
+        try:
+            return await asyncio.gather(*map(ask, questions))
+        finally:  # connections belong to the event loop of these questions
+            await close_all(judge)
 
-
-async def _one(judge: Judge, question: Question, seconds: float | None) -> JudgeAnswer:
-    try:
-        return await asyncio.wait_for(judge.ask(question), seconds)
-    except TimeoutError:
-        return JudgeAnswer(reason=f"no answer within {seconds:g} s")
+    return asyncio.run(ask_all())

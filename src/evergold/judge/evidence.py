@@ -8,8 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from evergold.judge.quantities import fold_accents
-from evergold.text.words import STOPWORDS, Text, ngrams, sentences, stem
+from evergold.text.words import STOPWORDS, Text, fold_text, ngrams, sentences, stem
 
 Floats = NDArray[np.float64]
 SPANISH_WORDS = """el la los las un una unos unas de del al a en con por para que y o u es son fue era ser esta estan hay se su
@@ -20,7 +19,7 @@ WORD = re.compile(r"[^\W_]+(?:[.\-'’][^\W_]+)*")
 
 def stems_of(text: str) -> set[str]:
     """The stems of the words that carry meaning, without accents."""
-    return {stem(fold_accents(word)) for word in WORD.findall(text) if fold_accents(word) not in SMALL_WORDS}
+    return {stem(fold_text(word)) for word in WORD.findall(text) if fold_text(word) not in SMALL_WORDS}
 
 
 class EvidenceSearch:
@@ -207,10 +206,10 @@ def compare_answers(question: str, expected: str, output: str) -> dict[str, floa
 
 def _names(text: str) -> set[str]:
     """The stems of capitalised words that do not open the text."""
-    return {stem(fold_accents(word)) for word in WORD.findall(text)[1:] if word[0].isupper()}
+    return {stem(fold_text(word)) for word in WORD.findall(text)[1:] if word[0].isupper()}
 
 
 def _polarity(text: str) -> int:
     """1 for a text that begins with yes, -1 with no, else 0."""
-    begins = re.match(r"(yes|si|claro)\b|no\b", fold_accents(text))
+    begins = re.match(r"(yes|si|claro)\b|no\b", fold_text(text))
     return 0 if begins is None else 1 if begins[1] else -1

@@ -1,12 +1,16 @@
 """A judge's name → the judge. `offline` needs no key; any chat model's name makes that model the judge."""
 
 import asyncio
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from collections.abc import Sequence
+from functools import reduce
+from itertools import chain
 from statistics import fmean
 from typing import Any
 
 from evergold import plugins
+from evergold.calls.caller import close_all
 from evergold.errors import BadInput, EvergoldError, describe_unknown
 from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Usage
@@ -31,8 +35,9 @@ def check_judge(name: str) -> None:
 
 
 def make_judge(name: str, settings: Settings) -> Judge:
-    word, _, address = name.replace(":", "/", 1).partition("/")
-    judge: Judge = plugins.load("judges", word, address, settings)
+    # `offline:strict` and `offline/strict` are the same.
+    word, *address = re.split("[:/]", name, maxsplit=1)
+    judge: Judge = plugins.load("judges", word, "".join(address), settings)
     return judge
 
 
@@ -63,10 +68,7 @@ class Panel:
         return await self._ask_first(question)
 
     async def close(self) -> None:
-        for member in self._members:
-            close = getattr(member, "close", None)
-            if close is not None:
-                await close()
+        await close_all(*self._members)
 
     async def _ask_first(self, question: Question) -> JudgeAnswer:
         spent = Usage()
@@ -81,14 +83,9 @@ class Panel:
         return JudgeAnswer(reason="; ".join(reasons), usage=spent)
 
     def _decide(self, answers: Sequence[JudgeAnswer]) -> JudgeAnswer:
-        spent = Usage()
-        for answer in answers:
-            spent = spent.plus(answer.usage)
-        silent = {
-            member.identity: answer.reason
-            for member, answer in zip(self._members, answers, strict=True)
-            if answer.data is None
-        }
+        spent = reduce(Usage.plus, (answer.usage for answer in answers), Usage())
+        named = zip(self._members, answers, strict=True)
+        silent = {member.identity: answer.reason for member, answer in named if answer.data is None}
         given = [answer.data for answer in answers if answer.data is not None]
         # At half, one judge could decide for the panel alone.
         if 2 * len(given) <= len(answers):
@@ -114,34 +111,23 @@ def make_panel(address: str, settings: Settings) -> Panel:
     names = [name.strip() for name in address.split(",") if name.strip()]
     if len(names) < 2:
         raise BadInput(f"a panel needs two judges or more, not {address!r}; write panel:openai/gpt-4o,offline")
-    members = []
-    for name in names:
-        word, _, rest = name.partition("/")
-        members.append(plugins.load("judges", word, rest, settings))
-    return Panel(members)
+    return Panel([make_judge(name, settings) for name in names])
 
 
 def _grade(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "reason": " / ".join(str(data["reason"]) for data in given),
-        "score": fmean(data["score"] for data in given),
-    }
+    return {"reason": " / ".join(str(one["reason"]) for one in given), "score": fmean(one["score"] for one in given)}
 
 
 def _vote(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    by_id: dict[int, list[dict[str, Any]]] = {}
-    for data in given:
-        for verdict in data["verdicts"]:
-            by_id.setdefault(verdict["id"], []).append(verdict)
-    return {"verdicts": [_majority(number, votes) for number, votes in sorted(by_id.items())]}
+    votes: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    for verdict in chain.from_iterable(data["verdicts"] for data in given):
+        votes[verdict["id"]].append(verdict)
+    return {"verdicts": [_majority(number, cast) for number, cast in sorted(votes.items())]}
 
 
 def _majority(number: int, votes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     counts = Counter(vote["verdict"] for vote in votes)
-    winner = max(counts, key=lambda verdict: (counts[verdict], _harshness(verdict)))
+    harsh = (*LENIENT_FIRST, *(counts.keys() - set(LENIENT_FIRST)))
+    winner = max(counts, key=lambda verdict: (counts[verdict], harsh.index(verdict)))
     reason = next(vote["reason"] for vote in votes if vote["verdict"] == winner)
     return {"id": number, "verdict": winner, "reason": f"{counts[winner]} of {len(votes)}: {reason}"}
-
-
-def _harshness(verdict: str) -> int:
-    return LENIENT_FIRST.index(verdict) if verdict in LENIENT_FIRST else len(LENIENT_FIRST)

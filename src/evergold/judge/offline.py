@@ -30,14 +30,13 @@ from evergold.judge.evidence import (
     window,
     windows,
 )
-from evergold.judge.quantities import fold_accents
 from evergold.judge.rules import Grade, grade_by_rule
 from evergold.model.judge import JudgeAnswer, Question
 from evergold.settings import Settings
 from evergold.text.markers import without_markers
-from evergold.text.words import LEAD, Text, language_hits, language_of, sentences
+from evergold.text.words import LEAD, Text, fold_text, language_hits, language_of, sentences
 
-VERSION = "13"
+VERSION = "14"
 LANGUAGES = ("en", "es")
 """The languages whose answers were measured."""
 LONGEST = 20_000
@@ -121,7 +120,7 @@ class Support:
 
 def refuses(text: str) -> bool:
     """Whether an answer declines to answer; only its beginning is looked at, where a refusal stands."""
-    return bool(_REFUSAL.search(fold_accents(text[:300]).replace("’", "'")))
+    return bool(_REFUSAL.search(fold_text(text[:300])))
 
 
 def is_outside(*texts: str) -> bool:
@@ -133,7 +132,7 @@ def is_outside(*texts: str) -> bool:
     # One sentence has few small words: two that no measured language has are enough.
     if hits[best] >= FEWEST_OUTSIDE and hits[best] >= LEAD * measured:
         return best not in LANGUAGES
-    words = re.findall(r"[^\W\d_]+", fold_accents(joined))
+    words = re.findall(r"[^\W\d_]+", fold_text(joined))
     return len(words) >= MANY_WORDS and sum(word in SMALL_WORDS for word in words) < len(words) / 10
 
 
@@ -367,7 +366,7 @@ _APOLOGY = r"\b(?:sorry|apolog\w+|regret|forgive|lo siento|lamento|disculp\w+|pe
 
 def find_stated(sentence: str, output: str) -> bool | None:
     """Whether a sentence about an answer, such as "names the price", is true of it by its form; None: no form decides."""
-    bare, answer = fold_accents(sentence), fold_accents(output)
+    bare, answer = fold_text(sentence), fold_text(output)
     if re.match(r"\W*(?:it |the answer )?(?:apologi[sz]es?|says sorry|se disculpa|pide perdon)\b", bare):
         return bool(re.search(_APOLOGY, answer))
     if re.match(r"\W*(?:it |the answer )?(?:refuses?|declines?|rechaza|se niega)\b\W*(?:to answer)?\W*$", bare):

@@ -5,142 +5,124 @@ What stands in words is written with digits first: "fifteen thousand" → "15000
 """
 
 import re
-import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-_ONES = """zero/cero one/uno two/dos three/tres four/cuatro five/cinco six/seis seven/siete eight/ocho nine/nueve ten/diez
-eleven/once twelve/doce thirteen/trece fourteen/catorce fifteen/quince sixteen/dieciseis seventeen/diecisiete
-eighteen/dieciocho nineteen/diecinueve twenty/veinte"""
-_TENS = "thirty/treinta forty/cuarenta fifty/cincuenta sixty/sesenta seventy/setenta eighty/ochenta ninety/noventa"
-_VEINTI = "veintiuno veintidos veintitres veinticuatro veinticinco veintiseis veintisiete veintiocho veintinueve"
-_HUNDREDS = "ciento doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos novecientos"
-SMALL = {
-    **{word: value for value, words in enumerate(_ONES.split()) for word in words.split("/")},
-    **{word: 10 * value for value, words in enumerate(_TENS.split(), start=3) for word in words.split("/")},
-    **{word: value for value, word in enumerate(_VEINTI.split(), start=21)},
-    **{word: 100 * value for value, word in enumerate(_HUNDREDS.split(), start=1)},
-    **{word[:-2] + "as": 100 * value for value, word in enumerate(_HUNDREDS.split(), start=1) if value > 1},
-    "cien": 100, "dozen": 12, "docena": 12, "un": 1, "una": 1,
-}  # fmt: skip
+from evergold.text.words import fold_text
+
+Date = tuple[int, int, int]
+"""Year, month and day; 0 where a part is not given."""
+
+
+def _number(words: str, first: int, step: int = 1) -> dict[str, int]:
+    """Number groups of words that mean the same."""
+    return {word: first + step * place for place, group in enumerate(words.split()) for word in group.split("/")}
+
+
+def _choice(words: Iterable[str]) -> str:
+    """A pattern of any of these words, the longest first."""
+    return "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+
+
+_BELOW_THIRTY = """zero/cero one/uno/un/una two/dos three/tres four/cuatro five/cinco six/seis seven/siete eight/ocho nine/nueve
+ten/diez eleven/once twelve/doce/dozen/docena thirteen/trece fourteen/catorce fifteen/quince sixteen/dieciseis
+seventeen/diecisiete eighteen/dieciocho nineteen/diecinueve twenty/veinte veintiuno/veintiun/veintiuna veintidos veintitres
+veinticuatro veinticinco veintiseis veintisiete veintiocho veintinueve"""
+_TENS = (
+    "twenty thirty/treinta forty/cuarenta fifty/cincuenta sixty/sesenta seventy/setenta eighty/ochenta ninety/noventa"
+)
+_HUNDREDS = """cien/ciento doscientos/doscientas trescientos/trescientas cuatrocientos/cuatrocientas quinientos/quinientas
+seiscientos/seiscientas setecientos/setecientas ochocientos/ochocientas novecientos/novecientas"""
+_ONES, _TEN, _HUNDRED = _number(_BELOW_THIRTY, 0), _number(_TENS, 20, 10), _number(_HUNDREDS, 100, 100)
+SMALL = _ONES | _TEN | _HUNDRED
 LARGE = {"thousand": 1e3, "mil": 1e3, "million": 1e6, "millon": 1e6, "millones": 1e6, "billion": 1e9, "trillion": 1e12}
 UNSURE = frozenset(("one", "uno", "una", "un", "once"))
 """Alone these are articles and adverbs more often than numbers."""
-_ORDINALS = """fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth
-seventeenth eighteenth nineteenth twentieth"""
-ORDINALS = {"first": 1, "second": 2, "third": 3} | {word: n for n, word in enumerate(_ORDINALS.split(), start=4)}
-_PARTS = """half 2 halves 2 third 3 thirds 3 quarter 4 quarters 4 fifth 5 fifths 5 tenth 10 tenths 10 mitad 2 medio 2 media 2
-tercio 3 tercios 3 cuarto 4 cuartos 4 tercera_parte 3 terceras_partes 3 cuarta_parte 4 cuartas_partes 4 quinta_parte 5"""
-PARTS = {
-    part.replace("_", " "): int(size) for part, size in zip(_PARTS.split()[::2], _PARTS.split()[1::2], strict=True)
-}
-_NAMES = "|".join(sorted(PARTS, key=len, reverse=True))
-_ROMAN = {"i": 1, "v": 5, "x": 10}
-_DECADES = "twenties thirties forties fifties sixties seventies eighties nineties"
-_DECADE = {word: 1920 + 10 * n for n, word in enumerate(_DECADES.split())}
-_QUARTER_OF_A_YEAR = r"\b(first|second|third|fourth|1st|2nd|3rd|4th) quarter\b|\bq([1-4])\b"
-_DAYPART = r"(?P<part>in the (?:morn|after|even)\w+|at night|de la (?:manana|tarde|noche|madrugada)|[ap]\.?\s?m\b\.?)"
-_CLOCKS = (
-    re.compile(rf"\b(?P<to>half past|(?:a )?quarter (?:past|to)|\d+ (?:minutes )?(?:past|to)) (?P<h>\d+)\b(?:\s*{_DAYPART})?"),
-    re.compile(rf"\blas? (?P<h>\d+) (?P<to>y (?:media|cuarto|\d+)|menos (?:cuarto|\d+))\b(?:\s*{_DAYPART})?"),
-    re.compile(rf"\b(?P<h>\d+)(?::(?P<m>\d\d))?(?: o'clock)? {_DAYPART}"),
-    re.compile(r"\b(?P<h>\d+) o'clock\b"),
-)  # fmt: skip
+_DIGIT = _choice(word for word, value in _ONES.items() if 0 < value < 10)
+_BELOW_100 = rf"(?:(?:{_choice(_TEN)})(?:[ -]| y )(?:{_DIGIT})|{_choice(_ONES | _TEN)})"
+_BELOW_1000 = rf"(?:(?:(?:{_BELOW_100} )?hundred|{_choice(_HUNDRED)})\b(?: (?:and )?{_BELOW_100})?|{_BELOW_100})\b"
+_IN_WORDS = re.compile(rf"\b(?<!por ){_BELOW_1000}(?:(?: (?:{_choice(LARGE)})\b)+(?: (?:and )?{_BELOW_1000})?)*")
+ORDINALS = _number(
+    """first/1st second/2nd third/3rd fourth/4th fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth
+fifteenth sixteenth seventeenth eighteenth nineteenth twentieth""",
+    1,
+)
+PARTS = {"tenth": 10} | _number("half/halve/mitad/medi[oa] third/tercio/tercera quarter/cuart[oa] fifth/quint[oa]", 2)
+_PART = rf"({'|'.join(PARTS)})s?(?: partes?)?"
+_DECADE = _number("twenties thirties forties fifties sixties seventies eighties nineties", 1920, 10)
+_CLOCK = re.compile(
+    r"\b(?:(?P<to>half past|(?:a )?quarter (?:past|to)|\d\d? (?:minutes )?(?:past|to)) )?(?P<las>las? )?"
+    r"(?P<hour>\d\d?)(?:[:h](?P<minute>\d\d)(?!\d)|\.(?P<dotted>\d\d)(?=\s?[ap]\.?m))?"
+    r"(?P<y> y (?:media|cuarto|\d\d?)\b| menos (?:cuarto|\d\d?)\b)?(?P<sharp> o'clock)?"
+    r"(?:\s*(?P<part>in the (?:morn|after|even)\w+|at night|de la (?:manana|tarde|noche|madrugada)|[ap]\.?\s?m\b\.?))?"
+)
+"""A full stop between hour and minutes needs a mark after it (`7.30 pm`): `3.14` is a number."""
+_TIME = re.compile(r"(?<![\d:])(\d\d?):(\d\d)(?!\d)")
 
 
 def with_digits(text: str) -> str:
-    """The text with every number that is written in words as digits."""
-    text = re.sub(_QUARTER_OF_A_YEAR, lambda m: f"{ORDINALS.get(m[1]) or (m[1] or m[2])[0]} trimester", text)
-    text = re.sub(r"\bsiglo ([ivx]+)\b", lambda m: f"siglo {_roman(m[1])}", text)
-    text = re.sub(r"\b(1[5-9]\d|20\d)0s\b", r"\g<1>0 decade", text)
-    text = re.sub(r"['’](\d)0s\b", r"19\g<1>0 decade", text)
-    text = re.sub(rf"\b({'|'.join(_DECADE)})\b", lambda m: f"{_DECADE[m[1]]} decade", text)
-    text = re.sub(rf"\b({'|'.join(_ORDINALS.split())})\b(?! of\b)", lambda m: f"{ORDINALS[m[1]]}th", text)
-    text = re.sub(r"\bpor cien(?:to)?\b", "%", text)
+    """The folded text with every number, decade and time of day that is written in words as digits."""
+    text = " ".join(text.split())
+    text = re.sub(
+        rf"\b(?:({_choice(ORDINALS)}) quarter|q([1-4]))\b", lambda m: f"{ORDINALS.get(m[1]) or m[2]} trimester", text
+    )
+    text = re.sub(r"(?:\b(1[5-9]|20)|')(\d)0s\b", lambda m: f"{m[1] or 19}{m[2]}0 decade", text)
+    text = re.sub(rf"\b({_choice(_DECADE)})\b", lambda m: f"{_DECADE[m[1]]} decade", text)
+    text = re.sub(
+        rf"\b({_choice(ORDINALS)})\b(?! of\b)", lambda m: f"{n}th" if (n := ORDINALS[m[1]]) > 3 else m[1], text
+    )
     text = re.sub(r"\bla una\b(?= (?:y|menos|de la|en punto)\b)", "la 1", re.sub(r"\blas once\b", "las 11", text))
-    text = _CHAIN.sub(_read_chain, text)
+    text = _IN_WORDS.sub(lambda m: m[0] if m[0] in UNSURE else _evaluate(re.findall(r"[a-z]+", m[0])), text)
     text = re.sub(r"\b(?:midnight|medianoche)\b", "0:00", re.sub(r"\b(?:noon|mediodia)\b", "12:00", text))
-    for pattern in _CLOCKS:
-        text = pattern.sub(_clock, text)
-    # A number and a part ("2 thirds", "3 hours and a half", "half an hour") as one number.
-    number = r"(\d+(?:\.\d+)?)"
-    text = re.sub(rf"\b{number} and an? (half|quarter)\b", lambda m: f"{float(m[1]) + 1 / PARTS[m[2]]:g}", text)
-    mixed = rf"\b(?:{number}|an?|one|una?) ([a-z]+) (?:and an?|y) (half|quarter|medi[oa]|cuarto)\b"
-    text = re.sub(mixed, lambda m: f"{float(m[1] or 1) + 1 / PARTS[m[3]]:g} {m[2]}", text)
-    text = re.sub(rf"\b(\d+)(?: |-)({_NAMES})\b", lambda m: f"{int(m[1]) / PARTS[m[2]]:g}", text)
-    text = re.sub(rf"\b(?:an?|one|una?|la) ({_NAMES})\b", lambda m: f"{1 / PARTS[m[1]]:g}", text)
-    return re.sub(r"\b(half|mitad|quarter)\b(?: an?\b| de\b)?", lambda m: f"{1 / PARTS[m[1]]:g}", text)
+    text = _CLOCK.sub(_write_clock, text)
+    # A number and a part ("3 hours and a half", "2 thirds", "half an hour") as one number.
+    mixed = r"\b(?:(\d+(?:\.\d+)?)|an?|one|una?)( [a-z]+)? (?:and an?|y) (half|quarter|medi[oa]|cuarto)\b"
+    text = re.sub(mixed, lambda m: f"{float(m[1] or 1) + 1 / _size(m[3]):g}{m[2] or ''}", text)
+    text = re.sub(
+        rf"\b(?:(\d+)[ -]|(?:an?|one|una?|la) ){_PART}\b", lambda m: f"{int(m[1] or 1) / _size(m[2]):g}", text
+    )
+    return re.sub(r"\b(half|mitad|quarter)\b(?: an?\b| de\b)?", lambda m: f"{1 / _size(m[1]):g}", text)
 
 
-def _roman(numeral: str) -> int:
-    values = [_ROMAN[letter] for letter in numeral]
-    return sum(-v if v < max(values[i:]) else v for i, v in enumerate(values))
-
-
-_WORDS = "|".join(sorted((*SMALL, "hundred"), key=len, reverse=True))
-_CHAIN = re.compile(rf"\b(?:{_WORDS})\b(?:[ -](?:(?:and|y) )?(?:{_WORDS}|{'|'.join(LARGE)})\b)*")
-
-
-def _read_chain(match: re.Match[str]) -> str:
-    """Read words of numbers in a row; a word that cannot continue the number before it begins the next one."""
-    words = re.split(r"([ -](?:(?:and|y) )?)", match.group())
-    runs = [("", [words[0]])]
-    for joint, word in zip(words[1::2], words[2::2], strict=True):
-        if _continues(runs[-1][1][-1], word, joint.strip(" -")):
-            runs[-1][1].append(word)
-        else:
-            runs.append((joint, [word]))
-    return "".join(joint + (run[0] if run[0] in UNSURE and not run[1:] else _evaluate(run)) for joint, run in runs)
-
-
-def _continues(before: str, word: str, joint: str) -> bool:
-    """Whether a word continues a number: only a smaller one does ("twenty three", not "two three")."""
-    if word not in SMALL:
-        return not joint
-    large, small = SMALL.get(before, 0), SMALL[word]
-    if joint == "y":
-        return large in range(30, 100, 10) and small < 10
-    if before == "hundred" or before in LARGE:
-        return True
-    return not joint and ((large in range(20, 100, 10) and 0 < small < 10) or (large >= 100 and small < 100))
+def _size(part: str) -> int:
+    return next(size for name, size in PARTS.items() if re.fullmatch(name, part))
 
 
 def _evaluate(words: list[str]) -> str:
-    total = current = 0.0
+    total = below = 0.0
     for word in words:
-        size = LARGE.get(word, 0)
         if word == "hundred":
-            current = max(1.0, current) * 100
-        elif size >= 1e6:
-            total, current = (total + (current or float(not total))) * size, 0.0
-        elif size:
-            total, current = total + max(1.0, current) * size, 0.0
+            below = max(1.0, below) * 100
+        elif size := LARGE.get(word):
+            # "Dos mil millones": a larger word counts all before it.
+            total, below = ((total + below) * size if total < size else total + below * size), 0.0
         else:
-            current += SMALL[word]
-    value = total + current
-    return f"{value:g}" if value < 1e5 else f"{value:.0f}"
+            below += SMALL.get(word, 0)
+    return f"{total + below:.0f}"
 
 
-def _clock(match: re.Match[str]) -> str:
-    parts = match.groupdict()
-    minutes = 60 * int(parts["h"]) + int(parts.get("m") or 0)
-    shift = parts.get("to") or ""
+def _write_clock(match: re.Match[str]) -> str:
+    """Write a time of day as hour and minutes after midnight; a bare number stays."""
+    to, las, hour, minute, dotted, y, sharp, part = match.groups()
+    shift = to or (y if las or part else "") or ""
+    minutes = 60 * int(hour) + int(minute or dotted or 0)
+    if not (shift or minute or dotted or sharp or part) or minutes >= 24 * 60 or int(minute or dotted or 0) > 59:
+        return match[0]
     amount = re.search(r"\d+", shift)
-    size = int(amount.group()) if amount else 30 if re.search("half|media", shift) else 15 if shift else 0
+    size = int(amount[0]) if amount else 30 if re.search("half|media", shift) else 15 if shift else 0
     minutes += -size if re.search(r"\bto\b|menos", shift) else size
-    part = (parts.get("part") or "").replace(".", "").replace(" ", "")
-    late = bool(re.search("afternoon|evening|night|tarde|noche|pm", part))
-    if minutes >= 24 * 60:
-        return match.group()
-    minutes = minutes % (12 * 60) + 12 * 60 * late if part else minutes
-    return f"{minutes // 60}:{minutes % 60:02}"
+    if part:
+        minutes = minutes % 720 + 720 * bool(re.search(r"afternoon|evening|night|tarde|noche|p\.?\s?m", part))
+    return f"{minutes // 60 % 24}:{minutes % 60:02}"
 
 
 # Half a per cent: rounded figures of one quantity agree, different ones seldom do.
 TOLERANCE = 0.005
-_MONTHS = """january jan enero ene|february feb febrero|march mar marzo|april apr abril abr|may mayo|june jun junio
-|july jul julio|august aug agosto ago|september sep sept septiembre|october oct octubre|november nov noviembre
-|december dec diciembre dic"""
-MONTHS = {name: number for number, names in enumerate(_MONTHS.split("|"), start=1) for name in names.split()}
+MONTHS = _number(
+    """january/jan/enero/ene february/feb/febrero march/mar/marzo april/apr/abril/abr may/mayo june/jun/junio july/jul/julio
+august/aug/agosto/ago september/sep/sept/septiembre october/oct/octubre november/nov/noviembre december/dec/diciembre/dic""",
+    1,
+)
 _UNITS = """length 1e-3 mm millimetre millimeter milimetro | length 1e-2 cm centimetre centimeter centimetro
 | length 1 m metre meter metro | length 1e3 km kilometre kilometer kilometro | length 1609.344 mi mile milla
 | length .3048 ft foot feet pie | length .0254 inch pulgada | mass 1e-6 mg milligram miligramo | mass 1e-3 g gram gramo
@@ -151,38 +133,26 @@ _UNITS = """length 1e-3 mm millimetre millimeter milimetro | length 1e-2 cm cent
 | bytes 1099511627776 tb tib terabyte | volume 1e-3 ml millilitre milliliter mililitro | volume 1 l litre liter litro
 | speed .2777777778 km/h kmh kph kilometres_per_hour kilometers_per_hour kilometros_por_hora
 | speed 1 m/s metres_per_second meters_per_second metros_por_segundo | speed .44704 mph miles_per_hour millas_por_hora
-| decade 1 decade | share .01 % percent per_cent por_ciento
-| celsius 1 °c celsius degrees_celsius grados_celsius grados_centigrados degrees_centigrade
-| fahrenheit 1 °f fahrenheit degrees_fahrenheit grados_fahrenheit | kelvin 1 k kelvin | euro 1 € euro eur
+| decade 1 decade | share .01 % percent per_cent por_cien por_ciento
+| celsius 1 °c celsius centigrade centigrado | fahrenheit 1 °f fahrenheit | kelvin 1 k kelvin | euro 1 € euro eur
 | dollar 1 $ usd dollar dolar | pound 1 £ gbp pound | hertz 1 hz hertz | hertz 1e3 khz | hertz 1e6 mhz | hertz 1e9 ghz
 | power 1 w watt vatio | power 1e3 kw kilowatt | energy 1 kwh"""
-UNITS = {name: (kind, float(factor)) for kind, factor, *names in map(str.split, _UNITS.split("|")) for name in names}
-SCALES = LARGE | {"bn": 1e9, "mn": 1e6}
-_NUMBER = re.compile(
-    r"(?P<money>[$€£])?\s?(?P<sign>(?<![\w)])[-−]|\bminus |(?<!al )(?<!lo )\bmenos )?"
-    r"(?P<digits>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?P<suffix>(?:bn|[kmb])\b(?![/²]))?",
-    re.IGNORECASE,
+UNITS = {
+    name.replace("_", " "): (kind, float(factor))
+    for kind, factor, *names in map(str.split, _UNITS.split("|"))
+    for name in names
+}
+SCALES = LARGE | {"bn": 1e9, "mn": 1e6, "k": 1e3, "m": 1e6, "b": 1e9}
+_QUANTITY = re.compile(
+    r"(?P<money>[$€£])?\s?(?P<sign>(?<![\w)])[-−]|\bminus |(?<!al )(?<!lo )\bmenos )?(?<!\w)(?<!\w[.,])"
+    r"(?P<digits>\d+(?:[.,]\d+)*(?:e[+-]?\d+)?)(?:th\b|(?P<suffix>bn|[kmb])\b(?![/²]))?(?: (?:degree|grado)s?\b)?"
+    rf"(?P<scales>(?: (?:{_choice(LARGE)}|bn|mn)\b)*)(?:[\s-]?(?:(?:de|of) )?(?P<unit>{_choice(UNITS)})(?:e?s)?(?![\w/²]))?"
 )
-_DAY, _NAME, _YEAR = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?", r"(?P<n>[a-z]{3,10})", r"(?P<y>\d{4})"
-_DATES = tuple(
-    re.compile(rf"\b{pattern}\b")
-    for pattern in (
-        rf"{_YEAR}-(?P<m>\d{{1,2}})-(?P<d>\d{{1,2}})",
-        rf"(?P<d>\d{{1,2}})[/.-](?P<m>\d{{1,2}})[/.-]{_YEAR}",
-        rf"(?P<m>\d{{1,2}})[/.-](?P<d>\d{{1,2}})[/.-]{_YEAR}",
-        rf"{_DAY}\s+(?:of\s+|de\s+)?{_NAME}\.?,?\s+(?:del?\s+|of\s+)?{_YEAR}",
-        rf"{_NAME}\.?\s+{_DAY},?\s+{_YEAR}",
-        rf"{_NAME}\.?,?\s+(?:de\s+|of\s+)?{_YEAR}",
-        rf"{_DAY}\s+(?:de\s+|of\s+)?{_NAME}",
-        rf"{_NAME}\s+{_DAY}",
-    )
+_DAY, _YEAR = r"(0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?\b", r"(\d{4})\b"
+_DATE = re.compile(
+    r"\b(?:(?P<iso>\d{4}-\d\d?-\d\d?)|(?P<slashed>\d\d?[/.-]\d\d?[/.-]\d{4})|"
+    rf"(?:{_DAY} (?:of |de )?)?(?P<month>{_choice(MONTHS)})\b\.?(?: {_DAY}(?!:))?(?:,? (?:del? |of )?{_YEAR})?)"
 )
-_DAY_FIRST = _DATES[1]
-_HALF = r"([ap]\.?m\.?)"
-_TIME = re.compile(
-    rf"\b(\d{{1,2}})(?:[:h](\d\d)|\.(\d\d)(?=\s*[ap]\.?m\b))\s*{_HALF}?(?!\d)|\b(\d{{1,2}})\s*{_HALF}(?!\w)", re.I
-)
-"""A full stop between hour and minutes needs a mark after it (`7.30 pm`): `3.14` is a number."""
 
 
 @dataclass(frozen=True)
@@ -199,104 +169,77 @@ class Quantity:
         return abs(self.value - other.value) <= TOLERANCE * max(abs(self.value), abs(other.value), 1e-9) + 1e-12
 
 
-def fold_accents(text: str) -> str:
-    """Lower case, no accents: "días" → "dias"."""
-    folded = unicodedata.normalize("NFD", text.casefold().replace("º", "°"))
-    return unicodedata.normalize("NFC", "".join(c for c in folded if unicodedata.category(c) != "Mn"))
+def fold(text: str) -> str:
+    return fold_text(text.replace("º", "°"))
 
 
 def quantities(text: str) -> list[Quantity]:
     """Every number of a text with its unit; dates and times of day are left to their own functions."""
-    text = _TIME.sub(" ", with_digits(fold_accents(text)))
-    for pattern in _DATES:
-        text = pattern.sub(lambda match: " " if _date(match) else match.group(), text)
-    values = []
-    for match in _NUMBER.finditer(text):
-        before = text[match.start("digits") - 1 : match.start("digits")]
-        value = _value(match["digits"])
-        # Digits inside a word or name (`H2O`, `v2`) are no quantity.
-        if value is not None and not before.isalnum() and before != "_":
-            values.append(_with_unit(-value if match["sign"] else value, match, text[match.end() :]))
-    return values
+    return [
+        _quantity(match) for match in _QUANTITY.finditer(_without_dates(text)) if _value(match["digits"]) is not None
+    ]
 
 
-def _with_unit(value: float, match: re.Match[str], rest: str) -> Quantity:
-    words = re.findall(r"[^\s,;()]+", rest[:60].replace("/ ", "/"))
-    if match["suffix"]:
-        value *= {"k": 1e3, "m": 1e6, "b": 1e9, "bn": 1e9}[match["suffix"].lower()]
-    while words and words[0].strip(".") in SCALES:
-        value *= SCALES[words.pop(0).strip(".")]
-    if words and words[0] in ("de", "of"):
-        words.pop(0)
-    if match["money"]:
-        return Quantity(value, UNITS[match["money"]][0])
-    for length in (3, 2, 1):
-        word = "_".join(words[:length]).rstrip(".!?:\"'`")
-        forms = (word, word.removesuffix("s"), word.removesuffix("es")) if len(word) > 3 else (word,)
-        unit = next((UNITS[form] for form in forms if form in UNITS), None)
-        if unit is not None and len(words) >= length:
-            # Temperatures have another zero, which no factor can express.
-            if unit[0] in ("kelvin", "fahrenheit"):
-                return Quantity(value - 273.15 if unit[0] == "kelvin" else (value - 32) / 1.8, "celsius")
-            return Quantity(value * unit[1], unit[0])
-    return Quantity(value)
+def words_beside(text: str) -> str:
+    """What a text says beside its quantities, dates and times of day."""
+    return _QUANTITY.sub(" ", _without_dates(text))
 
 
-def is_unit(word: str) -> bool:
-    """Whether a word or its stem is a unit or a number in words."""
-    parts = {part for name in UNITS for part in name.replace("_", " ").replace("/", " ").split()}
-    return word in SMALL or any(word == part or (len(word) > 3 and part.startswith(word)) for part in parts)
+def _without_dates(text: str) -> str:
+    return _DATE.sub(lambda match: " " if _dates_of(match) else match[0], _TIME.sub(" ", with_digits(fold(text))))
+
+
+def _quantity(match: re.Match[str]) -> Quantity:
+    value = (_value(match["digits"]) or 0.0) * (-1 if match["sign"] else 1)
+    for scale in [match["suffix"] or "", *match["scales"].split()]:
+        value *= SCALES.get(scale, 1)
+    kind, factor = UNITS[match["money"] or match["unit"]] if match["money"] or match["unit"] else ("", 1.0)
+    # Temperatures have another zero, which no factor can express.
+    if kind in ("kelvin", "fahrenheit"):
+        return Quantity(value - 273.15 if kind == "kelvin" else (value - 32) / 1.8, "celsius")
+    return Quantity(value * factor, kind)
 
 
 def _value(digits: str) -> float | None:
     """Read 1,200 and 1.200.000 as whole numbers, 12,50 and 3.14 as decimals."""
     if re.fullmatch(r"\d{1,3}(,\d{3})+(\.\d+)?", digits):
         digits = digits.replace(",", "")
-    elif re.fullmatch(r"\d{1,3}(\.\d{3}){2,}(,\d+)?", digits) or re.fullmatch(r"\d{1,3}(\.\d{3})+,\d+", digits):
+    elif re.fullmatch(r"\d{1,3}(\.\d{3}){2,}|\d{1,3}(\.\d{3})+,\d+|\d+,\d+", digits):
         digits = digits.replace(".", "").replace(",", ".")
-    elif re.fullmatch(r"\d+,\d+", digits):
-        digits = digits.replace(",", ".")
     try:
         return float(digits)
     except ValueError:
         return None
 
 
-def dates(text: str) -> list[tuple[int, int, int]]:
-    """Dates of a text as year, month and day; 0 where a part is not given. Years alone count."""
-    text = with_digits(fold_accents(text))
-    values: list[tuple[int, int, int]] = []
-    for pattern in _DATES:
-        for match in pattern.finditer(text):
-            date = _date(match)
-            if date is not None and date not in values:
-                values.append(date)
-        if pattern is not _DAY_FIRST:  # 05/03/2024 stays for the other order: either may be meant
-            text = pattern.sub(lambda match: " " * len(match.group()) if _date(match) else match.group(), text)
-    return values + [
-        (int(year), 0, 0)
-        for year in re.findall(r"(?<![\d.,$€£/])\b(1[5-9]\d\d|20\d\d)\b(?![\d%/]|[.,]\d| decade)", text)
-    ]
+def dates(text: str) -> list[Date]:
+    """Dates of a text; years alone count."""
+    text = with_digits(fold(text))
+    found = [date for match in _DATE.finditer(text) for date in _dates_of(match)]
+    rest = _DATE.sub(lambda match: " " if _dates_of(match) else match[0], text)
+    years = re.findall(r"(?<![\d.,$€£/])\b(1[5-9]\d\d|20\d\d)\b(?![\d%/]|[.,]\d| decade)", rest)
+    return list(dict.fromkeys([*found, *((int(year), 0, 0) for year in years)]))
 
 
-def _date(match: re.Match[str]) -> tuple[int, int, int] | None:
-    parts = match.groupdict()
-    month = MONTHS.get(parts["n"], 0) if parts.get("n") else int(parts.get("m") or 0)
-    day = int(parts.get("d") or 0)
-    return (int(parts.get("y") or 0), month, day) if 1 <= month <= 12 and day <= 31 else None
+def _dates_of(match: re.Match[str]) -> list[Date]:
+    """What a date may mean: 05/03/2024 is in either order."""
+    if match["month"]:
+        *_, before, month, after, year = match.groups()
+        day = int(before or after or 0)
+        return [(int(year or 0), MONTHS[month], day)] if day or year else []
+    first, middle, last = map(int, re.findall(r"\d+", match[0]))
+    found = [(first, middle, last)] if match["iso"] else [(last, middle, first), (last, first, middle)]
+    return [date for date in dict.fromkeys(found) if 1 <= date[1] <= 12 and date[2] <= 31]
 
 
-def same_date(one: tuple[int, int, int], other: tuple[int, int, int]) -> bool:
-    """Whether every part of the first date that both give is the same, and the second gives all of the first's."""
+def same_date(one: Date, other: Date) -> bool:
+    """Whether the second date gives every part of the first, and the same."""
     return all(a == b for a, b in zip(one, other, strict=True) if a)
 
 
 def times(text: str) -> list[int]:
     """Times of day in minutes after midnight."""
-    values = []
-    for hour, minutes, dotted, half, alone, half_alone in _TIME.findall(with_digits(fold_accents(text))):
-        number, minute, mark = int(hour or alone), int(minutes or dotted or 0), (half or half_alone)[:1].lower()
-        if number < 24 and minute < 60:
-            number = number % 12 + 12 * (mark == "p") if mark and number <= 12 else number
-            values.append(number * 60 + minute)
-    return values
+    found = (
+        60 * int(hour) + int(minute) for hour, minute in _TIME.findall(with_digits(fold(text))) if int(minute) < 60
+    )
+    return [minutes for minutes in found if minutes < 24 * 60]

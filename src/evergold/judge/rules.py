@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evergold.judge.code import FENCE, compare_code, looks_like_code
-from evergold.judge.evidence import WORD, stems_of
-from evergold.judge.quantities import dates, fold_accents, is_unit, quantities, same_date, times
-from evergold.text.words import stem
+from evergold.judge.evidence import stems_of
+from evergold.judge.quantities import dates, quantities, same_date, times, words_beside
+from evergold.text.words import fold_text
 
 # Never 1 and never 0: a rule may misread, and a calibrated judge leaves room for that.
 RIGHT, WRONG = 0.95, 0.05
@@ -55,11 +55,7 @@ def _json(question: str, expected: str, output: str) -> Grade | None:
     got = parse_json(output)
     if got is None:
         return Grade(WRONG, "the answer has no JSON")
-    if want == got:
-        return Grade(1.0, "the same JSON")
-    wanted, given = dict(_leaves(want)), dict(_leaves(got))
-    share = sum(key in given and given[key] == value for key, value in wanted.items()) / max(1, len(wanted | given))
-    return Grade(0.35 * share, f"the JSON differs; {share:.0%} of its values are the same")
+    return Grade(1.0, "the same JSON") if want == got else Grade(WRONG, "the JSON differs")
 
 
 def _code(question: str, expected: str, output: str) -> Grade | None:
@@ -91,10 +87,7 @@ def _quantity(question: str, expected: str, output: str) -> Grade | None:
     asked = stems_of(question)
     if len(want) != 1 or len(expected.split()) > 12:
         return None
-    units = {
-        stem(fold_accents(word)) for word in WORD.findall(expected) if is_unit(fold_accents(word)) or len(word) == 1
-    }
-    key = {word for word in stems_of(expected) - asked - units if not re.search(r"\d", word) and not is_unit(word)}
+    key = stems_of(words_beside(expected)) - asked
     # Numbers of the question are usually repeated in the answer and are not its result.
     got = [quantity for quantity in quantities(output) if quantity not in quantities(question) or quantity == want[0]]
     if not got:
@@ -105,7 +98,7 @@ def _quantity(question: str, expected: str, output: str) -> Grade | None:
     if not same or bare:
         return Grade(WRONG, "another number")
     # The right number beside other words ("500 mg of ibuprofen"), or under a negation, is left to the model.
-    sure = not key and not (_SURE.search(fold_accents(output)) and len(output.split()) > 3)
+    sure = not key and not (_SURE.search(fold_text(output)) and len(output.split()) > 3)
     return Grade(RIGHT, "the same number") if sure else None
 
 
@@ -127,11 +120,3 @@ def parse_json(text: str) -> Any:
         return json.JSONDecoder().raw_decode(body[start:])[0]
     except (ValueError, RecursionError):
         return None
-
-
-def _leaves(value: Any, path: str = "") -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [leaf for key, inner in value.items() for leaf in _leaves(inner, f"{path}.{key}")]
-    if isinstance(value, list):
-        return [leaf for index, inner in enumerate(value) for leaf in _leaves(inner, f"{path}[{index}]")]
-    return [(path, value)]

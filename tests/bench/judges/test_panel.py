@@ -69,8 +69,8 @@ def test_when_nobody_lists_claims_every_reason_is_given() -> None:
 
 
 def test_a_panel_is_named_by_its_members() -> None:
-    panel = make_panel("openai/a,openai/b", Settings(model_base_url="http://127.0.0.1:1/v1"))
-    assert panel.identity == "panel(openai/a at http://127.0.0.1:1/v1, openai/b at http://127.0.0.1:1/v1)"
+    panel = make_panel("openai/a,openai/b:1", Settings(model_base_url="http://127.0.0.1:1/v1"))
+    assert panel.identity == "panel(openai/a at http://127.0.0.1:1/v1, openai/b:1 at http://127.0.0.1:1/v1)"
     asyncio.run(panel.close())
     with pytest.raises(BadInput, match="two judges or more"):
         make_panel("openai/a", Settings())
