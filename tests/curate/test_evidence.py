@@ -17,7 +17,7 @@ from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter
 from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
-from tests.builders import a_case, a_score, a_trace
+from tests.builders import a_case, a_model_call, a_score, a_trace
 
 QUESTION, ANSWER = "Where is my parcel, it was due on Monday?", "It is in Lyon and arrives on Thursday."
 
@@ -165,7 +165,8 @@ RETRIEVALS: dict[str, dict[str, object]] = {
         ]
     },
     "rest": {"contexts": [FACT]},
-    "tools": {"messages": CALLED},
+    "tools": {},
+    "model call": {},
 }
 
 
@@ -175,15 +176,20 @@ def test_every_way_of_stating_what_was_retrieved_is_read_and_doubt_keeps_an_answ
         for name, more in RETRIEVALS.items():
             invented = "The shop has a blue door and a garden on the roof."
             for suffix, answer in (("", FACT), ("-not", invented)):
-                spoken = {"messages": [*CALLED, {"role": "assistant", "content": answer}]} if name == "tools" else {}
-                ws.intake.accept([a_trace(name + suffix, input=asked, output=answer, **{**more, **spoken})])
+                reply = {"role": "assistant", "content": answer}
+                told = more
+                if name == "tools":
+                    told = {"messages": [*CALLED, reply]}
+                elif name == "model call":
+                    told = {"spans": [a_model_call("root", CALLED, [reply], parent_id=None)]}
+                ws.intake.accept([a_trace(name + suffix, input=asked, output=answer, **told)])
         ws.live.curate()
-        for name in RETRIEVALS:
+        for name, more in RETRIEVALS.items():
             (grounded,) = (score for score in ws.intake.get(name).scores if score.name == "grounded")
             assert grounded.value == 1.0, name
             assert "a judge found too little" in ws.live.explain(f"{name}-not")[0].reason, name
             contexts = ws.case_actions.conversation(name).contexts
-            assert [one.text for one in contexts] == ([] if name == "tools" else [FACT])
+            assert [one.text for one in contexts] == ([FACT] if more else [])
 
 
 def test_an_outcome_outweighs_the_form_of_an_answer_and_no_error(ws: Workspace) -> None:

@@ -17,7 +17,9 @@ FOLLOW_UP = frozenset(
 )  # checks whose result comes with the next turn of the session
 
 MOST_AHEAD = 10_000
-WHOLENESS = "2"  # bump when the same trace can lack something else: it is looked at together with the checks
+WHOLENESS = (
+    "3"  # bump when more of a trace is read, or it can lack something else: it is looked at together with the checks
+)
 
 
 class Suite:

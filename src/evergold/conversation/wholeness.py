@@ -16,6 +16,7 @@ from evergold.model.trace import Gap, Span, Trace, TraceStatus
 
 MODEL_CALLS = frozenset({"llm", "event"})
 DOCUMENTS = "documents"  # among the kinds of a turn: some span of it lists documents
+CALLS = "calls"  # likewise: the messages of a model call may hold calls of tools and their results
 RETRIEVING = frozenset({"retriever", "reranker", DOCUMENTS})
 STATED = frozenset({"messages", "contexts"})  # what the line of a trace may say of its conversation
 NO_DIALOGUE = frozenset({"embedding", "reranker"})
@@ -56,7 +57,7 @@ def may_lack(turn: Turn) -> bool:
     question, answer = turn.input, turn.output
     if not question or not answer or turn.tools or turn.incomplete or not STATED.isdisjoint(turn.metadata):
         return True
-    if not turn.kinds.isdisjoint(RETRIEVING):
+    if not turn.kinds.isdisjoint(RETRIEVING | {CALLS}):
         return True
     if (turn.kinds and MODEL_CALLS.isdisjoint(turn.kinds)) or len(question) > LONG or question.startswith(INSTRUCTS):
         return True

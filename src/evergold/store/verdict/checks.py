@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
-from evergold.conversation.wholeness import DOCUMENTS, may_lack
+from evergold.conversation.wholeness import CALLS, DOCUMENTS, MODEL_CALLS, may_lack
 from evergold.model.check import Checked, ToolStep, Turn
 from evergold.model.trace import CHECK_KEY, TraceStatus
 from evergold.model.values import app_of, is_raw, seconds_between
@@ -53,6 +53,12 @@ IS_JSON = "substr(ltrim(coalesce(t.output_text, '')), 1, 1) IN ('{', '[')"
 OF_DAY = "t.name = :name AND t.started_at >= :day AND t.started_at < :end"
 HEAD = 400  # characters of an output that name the lists in it
 DOCUMENT_KEYS = ("documents", "contexts", "page_content", "chunks", "source_nodes", "nodes", "docs", "context")
+MESSAGE_COLUMNS = ("raw", "input_text", "metadata")
+CALL_WORDS = (
+    "tool",
+    "function_call",
+    "functionCall",
+)  # one of them is in every shape of messages with calls or results
 RETRY_AFTER = timedelta(hours=1)  # a check that failed is not run on the same trace again before
 AT_ONCE = 200  # traces that are in memory with all of their spans
 
@@ -172,12 +178,15 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> dict[int, TraceSteps]
     named = " OR ".join(f"substr(output_text, 1, {HEAD}) LIKE '%%\"{key}\"%%'" for key in DOCUMENT_KEYS)
     in_raw = at.replace("finish_reason", "retrieval.documents").format("raw")
     stated = f"{in_raw} > 0 OR metadata LIKE '%%\"contexts\"%%' OR metadata LIKE '%%retrieval.documents%%'"
+    like = "LIKE" if connection.dialect.name == "sqlite" else "ILIKE"
+    called = " OR ".join(f"{column} {like} '%%{word}%%'" for column in MESSAGE_COLUMNS for word in CALL_WORDS)
     query = f"""SELECT trace_seq, kind, name, status, {part},
-        CASE WHEN kind IN ('llm', 'tool', 'event') THEN 0 WHEN {stated} OR {named} THEN 1 ELSE 0 END FROM spans
+        CASE WHEN kind = 'tool' THEN 0 WHEN kind IN ('llm', 'event') THEN CASE WHEN {called} THEN 1 ELSE 0 END
+        WHEN {stated} OR {named} THEN 1 ELSE 0 END FROM spans
         WHERE trace_seq IN ({listed}) ORDER BY trace_seq, started_at, id"""
-    for seq, kind, name, status, finish, documents in connection.exec_driver_sql(query):
+    for seq, kind, name, status, finish, shown in connection.exec_driver_sql(query):
         its = steps.setdefault(seq, TraceSteps())
-        its.kinds |= {kind, DOCUMENTS} if documents else {kind}
+        its.kinds |= {kind} if not shown else {kind, CALLS if kind in MODEL_CALLS else DOCUMENTS}
         if kind == "tool":
             its.tools.append(ToolStep(name, status == TraceStatus.FAILED.value))
         elif finish and (match := FINISH.match(finish)):
