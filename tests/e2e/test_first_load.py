@@ -8,8 +8,6 @@ from playwright.sync_api import Page, expect
 pytestmark = pytest.mark.slow
 
 MOST_KB = 350
-CHARTS = "/assets/echarts-"
-"""Comes after the page is painted, and only where there is something to draw."""
 
 
 @pytest.mark.parametrize(
@@ -29,7 +27,7 @@ def test_the_first_visit_is_small(opened: Callable[..., Page], address: str, pat
     expect(page.locator("[aria-busy=true]")).to_have_count(0)
     sent = {names[key].removeprefix(address): size for key, size in sizes.items()}
     assert any(name.endswith(".js") for name in sent)
-    files = {name: size for name, size in sent.items() if not name.startswith(("/api/", CHARTS))}
+    files = {name: size for name, size in sent.items() if not name.startswith("/api/")}
     total = sum(files.values())
-    print(f"{path}: {total / 1024:.0f} KB of files, {(sum(sent.values()) - total) / 1024:.0f} KB of answers and charts")
+    print(f"{path}: {total / 1024:.0f} KB of files, {(sum(sent.values()) - total) / 1024:.0f} KB of answers")
     assert total < MOST_KB * 1024, sorted(files.items(), key=lambda one: -one[1])[:10]

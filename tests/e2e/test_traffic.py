@@ -68,7 +68,7 @@ def test_the_traffic_is_grouped_drawn_and_in_the_address(opened: Open, address: 
 def test_a_bar_leads_to_the_traces_of_its_day_and_model(opened: Open, address: str) -> None:
     page = opened(f"{address}/?by=model")
     chart = page.get_by_role("img", name="Traces over time")
-    bars = chart.locator("svg path[fill]:not([fill='none'])")
+    bars = chart.locator("rect[data-bar]")
     expect(bars.first).to_be_attached()
     # The tallest part of a bar: that of today is empty right after midnight.
     tallest = max(bars.all(), key=lambda bar: (bar.bounding_box() or {"height": 0})["height"])

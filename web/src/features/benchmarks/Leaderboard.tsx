@@ -1,15 +1,14 @@
 /** Models ranked on one version of a dataset at a time, and what each answer's quality costs. */
-import { useMediaQuery } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
-import { Chart, type Palette } from "@/ui/Chart";
+import { useMemo } from "react";
+import { Scatter } from "@/ui/Chart";
 import { count } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Empty, ListState } from "@/ui/states";
 import classes from "./benchmarks.module.css";
 import { type Board, type Mean, useBoards } from "./data";
 import { Uncalibrated } from "./EndedActions";
-import { basis, contentInWords, decimals, money, type Point, pointsOf } from "./figures";
+import { basis, contentInWords, decimals, money, pointsOf } from "./figures";
 
 export function Leaderboard() {
   const boards = useBoards();
@@ -121,58 +120,22 @@ function MeanCell({ mean, most }: { mean: Mean | undefined; most: number }) {
   );
 }
 
-const NAME_LENGTH = 22;
-
 /** What quality costs: each model of a board at its price and its mean. */
 function CostAgainstQuality({ board }: { board: Board }) {
   const metric = board.metrics[0] ?? "";
   const points = useMemo(() => pointsOf(board), [board]);
-  const wide = useMediaQuery("(min-width: 721px)") ?? true;
-  const option = useCallback((colours: Palette) => chart(points, metric, colours, wide), [points, metric, wide]);
   if (points.length < 2) return null;
   return (
     <div className={classes.chart}>
       <h3>{metric} against the cost of a run</h3>
-      <Chart label={`Cost against ${metric} on ${board.dataset}`} height={240} option={option} />
+      <Scatter
+        label={`Cost against ${metric} on ${board.dataset}`}
+        height={240}
+        points={points.map(({ name, value: [x, y] }) => ({ name, x, y }))}
+        most={1}
+        format={(value) => `$${value}`}
+        describe={({ name, x, y }) => `${name}: ${metric} ${decimals(y)}, ${money(x)}`}
+      />
     </div>
   );
 }
-
-function chart(points: readonly Point[], metric: string, colours: Palette, named: boolean) {
-  const middle = Math.max(...points.map(({ value }) => value[0])) / 2;
-  const axis = {
-    type: "value",
-    axisLabel: { color: colours.dim },
-    axisLine: { lineStyle: { color: colours.line } },
-    splitLine: { lineStyle: { color: colours.line } },
-  };
-  return {
-    grid: { left: 4, right: 24, top: 16, bottom: 4, containLabel: true },
-    xAxis: { ...axis, axisLabel: { color: colours.dim, formatter: (value: number) => `$${value}`, hideOverlap: true } },
-    yAxis: { ...axis, min: 0, max: 1 },
-    tooltip: {
-      confine: true,
-      backgroundColor: colours.surface,
-      borderColor: colours.line,
-      textStyle: { color: colours.ink, fontSize: 12.5 },
-      formatter: ({ name, value }: Point) => `${escaped(name)}<br>${metric} ${decimals(value[1])}, ${money(value[0])}`,
-    },
-    series: [
-      {
-        type: "scatter",
-        symbolSize: 12,
-        itemStyle: { color: colours.gold },
-        label: {
-          show: named,
-          color: colours.ink,
-          formatter: ({ name }: Point) => (name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH)}…` : name),
-        },
-        labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
-        data: points.map((point) => ({ ...point, label: { position: point.value[0] > middle ? "left" : "right" } })),
-      },
-    ],
-  };
-}
-
-/** A tooltip is HTML, a model's name is not. */
-const escaped = (text: string) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);

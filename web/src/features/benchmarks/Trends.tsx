@@ -1,8 +1,8 @@
 /** A metric over the runs of a dataset, a line for each model: whether a change made answers better or worse. */
 import { Select } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { useCallback, useMemo } from "react";
-import { Chart, type Palette } from "@/ui/Chart";
+import { useMemo } from "react";
+import { Chart, HUES } from "@/ui/Chart";
 import { Panel } from "@/ui/Page";
 import { Empty } from "@/ui/states";
 import classes from "./benchmarks.module.css";
@@ -26,7 +26,6 @@ export function Trends({ runs, means, dataset, metric, onChoose }: TrendsProps) 
   const lines = useMemo(() => linesOf(runs, means, chosen, measured), [runs, means, chosen, measured]);
   const newest = lines.flatMap(({ points }) => points).sort((a, b) => b.value[0] - a.value[0])[0]?.run.id;
   const navigate = useNavigate();
-  const option = useCallback((colours: Palette) => chart(lines, colours), [lines]);
   if (known.size === 0) {
     return (
       <Panel>
@@ -53,7 +52,7 @@ export function Trends({ runs, means, dataset, metric, onChoose }: TrendsProps) 
         />
       </div>
       {newest && <Uncalibrated runId={newest} />}
-      <Chart label={`${measured} on ${chosen} over time`} height={320} option={option} />
+      <Chart label={`${measured} on ${chosen} over time`} height={320} kind="lines" most={1} {...drawn(lines)} />
       <table className={classes.table}>
         <thead>
           <tr>
@@ -86,24 +85,18 @@ export function Trends({ runs, means, dataset, metric, onChoose }: TrendsProps) 
   );
 }
 
-function chart(lines: readonly { model: string; points: TrendPoint[] }[], colours: Palette) {
-  const hues = [colours.gold, colours.sea, colours.rust, colours.ink, colours.mute];
-  const axis = {
-    axisLabel: { color: colours.dim, hideOverlap: true },
-    splitLine: { lineStyle: { color: colours.line } },
-  };
+const short = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+
+/** The runs of all models on one axis of time, a line for each model. */
+function drawn(lines: readonly { model: string; points: TrendPoint[] }[]) {
+  const places = [...new Set(lines.flatMap(({ points }) => points.map(({ value }) => value[0])))].sort((a, b) => a - b);
   return {
-    grid: { left: 4, right: 16, top: 40, bottom: 4, containLabel: true },
-    legend: { top: 0, textStyle: { color: colours.ink }, type: "plain" },
-    xAxis: { type: "time", ...axis },
-    yAxis: { type: "value", min: 0, max: 1, ...axis },
+    places,
+    names: places.map((place) => short.format(place)),
     series: lines.map(({ model, points }, index) => ({
       name: model,
-      type: "line",
-      symbolSize: 8,
-      lineStyle: { color: hues[index % hues.length] },
-      itemStyle: { color: hues[index % hues.length] },
-      data: points.map(({ value }) => value),
+      colour: HUES[index % HUES.length] ?? "gold",
+      values: places.map((place) => points.find(({ value }) => value[0] === place)?.value[1]),
     })),
   };
 }

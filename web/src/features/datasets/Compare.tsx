@@ -1,8 +1,8 @@
 /** Two versions side by side: how far they drifted apart, and which cases differ. */
 import { Button, Select } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useState } from "react";
-import { bars, Chart, type Palette } from "@/ui/Chart";
+import { type ReactNode, useState } from "react";
+import { Chart, type Colour, LyingBars } from "@/ui/Chart";
 import { count, plural, unit } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
@@ -204,25 +204,23 @@ type SharesProps = { title: string; lengths: boolean; before: Side; after: Side 
 
 function Shares({ title, lengths, before, after }: SharesProps) {
   const keys = order({ ...before.counts, ...after.counts }, lengths);
-  const option = useCallback(
-    (colours: Palette) => {
-      const names = order({ ...before.counts, ...after.counts }, lengths);
-      const side = ({ name, counts, all }: Side, colour: string) => ({
-        name: `${name}, % of cases`,
-        colour,
-        data: names.map((key) => Math.round((1000 * (counts[key] ?? 0)) / Math.max(1, all)) / 10),
-      });
-      const labels = lengths ? names.map((key) => `≤ ${key}`) : names;
-      return bars(colours, labels, [side(before, colours.mute), side(after, colours.gold)], { lying: !lengths });
-    },
-    [before, after, lengths],
-  );
   if (keys.length === 0) return <p className={classes.calm}>Neither version has any.</p>;
   const all = Object.keys({ ...before.counts, ...after.counts }).length;
-  const height = lengths ? 210 : 70 + 26 * keys.length;
+  const side = ({ name, counts, all }: Side, colour: Colour) => ({
+    name: `${name}, % of cases`,
+    short: name,
+    colour,
+    values: keys.map((key) => Math.round((1000 * (counts[key] ?? 0)) / Math.max(1, all)) / 10),
+  });
+  const label = `${title} of ${before.name} and ${after.name}`;
+  const series = [side(before, "mute"), side(after, "gold")];
   return (
     <>
-      <Chart label={`${title} of ${before.name} and ${after.name}`} height={height} option={option} />
+      {lengths ? (
+        <Chart label={label} height={210} kind="bars" names={keys.map((key) => `≤ ${key}`)} series={series} />
+      ) : (
+        <LyingBars label={label} names={keys} series={series} />
+      )}
       {all > keys.length && (
         <p className={classes.calm}>
           The {keys.length} most frequent of {all}.

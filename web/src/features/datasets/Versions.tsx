@@ -2,7 +2,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { useCallback, useState } from "react";
-import { bars, Chart, type Palette } from "@/ui/Chart";
+import { Chart, HUES } from "@/ui/Chart";
 import { count, moment, plural } from "@/ui/format";
 import { Facts, Panel } from "@/ui/Page";
 import { Download, Failed, Loading } from "@/ui/states";
@@ -57,23 +57,7 @@ function intoView(button: HTMLButtonElement | null) {
 }
 
 function Growth({ builds, choose }: { builds: Build[]; choose: (version: string) => void }) {
-  const option = useCallback(
-    (colours: Palette) => {
-      const names = [...new Set(builds.flatMap((build) => Object.keys(build.manifest.splits ?? {})))];
-      const shades = [colours.gold, colours.sea, colours.soft, colours.rust, colours.mute];
-      return bars(
-        colours,
-        builds.map((build) => build.version),
-        names.map((name, index) => ({
-          name,
-          colour: shades[index % shades.length] ?? colours.gold,
-          data: builds.map((build) => build.manifest.splits?.[name]?.count ?? 0),
-        })),
-        { stack: "split" },
-      );
-    },
-    [builds],
-  );
+  const splits = [...new Set(builds.flatMap((build) => Object.keys(build.manifest.splits ?? {})))];
   const onSelect = useCallback(
     (index: number) => {
       const build = builds[index];
@@ -82,7 +66,20 @@ function Growth({ builds, choose }: { builds: Build[]; choose: (version: string)
     [builds, choose],
   );
   const words = builds.map((build) => `${build.version} ${plural(casesIn(build), "case")}`).join(", ");
-  return <Chart label={words} height={220} option={option} onSelect={onSelect} />;
+  return (
+    <Chart
+      label={words}
+      height={220}
+      kind="stacked"
+      names={builds.map((build) => build.version)}
+      series={splits.map((name, index) => ({
+        name,
+        colour: HUES[index % HUES.length] ?? "gold",
+        values: builds.map((build) => build.manifest.splits?.[name]?.count ?? 0),
+      }))}
+      onSelect={onSelect}
+    />
+  );
 }
 
 function Holds({ build }: { build: Build }) {

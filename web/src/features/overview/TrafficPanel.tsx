@@ -3,7 +3,7 @@ import { SegmentedControl, Select } from "@mantine/core";
 import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
 import { Age } from "@/ui/Age";
-import { Chart, frame, namedBars, namesRoom, type Palette } from "@/ui/Chart";
+import { Chart, HUES, type Series } from "@/ui/Chart";
 import { count, dollars, duration, plural, share } from "@/ui/format";
 import { Panel } from "@/ui/Page";
 import { Failed, Loading } from "@/ui/states";
@@ -22,7 +22,6 @@ import {
   everyBucket,
   LABEL,
   labelOf,
-  labelRaises,
   lineOf,
   linkOf,
   ofGroup,
@@ -136,57 +135,13 @@ function TrafficChart({ seen, by, measure }: TrafficChartProps) {
     () => (by === "time" ? [{ ...seen.total, value: null as string | null, label: "All" }] : named(seen)),
     [seen, by],
   );
-  const option = useCallback(
-    (colours: Palette) => {
-      const hues = [colours.gold, colours.sea, colours.rust, colours.soft, colours.mute, colours.ink, colours.faint];
-      const isTime = TIMES.includes(measure);
-      const { tooltip, xAxis, yAxis } = frame(colours, [
-        ...starts.map((start) => timeLabel(start)),
-        ...(series.length > 1 && !isTime ? [""] : []),
-      ]);
-      return {
-        grid: { left: 8, right: series.length > 1 ? namesRoom() : 8, top: 8, bottom: 4, containLabel: true },
-        tooltip: {
-          ...tooltip,
-          valueFormatter: (value: number | null) => (value === null ? "–" : formatMeasure(value, measure)),
-        },
-        xAxis,
-        yAxis: {
-          ...yAxis,
-          axisLabel: { ...yAxis.axisLabel, formatter: (value: number) => formatMeasure(value, measure) },
-        },
-        series: series.map(({ label, buckets }, index) => {
-          const data = lineOf(buckets, starts, measure);
-          // Where there are more series than hues, those of the second round are paler.
-          const style = { color: hues[index % hues.length], opacity: 1 / (1 + Math.floor(index / hues.length)) };
-          const line = {
-            name: label,
-            data,
-            type: "line",
-            animation: false, // a label on its way has no place
-            connectNulls: false,
-            symbolSize: 6,
-            lineStyle: style,
-            endLabel: {
-              show: data.some((value) => value !== null),
-              formatter: label,
-              color: colours.dim,
-              width: namesRoom() - 12,
-              overflow: "truncate",
-            },
-            labelLayout: { moveOverlap: "shiftY" },
-          };
-          const shape = isTime
-            ? line
-            : { ...namedBars(colours.dim, { colour: style.color ?? "" }, label, data, index), stack: "all" };
-          return series.length > 1
-            ? { ...shape, itemStyle: style }
-            : { ...shape, name: label, data, endLabel: undefined, itemStyle: style };
-        }),
-      };
-    },
-    [series, starts, measure],
-  );
+  const drawn = series.map(({ label, buckets }, index) => ({
+    name: label,
+    values: lineOf(buckets, starts, measure),
+    // Where there are more series than hues, those of the second round are paler.
+    colour: HUES[index % HUES.length] ?? "gold",
+    opacity: 1 / (1 + Math.floor(index / HUES.length)),
+  }));
   const open = useCallback(
     (index: number, position: number) => {
       const start = starts[index];
@@ -196,7 +151,17 @@ function TrafficChart({ seen, by, measure }: TrafficChartProps) {
     [seen, by, starts, series, navigate],
   );
   const words = `${LABEL[measure]} over time: ${worded(seen.total.figures, measure)} in all`;
-  return <Chart label={words} height={220} option={option} onSelect={open} />;
+  return (
+    <Chart
+      label={words}
+      height={220}
+      kind={TIMES.includes(measure) ? "lines" : "stacked"}
+      names={starts.map(timeLabel)}
+      series={drawn}
+      format={(value) => formatMeasure(value, measure)}
+      onSelect={open}
+    />
+  );
 }
 
 function named(seen: Traffic) {
@@ -205,19 +170,14 @@ function named(seen: Traffic) {
 
 function formatMeasure(value: number, measure: Measure): string {
   if (measure === "cost") return dollars(value);
-  return TIMES.includes(measure) ? duration(value) : count(value);
+  return TIMES.includes(measure) && value > 0 ? duration(value) : count(value);
 }
 
 const QUALITY = [
-  { name: "Checks passed", short: "Passed", colour: "gold", dash: "solid" },
-  { name: "Failures", short: "Failures", colour: "rust", dash: "solid" },
-  { name: "Corrected or complained of", short: "Complaints", colour: "sea", dash: "dashed" },
+  { name: "Checks passed", short: "Passed", colour: "gold" },
+  { name: "Failures", colour: "rust" },
+  { name: "Corrected or complained of", short: "Complaints", colour: "sea", dashed: true },
 ] as const;
-
-/** The height of the part that the lines are drawn in, and of a label. */
-const QUALITY_PX = 165;
-const LABEL_PX = 15;
-const NARROW_PX = 720;
 
 /** How good the answers were over time, as shares of what was looked at; each line carries its name. */
 export function QualityPanel({ seen, period }: { seen: Overview; period: Period }) {
@@ -235,48 +195,6 @@ export function QualityPanel({ seen, period }: { seen: Overview; period: Period 
       buckets.map(({ correction, traces }) => part(correction ?? 0, traces)),
     ];
   }, [buckets, traffic]);
-  const option = useCallback(
-    (colours: Palette) => {
-      const { tooltip, xAxis, yAxis } = frame(
-        colours,
-        buckets.map(({ start }) => timeLabel(start)),
-      );
-      const formatter = (value: number) => share(value, 1);
-      const narrow = window.innerWidth < NARROW_PX;
-      const raised = labelRaises(
-        lines.map((line) => line.findLast((value) => value !== null) ?? null),
-        LABEL_PX / QUALITY_PX,
-      );
-      return {
-        grid: { left: 8, right: narrow ? 82 : 170, top: 10, bottom: 4, containLabel: true },
-        tooltip: {
-          ...tooltip,
-          valueFormatter: (value: number | null) => (value === null ? "nothing to look at" : formatter(value)),
-        },
-        xAxis,
-        yAxis: { ...yAxis, min: 0, max: 1, axisLabel: { ...yAxis.axisLabel, formatter } },
-        series: QUALITY.map(({ name, short, colour, dash }, index) => ({
-          name,
-          data: lines[index],
-          type: "line",
-          // A label at the end of a line without points, or on its way from none to some, has no place.
-          animation: false,
-          connectNulls: true,
-          symbolSize: 5,
-          itemStyle: { color: colours[colour] },
-          lineStyle: { color: colours[colour], type: dash },
-          endLabel: {
-            show: lines[index]?.some((value) => value !== null),
-            formatter: narrow ? short : name,
-            color: colours.dim,
-            fontSize: 12,
-            offset: [0, -(raised[index] ?? 0) * QUALITY_PX],
-          },
-        })),
-      };
-    },
-    [buckets, lines],
-  );
   const navigate = useNavigate();
   const open = useCallback(
     (index: number, line: number) => {
@@ -293,63 +211,39 @@ export function QualityPanel({ seen, period }: { seen: Overview; period: Period 
   const words = `Quality over time: ${share(failure, seen.in_period)} failures, ${share(correction, seen.in_period)} corrected`;
   return (
     <Panel title="Quality over time" aside="shares of the traces and checks of each day or hour">
-      <Chart label={words} height={200} option={option} onSelect={open} />
+      <Chart
+        label={words}
+        height={200}
+        kind="lines"
+        names={buckets.map(({ start }) => timeLabel(start))}
+        series={QUALITY.map((line, index) => ({ ...line, values: lines[index] ?? [] }))}
+        most={1}
+        format={(value) => share(value, 1)}
+        missing="nothing to look at"
+        onSelect={open}
+      />
     </Panel>
   );
 }
 
-const SERIES = [
-  { name: "Golden, confirmed", colour: "gold" },
-  { name: "Golden, unconfirmed", colour: "soft" },
-  { name: "Candidate", colour: "surface" },
-  { name: "Failure", colour: "rust" },
-  { name: "Not in the dataset", colour: "faint" },
-] as const;
-
 /** Traces over time, each bar split by what became of them. */
 export function IntakePanel({ seen }: { seen: Overview }) {
   const buckets = useMemo(() => everyBucket(seen), [seen]);
-  const option = useCallback(
-    (colours: Palette) => {
-      const { tooltip, xAxis, yAxis } = frame(colours, [...buckets.map(({ start }) => timeLabel(start)), ""]);
-      const rest = buckets.map((each) =>
-        Math.max(
-          0,
-          each.traces - (each.confirmed ?? 0) - (each.unconfirmed ?? 0) - (each.candidate ?? 0) - (each.failure ?? 0),
-        ),
-      );
-      const columns = [
-        buckets.map((each) => each.confirmed),
-        buckets.map((each) => each.unconfirmed),
-        // A bar of no height would still have its border.
-        buckets.map((each) => each.candidate || null),
-        buckets.map((each) => each.failure),
-        rest,
-      ];
-      return {
-        grid: { left: 8, right: namesRoom(), top: 8, bottom: 4, containLabel: true },
-        tooltip,
-        xAxis,
-        yAxis: { ...yAxis, minInterval: 1 },
-        series: SERIES.map(({ name, colour }, index) => ({
-          ...namedBars(
-            colours.dim,
-            colour === "surface" ? { colour: colours.gold, sign: "□" } : { colour: colours[colour] },
-            name,
-            columns[index] ?? [],
-            index,
-          ),
-          stack: "what it became",
-          // As the mark of a candidate is drawn everywhere.
-          itemStyle: {
-            color: colours[colour],
-            ...(colour === "surface" && { borderColor: colours.gold, borderType: "dashed", borderWidth: 1 }),
-          },
-        })),
-      };
+  const rest = ({ traces, confirmed = 0, unconfirmed = 0, candidate = 0, failure = 0 }: (typeof buckets)[number]) =>
+    Math.max(0, traces - confirmed - unconfirmed - candidate - failure);
+  const series: Series[] = [
+    { name: "Golden, confirmed", short: "Confirmed", colour: "gold", values: buckets.map((each) => each.confirmed) },
+    {
+      name: "Golden, unconfirmed",
+      short: "Unconfirmed",
+      colour: "gold-soft",
+      values: buckets.map((each) => each.unconfirmed),
     },
-    [buckets],
-  );
+    // As the mark of a candidate is drawn everywhere.
+    { name: "Candidate", colour: "surface", dashed: true, values: buckets.map((each) => each.candidate) },
+    { name: "Failure", colour: "rust", values: buckets.map((each) => each.failure) },
+    { name: "Not in the dataset", short: "Not in it", colour: "line-strong", values: buckets.map(rest) },
+  ];
   const navigate = useNavigate();
   const open = useCallback(
     (index: number) => {
@@ -360,5 +254,14 @@ export function IntakePanel({ seen }: { seen: Overview }) {
   );
   const { confirmed = 0, unconfirmed = 0, candidate = 0, failure = 0 } = seen.tiers;
   const words = `${plural(seen.in_period, "trace")}: ${confirmed + unconfirmed} golden, ${candidate} candidates, ${failure} failures`;
-  return <Chart label={words} height={240} option={option} onSelect={open} />;
+  return (
+    <Chart
+      label={words}
+      height={240}
+      kind="stacked"
+      names={buckets.map(({ start }) => timeLabel(start))}
+      series={series}
+      onSelect={open}
+    />
+  );
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ageInWords } from "@/ui/Age";
 import { localMinute } from "@/ui/address";
+import { labelRaises, ticksTo } from "@/ui/Chart";
 import { linkOfAlert, type Overview, olderTraces, type Traffic } from "./data";
-import { everyBucket, type Figures, labelRaises, lineOf, linkOf, rowsOf, within, worded } from "./traffic";
+import { everyBucket, type Figures, lineOf, linkOf, rowsOf, within, worded } from "./traffic";
 
 const held = (in_period: number, oldest: string | null, traces = 173) => ({
   traces,
@@ -207,4 +208,16 @@ describe("ageInWords", () => {
 it("raises the labels of lines that end at one place, and no others", () => {
   expect(labelRaises([0.97, 0, 0], 0.1)).toEqual([0, 0.1, 0]);
   expect(labelRaises([null, 0.5, 0.05], 0.1)).toEqual([0, 0, 0]);
+});
+
+it("puts round ticks under any largest value", () => {
+  expect(ticksTo(0)).toEqual([0, 1]);
+  expect(ticksTo(1)).toEqual([0, 0.25, 0.5, 0.75, 1]);
+  expect(ticksTo(15)).toEqual([0, 5, 10, 15]);
+  expect(ticksTo(2, true)).toEqual([0, 1, 2]);
+  for (const most of [0.0003, 0.07, 2, 3, 999, 1001, 123456]) {
+    const ticks = ticksTo(most);
+    expect(ticks.at(-1)).toBeGreaterThanOrEqual(most);
+    expect(ticks.length).toBeLessThanOrEqual(6);
+  }
 });

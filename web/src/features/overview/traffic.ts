@@ -151,15 +151,3 @@ export function timeLabel(start: string): string {
 function nameOf(at: number, bucket: Axis["bucket"]): string {
   return new Date(at).toISOString().slice(0, LETTERS[bucket]);
 }
-
-/** By how much the label of each value is raised, so that no two are nearer than `gap`; null where there is no value. */
-export function labelRaises(values: readonly (number | null)[], gap: number): number[] {
-  const raises = values.map(() => 0);
-  const known = values.flatMap((value, index) => (value === null ? [] : [{ value, index }]));
-  let last = Number.NEGATIVE_INFINITY;
-  for (const { value, index } of known.sort((one, other) => one.value - other.value || other.index - one.index)) {
-    last = Math.max(value, last + gap);
-    raises[index] = last - value;
-  }
-  return raises;
-}
