@@ -19,7 +19,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
@@ -76,12 +76,11 @@ class PatternDetector:
         if undoes(message.text):
             undone = _find_undone(recent)
             return None if undone is None else Remark(RemarkKind.COMPLAINT, undone.id, 1.0, ("the answer was undone",))
-        turn = _find_subject(message, recent)
-        guess = classify(message.text, turn.output, turn.input, message.reply)
         # Only an alarm may be about an earlier turn; anything else belongs to the last answer.
-        if guess.kind not in ALARMS and turn is not recent[0]:
-            turn = recent[0]
+        for turn in _subjects(message, recent):
             guess = classify(message.text, turn.output, turn.input, message.reply)
+            if guess.kind in ALARMS:
+                break
         if guess.kind is RemarkKind.NONE:
             return None
         return Remark(guess.kind, turn.id, round(guess.probability, 3), guess.evidence)
@@ -146,8 +145,12 @@ def _to_read(message: UserMessage) -> list[Asked]:
     recent = recent_turns(message)
     if not recent or len(message.text) > LONGEST or undoes(message.text):
         return []
-    turns = dict.fromkeys((_find_subject(message, recent), recent[0]))
-    return [(turn.input, turn.output or "", message.text) for turn in turns]
+    return [(turn.input, turn.output or "", message.text) for turn in _subjects(message, recent)]
+
+
+def _subjects(message: UserMessage, recent: Sequence[EarlierTurn]) -> list[EarlierTurn]:
+    """The turn that a message is most probably on, and the last one."""
+    return list(dict.fromkeys((_find_subject(message, recent), recent[0])))
 
 
 def _find_subject(message: UserMessage, recent: Sequence[EarlierTurn]) -> EarlierTurn:
@@ -162,14 +165,10 @@ def _find_subject(message: UserMessage, recent: Sequence[EarlierTurn]) -> Earlie
         # A word of the answer counts twice: it is the answer that is remarked on.
         return len(words & answer) + len(words & (answer | _content(turn.input[:LOOKED_AT])))
 
-    last = count_shared(recent[0])
-    best, most = recent[0], last
-    for turn in recent[1:]:
-        shared = count_shared(turn)
-        # An earlier turn must share clearly more words: people mostly react to what they have just read.
-        if shared > most and shared >= last + (1 if last == 0 and shared > 1 else CLEARLY_MORE):
-            best, most = turn, shared
-    return best
+    best = max(recent, key=count_shared)
+    last, most = count_shared(recent[0]), count_shared(best)
+    # An earlier turn must share clearly more words: people mostly react to what they have just read.
+    return best if most >= last + (2 if last == 0 else CLEARLY_MORE) else recent[0]
 
 
 def _content(text: str) -> frozenset[str]:
@@ -212,102 +211,80 @@ def asked_counter() -> str:
     return f"detector_judge.asked:{today()}"
 
 
-class AskingLimit(NamedTuple):
-    """Most questions a day, and the share of messages that is asked about."""
-
-    budget: int = 1000
-    sample: float = 1.0
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What the judge said of a message, or in `problem` why the fitted model has to."""
-
-    remark: Remark | None = None
-    problem: str | None = None
-
-
 class JudgeDetector(PatternDetector):
-    """Asks a judge ahead of the transaction; `remark` gives what it said and never waits."""
+    """Asks a judge ahead of the transaction; `remark` gives what it said and never waits.
+
+    At most `budget` questions a day, of which `asked` are spent, about the share `sample` of the messages.
+    """
 
     together = 8  # traces whose messages are asked about at the same time
 
-    def __init__(
-        self,
-        name: str,
-        judge: Judge,
-        limit: AskingLimit,
-        asked: int = 0,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, name: str, judge: Judge, budget: int = 1000, sample: float = 1.0, asked: int = 0) -> None:
         self.name = name
-        self._judge, self._limit, self._clock = judge, limit, clock
+        self._judge, self._most, self._sample = judge, budget, sample
         self._budget = DailyBudget({name: asked})
-        self._known: dict[str, Judged] = {}
+        # What the judge said of a message; a text says why it has no answer.
+        self._known: dict[str, Remark | str | None] = {}
         self._counts: Counter[str] = Counter()
         self._rests_until = 0.0
         self._asking = threading.Lock()  # curators ask one after the other, not twice about the same message
 
     def remark(self, message: UserMessage) -> Remark | None:
         """Give the judge's remark; the fitted model's, with a note, where the judge was asked and had none."""
-        known = self._known.get(_key(message))
+        known = self._known.get(_key(message), "")
         # The judge's "no remark" counts too: the fitted model is not asked then.
-        if known is not None and known.problem is None:
-            return known.remark
+        if not isinstance(known, str):
+            return known
         remark = super().remark(message)
-        if remark is None or known is None:
-            return remark
-        note = f"by the fitted model: {known.problem}"
-        return Remark(remark.kind, remark.trace_id, remark.probability, (*remark.evidence, note))
+        note = (f"by the fitted model: {known}",) if known else ()
+        return remark and replace(remark, evidence=(*remark.evidence, *note))
 
     def take_counts(self) -> dict[str, int]:
         """Give what was counted since the last call."""
         counts, self._counts = self._counts, Counter()
         return dict(counts)
 
-    def read_ahead(self, store: Store, trace_ids: Sequence[str], seconds: float = AHEAD_SECONDS) -> int:
-        with self._asking:
-            return super().read_ahead(store, trace_ids, seconds)
-
     def _is_new(self, message: UserMessage) -> bool:
-        known = self._known.get(_key(message))
         wanted = bool(recent_turns(message)) and len(message.text) <= LONGEST
-        in_sample = unit_interval(f"{self.name}:{message.id}") < self._limit.sample
+        in_sample = unit_interval(f"{self.name}:{message.id}") < self._sample
         # A message without an answer is tried again, for instance when the budget of a new day is there.
-        return wanted and in_sample and (known is None or known.problem is not None)
+        return wanted and in_sample and isinstance(self._known.get(_key(message), ""), str)
 
     def _prepare(self, messages: Sequence[UserMessage]) -> None:
+        with self._asking:
+            self._ask([message for message in messages if self._is_new(message)])
+
+    def _ask(self, messages: Sequence[UserMessage]) -> None:
         if len(self._known) > MOST_KEPT:
             self._known.clear()
         asked: list[UserMessage] = []
-        for message in filter(self._is_new, messages):
+        for message in messages:
             # After a failure the judge rests: each question would wait for its timeout.
             if self._clock() < self._rests_until:
-                self._keep(message, Judged(problem="the judge failed shortly before"), "failed")
-            elif self._budget.take(self.name, self._limit.budget):
+                self._keep(message, "the judge failed shortly before")
+            elif self._budget.take(self.name, self._most):
                 asked.append(message)
             else:
-                spent = f"the budget of {self._limit.budget} questions a day is spent"
-                self._keep(message, Judged(problem=spent), "over_budget")
+                self._keep(message, f"the budget of {self._most} questions a day is spent", "over_budget")
         if not asked:
             return
         answers = ask_now(self._judge, [_question(message) for message in asked], ANSWER_SECONDS)
-        judged = [_read(answer, message) for answer, message in zip(answers, asked, strict=True)]
-        for message, each in zip(asked, judged, strict=True):
-            self._keep(message, each, None if each.problem is None else "failed")
+        said = [_read(answer, message) for answer, message in zip(answers, asked, strict=True)]
+        for message, each in zip(asked, said, strict=True):
+            self._keep(message, each)
         self._counts[asked_counter()] += len(asked)
-        if all(each.problem is not None for each in judged):
+        if all(isinstance(each, str) for each in said):
             self._rests_until = self._clock() + REST_SECONDS
-            logging.getLogger("evergold.curate").warning("%s has no answer: %s", self.name, judged[0].problem)
+            _log.warning("%s has no answer: %s", self.name, said[0])
 
-    def _keep(self, message: UserMessage, judged: Judged, problem: str | None) -> None:
+    def _keep(self, message: UserMessage, said: Remark | str | None, counter: str = "failed") -> None:
         """Keep what was said; a message without an answer is counted once, with its first reason."""
         key = _key(message)
         # Counted once a message, however often it is tried.
-        if problem is not None and key not in self._known:
-            self._counts[f"detector_judge.{problem}"] += 1
-        if problem is None or key not in self._known:
-            self._known[key] = judged
+        if isinstance(said, str) and key not in self._known:
+            self._counts[f"detector_judge.{counter}"] += 1
+        if not isinstance(said, str) or key not in self._known:
+            self._known[key] = said
 
 
 def _conversation(message: UserMessage) -> dict[str, Any]:
@@ -330,22 +307,22 @@ def _question(message: UserMessage) -> Question:
     return Question(task="remark", inputs=inputs, prompt=prompt, answer_schema=SCHEMA)
 
 
-def _read(answer: JudgeAnswer, message: UserMessage) -> Judged:
-    """Read the judge's answer; an alarm that is not more probable than not is none."""
+def _read(answer: JudgeAnswer, message: UserMessage) -> Remark | str | None:
+    """Read the judge's answer; a text says why it is none. An alarm that is not more probable than not is no remark."""
     if answer.data is None:
-        return Judged(problem=f"the judge gave no answer: {answer.reason}"[:200])
+        return f"the judge gave no answer: {answer.reason}"[:200]
     kind, turn = answer.data.get("kind"), answer.data.get("turn")
     sure: Any = answer.data.get("probability")
     if kind not in list(RemarkKind) or type(sure) not in (int, float) or not 0 <= sure <= 1:
-        return Judged(problem=f"the judge gave the kind {kind!r} with the probability {sure!r}"[:200])
+        return f"the judge gave the kind {kind!r} with the probability {sure!r}"[:200]
     # As with the fitted model: an alarm must be more probable than not.
     if kind == RemarkKind.NONE or (kind in ALARMS and sure < THRESHOLD):
-        return Judged()
+        return None
     recent = recent_turns(message)
     if not isinstance(turn, int) or not 1 <= turn <= len(recent):
-        return Judged(problem=f"the judge named turn {turn!r}; the conversation has 1 to {len(recent)}")
+        return f"the judge named turn {turn!r}; the conversation has 1 to {len(recent)}"
     evidence = str(answer.data.get("evidence", "")).strip()[:160]
-    return Judged(Remark(RemarkKind(kind), recent[turn - 1].id, round(float(sure), 3), (evidence,) if evidence else ()))
+    return Remark(RemarkKind(kind), recent[turn - 1].id, round(float(sure), 3), (evidence,) if evidence else ())
 
 
 T = TypeVar("T")

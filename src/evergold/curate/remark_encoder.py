@@ -35,12 +35,8 @@ Asked = tuple[str, str, str]
 """A question, its answer, and the message after it."""
 Shares = tuple[float, ...]
 _read: dict[bytes, Shares] = {}
-FEW = 8  # words of a message that only changes a word of the request
-_DENIED = re.compile(  # "not dollars, pesos", "pesos, not dollars", "dólares no, pesos"
-    r"^(?:no,? )?(?:not|no) (?:(?:in|at|the|en|el|la|a) )*([^\W\d_]{3,}),|"
-    r", (?:not|no) (?:(?:in|at|the|en|el|la|a) )*([^\W\d_]{3,})[.!]*$|"
-    r"^(?:(?:en|el|la) )?([^\W\d_]{3,}) no, "
-)
+FEW = 8  # words of a message that only changes a word of the request: "not dollars, pesos", "pesos, not dollars"
+_DENIED = re.compile(r"(?:^|, )(?:not|no) (?:\w{1,3} )*([^\W\d_]{3,})(?:,|[.!]*$)")
 UNDO = ("/undo", "/revert", "/rewind")
 """Commands of agents that take the last answer back."""
 BY_KIND = {
@@ -70,12 +66,15 @@ def undoes(message: str) -> bool:
 def classify(message: str, answer: str | None, question: str, reply: str | None = None) -> Guess:
     """Say what a message is, held against the answer before it and the answer it got."""
     again = message.split() == question.split() != []
-    shares = read_shares(message, answer or "", question)
-    if shares is None:
+    (found,) = read_together([(question, answer or "", message)])
+    if found is None:
         return Guess(RemarkKind.REPEAT, 1.0, 0.0, ("is the question again",)) if again else Guess(KINDS[0], 1.0, 0.0)
+    shares = dict(zip(KINDS, found, strict=True))
     read = sum(shares[kind] for kind in ALARMS)
     # Whoever takes back a word of the own request changes the wish; the answer did as asked.
-    alarm = 0.0 if _takes_back(message, question) and not admits(reply) else weigh_reply(read, reply, "?" in message)
+    denied = _DENIED.search(fold_text(message)) if len(message.split()) <= FEW and not admits(reply) else None
+    changed = denied is not None and denied[1] in re.findall(r"\w+", fold_text(question))
+    alarm = 0.0 if changed else weigh_reply(read, reply, "?" in message)
     evidence = ("the next answer admits it",) if admits(reply) else ()
     if alarm >= THRESHOLD:
         kind = max(ALARMS, key=shares.__getitem__)
@@ -93,12 +92,6 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     return Guess(kind, sure, alarm, () if kind is RemarkKind.NONE else (f"{BY_KIND[kind]}, {sure:.0%}",))
 
 
-def _takes_back(message: str, question: str) -> bool:
-    """Whether a short message denies a word that the question asked for: "in dollars?" "not dollars, pesos"."""
-    denied = _DENIED.search(fold_text(message)) if len(message.split()) <= FEW else None
-    return denied is not None and denied[denied.lastindex or 0] in re.findall(r"\w+", fold_text(question))
-
-
 def weigh_reply(read: float, reply: str | None, asks: bool) -> float:
     """Give the probability of an alarm, given how the message reads and whether the next answer admits a mistake."""
     share = min(max(read, LEAST), 1 - LEAST)
@@ -108,12 +101,6 @@ def weigh_reply(read: float, reply: str | None, asks: bool) -> float:
     elif regrets(reply) or (agrees(reply) and not asks):
         granted = GRANTED
     return 1 / (1 + exp(-(READ * log(share / (1 - share)) + granted + BIAS)))
-
-
-def read_shares(message: str, answer: str, question: str) -> dict[RemarkKind, float] | None:
-    """The probability of each kind; None where the encoder cannot read the message."""
-    (shares,) = read_together([(question, answer, message)])
-    return None if shares is None else dict(zip(KINDS, shares, strict=True))
 
 
 def read_together(asked: Sequence[Asked]) -> list[Shares | None]:

@@ -17,7 +17,7 @@ from evergold.checks.service import Checks
 from evergold.checks.stage import CheckStage
 from evergold.checks.suite import is_slow
 from evergold.checks.switch import BEGAN_WITH, builtin_on, left_open
-from evergold.curate.detectors import AskingLimit, JudgeDetector, asked_counter
+from evergold.curate.detectors import JudgeDetector, asked_counter
 from evergold.curate.kept_out import kept_out_of
 from evergold.curate.live import Curation
 from evergold.curate.policy import DEFAULT, parse_policy, policies, read_policy
@@ -71,7 +71,7 @@ def detector_named(store: Store, settings: Settings) -> Detector | None:
         )
     with store.db.read() as connection:
         asked = read_counters(connection, asked_counter()).get(asked_counter(), 0)
-    return JudgeDetector(name, make_judge(judge, settings), AskingLimit(budget, sample), asked)
+    return JudgeDetector(name, make_judge(judge, settings), budget, sample, asked)
 
 
 class InForce:

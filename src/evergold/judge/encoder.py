@@ -8,6 +8,7 @@ token alone. `scripts/judge_model` trains it; `docs/measurements/offline-judge.m
 
 import hashlib
 import math
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
@@ -38,8 +39,8 @@ class WordPieces:
     def ids(self, text: str, limit: int) -> list[int]:
         """The ids of a text's pieces, at most `limit` of them; text that cannot matter any more is not looked at."""
         ids: list[int] = []
-        # A piece has seldom more than a few letters; forty characters a piece is more than enough.
-        for word in _words(text[: limit * 40]):
+        # Lower-case words without accents. A piece has seldom more than a few letters; forty characters are more than enough.
+        for word in unicodedata.normalize("NFD", text[: limit * 40].lower()).translate(_PLAIN).split():
             ids += self._pieces(word)
             if len(ids) >= limit:
                 break
@@ -62,35 +63,22 @@ class WordPieces:
         return pieces
 
 
-def _words(text: str) -> list[str]:
-    """Lower-case words without accents; punctuation and Chinese characters stand alone."""
-    return unicodedata.normalize("NFD", text.lower()).translate(_PLAIN).split()
-
-
 class _PlainTokens(dict[int, str]):
-    """What each character becomes, filled as characters come."""
+    """What each character becomes, filled as characters come; punctuation and Chinese characters stand alone."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
         kind = unicodedata.category(char)
         if char in "\t\n\r" or kind == "Zs":
-            plain = " "
-        elif kind == "Mn" or kind[0] == "C" or char == "\ufffd":
-            plain = ""
-        elif _stands_alone(char, kind):
-            plain = f" {char} "
-        else:
-            plain = char
-        return self.setdefault(code, plain)
+            return self.setdefault(code, " ")
+        if kind == "Mn" or kind[0] == "C" or char == "\ufffd":
+            return self.setdefault(code, "")
+        alone = kind[0] == "P" or (char.isascii() and not char.isalnum()) or _CHINESE.match(char)
+        return self.setdefault(code, f" {char} " if alone else char)
 
 
 _PLAIN = _PlainTokens()
-
-
-def _stands_alone(char: str, kind: str) -> bool:
-    ascii_mark = char.isascii() and not char.isalnum()
-    chinese = 0x4E00 <= ord(char) <= 0x9FFF or 0x3400 <= ord(char) <= 0x4DBF or 0xF900 <= ord(char) <= 0xFAFF
-    return ascii_mark or kind[0] == "P" or chinese
+_CHINESE = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
 Array = NDArray[np.float32]
@@ -286,11 +274,11 @@ def _choose_kept(shares: Array, asking: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _gelu(x: Array) -> Array:
+    # In place: the plain formula takes half as long again.
     inner = x * x
-    inner *= np.float32(0.044715)
-    inner += 1
+    inner *= GELU * np.float32(0.044715)
+    inner += GELU
     inner *= x
-    inner *= GELU
     np.tanh(inner, out=inner)
     inner += 1
     inner *= x

@@ -186,18 +186,16 @@ def compare_answers(question: str, expected: str, output: str) -> dict[str, floa
     Beside them what speaks against an answer: another name instead of the expected one, "no" for "yes", and its length.
     """
     wanted, given, asked = stems_of(expected), stems_of(output), stems_of(question)
-    if not wanted or not given:
-        same = float(expected.strip() == output.strip())
-        row = {"f1": same, "recall": same, "novel": 0.0}
-    else:
+    if wanted and given:
         shared, key = len(wanted & given), wanted - asked or wanted
-        row = {
-            "f1": 2 * shared / (len(wanted) + len(given)),
-            "recall": len(key & given) / len(key),
-            "novel": len(given - wanted - asked) / len(given),
-        }
+        f1, recall = 2 * shared / (len(wanted) + len(given)), len(key & given) / len(key)
+    else:
+        f1 = recall = float(expected.strip() == output.strip())
     missed, others = _names(expected) - asked - given, _names(output) - asked - wanted
-    return row | {
+    return {
+        "f1": f1,
+        "recall": recall,
+        "novel": len(given - wanted - asked) / len(given) if wanted and given else 0.0,
         "name": float(bool(missed and others)),
         "polarity": float(_polarity(expected) * _polarity(output) < 0),
         "length": math.log((len(output.split()) + 3) / (len(expected.split()) + 3)),
