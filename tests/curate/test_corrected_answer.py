@@ -122,6 +122,8 @@ def test_admissions_are_known(reply: str | None, expected: bool) -> None:
         ("Sorry, I'll check that and get back to you.", None),
         ("True, but the law changed in 2019.", None),
         ("You are absolutely right! I apologize for the oversight.", None),
+        ("I understand now that you meant the coat of wool. It is 500 pesos.", "It is 500 pesos."),
+        ("Ahora entiendo que preguntas por el abrigo: cuesta 500 pesos.", "Cuesta 500 pesos."),
     ],
 )
 def test_an_answer_is_told_from_its_admission(reply: str, answer: str | None) -> None:

@@ -202,6 +202,11 @@ TEXTS: dict[str, tuple[Any, str, str]] = {
         "Find it.",
         "Here.",
     ),
+    "with words before the task": (
+        {"conversations": [{"from": "human", "value": "New task:\nFind it."}, {"from": "gpt", "value": "Here."}]},
+        "Find it.",
+        "Here.",
+    ),
     "of a corpus of dialogues": (
         {"turns": [{"speaker": "USER", "utterance": "Find it."}, {"speaker": "SYSTEM", "utterance": "Here."}]},
         "Find it.",

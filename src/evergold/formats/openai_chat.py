@@ -34,7 +34,7 @@ from evergold.formats.records import (
     with_edited_reference,
 )
 from evergold.model.case import Case, EntryType, Origin, Reference, TierEvidence, written_case
-from evergold.model.check import admits, regrets, strip_admission
+from evergold.model.check import concedes, strip_admission
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, expected_of
 from evergold.model.tool_schemas import derived_schemas
@@ -323,8 +323,7 @@ class Preference(_Training):
         reference = case.reference()
         if reference is None or reference.text is None:
             raise Unfit(NO_REFERENCE)
-        concedes = admits(reference.text) or regrets(reference.text)
-        preferred = strip_admission(reference.text) if concedes else reference.text
+        preferred = strip_admission(reference.text) if concedes(reference.text) else reference.text
         if preferred is None:
             raise Unfit(
                 "no pair: the right answer only concedes, so it replies to the correction and not to the question"

@@ -142,7 +142,7 @@ _ADMITS = re.compile(
     r"i (?:was wrong|made a mistake|misread|misunderstood|got (?:it|that) wrong)|(?:i )?apologi[sz]e|"
     r"sorry (?:about|for) (?:that|the)|"
     r"thanks? (?:you )?for (?:the correction|correcting|pointing)|good catch|"
-    r"tienes (?:toda la )?razon|tiene (?:usted )?razon|mi error|me equivoque|me confundi|mis disculpas|disculpa|perdon|"
+    r"tienes? (?:usted )?(?:toda la )?razon|mi error|me equivoque|me confundi|mis disculpas|disculpa|perdon|"
     r"gracias por (?:la correccion|corregir\w*|avisar\w*))\b"
 )
 # What grants a user's statement; after a question it may only confirm ("is it at 5?" "Correct, at 5").
@@ -237,7 +237,7 @@ _JUST = r"(?:'d| had| have|'ve| just| clearly| must have| also| seem to have| ac
 _CONCESSIONS = (
     rf"(?:you(?:'re| are|r)|ur)(?: \w+ly| quite| so| very| both)? (?:right|correct)"
     rf"(?: that(?= )|(?: about| to| for| in| on| and i){_CLAUSE}| again| there)?",
-    rf"(?:tienes|tiene|tenes|teneis|llevas)(?: usted| toda la| mucha| mas que| completamente)? razon"
+    rf"(?:tienes|tiene|tenes|teneis|llevas)(?: usted| toda la| mucha| mas que| completamente)* razon"
     rf"(?: en que(?= )|(?: en| con| sobre| al){_CLAUSE})?",
     r"(?:that(?:'s| is| was) |such |very )?(?:an? )?(?:good|great|nice|fair|excellent|valid) "
     r"(?:catch|point|spot|eye|call|enough)",
@@ -245,7 +245,8 @@ _CONCESSIONS = (
     rf"(?: (?:about|for|on|in){_CLAUSE})?",
     rf"(?:i(?:'m| am| do|'d like to| must| want to| would like to| need to)? |we )?(?:\w+ly |so |very |really |do )?"
     rf"(?:sorry|apologi[sz]e|apologies)(?: (?:again|there))?(?:,? (?:about|for|if|that|to){_CLAUSE})?",
-    r"i stand corrected",
+    rf"i stand corrected|(?:now )?i (?:now )?understand(?: now)?(?: (?:that|what|why) you{_CLAUSE}|(?= ?[,.!:;—–-]))",
+    rf"(?:ahora |ya )?(?:entiendo|comprendo)(?: ahora)?(?: (?:que|lo que|por que) {_CLAUSE}|(?= ?[,.!:;—–-]))",
     rf"(?:many |muchas |mil )?(?:thanks|thank you|thx|gracias)(?: so much| very much)?(?: (?:for|por){_CLAUSE}|(?= ?[,.!]))",
     r"(?:that(?:'s| is) )?(?:true|correct|right|exactly|indeed|correcto|cierto|exacto|exactamente|efectivamente|en efecto|"
     r"verdad|asi es|es (?:cierto|verdad|correcto)|tal cual)(?= ?[,.!;:—–-])",
@@ -307,6 +308,11 @@ _BARE_WORDS = re.compile(
     r"esa|ese|lo|si|no|yes|ok|okay|sure|of course|claro|hay|esta|tambien|ya|right|correct|true)\b[\s,.!]*)*"
 )
 _CLOSES = re.compile(r"(?:[,;—–-] ?|(?<=[.!?]) |\n+)([^.!?\n,;—–]{2,90})[.!]*\s*$")
+
+
+def concedes(reply: str | None) -> bool:
+    """Whether a reply opens with words that are said of a mistake and answer no question."""
+    return _CONCEDES.match(_fold_each((reply or "").replace("’", "'")).lstrip(' ¡!"')) is not None
 
 
 def strip_admission(reply: str | None) -> str | None:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from evergold.conversation import text_of
 from evergold.conversation.assembly import split_turn
+from evergold.conversation.dialects import SMOLAGENTS_TASK
 from evergold.conversation.message import (
     KNOWN_ROLES,
     Message,
@@ -703,7 +704,7 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
     whole = not start and is_last
     question = next(
         (text_of(message) for message in (asked if whole else reversed(asked)) if message["role"] == "user"), ""
-    )
+    ).removeprefix(SMOLAGENTS_TASK)
     # A first message may hold instructions and worked examples around the task, which the log states by itself.
     task = (run.task or "").strip()
     ends = r"(?=\s)" if task.endswith((".", "?", "!")) else r"\s*\n"

@@ -4,7 +4,7 @@ A correction is a fact about a trace, kept beside its scores; its case pairs the
 said. The case is named after its text, so the same correction twice is one case, whichever way it came.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,8 @@ from evergold.store.verdict.tiers import DETECTED, REMARK, REMARKS
 
 FIRST_DIGITS = 16
 BY_DETECTOR = "detected"  # the author of a correction that was found in the next message
+OF_CURATION = ("added", "refreshed", "grew")  # what curation itself does to a case is no work of a person
+LOW, HIGH = 0.3, 0.8  # scores from which an answer was called bad, and good
 DATASETS_OF = "SELECT dataset FROM eval_dataset WHERE case_id"
 BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
 
@@ -75,13 +77,32 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
         cases = [_case(row, dataset, tools.get(row["id"], ()), _corrected_answer(connection, row)) for row in rows]
         if not cases:
             continue
-        held = {key[1] for key in held_cases(connection, [(case.dataset, case.id) for case in cases])}
+        entries = held_cases(connection, [(case.dataset, case.id) for case in cases])
+        _follow_answers(connection, cases, entries)
+        held = {key[1] for key in entries}
         # A person may have moved or edited the case of a correction; it must not be made a second time.
         held |= _paired_cases(connection, batch)
         fresh = [case for case in cases if case.id not in held]
         author = Author(who="correction", action="added", why="a person corrected the reply")
         added += put_cases(connection, fresh, author).added
     return added
+
+
+def _follow_answers(
+    connection: Connection, cases: Sequence[Case], held: Mapping[tuple[str, str], tuple[int, Case]]
+) -> None:
+    """Give pairs that nobody has worked on the corrected answer that the scores of today leave them."""
+    now_right = {(case.dataset, case.id): case.revised for case in cases}
+    changed = [
+        key for key, (_, case) in held.items() if case.revised != now_right[key] and case.status is CaseStatus.ACTIVE
+    ]
+    worked_on = find_touched_cases(connection, changed, OF_CURATION) if changed else set()
+    for key in changed:
+        if key not in worked_on:
+            author = Author(
+                who="correction", action="refreshed", why="scores changed what is known of the right answer"
+            )
+            revise_case(connection, held[key][1].model_copy(update={"revised": now_right[key]}), author)
 
 
 def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[str]]:
@@ -96,17 +117,26 @@ def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, li
 
 def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
     """The corrected answer: the text itself where it is one, else the assistant's next reply if it admits the mistake or
-    agrees, answers at all instead of asking back, and nobody corrected that one too.
-    Otherwise there is none yet, and the pair waits in review."""
+    agrees, answers at all instead of asking back, and nobody corrected that one or found it bad. Otherwise there is none yet,
+    and the pair waits in review; so does a remark that was only detected where somebody's score calls the answer good."""
     if row["said_as"] == "answer":
         return Answer(text=row["text"])
     query = """SELECT t.id, t.output_text, EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id
             AND s.key = 'check:answered' AND s.value < 1) AS unanswered
         FROM traces t WHERE t.session_id = :session AND t.input_text = :said AND t.started_at >= :after AND t.id <> :id
             AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0)
+            AND NOT EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id AND s.source <> 'llm_judge' AND s.value < :low)
         ORDER BY t.started_at, t.id LIMIT 1"""
+    if row["author"] == BY_DETECTOR and _is_praised(connection, row["id"]):
+        return None
     # The reply to the correcting message is the trace that has this message as its input.
-    wanted = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
+    wanted = {
+        "session": row["session_id"],
+        "said": row["text"],
+        "after": row["started_at"],
+        "id": row["id"],
+        "low": LOW,
+    }
     reply = run_sql(connection, query, **wanted).one_or_none()
     if reply is None or reply.unanswered or not grants(reply.output_text) or asks_back(reply.output_text):
         return None
@@ -119,6 +149,13 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
         return None
     text = strip_admission(reply.output_text)
     return Answer(text=text, tool_calls=calls or None, trace_id=reply.id) if text or calls else None
+
+
+def _is_praised(connection: Connection, trace_id: str) -> bool:
+    """Whether somebody, and not a remark that was detected, scored the answer as good."""
+    query = f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND source IN ('user', 'human') AND NOT ({DETECTED})
+        AND value >= :high LIMIT 1"""
+    return read_value(connection, query, id=trace_id, high=HIGH) is not None
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
@@ -189,8 +226,7 @@ def _withdraw_pair(connection: Connection, trace_id: str, correction: str, why: 
     """Withdraw the case of a correction, unless somebody has worked on it."""
     case_id = correction_case_id(trace_id, correction)
     keys = [(name, case_id) for (name,) in rows_among(connection, DATASETS_OF, [case_id])]
-    # What curation itself did to the case is no work of a person.
-    worked_on = find_touched_cases(connection, keys, ("added", "refreshed", "grew"))
+    worked_on = find_touched_cases(connection, keys, OF_CURATION)
     for key, (_, case) in held_cases(connection, keys).items():
         if key not in worked_on:
             author = Author(who="correction", action="withdrawn", why=why)
