@@ -12,9 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from math import exp, log
 
-import numpy as np
-
-from evergold.judge.encoder import ModelDamaged, shipped_encoder
+from evergold.judge.encoder import ModelDamaged, shipped_encoder, softmax
 from evergold.judge.offline import is_outside
 from evergold.model.check import RemarkKind, admits, agrees, regrets
 from evergold.text.words import Text, fold_text
@@ -111,8 +109,7 @@ def read_together(asked: Sequence[Asked]) -> list[Shares | None]:
     if new:
         with suppress(ModelDamaged):
             logits = shipped_encoder().logits("remark", [(*one, "") for one in new.values()])
-            odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-            shares = map(tuple, (odds / odds.sum(axis=1, keepdims=True)).tolist())
+            shares = map(tuple, softmax(logits).tolist())
             known |= (read := dict(zip(new, shares, strict=True)))
             if len(_read) > MOST_KEPT:
                 _read.clear()

@@ -256,6 +256,12 @@ def _as_float(stored: dict[str, Any], name: str) -> Array:
     return np.ascontiguousarray(turned, dtype=np.float32)
 
 
+def softmax(logits: Array) -> Array:
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares: Array = odds / odds.sum(axis=1, keepdims=True)
+    return shares
+
+
 def _spans(lengths: Sequence[int]) -> list[slice]:
     """Where each of the rows stands."""
     ends = np.cumsum([0, *lengths]).tolist()

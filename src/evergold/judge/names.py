@@ -127,7 +127,7 @@ def _vote(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _majority(number: int, votes: Sequence[dict[str, Any]]) -> dict[str, Any]:
     counts = Counter(vote["verdict"] for vote in votes)
-    harsh = (*LENIENT_FIRST, *(counts.keys() - set(LENIENT_FIRST)))
+    harsh = (*LENIENT_FIRST, *counts)
     winner = max(counts, key=lambda verdict: (counts[verdict], harsh.index(verdict)))
     reason = next(vote["reason"] for vote in votes if vote["verdict"] == winner)
     return {"id": number, "verdict": winner, "reason": f"{counts[winner]} of {len(votes)}: {reason}"}

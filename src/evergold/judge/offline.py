@@ -15,11 +15,19 @@ from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-
 from evergold.errors import BadInput
 from evergold.judge.code import has_code, looks_like_code
-from evergold.judge.encoder import REFUTED, SUPPORTED, Array, Encoder, ModelDamaged, hash_text, shipped_encoder
+from evergold.judge.encoder import (
+    LONGEST_WORD,
+    REFUTED,
+    SUPPORTED,
+    Array,
+    Encoder,
+    ModelDamaged,
+    hash_text,
+    shipped_encoder,
+    softmax,
+)
 from evergold.judge.evidence import (
     SMALL_WORDS,
     EvidenceSearch,
@@ -40,7 +48,6 @@ VERSION = "14"
 LANGUAGES = ("en", "es")
 """The languages whose answers were measured."""
 LONGEST = 20_000
-LONGEST_WORD = 100
 LOOKED_AT = 2000
 FEWEST_OUTSIDE = 1.5
 MANY_WORDS = 12  # of which a text in a known language has a small one
@@ -197,7 +204,8 @@ class OfflineJudge:
             elif text.stems in whole:
                 # A claim that the contexts have word for word needs no model.
                 result[number] = Support(1.0, 0.0, find_sentence(text, evidence), outside, identical=True)
-            elif self.model is None or outside or not _is_prose(text):
+            # The encoder reads prose with words of its vocabulary.
+            elif self.model is None or outside or min(map(len, text.words)) > LONGEST_WORD or looks_like_code(text.raw):
                 result[number] = self._support_by_words(text, evidence, outside)
         left = [number for number in range(len(texts)) if number not in result]
         result |= zip(left, self._read([texts[number] for number in left], evidence), strict=True)
@@ -421,7 +429,7 @@ def is_uncertain(metric: str, p: float) -> bool:
 
 def support_features(claim: Text, window: str, logits: Array) -> dict[str, float]:
     """What the calibration of support weighs: the encoder's log-odds of both verdicts, and the words."""
-    shares = _softmax(logits[None])[0]
+    shares = softmax(logits[None])[0]
     answers = {"model": _log_odds(float(shares[SUPPORTED])), "against": _log_odds(float(shares[REFUTED]))}
     return answers | compare_words(claim, window)
 
@@ -434,7 +442,7 @@ def grade_pairs(question: str, expected: str, output: str) -> list[tuple[str, st
 
 def grade_features(question: str, expected: str, output: str, right: float, supports: Array) -> dict[str, float]:
     """What the calibration of correctness weighs: the answers of two heads, and the words of reference and answer."""
-    shares = _softmax(supports)
+    shares = softmax(supports)
     return {
         "correct": max(-SUREST, min(SUREST, right)),
         "there": _log_odds(float(shares[::2, SUPPORTED].max())),
@@ -464,20 +472,9 @@ def make_offline(address: str, _settings: Settings) -> OfflineJudge:
     return OfflineJudge(lexical=address == "lexical", strict=address == "strict")
 
 
-def _softmax(logits: Array) -> Array:
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares: Array = odds / odds.sum(axis=1, keepdims=True)
-    return shares
-
-
 def _log_odds(share: float) -> float:
     bounded = min(max(share, 1e-6), 1 - 1e-6)
     return max(-SUREST, min(SUREST, math.log(bounded / (1 - bounded))))
-
-
-def _is_prose(claim: Text) -> bool:
-    """Whether the encoder can read a claim: prose with words of its vocabulary."""
-    return min(map(len, claim.words)) <= LONGEST_WORD and not looks_like_code(claim.raw)
 
 
 def _explain(support: Support) -> str:
