@@ -9,7 +9,7 @@ verdicts of its numbers. Texts in other languages than the measured ones are com
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
@@ -58,6 +58,7 @@ TASKS = ("correctness", "claims", "statements")
 VERDICTS = ("claim_verdicts", "statement_verdicts", "context_verdicts", "argument_verdicts", "assertion_verdicts")
 BESIDE = ("p", "evidence", "uncertain")
 Data = dict[str, Any]
+Row = tuple[str, str, Data]
 _REFUSAL = re.compile(
     r"\bi(?:'m| am) (?:sorry|unable|afraid)|\bi (?:cannot|can't|don't know|do not know)|\bas an ai\b|\bnot enough information|"
     r"\bno information\b|\bunable to (?:answer|help|find)|\blo siento|\bno puedo\b|\bno lo se\b|\bno (?:tengo|dispongo de|hay) "
@@ -287,33 +288,32 @@ class OfflineJudge:
 
     def _claim_verdicts(self, inputs: Data) -> Data:
         supports = self.supports(inputs["claims"], self.evidence(inputs["contexts"]))
-        verdicts = [_verdict(at, one.verdict, _explain(one), one.beside()) for at, one in enumerate(supports, start=1)]
-        return _conclude(verdicts, any(one.outside for one in supports))
+        rows = [(one.verdict, _explain(one), one.beside()) for one in supports]
+        return _conclude(rows, any(one.outside for one in supports))
 
     def _statements(self, inputs: Data) -> Data:
         return {"refusal": refuses(inputs["output"]), "statements": list(sentences(inputs["output"]))}
 
     def _statement_verdicts(self, inputs: Data) -> Data:
-        values = self.relevance(inputs["input"], inputs["statements"])
         fitted = shipped_calibration()
         least = fitted.thresholds["relevant"]
-        verdicts = []
-        for number, (value, text) in enumerate(zip(values, inputs["statements"], strict=True), start=1):
+        rows = []
+        values = self.relevance(inputs["input"], inputs["statements"])
+        for value, text in zip(values, inputs["statements"], strict=True):
             verdict = "relevant" if value >= least and not refuses(text) else "irrelevant"
-            reason = f"likely answers the question {value:.2f}, relevant from {least:.2f}"
             beside = {"p": round(value, 3), "uncertain": fitted.is_uncertain("relevant", value)}
-            verdicts.append(_verdict(number, verdict, reason, beside))
-        return _conclude(verdicts, is_outside(inputs["input"], *inputs["statements"]))
+            rows.append((verdict, f"likely answers the question {value:.2f}, relevant from {least:.2f}", beside))
+        return _conclude(rows, is_outside(inputs["input"], *inputs["statements"]))
 
     def _context_verdicts(self, inputs: Data) -> Data:
         claims = list(sentences(inputs["expected"]) or (inputs["expected"],))
         least = shipped_calibration().thresholds["supported"]
-        verdicts = []
-        for number, context in enumerate(inputs["contexts"], start=1):
+        rows: list[Row] = []
+        for context in inputs["contexts"]:
             best = max((one.supported for one in self.supports(claims, self.evidence([context]))), default=0.0)
             reason = f"best support of an expected sentence {best:.2f}, useful from {least:.2f}"
-            verdicts.append(_verdict(number, "useful" if best >= least else "not_useful", reason))
-        return _conclude(verdicts, is_outside(*claims))
+            rows.append(("useful" if best >= least else "not_useful", reason, {}))
+        return _conclude(rows, is_outside(*claims))
 
     def _assertion_verdicts(self, inputs: Data) -> Data:
         """Sentences about an answer: kinds of statements by their form, everything else by whether the answer supports it."""
@@ -321,29 +321,28 @@ class OfflineJudge:
         ruled = [find_stated(text, output) for text in sentences_]
         left = [_REPORTS.sub("", text) for text, known in zip(sentences_, ruled, strict=True) if known is None]
         supports = iter(self.supports(left, self.evidence([output])) if left else ())
-        verdicts = []
-        for number, known in enumerate(ruled, start=1):
+        rows = []
+        for known in ruled:
             support = Support(float(known), 0.0, identical=True) if known is not None else next(supports)
-            verdict = "true" if support.verdict == "supported" else "false"
             reason = "by its form" if known is not None else f"likely true of the answer {support.supported:.2f}"
-            verdicts.append(_verdict(number, verdict, reason, support.beside()))
-        return _conclude(verdicts, is_outside(output, *sentences_))
+            rows.append(("true" if support.verdict == "supported" else "false", reason, support.beside()))
+        return _conclude(rows, is_outside(output, *sentences_))
 
     def _argument_verdicts(self, inputs: Data) -> Data:
-        verdicts = []
+        least = shipped_calibration().thresholds["right"]
+        rows: list[Row] = []
         for pair in inputs["pairs"]:
             graded = self.grade("", str(pair["expected"]), str(pair["actual"]))
-            same = graded.value >= shipped_calibration().thresholds["right"]
-            verdicts.append(_verdict(pair["id"], "same" if same else "different", graded.reason))
-        return {"verdicts": verdicts}
+            rows.append(("same" if graded.value >= least else "different", graded.reason, {"id": pair["id"]}))
+        return _conclude(rows, False)
 
 
-def _verdict(ident: Any, verdict: str, reason: str, beside: Mapping[str, Any] | None = None) -> Data:
-    return {"id": ident, "verdict": verdict, "reason": f"offline: {reason}", **(beside or {})}
-
-
-def _conclude(verdicts: list[Data], outside: bool) -> Data:
-    """The verdicts, and how many of them are uncertain."""
+def _conclude(rows: Iterable[Row], outside: bool) -> Data:
+    """The verdicts with their reasons and what stands beside them, and how many are uncertain."""
+    verdicts: list[Data] = [
+        {"id": number, "verdict": verdict, "reason": f"offline: {reason}", **beside}
+        for number, (verdict, reason, beside) in enumerate(rows, start=1)
+    ]
     return {"verdicts": verdicts, "outside": outside, "uncertain": sum(bool(one.get("uncertain")) for one in verdicts)}
 
 
