@@ -278,8 +278,11 @@ export function columnsFrom<Entry extends object>(
 
 export const dimmed = (text: string) => <span className="eg-dim eg-numeric">{visible(text)}</span>;
 
+/** How much of a text a cell shows on any screen that has columns. */
+export const CELL_CHARACTERS = 40;
+
 export const markedDim = (text: string, search: string | undefined) => (
   <span className="eg-dim">
-    <Marked text={text} search={search} />
+    <Marked text={text} search={search} seen={CELL_CHARACTERS} />
   </span>
 );

@@ -37,6 +37,14 @@ describe("marks", () => {
   it("keeps the whole text, and cuts a long one so that the first hit is in view", () => {
     const { parts } = marks("one two one", "one", 300);
     expect(parts.map((part) => part.text).join("")).toBe("one two one");
+    const cell = marks("Your order left Lima on Tuesday and is with the courier now", "courier", 300, 40);
+    expect(cell.cut).toBe(true);
+    expect(
+      cell.parts
+        .map((part) => part.text)
+        .join("")
+        .indexOf("courier"),
+    ).toBeLessThan(40 - "courier".length);
     const long = marks(`${"x ".repeat(400)}parcel`, "parcel", 100);
     expect(long.cut).toBe(true);
     expect(long.parts.some((part) => part.hit)).toBe(true);

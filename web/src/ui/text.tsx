@@ -44,9 +44,11 @@ export function piecesOf(text: string): string[] {
   return text.split(RIGHT_TO_LEFT);
 }
 
-/** A text with the words of a search marked, cut so that the first of them is in view. */
-export function Marked({ text, search, most = 300 }: { text: string; search: string | undefined; most?: number }) {
-  const { parts, cut } = marks(visible(text), search ?? "", most);
+type MarkedProps = { text: string; search: string | undefined; most?: number; seen?: number };
+
+/** A text with the words of a search marked, cut so that the first of them is in view; `seen`: how many characters surely are. */
+export function Marked({ text, search, most = 300, seen }: MarkedProps) {
+  const { parts, cut } = marks(visible(text), search ?? "", most, seen);
   return (
     <>
       {cut && "…"}
@@ -63,7 +65,7 @@ type Part = { text: string; hit: boolean };
 
 const LEAD = 40;
 
-export function marks(text: string, search: string, most: number): { parts: Part[]; cut: boolean } {
+export function marks(text: string, search: string, most: number, seen = most): { parts: Part[]; cut: boolean } {
   const words = search
     .trim()
     .split(/\s+/)
@@ -71,7 +73,8 @@ export function marks(text: string, search: string, most: number): { parts: Part
   if (words.length === 0) return { parts: [{ text: text.slice(0, most), hit: false }], cut: false };
   const pattern = new RegExp(words.map(escaped).join("|"), "giu");
   const first = text.search(pattern);
-  const start = first > most - LEAD ? first - LEAD : 0;
+  const lead = Math.min(LEAD, seen / 2);
+  const start = first > seen - lead ? Math.floor(first - lead) : 0;
   const shown = text.slice(start, start + most);
   const parts: Part[] = [];
   let end = 0;

@@ -127,7 +127,7 @@ function Actions({ seen }: { seen: Overview }) {
   const incomplete = seen.incomplete.reduce((sum, each) => sum + each.traces, 0);
   const all = [
     { to: "/review", search: { standing: "disputed" }, number: disputed, does: "Settle disputed cases" },
-    { to: "/review", search: {}, number: waiting, does: "Review cases that wait" },
+    { to: "/review", search: { order: "value" }, number: waiting, does: "Review cases that wait" },
     { to: "/topics", search: {}, number: problems, does: "Fix problems that recur" },
     { to: "/traces", search: { incomplete: ["any"] }, number: incomplete, does: "Complete what traces lack" },
     {

@@ -3,7 +3,7 @@
 import { When } from "@/ui/Age";
 import { Tier } from "@/ui/cases";
 import { count, dollars, duration, milliseconds, unit } from "@/ui/format";
-import { type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/RecordList";
+import { CELL_CHARACTERS, type ColumnSpec, choosable, columnsFrom, dimmed, markedDim, shownOf } from "@/ui/RecordList";
 import { Marked } from "@/ui/text";
 import type { ListedTrace, Trace } from "./data";
 import { Excerpt } from "./Hit";
@@ -24,7 +24,7 @@ function specsOf(search: string | undefined): ColumnSpec<ListedTrace>[] {
       label: "Input",
       width: "minmax(0, 5fr)",
       always: true,
-      cell: ({ input, name, id }) => <Marked text={input || name || id} search={search} />,
+      cell: ({ input, name, id }) => <Marked text={input || name || id} search={search} seen={CELL_CHARACTERS} />,
     },
     {
       id: "second",
