@@ -31,3 +31,19 @@ def test_a_text_is_evidence_also_beside_names_and_without_spaces(text: str) -> N
 def test_what_the_contexts_do_not_say_is_named() -> None:
     result = Grounded().check(Turn("t", "How long?", ANSWER, contexts=("Our shops open at nine in the morning.",)))
     assert result is not None and result.value == 0.0 and ANSWER in result.evidence
+
+
+def test_what_a_lost_text_may_say_counts_neither_way() -> None:
+    contexts = ("help/orders.md", "Our shops open at nine in the morning.")
+    check = Grounded()
+    assert check.check(Turn("t", "How long?", ANSWER, contexts=contexts)) is None
+    assert check.check(Turn("t", "How long?", f"{contexts[1]} {ANSWER}", contexts=contexts)) is None
+    supported = check.check(Turn("t", "When?", contexts[1], contexts=contexts))
+    assert supported is not None and supported.value == 1.0
+
+
+def test_a_language_that_the_judge_does_not_know_is_not_held_against_an_answer() -> None:
+    turn = Turn(
+        "t", "Wie lange?", "Pakete nach Lima brauchen drei Tage.", contexts=("Unsere Läden öffnen um neun Uhr.",)
+    )
+    assert Grounded().check(turn) is None

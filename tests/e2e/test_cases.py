@@ -76,7 +76,7 @@ def test_a_case_opens_beside_the_list_and_by_its_own_link(opened: Open, address:
     page.get_by_role("link", name="How long may a parcel wait").click()
     expect(page).to_have_url(f"{address}/cases/handbook/qa-17?dataset=handbook")
     expect(page.get_by_role("article").get_by_text("Seven days [1]; large parcels four [2].")).to_be_visible()
-    expect(page.get_by_text("handbook/large.md")).to_be_visible()
+    expect(page.get_by_text("handbook/large.md", exact=True)).to_be_visible()
     expect(page.get_by_text("this passage was lost; its place is kept")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page).to_have_url(f"{address}/cases?dataset=handbook")

@@ -112,13 +112,13 @@ def test_both_processes_read_alike_and_the_second_ends_when_idle(monkeypatch: py
     expected = here.read(request).rows  # first: loading what it needs takes longer than the second process stays idle
     wait_until(lambda: second.read(request, BUSY) is not None)
     read, bad = second.read(request, 1), second.read(request._replace(body=b"\xff" * 20_000), 1)
+    pool = second._pool
+    assert pool is not None
+    (pid,) = pool._processes
     assert read is not None and read.result(PATIENCE).rows == expected
     assert bad is not None
     with pytest.raises(BadInput):
         bad.result(PATIENCE)
-    pool = second._pool
-    assert pool is not None
-    (pid,) = pool._processes
     wait_until(lambda: not is_alive(pid))
     assert second.read(request, BUSY - 1) is None
     second.close()

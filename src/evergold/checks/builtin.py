@@ -180,41 +180,41 @@ class Grounded:
 
     @property
     def version(self) -> str:
-        return f"3 {self._judge.identity}"
+        return f"4 {self._judge.identity}"
 
     def check(self, turn: Turn) -> CheckResult | None:
         results = [step.result for step in turn.tools if not step.failed]
-        texts = [
-            text[:MOST_EVIDENCE]
-            for text in (*turn.contexts, *results)
-            if not NAME.fullmatch(text.strip()[:MOST_EVIDENCE])
-        ]
+        texts = [text[:MOST_EVIDENCE] for text in (*turn.contexts, *results) if not _is_name(text)]
         if not texts or not turn.output:
             return None
+        missing = any(map(_is_name, turn.contexts))
         # By the texts, not the turn: a turn that is only followed by another one is not read again, least of all while others
         # wait for the writer.
-        key = content_hash([turn.output, texts])
+        key = content_hash([turn.output, texts, missing])
         known = self._known.get(key)
         if known is None:
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
-            known = self._known[key] = (self._measure(turn.output, texts),)
+            known = self._known[key] = (self._measure(turn.output, texts, missing),)
         return known[0]
 
-    def _measure(self, output: str, texts: Sequence[str]) -> CheckResult | None:
+    def _measure(self, output: str, texts: Sequence[str], missing: bool) -> CheckResult | None:
+        """Measure the sentences; not where one lacks support that a `missing` text may give, or that the judge cannot see in a
+        language it does not know."""
         evidence = self._judge.evidence(texts)
         # A question in the answer claims nothing.
         claims = [claim for claim in sentences(output[:MOST_EVIDENCE]) if not claim.endswith("?")]
-        if not claims:
+        found = self._judge.supports(claims, evidence) if claims else []
+        lacking = [(claim, one) for claim, one in zip(claims, found, strict=True) if one.verdict != "supported"]
+        if not claims or any(missing or one.outside for _, one in lacking):
             return None
-        unsupported = [
-            claim
-            for claim, support in zip(claims, self._judge.supports(claims, evidence), strict=True)
-            if support.verdict != "supported"
-        ]
-        value = 1.0 - len(unsupported) / len(claims)
-        reason = f"{len(claims) - len(unsupported)} of {len(claims)} sentences are supported"
-        return CheckResult(value, reason, "; ".join(unsupported)[:160])
+        supported = len(claims) - len(lacking)
+        reason = f"{supported} of {len(claims)} sentences are supported"
+        return CheckResult(supported / len(claims), reason, "; ".join(claim for claim, _ in lacking)[:160])
+
+
+def _is_name(text: str) -> bool:
+    return NAME.fullmatch(text.strip()[:MOST_EVIDENCE]) is not None
 
 
 TEN = 10.0
