@@ -26,9 +26,11 @@ def written(kind: str, idea: Idea, *texts: str) -> str:
 
 
 def test_a_definition_becomes_a_question_with_the_sentence_as_its_answer() -> None:
-    found = ideas("A refund is the price paid for the goods. Refunds are the best of many. It is a fine day today.")
+    found = ideas(
+        "A refund is the price that was paid for the goods. Refunds are the best of many. It is a fine day today."
+    )
     assert [(idea.instruction, idea.method) for idea in found] == [("What is a refund?", "definition")]
-    assert found[0].basis == "A refund is the price paid for the goods."
+    assert found[0].basis == "A refund is the price that was paid for the goods."
 
 
 def test_a_heading_that_asks_is_answered_by_its_paragraph() -> None:

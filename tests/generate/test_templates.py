@@ -9,7 +9,8 @@ from evergold.model.generation import Idea, Passage
 
 SPANISH = (
     "La garantía es un compromiso del fabricante con el cliente. Los pedidos se envían desde el almacén de Arequipa en "
-    "menos de 3 días hábiles. La tienda de Lima abre los sábados hasta las 14 horas. El reembolso se paga siempre con "
+    "menos de 3 días hábiles. La tienda de Lima abre los sábados hasta las 14 horas. La garantía dura 2 años. "
+    "El reembolso se paga siempre con "
     "el mismo medio que el cliente usó para la compra."
 )
 
@@ -32,6 +33,7 @@ def test_topics_are_asked_about_in_the_language_of_the_passage() -> None:
 
 @pytest.mark.parametrize("heading", ["Shipping of orders", "Orders"])
 def test_english_and_unknown_texts_are_asked_about_in_english(heading: str) -> None:
-    text = "The guarantee is a promise of the maker to the customer. Orders are sent from the store within 3 days."
+    text = "The guarantee is a promise of the maker to the customer. The guarantee ends in May. "
+    text += "Orders are sent from the store within 3 days."
     asked = [idea.instruction for idea in ideas("qa", text, heading)]
     assert "What is the guarantee?" in asked

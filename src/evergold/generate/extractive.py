@@ -3,7 +3,8 @@
 A sentence becomes a question only where its form tells what somebody would ask: it defines something, says what to do if or in
 order to, how many, when, who may; or it stands under a heading that asks. The answer is that sentence. Most sentences have no
 such form and give nothing: a document without a good question gives none. Sentences that point elsewhere ("above") are
-left out. A summary is the sentences that have most in common with the rest of the document.
+left out, and so is what nobody would ask who has not read the passage. A summary is the document's first sentence and those at
+the beginning of passages that have most in common with the rest.
 Questions and requests are in the language of the document; questions of this writer are English or Spanish.
 """
 
@@ -62,6 +63,7 @@ def templates_of(passages: Sequence[Passage]) -> Templates:
 LABEL = "extractive: taken from the documents word for word, no model"
 SUMMARY_SENTENCES = 3
 FEWEST_SUMMED = 2
+OPENING = 2  # sentences at the beginning of a passage from which a summary is taken
 TOPIC_SENTENCES = 3
 MOST_QUESTION_WORDS = 18
 FEWEST_DEFINING = 5  # words of a definition
@@ -87,7 +89,8 @@ def _match_any(texts: str) -> re.Pattern[str]:
 _POINTS = _match_any(
     r"""above below following here this these those aforementioned latter former instead previous(?:ly)? see_(?:also|the|our)
     as_shown as_follows for_example for_instance e\.g next_(?:section|page|chapter|step) steps?_\d
-    (?:different|other|another)_ones? that_(?:time|case|point|position|way) preceding figure_\d table_\d siguientes?
+    (?:different|other|another)_ones? that_(?:special_)?(?:time|case|point|position|way) (?:of|in|to|for|from|by|with)_that
+    there(?!_(?:is|are|was|were|will|may|must|has|have|can)) allí ahí allá preceding figure_\d table_\d siguientes?
     anterior(?:es|mente)? arriba abajo a_continuación dich[oa]s? mism[oa]s? ver_(?:también|la|el) véase aquí est[eao]s?
     es[eao]s? por_ejemplo p\.ej presente_(?:ley|reglamento|guía|documento|manual)"""
 )
@@ -123,7 +126,7 @@ _NO_SUBJECT = _set(
     todo toda todos todas nada nadie algo alguien no como en a para con desde por y pero o así también además tampoco su
     sus tu tus mi mis nuestro nuestra se al del solo sólo uno una ejemplo idea resultado respuesta pregunta problema
     primero primera segundo segunda último última siguiente según entre sobre ante bajo durante hacia hasta tras mediante
-    aunque donde cuyo existen existe hay"""
+    aunque donde cuyo existen existe hay parte mayoría resto mitad"""
 )
 _NO_END = _set(
     "to that of for and or not will can must should also de que y o no a en con para también además solo sólo"
@@ -170,6 +173,25 @@ _FOLLOWS = re.compile(
 _HEDGES = _match_any(
     "probably likely maybe perhaps better best fine important worth good great easier what_steps find_that"
 )
+# An answer of these depends on what stands before it, or only says that something is possible.
+_ADDS = _match_any(
+    """additional extra adicional(?:es)? pueden?_(?:no_)?(?:ser|estar|haber|resultar|continuar|llegar|verse|\\w+rse)
+    (?:más|menos)_(?:efectiv\\w+|difícil\\w*) posibilidades probabilidades chances odds es_lo_correcto"""
+)
+_MORE = re.compile(  # more than what?
+    r"\b(?:much|more|less|fewer|longer|later|earlier|sooner|further|bigger|smaller|mayor|menor|más|menos)\b"
+    r"(?! (?:than|que|de)\b|(?: \w+){1,2} (?:than|que)\b)",
+    re.IGNORECASE,
+)
+# "The checklist" of what? "Documents or materials" of which kind? And nobody asks what happens where one is eligible.
+_THE = re.compile(r"\bthe\b(?! (?:\w+ ){1,3}(?:of|for|that|who|which)\b)", re.IGNORECASE)
+_WISH = re.compile(r"\b(?:want|like|need) (?!(?:an?|to|my|help|some|any)\b)", re.IGNORECASE)
+_STATE = re.compile(r"What happens if I(?: am|'m|'ve been| have been) (?!\w+(?:ed|ing|wn)\b)")
+DEFINITE = ("The", "El", "La", "Los", "Las")
+_KIND = re.compile(r"(?:an?|any|every|una?|unos|unas|cualquier|tod[oa]|aquell?[oa]?s?)\b", re.IGNORECASE)
+_TELLS_APART = re.compile(
+    r"\b(?:that|which|who|whose|where|by which|of \w+ing|que|quien|cuy[oa]s?|donde|de \w+[aei]r(?:se)?)\b"
+)
 # What follows the verb of a definition: a kind of thing and what tells it from others; no praise, no rank, no figure of speech.
 _PRAISE = re.compile(
     r"(?:an?|the|any|every|those|una?|el|la|los|las|unos|unas) (?:(?:very|great|good|fine|bad|useful|important|"
@@ -205,6 +227,11 @@ olvida=olvido recibes=recibo recibe=recibo encuentras=encuentro encuentra=encuen
 trabaja=trabajo sabes=sé sabe=sé
 """
 _SPANISH_VERBS = dict(pair.split("=") for pair in _VERBS_OF_USERS.split())
+_OF_READER = re.compile(
+    r"\b(?:I|I'm|I've|my)\b|¿Qué (?:se debe|debo) hacer|si (?:no )?(?:"
+    + _words(" ".join(_SPANISH_VERBS.values()))
+    + r")\b"
+)
 # Verbs that say little without what follows them.
 _UNFINISHED = _set(
     """connected mapped added linked attached combined used displayed applied assigned converted considered found called
@@ -298,7 +325,9 @@ def _ask_si(match: re.Match[str]) -> str | None:
         spoken = None if familiar and re.search(r"\bsus?\b", others) else _swap(f"{no}{verb}{others}", _SPANISH_MINE)
         if spoken is None or len(re.findall(r"\w{4,}", condition)) < FEWEST_NAMING:
             return None
-        stated = re.match(r"(?:el|la|los|las|un|una|se|existen?|hay|cada|tod[oa]s?)\b", rest)
+        stated = re.match(
+            r"(?:el|la|los|las|un|una|se|existen?|hay|cada|tod[oa]s?|puedes? (?:ser|estar)|(?!deber)[a-z]+rás?)\b", rest
+        )
         return f"¿{'Qué pasa' if stated else 'Qué debo hacer'} si {spoken}?"
     # A condition of somebody else is said as it stands; a verb of "you" cannot be.
     named = re.fullmatch(r"(?:el|la|los|las|un|una|se|hay|algún|alguna|existen?)", first, re.IGNORECASE)
@@ -308,11 +337,13 @@ def _ask_si(match: re.Match[str]) -> str | None:
     if named is None or not instructed or _PRONOUN.search(condition) or _swap(condition, {}) is None:
         return None
     ordered = re.match(
-        r"(?:no )?(?:se )?(?:deb\w+|recomienda|\w+[aei]r\b|asegúr\w+|"
+        r"(?:no )?(?:se )?(?:deb\w+|recomienda|\w+[aei]r(?:l[aeo]s?|se)?\b|asegúr\w+|"
         r"(?!el\b|la\b|se\b)[a-zà-ÿ]+[ae] (?:a )?(?:el|las?|los|una?|un[oa]s|al)\b|[a-zà-ÿ]*[áéí][a-z]+[aei]l[ao]s?\b)",
         rest,
     )
-    return f"¿Qué se debe hacer si {condition}?" if ordered else f"¿Qué pasa si {condition}?"
+    # "Animarla a toser no es efectivo" and "se previene la hipoxia" tell what comes of it.
+    told = re.match(r"\w+[aei]r\w* [^,.;]*\b(?:es|son|no)\b|se (?!deb|recomienda)", rest)
+    return f"¿Qué se debe hacer si {condition}?" if ordered and not told else f"¿Qué pasa si {condition}?"
 
 
 _ORDEN = re.compile(
@@ -417,7 +448,8 @@ def _ask_what(match: re.Match[str]) -> str | None:
     # A definition that goes on to a consequence or a list, one in a circle, and "the minutes is …".
     opening = " ".join(defined.split()[:5])
     if _HEDGES.search(opening) or re.search(
-        r"\b(?:importante|esencial|essential|useful|útil|más \w+|\w+er than)\b", opening
+        r"\b(?:importante|esencial|essential|useful|útil|helpful|valuable|valios[oa]|crític[oa]|crucial|más \w+|\w+er than)\b",
+        opening,
     ):
         return None
     circular = set(Text(subject).content) & set(Text(" ".join(defined.split()[1:3])).content)
@@ -490,7 +522,8 @@ ENGLISH_FORMS: tuple[Form, ...] = (
         _ask_how("How do I", _ENGLISH_MINE),
     ),
     (
-        r"You can (?P<task>(?!no\b|also\b)[a-z]+ [^,;:]{4,70}?) (?P<rest>(?:by \w+ing|using|via|through)\b.{4,})$",
+        r"You can (?P<task>(?!no\b|also\b)[a-z]+ [^,;:]{4,70}?) "
+        r"(?P<rest>(?:by (?!some|any|no|every)\w+ing|using|via|through)\b.{4,})$",
         "task",
         _ask_how("How can I", _ENGLISH_MINE),
     ),
@@ -505,7 +538,7 @@ ENGLISH_FORMS: tuple[Form, ...] = (
         _ask_whole("Who {may} {task}?"),
     ),
     (
-        rf"{_THING} (?P<verb>{_COUNTING}) {_MANY} (?P<thing>(?!percent)[a-z]+s(?: of [a-z]+)?)\b.*$",
+        rf"{_THING} (?P<verb>{_COUNTING}) {_MANY} (?P<thing>(?:[a-z-]+ )?(?!percent)[a-z]{{2,}}s(?: of [a-z]+)?)\b.*$",
         "number",
         _ask_plain("How many"),
     ),
@@ -533,14 +566,15 @@ ENGLISH_FORMS: tuple[Form, ...] = (
         _ask_passive,
     ),
     (
-        rf"The (?P<value>(?:{_VALUES}) (?:\w+ )?(?:of|for) [^,;:]{{3,60}}?) (?:is|are) .{{4,}}$",
+        rf"The (?P<value>(?:{_VALUES}) (?:\w+ )?(?:of|for) [^,;:]{{3,60}}?) (?:is|are) "
+        r"(?!\w+(?:er|ly)\b|more\b|less\b|not\b).{4,}$",
         "value",
         _ask_whole("What is the {value}?"),
     ),
     (
-        rf"{_THING} (?:is|are) (?:located|situated|headquartered|based(?= in)) (?:in|at|on|near) .+$",
+        rf"{_THING} (?P<being>is|are) (?:located|situated|headquartered|based(?= in)) (?:in|at|on|near) .+$",
         "place",
-        _of("Where is {subject} located?"),
+        _of("Where {being} {subject} located?"),
     ),
     (
         rf"{_THING} (?:stands for|is short for|is an? (?:acronym|abbreviation) for) \S.*$",
@@ -653,7 +687,7 @@ class ExtractiveWriter:
         if kind == "citations":
             return _topics(passage, TEMPLATES[language])[:count]
         once: dict[str, Idea] = {}
-        for idea in (*_under_question(passage), *_questions(clear_sentences(passage.text), FORMS.get(language, ()))):
+        for idea in (*_under_question(passage), *_questions(passage, FORMS.get(language, ()))):
             if all(idea.basis != other.basis for other in once.values()):
                 once.setdefault(idea.instruction, idea)
         return list(once.values())[:count]
@@ -683,17 +717,71 @@ def find_cited(sentence: str, number: int) -> str:
     return f"{sentence[:-1]} [{number}]{sentence[-1]}" if sentence[-1] in ".!?" else f"{sentence} [{number}]"
 
 
-def _questions(clear: Sequence[str], forms: Sequence[tuple[re.Pattern[str], str, Asking]]) -> Iterator[Idea]:
+def _questions(passage: Passage, forms: Sequence[tuple[re.Pattern[str], str, Asking]]) -> Iterator[Idea]:
     """A question of each sentence whose form tells what is asked, the best forms first."""
+    clear = clear_sentences(passage.text)
     quotable = [sentence for sentence in clear if not _POINTS.search(sentence) and _is_closed(sentence)]
     taken: set[str] = set()
     for pattern, method, ask in forms:
         for sentence in quotable:
             match = None if sentence in taken else pattern.match(sentence.replace("’", "'"))
             question = ask(match) if match else None
-            if question and len(question.split()) <= MOST_QUESTION_WORDS and not _POINTS.search(question):
+            if (
+                match
+                and question
+                and _stands_alone(match, question, method, passage)
+                and len(question.split()) <= MOST_QUESTION_WORDS
+                and not _POINTS.search(question)
+            ):
                 taken.add(sentence)
                 yield Idea(instruction=question, method=method, basis=sentence)
+
+
+def _stands_alone(match: re.Match[str], question: str, method: str, passage: Passage) -> bool:
+    """Whether somebody who has not read the passage would ask this, and be answered: it names what it is about."""
+    parts = match.groupdict(default="")
+    asked = parts.get("task") or parts.get("condition") or ""
+    if asked and not _is_named(asked, passage.heading) and (_THE.search(asked) or _WISH.search(asked)):
+        return False
+    if method == "condition":
+        condition, rest = asked, parts["rest"]
+        own = re.match(r"(?:your|tu|su) (\w+)", rest)
+        if _STATE.match(question) or _MORE.search(condition) or _ADDS.search(rest) or (own and own[1] not in condition):
+            return False
+        # What the reader does or is told to do needs no more; a state of things has to say of what.
+        return bool(_OF_READER.search(question)) or _is_named(condition, passage.heading)
+    subject = parts.get("subject", "")
+    words = subject.split()
+    if method in ("date", "place", "value") and words and words[0].lower() in ("a", "an", "un", "una"):
+        return False
+    if "defined" not in parts and 1 < len(words) <= 3 and words[0] in DEFINITE and subject[1:].islower():
+        return not passage.heading or _is_named(" ".join(words[1:]), passage.heading)
+    if method != "definition" or "defined" not in parts:
+        return True
+    article, defined = words[0].lower(), parts["defined"]
+    definite, one = words[0] in DEFINITE, article in ("el", "la", "un", "una", "a", "an")
+    bare = " ".join(words[1:] if article in _ARTICLES else words)
+    english = match.re.pattern.startswith(_THING)
+    # "Una causa son los ataques" has its subject behind; "Lindisfarne are a group" is asked about in the singular.
+    if parts["being"] in ("son", "are") and (one or (english and len(words) == 1 and not bare.endswith("s"))):
+        return False
+    kind = _KIND.match(defined) and _DISTINGUISHES.search(re.split("[,;]", defined)[0])
+    if (
+        not (kind or _TELLS_APART.search(" ".join(defined.split()[:8])))
+        or ";" in defined
+        or bare.endswith(("mente", "ly"))
+    ):
+        return False
+    often = len(re.findall(rf"\b{re.escape(bare)}", flatten(passage.text), re.IGNORECASE)) > 1
+    return not re.match(r"(?:el|la|los|las) (?:de|que)\b", defined) and (
+        often or not definite or question.startswith("¿Quién") or _is_named(bare, passage.heading)
+    )
+
+
+def _is_named(text: str, heading: str) -> bool:
+    """Whether a text has a word of the heading it stands under, or a name of its own."""
+    own = re.search(r"(?<!^)(?<!“)\b[A-ZÀ-Þ]\w+", text)
+    return own is not None or bool(set(Text(text).content) & set(Text(heading).content))
 
 
 def _is_closed(sentence: str) -> bool:
@@ -747,21 +835,37 @@ def _statements(assignment: WritingTask) -> Draft:
     return Draft(text=" ".join(citations[:TOPIC_SENTENCES]))
 
 
+# Labels, steps, entries of a list, and what leads up to one or goes on from a sentence before.
+_LEADS_ON = re.compile(
+    rf"^(?:{_IMPERATIVE.pattern}|[A-ZÀ-Þ][a-zà-ÿ]+[aei]r |[A-Z]{{2,}} [-–] )|: |^There are (?:two|three|four|several|many|\d)|"
+    rf"^(?:In addition|Specifically|Additionally|Además|En concreto)\b|{_RELATIVE.pattern}",
+    re.IGNORECASE,
+)
+
+
 def _summary(assignment: WritingTask) -> Draft:
     """The sentences nearest to the middle of the document's vocabulary, in the document's order."""
     middle: Counter[str] = Counter()
     unique: dict[str, tuple[int, Counter[str]]] = {}
+    opening: list[str] = []
     for number, passage in enumerate(assignment.passages, 1):
-        for text in clear_sentences(passage.text):
-            if text not in unique and _is_closed(text) and not _POINTS.search(text):
+        for place, text in enumerate(clear_sentences(passage.text)):
+            if text not in unique and _is_closed(text) and not _POINTS.search(text) and not _LEADS_ON.search(text):
                 unique[text] = (number, Counter(Text(text).content))
+                if place < OPENING:
+                    opening.append(text)
                 # Each sentence counts a word once, so that a long sentence does not pull the middle towards itself.
                 middle.update(unique[text][1].keys())
     if len(unique) < FEWEST_SUMMED:
         return Draft(problem="the document has too few clear sentences")
     order = list(unique)
-    central = sorted(order, key=lambda text: (-_nearness(unique[text][1], middle), order.index(text)))
-    chosen = sorted(central[:SUMMARY_SENTENCES], key=order.index)
+    # What a document begins with says what it is about; further in, what a passage begins with says more than its details.
+    pool = opening if len(opening) > SUMMARY_SENTENCES else order
+    central = sorted(
+        (text for text in pool if text not in opening[:1]),
+        key=lambda text: (-_nearness(unique[text][1], middle), order.index(text)),
+    )
+    chosen = sorted({*opening[:1], *central[: SUMMARY_SENTENCES - 1]}, key=order.index)
     return Draft(text=" ".join(find_cited(text, unique[text][0]) for text in chosen))
 
 
