@@ -352,7 +352,7 @@ async def run_events(request: Request, workspace: Opened, run_id: str) -> EventS
         run, last_sent = first, None
         while True:
             if run != last_sent:
-                yield _event("end" if run.status.ended else "progress", run)
+                yield f"event: {'end' if run.status.ended else 'progress'}\ndata: {run.model_dump_json()}\n\n"
                 last_sent = run
             else:
                 # A comment line keeps proxies from closing a connection that seems idle.
@@ -363,10 +363,6 @@ async def run_events(request: Request, workspace: Opened, run_id: str) -> EventS
             run = await anyio.to_thread.run_sync(workspace.bench.get, run_id)
 
     return EventStream(request, events())
-
-
-def _event(name: str, run: Run) -> str:
-    return f"event: {name}\ndata: {run.model_dump_json()}\n\n"
 
 
 class Form(StrEnum):

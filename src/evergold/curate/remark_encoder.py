@@ -105,7 +105,8 @@ def read_together(asked: Sequence[Asked]) -> list[Shares | None]:
     """Give the encoder's shares of messages; it reads them at once and each once, and the latest are kept."""
     keys = [hashlib.blake2b("\0".join(one).encode("utf-8", "replace"), digest_size=16).digest() for one in asked]
     known = {key: _read.get(key) for key in keys}
-    new = {key: one for key, one in zip(keys, asked, strict=True) if known[key] is None and _is_readable(one[2])}
+    unread = (pair for pair in zip(keys, asked, strict=True) if known[pair[0]] is None)
+    new = {key: one for key, one in unread if one[2].strip() and not is_outside(one[2])}
     if new:
         with suppress(ModelDamaged):
             logits = shipped_encoder().logits("remark", [(*one, "") for one in new.values()])
@@ -115,7 +116,3 @@ def read_together(asked: Sequence[Asked]) -> list[Shares | None]:
                 _read.clear()
             _read.update(read)
     return [known[key] for key in keys]
-
-
-def _is_readable(message: str) -> bool:
-    return bool(message.strip()) and not is_outside(message)

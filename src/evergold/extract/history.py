@@ -224,7 +224,8 @@ def _finish(
     window: list[Parsed | Rejected | SkippedItem], repo: Repo, rules: HistoryRules
 ) -> Iterator[Extracted | Rejected | SkippedItem]:
     parsed = [item for item in window if isinstance(item, Parsed)]
-    blobs = list(dict.fromkeys(blob for item in parsed for file in item.files for blob in _blob_to_read(file)))
+    changed = (file for item in parsed for file in item.files if file.hunks and file.old_path and not file.submodule)
+    blobs = list(dict.fromkeys(file.old_blob for file in changed if file.old_blob))
     base_files = dict(zip(blobs, repo.objects.read_many(blobs), strict=True))
     for item in window:
         yield _case(item, base_files, rules) if isinstance(item, Parsed) else item
@@ -439,11 +440,6 @@ def _ranges(file: FileDiff, base_files: dict[str, bytes]) -> list[dict[str, Any]
         shared | {"start": start, "end": end, "text_hash": hash_bytes(head.text(start, end))}
         for start, end in spans_of(file, line_count=head.line_count)
     ]
-
-
-def _blob_to_read(file: FileDiff) -> tuple[str, ...]:
-    """The base file of a change that has lines there."""
-    return (file.old_blob,) if file.hunks and file.old_path and file.old_blob and not file.submodule else ()
 
 
 def _metadata(commit: Commit, message: Message, left_out: int) -> dict[str, Any]:

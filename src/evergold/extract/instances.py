@@ -57,17 +57,14 @@ def _with_patches(cases: Iterable[Case], options: Mapping[str, Any]) -> Iterator
     """The context cases whose patch is known; of the others it is said that theirs is not."""
     change_of: ChangeOf = options.get("change_of", lambda case: CodeChange())
     for case in cases:
-        patch = _patch_of(case) or (change_of(case).diff if case.kind is CaseKind.CONTEXT else "")
+        evidence = case.extra.get("evidence")
+        patch = evidence.get("diff") if isinstance(evidence, Mapping) else None
+        patch = patch or (change_of(case).diff if case.kind is CaseKind.CONTEXT else None)
         if patch and case.base_commit:
             yield case, patch
         else:
             reason = f"case {case.id!r} is no instance: no patch of it is known (set review.repo_dir) or it has no base"
             options.get("rejected", []).append(Rejected(where=f"{case.dataset}/{case.id}", reason=reason))
-
-
-def _patch_of(case: Case) -> str:
-    evidence = case.extra.get("evidence")
-    return str(evidence.get("diff") or "") if isinstance(evidence, Mapping) else ""
 
 
 def case_of_instance(record: Record) -> Case:

@@ -59,11 +59,9 @@ class Summary(Printable):
     def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
         counts = ", ".join(f"{self.counts[name]} {name}" for name in ("new", "known", "completed", "resolved"))
         rows: list[tuple[object, ...]] = [(count, reason) for reason, count in self.skipped.most_common()]
-        rows += [(len(open_), f"need a {what}") for what, open_ in self._open() if open_]
+        needs = {"query": self.needs_query, "base commit": self.needs_base_commit}
+        rows += [(len(lacking), f"need a {what}") for what, lacking in needs.items() if lacking]
         return f"{counts}; {', '.join(self.files)}", ("left out", "why"), rows + [(1, item) for item in self.rejected]
-
-    def _open(self) -> list[tuple[str, dict[str, str]]]:
-        return [("query", self.needs_query), ("base commit", self.needs_base_commit)]
 
     def as_dict(self) -> dict[str, Any]:
         names = ("new", "known", "completed", "resolved", "unchanged")

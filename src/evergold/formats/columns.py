@@ -127,7 +127,8 @@ def _item(row: Record) -> Case:
 def _read_foreign(row: Record) -> Case:
     if _is_item(row):
         return _item(row)
-    asked, answered = (next((name for name in names if _is_text(row.get(name))), None) for names in (ASKED, ANSWERED))
+    texts = {name for name, value in row.items() if isinstance(value, str) and value.strip()}
+    asked, answered = (next((name for name in names if name in texts), None) for names in (ASKED, ANSWERED))
     if asked is None:
         raise ValueError(
             f"no column holds the question (one of {', '.join(ASKED)}); there are: {', '.join(map(str, row))}"
@@ -140,10 +141,6 @@ def _read_foreign(row: Record) -> Case:
     held["id"] = str(row["id"]) if row.get("id") is not None else None
     guessed = {"tags": row.get("tags"), "contexts": contexts} if "contexts" in known else {}
     return rebuild_case(held, None, guessed=guessed, unread=unread_of(row, *map(str, known)))
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
 
 
 class _Sink:

@@ -20,7 +20,7 @@ from evergold.errors import BadInput, Incomplete, NotFound
 from evergold.formats.atomic import FileSet, recover, write_chunks
 from evergold.formats.lines import open_rows, record_in
 from evergold.formats.parts import JoinedLines, Joining
-from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, RankedPath, ReviewState, is_blank
+from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, ReviewState, is_blank
 from evergold.model.faults import Rejected, first_fault
 from evergold.storage import find_matching
 
@@ -53,7 +53,9 @@ HELD = BOOKKEEPING | {
 
 def row_a(case: Case) -> Row:
     return (
-        _shared_fields(case) | {"filePaths": [_path_entry(item) for item in case.paths]} | _list_more(case, of_b=False)
+        _shared_fields(case)
+        | {"filePaths": [{"path": item.path, "sources": list(item.sources), **item.extra} for item in case.paths]}
+        | _list_more(case, of_b=False)
     )
 
 
@@ -162,10 +164,6 @@ def _provenance(row: Row, rest: Row) -> Provenance:
         }
         | (rest.get("provenance") or {})
     )
-
-
-def _path_entry(item: RankedPath) -> Row:
-    return {"path": item.path, "sources": list(item.sources), **item.extra}
 
 
 def _range_entry(item: LineRange) -> Row:

@@ -61,7 +61,8 @@ def _span_texts(span: Span) -> list[Any]:
 def redact_record(record: Incoming, cleaner: FieldRedactor) -> Incoming:
     """The record with private things taken out of the fields that are switched on."""
     if isinstance(record, Trace):
-        clean_fields = cleaner.clean({"input": record.input, "output": record.output, "metadata": _metadata(record)})
+        about = {"name": record.name, "tags": record.tags, "metadata": record.metadata}
+        clean_fields = cleaner.clean({"input": record.input, "output": record.output, "metadata": about})
         spans = tuple(_clean_span(span, cleaner) for span in record.spans)
         scores = tuple(_clean_score(score, cleaner) for score in record.scores)
         parts = {"input": clean_fields["input"], "output": clean_fields["output"], **clean_fields["metadata"]}
@@ -75,10 +76,6 @@ def redact_record(record: Incoming, cleaner: FieldRedactor) -> Incoming:
     if isinstance(record, Correction):
         return record.model_copy(update={"text": cleaner.clean({"corrections": record.text})["corrections"]})
     return record
-
-
-def _metadata(trace: Trace) -> dict[str, Any]:
-    return {"name": trace.name, "tags": trace.tags, "metadata": trace.metadata}
 
 
 def _clean_span(span: SpanT, cleaner: FieldRedactor) -> SpanT:

@@ -122,14 +122,10 @@ def _normalise(tree: ast.AST) -> ast.AST:
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in MIRRORED:
             node.ops, node.left, node.comparators = [MIRRORED[type(node.ops[0])]()], node.comparators[0], [node.left]
         if isinstance(node, ast.FunctionDef):
-            node.returns, node.body = None, [one for one in node.body if not _is_text(one)]
+            node.returns, node.body = None, node.body[ast.get_docstring(node, clean=False) is not None :]
         if isinstance(node, ast.arg):
             node.annotation = None
     for node in ast.walk(tree):
         if field := NAMED.get(type(node)):
             setattr(node, field, given.get(getattr(node, field), getattr(node, field)))
     return tree
-
-
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

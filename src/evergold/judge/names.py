@@ -91,7 +91,11 @@ class Panel:
         if 2 * len(given) <= len(answers):
             reasons = "; ".join(f"{name}: {reason}" for name, reason in silent.items())
             return JudgeAnswer(reason=f"only {len(given)} of {len(answers)} judges answered ({reasons})", usage=spent)
-        decided = _grade(given) if "score" in given[0] else _vote(given)
+        if "score" in given[0]:
+            reason = " / ".join(str(one["reason"]) for one in given)
+            decided = {"reason": reason, "score": fmean(one["score"] for one in given)}
+        else:
+            decided = _vote(given)
         details = {"scoring": "panel", "answered": len(given), "members": len(answers), "silent": silent}
         return JudgeAnswer(data=decided, usage=spent, details=details)
 
@@ -112,10 +116,6 @@ def make_panel(address: str, settings: Settings) -> Panel:
     if len(names) < 2:
         raise BadInput(f"a panel needs two judges or more, not {address!r}; write panel:openai/gpt-4o,offline")
     return Panel([make_judge(name, settings) for name in names])
-
-
-def _grade(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {"reason": " / ".join(str(one["reason"]) for one in given), "score": fmean(one["score"] for one in given)}
 
 
 def _vote(given: Sequence[dict[str, Any]]) -> dict[str, Any]:

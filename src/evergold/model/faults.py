@@ -59,7 +59,7 @@ def _fault(error: Any, shape: Any, noun: str, words: Mapping[str, Describe]) -> 
     path_, kind, value = tuple(error["loc"]), error["type"], error.get("input")
     if kind == "extra_forbidden" and kind not in words:
         path, owners = _walk(path_[:-1], shape)
-        known = dict.fromkeys(name for owner in owners for name in _fields(owner))
+        known = dict.fromkeys(name for owner in owners for name in owner.model_fields)
         name = str(path_[-1])
         reason = describe_unknown(noun, name, list(known)) if known else f"unknown {noun} {name!r}"
         return Fault(".".join(path), reason, path_)
@@ -166,10 +166,6 @@ def _list_inside(owner: Any, part: Any) -> list[Any]:
 
 def _is_model(owner: Any) -> bool:
     return isinstance(owner, type) and issubclass(owner, BaseModel)
-
-
-def _fields(owner: Any) -> list[str]:
-    return list(owner.model_fields)
 
 
 def _tag(owner: Any) -> Any:

@@ -64,16 +64,12 @@ def _draft(sentence: str) -> Assertion | None:
     if match := _ASKS.match(sentence):
         return {"must_not" if match["never"] else "must": _state(match["what"])}
     if match := _LACKS.match(sentence):
-        return {"must": f"names {match['what'] or _lower_first(match['subject'])}"}
+        return {"must": f"names {match['what'] or match['subject'][:1].lower() + match['subject'][1:]}"}
     if match := _OMITS.match(sentence):
         return {"must": _state(match["what"])}
     if match := _DOES.match(sentence):
         return {"must_not": _state(match["what"])}
     return None
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]
 
 
 def _state(what: str) -> str:

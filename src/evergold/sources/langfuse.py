@@ -291,7 +291,11 @@ def _fields_of(line: SpanLine) -> Fields:
     attributes.pop(STATED, None)
     fields: Fields = {name: getattr(line, name) for name in LINE_FIELDS}
     for side in SIDES:
-        carried = {name: attributes.pop(name) for name in _names_of(side) if name in attributes}
+        carried = {
+            name: attributes.pop(name)
+            for name in (f"langfuse.trace.{side}", f"langfuse.observation.{side}")
+            if name in attributes
+        }
         fields[side] = (getattr(line, side), carried) if getattr(line, side) or carried else None
     fields |= {name: value for name, value in line.metadata.items() if name != ATTRIBUTES}
     fields |= attributes
@@ -321,10 +325,6 @@ def _attributes(line: SpanLine) -> Fields:
 def _times_of(line: SpanLine) -> dict[str, str]:
     stated = _attributes(line).get(STATED)
     return {name: moment for moment, names in stated.items() for name in names} if isinstance(stated, dict) else {}
-
-
-def _names_of(side: str) -> tuple[str, str]:
-    return f"langfuse.trace.{side}", f"langfuse.observation.{side}"
 
 
 def records_of_batch(events: list[Any]) -> Iterator[tuple[str, Incoming | Rejected]]:

@@ -137,14 +137,11 @@ def record_basis(one: UnrecordedCase) -> list[BasisRow]:
         BasisRow(one.entry_id, number, *row, version=case.version, seen_at=one.came_at if number else one.since)
         for number, row in enumerate(dict.fromkeys(listed))
     ]
-    if reference and reference.origin is not Origin.SOURCE and answer in ("", _fold(_recorded_answer(case))):
+    # The app's own answer, which a person may have approved as it is.
+    recorded = (case.revised.text if case.revised else case.output) or ""
+    if reference and reference.origin is not Origin.SOURCE and answer in ("", _fold(recorded)):
         rows[0].__dict__.update(_name_model(one.facts))
     return rows
-
-
-def _recorded_answer(case: Case) -> str:
-    """The answer that the app gave, which a person may have approved as it is."""
-    return (case.revised.text if case.revised else case.output) or ""
 
 
 def is_revision(old: str, new: str) -> bool:

@@ -196,7 +196,7 @@ class SemanticToolCorrectness(PromptedMetric):
             return Measurement.not_applicable(NO_CALLS_KNOWN)
         weights = call_weights(expected, actual)
         # Only pairs whose arguments differ are asked about: equal ones need no judge.
-        doubtful = _list_doubtful(expected, actual, weights)
+        doubtful = [(i, j) for i, j in _same_tool_pairs(expected, actual, weights) if weights[i][j] < 1]
         if not doubtful:
             return plain.score(case, expected, actual, weights)
         pairs = [
@@ -222,13 +222,6 @@ class SemanticToolCorrectness(PromptedMetric):
 def tool_correctness(ordered: bool = True, semantic: bool = False) -> ToolCorrectness | SemanticToolCorrectness:
     """The factory behind the name: `semantic` asks a judge about arguments that are not equal."""
     return SemanticToolCorrectness(ordered) if semantic else ToolCorrectness(ordered)
-
-
-def _list_doubtful(
-    expected: Sequence[ExpectedTool], actual: Sequence[ToolCall], weights: Weights
-) -> list[tuple[int, int]]:
-    """The matched pairs of one tool whose arguments differ."""
-    return [(i, j) for i, j in _same_tool_pairs(expected, actual, weights) if weights[i][j] < 1]
 
 
 def _same_tool_pairs(

@@ -348,7 +348,8 @@ def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
     if named in TASK_IDS:
         run.id = f"{ident}-{content_hash(run.messages[:FIRST_MESSAGES]).removeprefix('sha256:')[:8]}"
     error = document.get("error")
-    run.failed = isinstance(error, str) and bool(error) and run.messages[-1:] != [] and not _has_answer(run)
+    answered = any(message["role"] == "assistant" and text_of(message) for message in run.messages)
+    run.failed = isinstance(error, str) and bool(error) and run.messages[-1:] != [] and not answered
     # Small facts of the run (task, model, flags) are kept; the lists are in the messages already.
     known = {*CHATS, "tools", "reward"}
     small = (
@@ -521,10 +522,6 @@ def _unwrap(document: dict[str, Any]) -> dict[str, Any]:
         return document
     plain = {key: value for key, value in document.items() if key not in inner}
     return dict(chain.from_iterable(one.items() for one in (*inner.values(), plain, inner[held[0]])))
-
-
-def _has_answer(run: AgentRun) -> bool:
-    return any(message["role"] == "assistant" and text_of(message) for message in run.messages)
 
 
 def _text(value: Any) -> str | None:

@@ -140,10 +140,12 @@ def add_contents(connection: Connection, rows: Sequence[RowMapping], cases: Sequ
     """Add the stored contents to cases that were made from their rows; write those that are missing."""
     contents = [loads(row["content"]) for row in rows]
     items = _items(connection, rows, contents)
-    results = [
-        _with_content(case, Content(_cited_parts(content, items), content)) if content else case
-        for case, content in zip(cases, contents, strict=True)
-    ]
+    results = []
+    for case, content in zip(cases, contents, strict=True):
+        cited = (
+            {name: [items[at] for at in places] for name, places in content.get("parts", {}).items()} if content else {}
+        )
+        results.append(_with_content(case, Content(cited, content)) if content else case)
     missing = [number for number, row in enumerate(rows) if _is_unwritten(row)]
     for batch in batches(missing, AT_ONCE):
         written = _assemble(connection, [rows[number] for number in batch], [cases[number] for number in batch])
@@ -192,10 +194,6 @@ def _load(connection: Connection, contents: Iterable[Any]) -> dict[int, Any]:
 def _numbers(content: Mapping[str, Any]) -> Iterator[int]:
     for numbers in content.get("parts", {}).values():
         yield from numbers
-
-
-def _cited_parts(content: Mapping[str, Any], items: Mapping[int, Any]) -> dict[str, list[Any]]:
-    return {name: [items[number] for number in numbers] for name, numbers in content.get("parts", {}).items()}
 
 
 def _with_content(case: Case, content: Content) -> Case:

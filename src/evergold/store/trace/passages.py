@@ -64,7 +64,7 @@ def _all_passages(trace: Trace, elsewhere: Collection[str]) -> Iterator[TracePas
             yield TracePassage(HitPart.TOOL_RESULT, _readable(span.output), _tool(span))
     yield from _messages(messages_in(trace.metadata.get("messages"), "input"), elsewhere)
     logged = LoggedMessages(trace.spans)
-    holders = [span for span in trace.spans if _may_hold_messages(span)]
+    holders = [span for span in trace.spans if any(map(span.metadata.get, ("attributes", "events", "messages")))]
     # What calls a model repeats in the chains around it is found by the calls.
     for span in [span for span in holders if span.kind in (*CALLERS, "agent")] or holders:
         exchange = logged.exchange(span)
@@ -84,10 +84,6 @@ def _errors(metadata: Mapping[str, object], name: str | None = None) -> Iterator
 
 def _tool(span: Span) -> str:
     return str(span.metadata.get("tool") or span.name)
-
-
-def _may_hold_messages(span: Span) -> bool:
-    return bool(span.metadata.get("attributes") or span.metadata.get("events") or span.metadata.get("messages"))
 
 
 def _readable(given: str | None) -> str:

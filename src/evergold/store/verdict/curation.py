@@ -17,7 +17,7 @@ from sqlalchemy import Connection, TextClause, bindparam, insert, select, text
 from evergold.errors import Conflict
 from evergold.machine import is_dead
 from evergold.model.operations import Curated
-from evergold.model.policy import NewRules, Policy, Reason, RulesChange, Sampling, Tier
+from evergold.model.policy import NewRules, Policy, Reason, RulesChange, Tier
 from evergold.store.database.rows import (
     batches,
     dumps,
@@ -147,18 +147,16 @@ class Statements:
         self.forget_tags: TextClause | None = text(STALE_TAGS) if "failed_check" in policy.tags else None
         self.tag = tuple(text(f"{TAG_INTO} {made} ON CONFLICT DO NOTHING") for made in _tags(policy, query))
         self.params = query.params | {"dataset": policy.dataset, "who": f"policy {policy.label}"}
-        self.params |= {f"share_{tier.value}": policy.sample.rate(tier) for tier in Tier if tier is not Tier.NONE}
-        self.params |= {f"body_{tier.value}": _body(policy.sample, tier) for tier in Tier if tier is not Tier.NONE}
+        for tier in set(Tier) - {Tier.NONE}:
+            share = self.params[f"share_{tier.value}"] = policy.sample.rate(tier)
+            drawn = {"provenance": {"source": "policy", "inclusion_probability": share}}
+            self.params[f"body_{tier.value}"] = dumps(drawn)
         self.params |= {f"why_{code}": policy.explain(reason) for reason, code in CODE.items()}
 
 
 @lru_cache(maxsize=64)
 def statements(policy: Policy, dialect: Dialect, chosen: str, scope: Scope) -> Statements:
     return Statements(policy, dialect, chosen, scope)
-
-
-def _body(sample: Sampling, tier: Tier) -> str:
-    return dumps({"provenance": {"source": "policy", "inclusion_probability": sample.rate(tier)}})
 
 
 def _update(dialect: Dialect) -> str:
