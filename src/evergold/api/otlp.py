@@ -17,12 +17,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from evergold.api.access import require_for
-from evergold.api.requests import Opened, Router
+from evergold.api.requests import Opened, Router, get_workspace
 from evergold.ingest.batcher import SpansWritten
 from evergold.ingest.ingest import wait_for_commit
 from evergold.model.access import Role
 from evergold.sources.spans import Wire, unpack_body, wire_of
-from evergold.workspace import Workspace
 
 LARGE = 16_000  # reading more than this takes milliseconds, which would hold up the other requests
 LARGE_PACKED = 1 << 14  # a body can unpack to a thousand times its size
@@ -36,20 +35,22 @@ Receive = Callable[[bytes, Wire], Future[SpansWritten]]
 
 async def receive_traces(request: Request) -> Response:
     """Spans, from any instrumented app."""
-    wire, body = await _read_body(request)
-    intake = _workspace(request).intake
-    written = await _store(intake.receive_traces, body, wire, here=intake.is_quick and len(body) <= LARGE)
-    _count(request, written)
-    return _reply(wire, written, "rejectedSpans")
+    return await _receive(request, get_workspace(request).intake.receive_traces, "rejectedSpans")
 
 
 async def receive_logs(request: Request) -> Response:
     """Evaluation results and the events of models and agents; other log records are counted and left out."""
+    return await _receive(request, get_workspace(request).intake.receive_logs, "rejectedLogRecords")
+
+
+async def _receive(request: Request, receive: Receive, field: str) -> Response:
     wire, body = await _read_body(request)
-    intake = _workspace(request).intake
-    written = await _store(intake.receive_logs, body, wire, here=intake.is_quick and len(body) <= LARGE)
-    _count(request, written)
-    return _reply(wire, written, "rejectedLogRecords")
+    here = get_workspace(request).intake.is_quick and len(body) <= LARGE
+    written = await _store(receive, body, wire, here=here)
+    request.app.state.instruments.count_records(
+        stored=written.spans, scores=written.scores, duplicates=written.duplicates, refused=len(written.refused)
+    )
+    return _reply(wire, written, field)
 
 
 async def receive_metrics(request: Request) -> Response:
@@ -86,17 +87,6 @@ async def _store(receive: Receive, body: bytes, wire: Wire, *, here: bool) -> Sp
     async with ONE_AT_A_TIME if len(body) > HUGE else nullcontext():
         written = await run_in_threadpool(receive, body, wire)
     return await wait_for_commit(written)
-
-
-def _workspace(request: Request) -> Workspace:
-    workspace: Workspace = request.app.state.workspace
-    return workspace
-
-
-def _count(request: Request, written: SpansWritten) -> None:
-    request.app.state.instruments.count_records(
-        stored=written.spans, scores=written.scores, duplicates=written.duplicates, refused=len(written.refused)
-    )
 
 
 def _reply(wire: Wire, written: SpansWritten, field: str) -> Response:

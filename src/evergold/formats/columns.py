@@ -27,7 +27,6 @@ from evergold.formats.records import (
     carry_fields,
     question_of,
     rebuild_case,
-    shown_reference,
     unread_of,
     with_edits,
 )
@@ -52,7 +51,7 @@ def row_of(case: Case) -> Record:
     row: Record = {name: getattr(case, name) for name in TEXTS}
     row["tags"] = list(case.tags)
     row["contexts"] = [context.text or "" for context in case.contexts]
-    row["reference"] = shown_reference(case)
+    row["reference"] = case.reference_text()
     for name in ("messages", "turn", "tools"):
         held = getattr(case, name)
         row[name] = orjson.dumps(held).decode() if held else None
@@ -493,7 +492,7 @@ def case_row(case: Case) -> dict[str, Any]:
         "entry_type": case.entry_type.value,
         "review": case.review.value,
         "evidence": case.evidence.value,
-        "reference": shown_reference(case),
+        "reference": case.reference_text(),
         "reference_origin": None if reference is None else reference.origin.value,
         "tags": list(case.tags),
         "trace_id": case.provenance.trace_id,
@@ -509,7 +508,7 @@ def attempt_row(attempt: Attempt, case: Case | None, metrics: list[str]) -> dict
         name: getattr(attempt, name) for name in ("case_id", "trial", "output", "error", "latency_ms")
     }
     row |= {name: getattr(attempt.usage, name) for name in ("input_tokens", "output_tokens", "cost")}
-    row |= {"cached": attempt.cached, "input": case and case.input, "reference": case and shown_reference(case)}
+    row |= {"cached": attempt.cached, "input": case and case.input, "reference": case and case.reference_text()}
     for name in metrics:
         measurement = attempt.measurements.get(name)
         row[name] = None if measurement is None else measurement.value

@@ -31,7 +31,6 @@ from evergold.formats.records import (
     last_user_text,
     metadata_of,
     rebuild_case,
-    shown_reference,
     text_of,
     unread_of,
     with_edited_reference,
@@ -66,7 +65,7 @@ def conversational(case: Case) -> Record:
     record: Record = {
         "scenario": first or case.input or case.id,
         "turns": list(_turns([*asked, *_finish(case)])),
-        "expected_outcome": shown_reference(case),
+        "expected_outcome": case.reference_text(),
         "name": case.name,
         "context": texts or None,
         "additional_metadata": metadata_of(case, TURNS_HELD),
@@ -246,7 +245,7 @@ def record_of(case: Case) -> Record:
     texts = [context.text for context in case.contexts if context.text is not None]
     record: Record = {
         "input": case.input,
-        "expected_output": shown_reference(case),
+        "expected_output": case.reference_text(),
         "actual_output": case.output,
         "name": case.name,
         "retrieval_context": texts or None,

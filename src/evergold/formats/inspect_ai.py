@@ -17,7 +17,6 @@ from evergold.formats.records import (
     last_user_text,
     metadata_of,
     rebuild_case,
-    shown_reference,
     unread_of,
     with_edited_reference,
 )
@@ -118,7 +117,7 @@ class Inspect(RecordLines):
         return {
             "id": case.id,
             "input": given,
-            "target": shown_reference(case) or "",
+            "target": case.reference_text() or "",
             "metadata": metadata_of(case, held),
         }
 

@@ -12,7 +12,6 @@ from evergold.formats.records import (
     carry_fields,
     question_of,
     rebuild_case,
-    shown_reference,
     unread_of,
     with_edited_reference,
 )
@@ -31,7 +30,7 @@ class MLflow(RecordLines):
         return {
             "inputs": {"question": case.input},
             "outputs": case.output,
-            "expectations": {} if (reference := shown_reference(case)) is None else {"expected_response": reference},
+            "expectations": {} if (reference := case.reference_text()) is None else {"expected_response": reference},
             "tags": {KEY: orjson.dumps(carry_fields(case, HELD)).decode()},
             "source": {"source_type": "CODE", "source_data": {"dataset": case.dataset, "id": case.id}},
         }

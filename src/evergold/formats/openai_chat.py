@@ -27,7 +27,6 @@ from evergold.formats.records import (
     last_user_text,
     metadata_of,
     rebuild_case,
-    shown_reference,
     text_of,
     tool_call_of,
     unread_of,
@@ -372,7 +371,7 @@ class Evals(RecordLines):
     def record(self, case: Case) -> Record:
         return {
             "input": conversation(case),
-            "ideal": shown_reference(case) or "",
+            "ideal": case.reference_text() or "",
             "metadata": metadata_of(case, {"expected"}),
         }
 

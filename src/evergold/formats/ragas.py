@@ -8,7 +8,6 @@ from evergold.formats.records import (
     last_user_text,
     metadata_of,
     rebuild_case,
-    shown_reference,
     unread_of,
     with_edited_reference,
 )
@@ -27,7 +26,7 @@ class Ragas(RecordLines):
         return {
             "user_input": case.input,
             "response": case.output,
-            "reference": shown_reference(case),
+            "reference": case.reference_text(),
             # Ragas takes texts only: a passage that was lost has no place in the list.
             "retrieved_contexts": [context.text for context in case.contexts if context.text is not None],
             "metadata": metadata_of(case, HELD),

@@ -33,17 +33,11 @@ def carry_fields(case: Case, held: set[str], *, shows_reference: bool = True) ->
     rest = case.model_dump(mode="json", exclude=held | MOVING, exclude_defaults=True)
     # Formats write "" and nothing alike; only what is carried can say that it was "".
     rest |= {name: "" for name in held if getattr(case, name, None) == ""}
-    if shows_reference and "expected" in held and shown_reference(case) != case.expected:
+    if shows_reference and "expected" in held and case.reference_text() != case.expected:
         rest["expected"] = case.expected
     if "expected_tools" in held and case.expected_calls() != case.expected_tools:
         rest["expected_tools"] = None  # stated by the turn alone
     return rest
-
-
-def shown_reference(case: Case) -> str | None:
-    """The text that formats show as the right answer."""
-    reference = case.reference()
-    return None if reference is None else reference.text
 
 
 def with_reference(cases: Iterable[Case], rejected: list[Rejected], *, calls_will_do: bool = False) -> Iterator[Case]:
@@ -62,7 +56,7 @@ def with_reference(cases: Iterable[Case], rejected: list[Rejected], *, calls_wil
 
 def with_edited_reference(case: Case, given: str | None) -> Case:
     """The case, unless a file of ours shows another right answer than the case has: then somebody wrote that one."""
-    if (given or None) == shown_reference(case) or not given:
+    if (given or None) == case.reference_text() or not given:
         return case
     field = "revised" if case.entry_type is EntryType.CORRECTION else "expected"
     return case.model_copy(update={"approved": None, field: Answer(text=given) if field == "revised" else given})

@@ -20,7 +20,6 @@ from evergold.formats.records import (
     KEY,
     metadata_of,
     rebuild_case,
-    shown_reference,
     with_edited_reference,
     with_edits,
     with_reference,
@@ -281,7 +280,7 @@ def task_of(case: Case) -> Task:
     same |= {"input": case.input or "(empty)", "expected_tools": case.expected_calls()}
     return Task(
         name=case.name or case.id,
-        expected_output=shown_reference(case) or "",
+        expected_output=case.reference_text() or "",
         difficulty=case.difficulty or Difficulty.MEDIUM,
         context=tuple(context.text for context in case.contexts if context.text is not None),
         # Name and difficulty have stand-ins in the file, so the truth is carried as well.

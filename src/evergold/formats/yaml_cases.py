@@ -19,7 +19,6 @@ from evergold.formats.records import (
     conversation_or_none,
     metadata_of,
     rebuild_case,
-    shown_reference,
     unread_of,
     with_edited_reference,
     with_reference,
@@ -153,7 +152,7 @@ class Promptfoo(_ListInYaml):
             record["description"] = case.name
         if case.tools:
             record["options"] = {"tools": list(case.tools)}
-        if reference := shown_reference(case):
+        if reference := case.reference_text():
             # Contained, whatever its case: an exact match would fail every answer that is a sentence.
             record["assert"] = [{"type": "icontains", "value": _literal(reference)}]
         elif calls := case.expected_calls():
@@ -246,7 +245,7 @@ class PydanticEvals(_ListInYaml):
 
     def record(self, case: Case) -> Record:
         record: Record = {"name": case.id, "inputs": case.input}
-        if (reference := shown_reference(case)) is not None:
+        if (reference := case.reference_text()) is not None:
             record["expected_output"] = reference
         return record | {"metadata": metadata_of(case, {"id", "input", "expected"})}
 

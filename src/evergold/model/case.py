@@ -399,6 +399,11 @@ class Case(BaseModel, frozen=True, extra="forbid"):
             return self._reference(self.output, origin, self._golden_calls())
         return None
 
+    def reference_text(self) -> str | None:
+        """The text of the reference; None where the case has none, or one of calls alone."""
+        reference = self.reference()
+        return None if reference is None else reference.text
+
     def shown_answers(self) -> dict[str, str | None]:
         """The right answer as people read it in files and lists, where it comes from, and the words that corrected.
 

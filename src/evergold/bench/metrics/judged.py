@@ -26,7 +26,7 @@ from evergold.bench.metrics.questions import (
     show_verdicts,
     verdict_question,
 )
-from evergold.bench.metrics.text import NO_REFERENCE, reference_text
+from evergold.bench.metrics.text import NO_REFERENCE
 from evergold.errors import BadInput, describe_unknown
 from evergold.model.case import Case
 from evergold.model.judge import JudgeAnswer, Question
@@ -116,7 +116,7 @@ class ContextualRecall(PromptedMetric):
         contexts = [context.text for context in case.contexts if context.text]
         if not contexts:
             return Measurement.not_applicable("the case has no contexts")
-        reference = reference_text(case)
+        reference = case.reference_text()
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)
         return await _measure_claims(reference, contexts, judge, "entailment", "the reference makes no statements")
@@ -230,7 +230,7 @@ class ContextualPrecision(PromptedMetric):
         contexts = [context.text for context in case.contexts if context.text]
         if not contexts:
             return Measurement.not_applicable("the case has no contexts")
-        reference = reference_text(case)
+        reference = case.reference_text()
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)
         prompt = fence(CONTEXTS_PROMPT, input=case.input, expected_output=reference, contexts=number_items(contexts))
@@ -392,7 +392,7 @@ class Correctness(PromptedMetric):
     compares: ClassVar[bool] = True
 
     async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
-        reference = reference_text(case)
+        reference = case.reference_text()
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)
         inputs = {"input": case.input, "expected": reference, "output": attempt.output}

@@ -19,12 +19,6 @@ from evergold.text.markers import compile_pattern
 NO_REFERENCE = "the case has no reference answer"
 
 
-def reference_text(case: Case) -> str | None:
-    """The text of the reference; None where the case has none, or one of calls alone."""
-    reference = case.reference()
-    return None if reference is None else reference.text
-
-
 # Inner apostrophes, points and commas stay: `don't`, `3.5` and `1,000` are one word each.
 _WORD = re.compile(r"[぀-ヿ㐀-䶿一-鿿]|[^\W_぀-ヿ㐀-䶿一-鿿]+(?:['’.,][^\W_]+)*", re.UNICODE)
 
@@ -50,7 +44,7 @@ class _TextComparison:
     compares: ClassVar[bool] = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        reference = reference_text(case)
+        reference = case.reference_text()
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)
         return self.compare(reference, attempt.output)
@@ -81,7 +75,7 @@ class Contains:
     ignore_case: bool = True
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        want = self.text if self.text is not None else reference_text(case)
+        want = self.text if self.text is not None else case.reference_text()
         if want is None:
             return Measurement.not_applicable(NO_REFERENCE)
         # The empty text is contained in every answer: 1 everywhere would look like a result.
@@ -114,7 +108,7 @@ class Regex:
                 raise BadInput(f"metric regex: {problem}") from problem
 
     def measure(self, case: Case, attempt: Attempt) -> Measurement:
-        pattern = self.pattern if self.pattern is not None else reference_text(case)
+        pattern = self.pattern if self.pattern is not None else case.reference_text()
         if pattern is None:
             return Measurement.not_applicable(NO_REFERENCE)
         try:
@@ -146,7 +140,7 @@ class Length:
         if self.least is not None or self.most is not None:
             inside = (self.least is None or got >= self.least) and (self.most is None or got <= self.most)
             return Measurement.of(float(inside), f"{got} {self.unit}", length=got)
-        reference = reference_text(case)
+        reference = case.reference_text()
         if reference is None:
             return Measurement.not_applicable(f"{NO_REFERENCE} and the metric has no limits", length=got)
         want = self._count(reference)
