@@ -95,16 +95,13 @@ class Bm25Retriever:
         wanted = list(dict.fromkeys(words_of(query)))
         with Repo.open(repo) as opened:
             files = files_at(opened, commit)
-            self._count(opened, files)
+            # Words per blob; what is large or binary has none.
+            self._counts |= {blob: Counter(words_of(text)) for blob, text in _new_texts(opened, files, self._counts)}
             documents = {file.path: self._counts[file.blob] for file in files}
             lengths = {path: counts.total() for path, counts in documents.items()}
             best = _rank_best(bm25(wanted, count_words(documents), lengths))
             lines = {path: _lines_with(opened, commit, tuple(wanted), path) for path in best}
         return Attempt(case_id="", paths=tuple(best), ranges=_widen_hits(lines))
-
-    def _count(self, opened: Repo, files: list[TreeFile]) -> None:
-        """Words per blob; what is large or binary has none."""
-        self._counts |= {blob: Counter(words_of(text)) for blob, text in _new_texts(opened, files, self._counts)}
 
 
 class EmbeddingRetriever:

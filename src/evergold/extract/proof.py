@@ -96,7 +96,8 @@ def prove(change: CodeChange, repo: Repo, base: str | None = None, explain: bool
         proof = _prove_at(change, golden, repo, commit)
         if proof.problems or not explain:
             return proof
-        return proof._replace(evidence=_evidence_for(commit, change, golden, repo))
+        matched = _by_content(change, golden.steps or steps_of(golden.proof), repo)
+        return proof._replace(evidence=next((one.evidence for one in matched if one.commit == commit), ()))
     if not golden.proof:
         return BaseProof(None, ("the approval shows no diff to prove a base commit with",))
     tried = 0
@@ -158,11 +159,6 @@ def _prove_at(change: CodeChange, golden: Golden, repo: Repo, commit: str) -> Ba
             problem = f"{file.new_path} was added by an earlier case; no commit of the target has that state"
             return BaseProof(commit, (problem,))
     return BaseProof(commit, files=golden.files)
-
-
-def _evidence_for(commit: str, change: CodeChange, golden: Golden, repo: Repo) -> tuple[str, ...]:
-    steps = golden.steps or steps_of(golden.proof)
-    return next((one.evidence for one in _by_content(change, steps, repo) if one.commit == commit), ())
 
 
 def _by_content(change: CodeChange, steps: Sequence[FileStep], repo: Repo) -> list[Candidate]:

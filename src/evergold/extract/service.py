@@ -82,7 +82,8 @@ class Flows:
         repo_dir = options.get("repo_dir") and location(options["repo_dir"])
         with self._open(options) as into:
             if source == "sidekick":
-                tasks, rules = _tasks(options), _rules(options)
+                tasks, sides = _tasks(options), (Side(options["range_side"]), HunkContext(options["hunk_context"]))
+                rules = Rules(options["all_approvals"], *sides, evidence=into_store)
                 with progress("flows", tasks.count()) as advance:
                     return extract_sidekick(tasks, into, repo_dir, rules, advance)
             if source == "git":
@@ -163,11 +164,6 @@ def _tasks(options: Mapping[str, Any]) -> "SidekickSource":
         raise BadInput("workspace_id is missing: which workspace of the Sidekick app to extract from")
     database = options["sidekick_db"] and location(options["sidekick_db"])
     return SidekickSource(options["workspace_id"], database, options["skip_archived"])
-
-
-def _rules(options: Mapping[str, Any]) -> Rules:
-    sides = Side(options["range_side"]), HunkContext(options["hunk_context"])
-    return Rules(options["all_approvals"], *sides, evidence=options["into_store"])
 
 
 def _logs(agent: str, options: Mapping[str, Any]) -> FlowSource:

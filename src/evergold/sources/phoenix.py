@@ -102,12 +102,11 @@ def _span(record: dict[str, Any]) -> WireSpan:
         str(record.get("status_code")).upper() == "ERROR",
         record.get("status_message") or None,
         attributes,
-        [_event(event) for event in record.get("events") or []],
+        [
+            WireEvent(str(event.get("name") or ""), _nanoseconds(event.get("timestamp")), event.get("attributes") or {})
+            for event in record.get("events") or []
+        ],
     )
-
-
-def _event(event: dict[str, Any]) -> WireEvent:
-    return WireEvent(str(event.get("name") or ""), _nanoseconds(event.get("timestamp")), event.get("attributes") or {})
 
 
 def _flatten(value: Attributes, prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -428,13 +428,12 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
             reasons[reason] += 1
         else:
             results[merge.commit.id] = merge
-    evident = (_with_evidence(boundary, edits, history) for boundary in results.values())
+    evident = []
+    for boundary in results.values():
+        lines = history.lines(boundary.commit)
+        unseen = not edits.unseen.keys().isdisjoint(lines)
+        evident.append(replace(boundary, own=edits.find_own(lines), unseen=unseen))
     return sorted(evident, key=lambda boundary: (boundary.index, boundary.commit.authored))
-
-
-def _with_evidence(boundary: Boundary, edits: Edits, history: History) -> Boundary:
-    lines = history.lines(boundary.commit)
-    return replace(boundary, own=edits.find_own(lines), unseen=not edits.unseen.keys().isdisjoint(lines))
 
 
 def _may_be_of(made: Committed, moment: Commit, edits: Edits, history: History) -> bool:
