@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
@@ -330,19 +330,11 @@ FAILED = "plugin_failed:"
 _log = logging.getLogger("evergold.curate")
 
 
-class Called(NamedTuple):
-    """A plug-in, and what its failures are counted under."""
-
-    what: str
-    plugin: object
-
-
-def call_guarded(connection: Connection, called: Called, call: Callable[[], T], otherwise: T) -> T:
-    """Give what `call` returns, or `otherwise` if it raises or hangs; the counter `plugin_failed:WHAT` goes up then."""
-    what = called.what
+def call_guarded(connection: Connection, what: str, plugin: object, call: Callable[[], T], otherwise: T) -> T:
+    """Give what a call of a plug-in returns, or `otherwise` if it raises or hangs; `plugin_failed:WHAT` goes up then."""
     known = what in hanging_plugins()
     try:
-        return call_within(PLUGIN_SECONDS, what, call) if is_foreign(called.plugin) else call()
+        return call_within(PLUGIN_SECONDS, what, call) if is_foreign(plugin) else call()
     except Exception as problem:
         # A plug-in that hangs is logged once; each further failure is only counted.
         if not known:

@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from evergold.curate.detectors import CORRECTION_SCORE, VALUES, Called, ValueDetector, call_guarded
+from evergold.curate.detectors import CORRECTION_SCORE, VALUES, ValueDetector, call_guarded
 from evergold.model.check import Remark, RemarkKind
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
@@ -64,7 +64,7 @@ def findings_in(connection: Connection, trace_ids: Sequence[str], detector: Dete
             held.setdefault(before.next_id, []).append((trace_id, before))
     findings: list[RemarkFinding] = []
     for message in messages:
-        remark = call_guarded(connection, Called("detector", detector), partial(look, message), NOT_KNOWN)
+        remark = call_guarded(connection, "detector", detector, partial(look, message), NOT_KNOWN)
         before_it = tuple(held.get(message.id, ()))
         # Nothing now and nothing before needs no write.
         if remark is not NOT_KNOWN and (remark is not None or before_it):

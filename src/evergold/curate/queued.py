@@ -24,7 +24,7 @@ from sqlalchemy import Connection
 
 from evergold import plugins
 from evergold.checks.stage import CheckStage
-from evergold.curate.detectors import Called, JudgeDetector, PatternDetector, call_guarded
+from evergold.curate.detectors import JudgeDetector, PatternDetector, call_guarded
 from evergold.curate.findings import findings_in, put_finding
 from evergold.errors import Unavailable
 from evergold.machine import give_back_memory, new_owner
@@ -129,8 +129,7 @@ def put_plugin_tags(connection: Connection, policy: Policy) -> None:
         trace = get_trace(connection, trace_id)
         tags: set[str] = set()
         for name, tagger in taggers.items():
-            called = Called(f"tagger {name}", tagger)
-            tags |= call_guarded(connection, called, partial(_tags_of, tagger, trace), set())
+            tags |= call_guarded(connection, f"tagger {name}", tagger, partial(_tags_of, tagger, trace), set())
         put_tags(connection, entry, tags)
 
 
