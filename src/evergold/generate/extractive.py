@@ -186,7 +186,12 @@ _MORE = re.compile(  # more than what?
 # "The checklist" of what? "Documents or materials" of which kind? And nobody asks what happens where one is eligible.
 _THE = re.compile(r"\bthe\b(?! (?:\w+ ){1,3}(?:of|for|that|who|which)\b)", re.IGNORECASE)
 _WISH = re.compile(r"\b(?:want|like|need) (?!(?:an?|to|my|help|some|any)\b)", re.IGNORECASE)
-_STATE = re.compile(r"What happens if I(?: am|'m|'ve been| have been) (?!\w+(?:ed|ing|wn)\b)")
+_STATE = re.compile(
+    r"What happens if I(?: am|'m|'ve been| have been) (?!\w+(?:ed|ing|wn)\b)|What .* if I(?: am|'m) an? "
+)
+_PROMISES_A_LIST = re.compile(
+    r"^(?:There are|Hay) (?:two|three|four|several|many|a few|dos|tres|varias?|varios|\d)", re.IGNORECASE
+)
 DEFINITE = ("The", "El", "La", "Los", "Las")
 _KIND = re.compile(r"(?:an?|any|every|una?|unos|unas|cualquier|tod[oa]|aquell?[oa]?s?)\b", re.IGNORECASE)
 _TELLS_APART = re.compile(
@@ -806,7 +811,8 @@ def _under_question(passage: Passage) -> list[Idea]:
     answer = sentences(flatten(blocks[0]))
     fits = 0 < len(answer) <= MOST_ANSWERING and list(answer) == clear_sentences(blocks[0])
     shared = set(Text(title).content) & set(Text(" ".join(answer)).content)
-    quotable = fits and len(shared) > 1 and not any(_POINTS.search(each) or not _is_closed(each) for each in answer)
+    unfit = any(_POINTS.search(each) or not _is_closed(each) for each in answer)
+    quotable = fits and len(shared) > 1 and not unfit and not _PROMISES_A_LIST.search(answer[0])
     return [Idea(instruction=title, method="heading", basis=" ".join(answer))] if quotable else []
 
 
@@ -837,7 +843,7 @@ def _statements(assignment: WritingTask) -> Draft:
 
 # Labels, steps, entries of a list, and what leads up to one or goes on from a sentence before.
 _LEADS_ON = re.compile(
-    rf"^(?:{_IMPERATIVE.pattern}|[A-ZÀ-Þ][a-zà-ÿ]+[aei]r |[A-Z]{{2,}} [-–] )|: |^There are (?:two|three|four|several|many|\d)|"
+    rf"^(?:{_IMPERATIVE.pattern}|[A-ZÀ-Þ][a-zà-ÿ]+[aei]r |[A-Z]{{2,}} [-–] )|: |{_PROMISES_A_LIST.pattern}|"
     rf"^(?:In addition|Specifically|Additionally|Además|En concreto)\b|{_RELATIVE.pattern}",
     re.IGNORECASE,
 )
