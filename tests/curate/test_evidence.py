@@ -12,7 +12,7 @@ from evergold.errors import BadInput, Incomplete
 from evergold.model.case import Candidates, Case, TierEvidence
 from evergold.model.policy import JudgeRole, Policy
 from evergold.model.run import RunSpec
-from evergold.model.trace import Correction, ScoreLine, ScoreSource
+from evergold.model.trace import Correction, ScoreLine, ScoreSource, Trace
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter
 from evergold.store.trace.filter import TraceFilter
@@ -203,6 +203,20 @@ def test_an_outcome_outweighs_the_form_of_an_answer_and_no_error(ws: Workspace) 
     assert held(ws, "json").evidence is TierEvidence.OUTCOME
     assert held(ws, "error").tier == "failure"
     assert ws.live.explain("bare")[0].tier == "none"
+
+
+def test_the_app_of_a_record_is_its_service_and_name(ws: Workspace) -> None:
+    sent: list[dict[str, object]] = [
+        {"id": "a", "app": "shop/chat"},
+        {"id": "b", "app": "chat"},
+        {"id": "c", "app": "x/y", "name": "own"},
+    ]
+    ws.intake.accept([Trace.model_validate(one) for one in sent])
+    apps = {one: ws.intake.get(one).app for one in "abc"}
+    assert apps == {"a": "shop/chat", "b": "chat", "c": "own"}
+    for one in "abc":
+        again = Trace.model_validate(ws.intake.get(one).model_dump(mode="json"))
+        assert (again.name, again.metadata) == (ws.intake.get(one).name, ws.intake.get(one).metadata)
 
 
 def test_a_format_that_nearly_all_answers_of_an_app_share_is_held_against_none(ws: Workspace) -> None:

@@ -161,6 +161,18 @@ def with_conversation(fields: Any) -> Any:
     return {**rest, "metadata": {**inside, **given, **texts}}
 
 
+def with_app(fields: Any) -> Any:
+    """Take service and name from `app` (`service/name`) where a record says neither."""
+    app = fields.get("app") if isinstance(fields, dict) else None
+    if not isinstance(app, str) or not app or fields.get("name"):
+        return fields
+    metadata = fields.get("metadata") or {}
+    if not isinstance(metadata, dict) or "services" in metadata:
+        return fields
+    service, _, name = app.rpartition("/")
+    return {**fields, "name": name, "metadata": metadata | ({"services": [service]} if service else {})}
+
+
 class Span(BaseModel, frozen=True, extra="forbid"):
     """One step inside a trace. `kind`: llm, tool, retriever, agent, chain, embedding or span.
 
@@ -188,10 +200,12 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
     `cost` is in US dollars: `reported` by the trace or its spans, else `priced` from their models and tokens, else null, which
     is not free. One that is sent counts as reported, unless it says that it is priced: then it is computed anew.
-    `incomplete` (what it lacks to be evaluated) and `app` (service and name) come from the store and are ignored when it is sent.
+    `incomplete` (what it lacks to be evaluated) comes from the store and is ignored when it is sent; `app` (`service/name`) is
+    read where neither is given.
     """
 
     _conversation = model_validator(mode="before")(with_conversation)
+    _app = model_validator(mode="before")(with_app)
 
     type: Literal["trace"] = "trace"
     id: Ident

@@ -7582,7 +7582,8 @@ export interface components {
          *     `contexts` (what was retrieved) may be given beside the other fields; they are kept in `metadata`.
          *     `cost` is in US dollars: `reported` by the trace or its spans, else `priced` from their models and tokens, else null, which
          *     is not free. One that is sent counts as reported, unless it says that it is priced: then it is computed anew.
-         *     `incomplete` (what it lacks to be evaluated) and `app` (service and name) come from the store and are ignored when it is sent.
+         *     `incomplete` (what it lacks to be evaluated) comes from the store and is ignored when it is sent; `app` (`service/name`) is
+         *     read where neither is given.
          */
         Trace: {
             /**
