@@ -123,6 +123,7 @@ def test_admissions_are_known(reply: str | None, expected: bool) -> None:
         ("True, but the law changed in 2019.", None),
         ("You are absolutely right! I apologize for the oversight.", None),
         ("I understand now that you meant the coat of wool. It is 500 pesos.", "It is 500 pesos."),
+        ('I understand that you meant "the red coat." It is 400 pesos.', "It is 400 pesos."),
         ("Ahora entiendo que preguntas por el abrigo: cuesta 500 pesos.", "Cuesta 500 pesos."),
     ],
 )

@@ -274,6 +274,7 @@ _CONCEDES = re.compile(
     rf"entiendo|i understand)[,!. ]+)*(?:(?:and|so|y|tambien) )?(?:{'|'.join(_CONCESSIONS)})(?![\w'])"
 )
 _JOINS = re.compile(r"[\s,.;:!…—–)-]*(?:(?:and|so|y|asi que|indeed|in fact|de hecho)\b[, ]*)?")
+_QUOTE_END = re.compile(r"^[\"”»]\s+")  # of a quotation that the concession held
 _HOWEVER = re.compile(r"(?:but|however|though|although|pero|sin embargo|aunque)\b")
 # "Here is the corrected code:" is "Here is the code:"; only where a reply leads up to what follows.
 _LEADS_UP = re.compile(
@@ -327,6 +328,7 @@ def strip_admission(reply: str | None) -> str | None:
         conceded = True
         joined = _JOINS.match(folded, match.end())
         text = text[joined.end() if joined else match.end() :].lstrip("¡")
+        text = _QUOTE_END.sub("", text)
     text = _strip_closing(text.strip())
     folded = _fold_each(text)
     if lead := _LEADS_UP.match(folded):
