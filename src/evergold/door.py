@@ -32,10 +32,9 @@ from types import NoneType, TracebackType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, Union, cast, get_args, get_origin
 
 from evergold.errors import BadInput, NotFound, describe_unknown
-from evergold.ingest.feedback import IngestReport
 from evergold.model.build import Build
 from evergold.model.case import Case
-from evergold.model.operations import Curated
+from evergold.model.operations import Curated, IngestReport
 from evergold.model.policy import Explanation
 from evergold.model.report import Mean, Printable, RunComparison
 from evergold.model.review import ReviewVerdict

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput
-from evergold.ingest.feedback import KEPT_PROBLEMS, IngestReport
 from evergold.ingest.files import Lines
 from evergold.model.faults import Rejected
+from evergold.model.operations import KEPT_PROBLEMS, IngestReport
 from evergold.seams import Source
 from evergold.sources import jsonl
 from evergold.sources.jsonl import describe_head

@@ -13,7 +13,7 @@ import pytest
 from google.protobuf.json_format import MessageToDict
 
 from evergold.errors import BadInput
-from evergold.ingest.feedback import IngestReport
+from evergold.model.operations import IngestReport
 from evergold.settings import Settings
 from evergold.workspace import Workspace
 from tests.otlp import TRACE, a_request, a_span, an_llm_span, json_body

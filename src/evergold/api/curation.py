@@ -3,8 +3,7 @@
 from pydantic import BaseModel
 
 from evergold.api.requests import Opened, Router, Sent, Who, list_records
-from evergold.api.traces import Accepted
-from evergold.model.operations import Curated, CuratorState
+from evergold.model.operations import Curated, CuratorState, IngestReport
 from evergold.model.policy import CurationRules, Explanation, NewRules, ReviewAgreement, RulesPreview, RulesView
 from evergold.model.trace import Correction, Reaction
 from evergold.workspace.live import PolicyView
@@ -26,15 +25,15 @@ class BackgroundState(BaseModel):
 
 
 @router.post("/corrections", status_code=201)
-def post_corrections(workspace: Opened, corrections: Sent[Correction]) -> Accepted:
+def post_corrections(workspace: Opened, corrections: Sent[Correction]) -> IngestReport:
     """Correct a reply. The trace may arrive later."""
-    return Accepted(**vars(workspace.intake.accept(list_records(corrections))))
+    return workspace.intake.accept(list_records(corrections))
 
 
 @router.post("/reactions", status_code=201)
-def post_reactions(workspace: Opened, reactions: Sent[Reaction]) -> Accepted:
+def post_reactions(workspace: Opened, reactions: Sent[Reaction]) -> IngestReport:
     """React to a reply with an emoji; null removes the reaction."""
-    return Accepted(**vars(workspace.intake.accept(list_records(reactions))))
+    return workspace.intake.accept(list_records(reactions))
 
 
 @router.get("/traces/{trace_id:path}/explain")

@@ -1,6 +1,5 @@
 """/review and /decisions: everything the review page does, for scripts too; questions of a dataset's own and their answers."""
 
-from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Depends, Query
@@ -27,6 +26,7 @@ from evergold.model.review import (
     ReviewerName,
     ReviewProgress,
     ReviewVerdict,
+    RowsTaken,
     SavedView,
     VersionedKey,
 )
@@ -287,17 +287,6 @@ class RowsIn(BaseModel, extra="forbid"):
     replace: bool = False
 
 
-class RowsTaken(BaseModel):
-    """What became of the rows; `kept` names cases left as others made them, `versions` says where the rest stand."""
-
-    added: int
-    changed: int
-    unchanged: int
-    kept: list[str]
-    problems: list[str]
-    versions: dict[str, int]
-
-
 class RowsOut(BaseModel):
     """Rows of both datasets with the version of each case, and the cases left out with what they lack."""
 
@@ -313,8 +302,7 @@ def take_rows(workspace: Opened, given: RowsIn, caller: Caller) -> RowsTaken:
 
     `replace`, which overwrites the work of others too, is for editors and owners.
     """
-    taken = workspace.review.take_rows(given.rows, caller, given.dataset, given.replace, given.versions)
-    return RowsTaken(**asdict(taken))
+    return workspace.review.take_rows(given.rows, caller, given.dataset, given.replace, given.versions)
 
 
 @router.get("/review/rows")

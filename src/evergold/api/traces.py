@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from evergold.api.requests import Caller, Opened, Router, Sent, Who, list_records, read_page
 from evergold.model.case import Conversation
 from evergold.model.case_actions import ListPage, ListView, Picked, Picking, Upload, Uploaded
+from evergold.model.operations import IngestReport
 from evergold.model.trace import Retagged, Retagging, ScoreLine, Trace, TraceComment, TraceHit, TraceOutcome
 from evergold.store.trace.filter import TraceFilter, TraceOrder
 from evergold.store.trace.pages import TraceFacets
@@ -77,20 +78,6 @@ class TraceQuery(TraceFilter):
     preview: Annotated[int | None, Query(ge=1, le=1_000_000)] = None
 
 
-class Accepted(BaseModel):
-    """What became of the records sent."""
-
-    traces: int
-    spans: int
-    scores: int
-    corrections: int
-    reactions: int
-    duplicates: int
-    rejected: int
-    pending: int
-    problems: list[str]
-
-
 @router.get("/traces")
 def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> TracePage:
     """Traces that pass every filter given."""
@@ -142,15 +129,15 @@ async def get_trace(workspace: Opened, trace_id: str) -> Response:
 
 
 @router.post("/traces", status_code=201)
-def post_traces(workspace: Opened, traces: Sent[Trace]) -> Accepted:
+def post_traces(workspace: Opened, traces: Sent[Trace]) -> IngestReport:
     """Store a trace, or several. The same trace again changes nothing."""
-    return Accepted(**vars(workspace.intake.accept(list_records(traces))))
+    return workspace.intake.accept(list_records(traces))
 
 
 @router.post("/scores", status_code=201)
-def post_scores(workspace: Opened, scores: Sent[ScoreLine]) -> Accepted:
+def post_scores(workspace: Opened, scores: Sent[ScoreLine]) -> IngestReport:
     """Score a trace. The trace may arrive later."""
-    return Accepted(**vars(workspace.intake.accept(list_records(scores))))
+    return workspace.intake.accept(list_records(scores))
 
 
 class Unscored(BaseModel):

@@ -225,15 +225,7 @@ class Builds:
             groups = settle_groups(_check_between(everything, checkpoint), earlier_splits, spec.group_by)
             frozen = draft(spec, _check_between(iterate_cases(connection, wanted), checkpoint), parent, groups)
         checkpoint()
-        build = Build(
-            dataset=spec.dataset,
-            version=spec.version,
-            content_hash=frozen.manifest.content_hash or "",
-            created_at=datetime.now(UTC),
-            location=str(spec.out.resolve()),
-            parent=parent.version if parent else None,
-            manifest=frozen.manifest.model_dump(mode="json"),
-        )
+        build = _describe(spec, frozen.manifest, spec.out, parent.version if parent else None)
         if spec.out.is_relative_to(self._settings.home):
             make_folder(spec.out, private=True)  # with PostgreSQL nobody may have made the workspace folder yet
         with stage_build(frozen) as files:
@@ -251,15 +243,8 @@ class Builds:
         """Remember a RAG build, so that its versions are listed, compared and run by name. Its files stay where they are."""
         with self._store.db.read() as connection:
             lower = [one for one in list_builds(connection, spec.dataset) if _order(one.version) < _order(spec.version)]
-        build = Build(
-            dataset=spec.dataset,
-            version=spec.version,
-            content_hash=manifest.content_hash or "",
-            created_at=datetime.now(UTC),
-            location=str(spec.manifest.resolve()),
-            parent=max((one.version for one in lower), key=_order, default=None),
-            manifest=manifest.model_dump(mode="json"),
-        )
+        parent = max((one.version for one in lower), key=_order, default=None)
+        build = _describe(spec, manifest, spec.manifest, parent)
         self._store.write(replace_build, build)
         return self.get(spec.dataset, spec.version)
 
@@ -313,6 +298,19 @@ class Builds:
         if not candidates or candidates[0].location is None:
             raise NotFound(f"no build {name!r} of {dataset or 'any dataset'}, and no folder of that name")
         return locate_build(candidates[0])
+
+
+def _describe(spec: SnapshotSpec | RagSpec, manifest: Manifest, where: Path, parent: str | None) -> Build:
+    """A build made now, as the store remembers it."""
+    return Build(
+        dataset=spec.dataset,
+        version=spec.version,
+        content_hash=manifest.content_hash or "",
+        created_at=datetime.now(UTC),
+        location=str(where.resolve()),
+        parent=parent,
+        manifest=manifest.model_dump(mode="json"),
+    )
 
 
 def _check_between(cases: Iterable[Case], checkpoint: Callable[[], None]) -> Iterator[Case]:

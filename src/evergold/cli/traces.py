@@ -240,19 +240,12 @@ def erase_user(workspace: Workspace, user: str, who: str, why: str, dry_run: boo
     """
     if dry_run:
         counted = workspace.retention.would_erase(user)
-        would = {"traces": counted.traces, "cases": counted.cases, "archived": counted.archived}
-        print_result(
-            would | {"dry_run": True},
-            as_json,
-            "would erase " + ", ".join(f"{count} {name}" for name, count in would.items()),
-        )
-        return
-    erased = workspace.retention.erase(user, who=who, why=why)
-    print_result(
-        erased.counts(),
-        as_json,
-        "erased " + ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in erased.counts().items()),
-    )
+        counts = {"traces": counted.traces, "cases": counted.cases, "archived": counted.archived}
+    else:
+        counts = workspace.retention.erase(user, who=who, why=why).counts()
+    text = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items())
+    done = "would erase" if dry_run else "erased"
+    print_result(counts | ({"dry_run": True} if dry_run else {}), as_json, f"{done} {text}")
 
 
 def _start_text(trace: Trace) -> str:

@@ -7,7 +7,7 @@ is a number to YAML, so it is refused with the advice to quote it instead of tur
 
 import difflib
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -134,11 +134,11 @@ def check_tasks(text: str | bytes) -> CheckedTasks:
     return CheckedTasks(None if repeated else file, repeated)
 
 
-def write_tasks(name: str, description: str, tasks: Iterable[Task], metadata: Mapping[str, Any] | None = None) -> str:
+def write_tasks(name: str, description: str, tasks: Iterable[Task]) -> str:
     """YAML text that `parse` reads back to equal tasks; long text in blocks, defaults left out."""
     import yaml
 
-    file = TaskFile(name=name, description=description, tasks=tuple(tasks), metadata=dict(metadata or {}))
+    file = TaskFile(name=name, description=description, tasks=tuple(tasks))
     plain = file.model_dump(mode="json", exclude_defaults=True)
     return yaml.dump(plain, Dumper=block_dumper(), sort_keys=False, allow_unicode=True, width=110)
 

@@ -17,8 +17,9 @@ from functools import partial
 from sqlalchemy import Connection
 
 from evergold.errors import Unavailable
-from evergold.ingest.feedback import IngestReport, apply_feedback, apply_pending
+from evergold.ingest.feedback import apply_feedback, apply_pending
 from evergold.ingest.prepare import PreparedSpans, facts, summarise, summarise_spans, trace_row, usable_facts
+from evergold.model.operations import IngestReport
 from evergold.sources.conventions.read_span import score_line
 from evergold.store import Store
 from evergold.store.case.content import note_growth

@@ -4,53 +4,15 @@ The report of a delivery counts every record, also those that are dropped.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 
 from pydantic import TypeAdapter
 from sqlalchemy import Connection
 
-from evergold.model.faults import Rejected
-from evergold.model.report import Printable
+from evergold.model.operations import IngestReport
 from evergold.model.trace import REACTION_SCORE, Correction, Reaction, ScoreLine, ScoreSource, reaction_value
 from evergold.store.trace.scores import drop_score, keep_pending, put_scores, put_scores_of_many
 from evergold.store.trace.traces import known_traces, put_correction
-
-KEPT_PROBLEMS = 100
-
-
-@dataclass(repr=False)
-class IngestReport(Printable):
-    """Counts of a delivery, and one line for each of the first problems."""
-
-    traces: int = 0
-    spans: int = 0
-    scores: int = 0
-    corrections: int = 0
-    reactions: int = 0
-    duplicates: int = 0
-    rejected: int = 0
-    pending: int = 0
-    problems: list[str] = field(default_factory=list)
-
-    def reject(self, rejected: Rejected | str) -> None:
-        self.rejected += not (isinstance(rejected, Rejected) and rejected.is_note)
-        if len(self.problems) < KEPT_PROBLEMS:
-            self.problems.append(str(rejected))
-
-    def add(self, other: "IngestReport") -> None:
-        """Add what became of a further batch."""
-        for name, number in other.counts().items():
-            setattr(self, name, getattr(self, name) + number)
-        self.problems += other.problems[: KEPT_PROBLEMS - len(self.problems)]
-
-    def counts(self) -> dict[str, int]:
-        return {name: value for name, value in vars(self).items() if isinstance(value, int)}
-
-    def table(self) -> tuple[str, Sequence[str], list[tuple[str]]]:
-        counted = ", ".join(f"{count} {name}" for name, count in self.counts().items() if count or name == "traces")
-        return f"ingested: {counted}", ("problems",), [(problem,) for problem in self.problems]
-
 
 Feedback = ScoreLine | Correction | Reaction
 FEEDBACK: TypeAdapter[Feedback] = TypeAdapter(Feedback)

@@ -17,10 +17,10 @@ import orjson
 
 from evergold import plugins
 from evergold.errors import BadInput, NotFound
-from evergold.ingest.feedback import KEPT_PROBLEMS
 from evergold.ingest.prepare import RequestReader
 from evergold.ingest.records import redact_all
 from evergold.model.faults import Rejected
+from evergold.model.operations import KEPT_PROBLEMS
 from evergold.seams import Incoming, OfUnits, Source
 from evergold.settings import Settings
 from evergold.sources import jsonl

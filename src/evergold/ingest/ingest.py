@@ -21,12 +21,12 @@ from sqlalchemy import Connection
 
 from evergold.errors import BadInput, Unavailable
 from evergold.ingest.batcher import Batcher, SpansWritten
-from evergold.ingest.feedback import IngestReport
 from evergold.ingest.files import FileReading, Lines, ReadFile, open_lines, read_files, redaction_of, require_file
 from evergold.ingest.prepare import PreparedSpans, Request, RequestReader, SecondReader
 from evergold.ingest.records import redact_record, write_records
 from evergold.machine import usable_cores
 from evergold.model.faults import Rejected
+from evergold.model.operations import IngestReport
 from evergold.model.trace import Correction
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming, Source

@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from evergold.ingest.batcher import write_spans
-from evergold.ingest.feedback import IngestReport, apply_feedback, apply_pending
+from evergold.ingest.feedback import apply_feedback, apply_pending
 from evergold.ingest.prepare import prepare_lines, redact_parts
 from evergold.model.faults import Rejected
+from evergold.model.operations import IngestReport
 from evergold.model.trace import Correction, Reaction, Score, ScoreLine, Span, SpanLine, Trace
 from evergold.redact.fields import FieldRedactor
 from evergold.seams import Incoming

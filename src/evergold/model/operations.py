@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
+from evergold.model.faults import Rejected
 from evergold.model.report import Printable
 
 
@@ -262,6 +263,43 @@ class Curated(Printable, BaseModel, frozen=True):
     def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
         waiting = f", {self.waiting} still wait" if self.waiting else ""
         return f"curated {self.traces} traces{waiting}", ("became", "traces"), list(self.tiers.items())
+
+
+KEPT_PROBLEMS = 100
+
+
+class IngestReport(Printable, BaseModel):
+    """What became of the records sent: counts, and one line for each of the first problems."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    traces: int = 0
+    spans: int = 0
+    scores: int = 0
+    corrections: int = 0
+    reactions: int = 0
+    duplicates: int = 0
+    rejected: int = 0
+    pending: int = 0
+    problems: list[str] = Field(default_factory=list)
+
+    def reject(self, rejected: Rejected | str) -> None:
+        self.rejected += not (isinstance(rejected, Rejected) and rejected.is_note)
+        if len(self.problems) < KEPT_PROBLEMS:
+            self.problems.append(str(rejected))
+
+    def add(self, other: "IngestReport") -> None:
+        """Add what became of a further batch."""
+        for name, number in other.counts().items():
+            setattr(self, name, getattr(self, name) + number)
+        self.problems += other.problems[: KEPT_PROBLEMS - len(self.problems)]
+
+    def counts(self) -> dict[str, int]:
+        return {name: value for name, value in vars(self).items() if isinstance(value, int)}
+
+    def table(self) -> tuple[str, Sequence[str], list[tuple[str]]]:
+        counted = ", ".join(f"{count} {name}" for name, count in self.counts().items() if count or name == "traces")
+        return f"ingested: {counted}", ("problems",), [(problem,) for problem in self.problems]
 
 
 class CuratorState(BaseModel, frozen=True):

@@ -56,13 +56,18 @@ class CheckBucket(BaseModel):
     failing: int
 
 
-class CheckOverTime(BaseModel):
-    """A score by name and source over the period."""
+class CheckCounts(BaseModel):
+    """A score by name and source: how often it was given, and how often it was below the failure threshold."""
 
     name: str
     source: str
-    scored: int
     failing: int
+    scored: int
+
+
+class CheckOverTime(CheckCounts):
+    """A score over the period."""
+
     buckets: list[CheckBucket]
 
 
@@ -92,15 +97,6 @@ class IntakeBucket(Tiers):
 
     start: str
     traces: int = 0
-
-
-class CheckCounts(BaseModel):
-    """A score by name and source: how often it was given, and how often it was below the failure threshold."""
-
-    name: str
-    source: str
-    failing: int
-    scored: int
 
 
 class Coverage(BaseModel):

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from evergold.errors import BadInput
@@ -181,6 +181,19 @@ class Decision(BaseModel, frozen=True, extra="forbid"):
     changes: dict[str, Any] = Field(default_factory=dict)
     adjudicate: bool = False
     override_base: bool = False
+
+
+class RowsTaken(BaseModel):
+    """What became of rows; `kept` names cases left as others made them, `versions` says where the rest stand."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    kept: list[str] = Field(default_factory=list)
+    problems: list[str] = Field(default_factory=list)
+    versions: dict[str, int] = Field(default_factory=dict)
 
 
 class Edit(BaseModel, frozen=True, extra="forbid"):

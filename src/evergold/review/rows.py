@@ -15,7 +15,7 @@ from evergold.errors import BadInput
 from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
 from evergold.model.access import Holder
 from evergold.model.case import Case, CaseKind, CaseStatus, ReviewState
-from evergold.model.review import Decision, ReviewVerdict, VersionedKey
+from evergold.model.review import Decision, ReviewVerdict, RowsTaken, VersionedKey
 from evergold.review.desk import decide_many, overrule, voided_by
 from evergold.store.case.cases import held_cases, revisions_of
 from evergold.store.case.writes import Author, put_cases
@@ -36,22 +36,10 @@ class Sender:
     replace: bool = False
 
 
-@dataclass
-class Taken:
-    """What became of the cases; `kept` names those left as others made them, `versions` where the rest stand."""
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-    kept: list[str] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    versions: dict[str, int] = field(default_factory=dict)
-
-
-def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) -> Taken:
+def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) -> RowsTaken:
     """Put the cases in and record the sender's approvals, in one transaction."""
     held = _held_rows(connection, cases)
-    taken = Taken()
+    taken = RowsTaken()
     wanted: list[Case] = []
     for case in cases:
         # Decided before anything is written: putting one case does not move another.
@@ -125,7 +113,7 @@ def _verdicts(
     return results
 
 
-def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: Taken) -> None:
+def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: RowsTaken) -> None:
     for key, (_, case) in _held_rows(connection, cases).items():
         taken.versions[case.id] = case.version
         if key not in before:

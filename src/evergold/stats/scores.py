@@ -33,6 +33,7 @@ FEWEST_GROUPS = 6
 ALPHA = 0.05
 MARGIN = 0.03
 POWER = 0.8
+PLANNED_SPREAD = 0.5  # what two pass/fail runs disagreeing on a quarter of their cases show
 
 Scores = Iterable[float | None]
 Bounds = Callable[[float], tuple[float, float]]  # 1 - level → the ends of the interval
@@ -182,15 +183,14 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def planned_effect(cases: int, trials: int = 1, spread: float = 0.5) -> float | None:
-    """The smallest visible effect before anything ran, from a spread of per-case differences.
+def planned_effect(cases: int, trials: int = 1) -> float | None:
+    """The smallest visible effect before anything ran, from a usual spread of per-case differences.
 
-    0.5 is what two pass/fail runs disagreeing on a quarter of their cases show. Trials shrink the half of the variance
-    that is assumed to be the model's own noise; more cases shrink all of it.
+    Trials shrink the half of the variance that is assumed to be the model's own noise; more cases shrink all of it.
     """
     if cases < 2:
         return None
-    return visible_effect(math.sqrt(spread**2 * (0.5 + 0.5 / trials) / cases))
+    return visible_effect(math.sqrt(PLANNED_SPREAD**2 * (0.5 + 0.5 / trials) / cases))
 
 
 def visible_effect(error: float) -> float:

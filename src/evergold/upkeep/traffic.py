@@ -123,13 +123,8 @@ class TrafficSums:
     bins: list[Bins] = field(default_factory=list)
 
     def add(self, other: "TrafficSums") -> None:
-        self.traces += other.traces
-        self.failed += other.failed
-        self.tokens += other.tokens
-        self.cost += other.cost
-        self.costed += other.costed
-        self.scored += other.scored
-        self.failing += other.failing
+        for name in ("traces", "failed", "tokens", "cost", "costed", "scored", "failing"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.bins += other.bins
 
     def figures(self) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 
 from evergold.errors import BadInput
 from evergold.ingest.batcher import SpansWritten
-from evergold.ingest.feedback import IngestReport
 from evergold.ingest.ingest import Ingest
 from evergold.ingest.prepare import Request
+from evergold.model.operations import IngestReport
 from evergold.model.trace import Retagged, Retagging, Trace
 from evergold.sources.conventions.scores import use_scales
 from evergold.sources.langfuse import records_of_batch, reply_to

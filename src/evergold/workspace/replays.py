@@ -51,7 +51,6 @@ class Replays:
         filters: Mapping[str, Any],
         *,
         model: str = "recorded",
-        replay: Replay | None = None,
     ) -> ReplaySet:
         """Copy the cases of a dataset that can be replayed into another and freeze it; estimate a run of it.
 
@@ -81,13 +80,13 @@ class Replays:
         # Whether candidates come along was decided when the cases were chosen.
         build, _ = self._builds.freeze_as(name, version or None, filters={"candidates": "include"})
         frozen = f"{name}@{build.version}"
-        spec = RunSpec(dataset=frozen, model=model, metrics=("trajectory",), replay=replay or Replay())
+        spec = RunSpec(dataset=frozen, model=model, metrics=("trajectory",), replay=Replay())
         return ReplaySet(
             dataset=name,
             version=build.version,
             cases=build.cases,
             with_calls=sum(bool(calls_in([*case.messages, *case.turn])) for case in ready),
-            requests=sum(requests_of(case, spec.replay or Replay()).calls for case in ready),
+            requests=sum(requests_of(case, Replay()).calls for case in ready),
             left_out=dict(reasons.most_common()),
             cases_left_out=named,
             plan=self._bench.plan(spec, local=True),

@@ -1,6 +1,5 @@
 """Review: the queue, the desk, and how far reviewers agree."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +23,7 @@ from evergold.model.review import (
     ReviewerProgress,
     ReviewProgress,
     ReviewVerdict,
+    RowsTaken,
     VersionedKey,
 )
 from evergold.review import desk
@@ -32,7 +32,7 @@ from evergold.review.agreement import agreement, agreement_on_questions, pace_of
 from evergold.review.assertions import draft_assertions
 from evergold.review.decide import edit_case, merge_changes
 from evergold.review.questions import read_questionnaire
-from evergold.review.rows import Sender, Taken, cases_of_rows, every_row_of, rows_of_cases, take_cases
+from evergold.review.rows import Sender, cases_of_rows, every_row_of, rows_of_cases, take_cases
 from evergold.settings import Settings
 from evergold.store import Store, make_reader, make_writer
 from evergold.store.case import reviews as hands
@@ -205,7 +205,7 @@ class Review:
         dataset: str,
         replace: bool = False,
         seen: Mapping[str, int] | None = None,
-    ) -> Taken:
+    ) -> RowsTaken:
         """Rows of dataset A and B into the store; cases that moved on since the versions `seen` are kept and named."""
         holder = _as_holder(by)
         if replace:
@@ -214,7 +214,7 @@ class Review:
         cases, disproved = self.bases.settle_rows(given, self.evidence.change_of)
         problems += disproved
         taken = self._store.write(take_cases, cases, Sender(holder, self.needed, seen or {}, replace))
-        return dataclasses.replace(taken, problems=problems + taken.problems)
+        return taken.model_copy(update={"problems": problems + taken.problems})
 
     def give_rows(self, dataset: str, unvalidated: bool = False) -> dict[str, Any]:
         """The validated rows of a dataset and the cases left out with what they lack; or every row there is."""

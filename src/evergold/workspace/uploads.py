@@ -9,9 +9,9 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from evergold.errors import BadInput, TooLarge
-from evergold.ingest.feedback import IngestReport
 from evergold.machine import open_file
 from evergold.model.case_actions import Upload, Uploaded, UploadOf
+from evergold.model.operations import IngestReport
 
 if TYPE_CHECKING:
     from evergold.workspace import Workspace

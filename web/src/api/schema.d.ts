@@ -2465,30 +2465,6 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
-         * Accepted
-         * @description What became of the records sent.
-         */
-        Accepted: {
-            /** Traces */
-            traces: number;
-            /** Spans */
-            spans: number;
-            /** Scores */
-            scores: number;
-            /** Corrections */
-            corrections: number;
-            /** Reactions */
-            reactions: number;
-            /** Duplicates */
-            duplicates: number;
-            /** Rejected */
-            rejected: number;
-            /** Pending */
-            pending: number;
-            /** Problems */
-            problems: string[];
-        };
-        /**
          * AccessToken
          * @description A token as it is listed; the token itself is stored nowhere.
          */
@@ -3773,17 +3749,17 @@ export interface components {
         };
         /**
          * CheckOverTime
-         * @description A score by name and source over the period.
+         * @description A score over the period.
          */
         CheckOverTime: {
             /** Name */
             name: string;
             /** Source */
             source: string;
-            /** Scored */
-            scored: number;
             /** Failing */
             failing: number;
+            /** Scored */
+            scored: number;
             /** Buckets */
             buckets: components["schemas"]["CheckBucket"][];
         };
@@ -4817,6 +4793,54 @@ export interface components {
             traces: number;
             /** Change */
             change: string;
+        };
+        /**
+         * IngestReport
+         * @description What became of the records sent: counts, and one line for each of the first problems.
+         */
+        IngestReport: {
+            /**
+             * Traces
+             * @default 0
+             */
+            traces: number;
+            /**
+             * Spans
+             * @default 0
+             */
+            spans: number;
+            /**
+             * Scores
+             * @default 0
+             */
+            scores: number;
+            /**
+             * Corrections
+             * @default 0
+             */
+            corrections: number;
+            /**
+             * Reactions
+             * @default 0
+             */
+            reactions: number;
+            /**
+             * Duplicates
+             * @default 0
+             */
+            duplicates: number;
+            /**
+             * Rejected
+             * @default 0
+             */
+            rejected: number;
+            /**
+             * Pending
+             * @default 0
+             */
+            pending: number;
+            /** Problems */
+            problems: string[];
         };
         /**
          * IntakeBucket
@@ -6624,14 +6648,23 @@ export interface components {
         };
         /**
          * RowsTaken
-         * @description What became of the rows; `kept` names cases left as others made them, `versions` says where the rest stand.
+         * @description What became of rows; `kept` names cases left as others made them, `versions` says where the rest stand.
          */
         RowsTaken: {
-            /** Added */
+            /**
+             * Added
+             * @default 0
+             */
             added: number;
-            /** Changed */
+            /**
+             * Changed
+             * @default 0
+             */
             changed: number;
-            /** Unchanged */
+            /**
+             * Unchanged
+             * @default 0
+             */
             unchanged: number;
             /** Kept */
             kept: string[];
@@ -8768,7 +8801,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["IngestReport"];
                 };
             };
             /** @description Validation Error */
@@ -8801,7 +8834,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["IngestReport"];
                 };
             };
             /** @description Validation Error */
@@ -9786,7 +9819,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["IngestReport"];
                 };
             };
             /** @description Validation Error */
@@ -9966,7 +9999,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Accepted"];
+                    "application/json": components["schemas"]["IngestReport"];
                 };
             };
             /** @description Validation Error */
