@@ -39,6 +39,13 @@ PUBLIC = frozenset({"/api/v1/health", "/api/v1/ready", "/api/docs"})
 """Open to everybody: they say nothing of the data."""
 
 
+class _Layer:
+    """Stands before another application."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+
 class Guard:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: list[tuple[bytes, Holder]]) -> None:
         self._app, self._tokens = app, tokens
@@ -120,11 +127,8 @@ HIDDEN = "\x00"  # stands for a slash; no name has it
 ENCODED_SLASH = re.compile(rb"%2[Ff]")
 
 
-class NulRefused:
+class NulRefused(_Layer):
     """Answers 400 to an address that holds a NUL: no name has one, PostgreSQL stores none, file systems stop reading at it."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and ("\0" in scope["path"] or b"%00" in scope["query_string"]):
@@ -133,16 +137,13 @@ class NulRefused:
         await self._app(scope, receive, send)
 
 
-class SlashesInNames:
+class SlashesInNames(_Layer):
     """Hides encoded slashes from routing.
 
     A slash inside a name (`team/faq`, a case id that is a path) is sent as `%2F` and belongs to the name. The framework matches
     routes after decoding, when it looks like the slashes between the parts; so it is replaced by `HIDDEN` meanwhile, and
     `api/requests.py` puts it back.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw = scope.get("raw_path") or b""
@@ -280,16 +281,13 @@ SMALL = 1 << 20
 PIECE = 1 << 18
 
 
-class Framing:
+class Framing(_Layer):
     """Answers 400 to a request with two ends, and to chunks of HTTP/1.0, which knows none; closes the connection.
 
     A request with both a length and chunks ends in two places. A proxy that believes the one before a server that believes the
     other passes on what looks to it like a body and is a request of its own to the server: with the rights of whoever comes next
     on that connection. The parsers of uvicorn differ here, one of them takes such a request and keeps the connection open.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         problem = _problem(scope) if scope["type"] == "http" else None
@@ -409,15 +407,12 @@ class _Body:
         return answer
 
 
-class InPieces:
+class InPieces(_Layer):
     """Stands inside the compression of answers.
 
     A trace of 100 MB is one message of the framework. Compressing it at once took the event loop for seconds, in which no other
     request was answered; between two pieces the others have their turn.
     """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_in_pieces(message: Message) -> None:

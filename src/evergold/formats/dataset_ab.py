@@ -17,7 +17,7 @@ import orjson
 from pydantic import ValidationError
 
 from evergold.errors import BadInput, Incomplete, NotFound
-from evergold.formats.atomic import FileSet, recover, write_chunks
+from evergold.formats.atomic import recover, write_chunks
 from evergold.formats.lines import open_rows, record_in
 from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, ReviewState, is_blank
@@ -284,18 +284,14 @@ class _Dataset:
         return b'"caseId"' in first and f'"{self.list_name}"'.encode() in first
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
-        """Validated cases get rows without `needs…`; one that lacks something is refused."""
-        count = 0
-        with FileSet() as files:
-            out = files.open(path)
-            for case in cases:
-                if case.review is ReviewState.VALIDATED and (lacking := case.list_missing()):
-                    # FileSet removes the temporary file: a refused case leaves the old file as it was.
-                    raise Incomplete(f"case {case.id!r} lacks {', '.join(lacking)}; a validated row cannot do without")
-                row, rest = self.row(case), self.carry_rest(case)
-                out.write(dump_row(row | {"case": rest} if rest else row))
-                count += 1
-        return count
+        """Validated cases get rows without `needs…`; one that lacks something is refused, and leaves the old file as it was."""
+        return write_chunks(path, map(self._line, cases))
+
+    def _line(self, case: Case) -> bytes:
+        if case.review is ReviewState.VALIDATED and (lacking := case.list_missing()):
+            raise Incomplete(f"case {case.id!r} lacks {', '.join(lacking)}; a validated row cannot do without")
+        row, rest = self.row(case), self.carry_rest(case)
+        return dump_row(row | {"case": rest} if rest else row)
 
     def carry_rest(self, case: Case) -> Row:
         """What a row of this dataset has no key for: it travels under `case`, and is nothing for most cases."""
