@@ -79,8 +79,7 @@ def estimate_judging(
 
 async def _ask_all(cases: Sequence[Case], metrics: Sequence[NamedMetric], judge: CountingJudge) -> None:
     for case in cases:
-        reference = case.reference()
-        attempt = Attempt(case_id=case.id, output=case.output or (reference and reference.text) or "")
+        attempt = Attempt(case_id=case.id, output=case.output or case.reference_text() or "")
         for named in metrics:
             await named.metric.measure_with(case, attempt, judge)  # type: ignore[union-attr]
 
@@ -108,8 +107,7 @@ def plan_run(spec: RunSpec, frozen: Frozen, metrics: Sequence[NamedMetric], prov
     characters = sum(
         size_of_tools(case) + sum(size_of(message) for message in messages(case, spec.params)) for case in cases
     )
-    references = [case.reference() for case in cases]
-    expected = [len(reference.text) // CHARACTERS_PER_TOKEN for reference in references if reference and reference.text]
+    expected = [len(text) // CHARACTERS_PER_TOKEN for case in cases if (text := case.reference_text())]
     answer = max(1, sum(expected) // len(expected)) if expected else _UNKNOWN_OUTPUT
     calls = len(cases) * spec.trials
     sent = characters * spec.trials // CHARACTERS_PER_TOKEN

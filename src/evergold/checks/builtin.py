@@ -141,19 +141,15 @@ class ValidJson:
         if not reply or not reply.strip() or not (declared or _JSON_WANTED.search(fold_text(turn.input[:4000]))):
             return None
         fenced = _FENCE.match(reply)
+        body = fenced[1] if fenced else reply
         try:
-            json.loads(fenced[1] if fenced else reply)
+            json.loads(body)
         except ValueError as problem:
-            if not declared and not _looks_like_json(reply):
+            if not declared and body.strip()[:1] not in ("{", "["):
                 return None  # a question about JSON, not a request for it
             # A declared output type is a contract, words are a wish that may have been misread.
             return CheckResult(0.0 if declared else 0.5, "JSON was asked for and the answer is none", str(problem)[:80])
         return CheckResult(1.0, "the answer is valid JSON")
-
-
-def _looks_like_json(reply: str) -> bool:
-    fenced = _FENCE.match(reply)
-    return (fenced[1] if fenced else reply).strip()[:1] in ("{", "[")
 
 
 MOST_EVIDENCE = 20_000

@@ -209,6 +209,7 @@ class _Tally:
         self, case: Case | None, attempt: Attempt, metric: str | None, value: float | None, why: str | None
     ) -> None:
         self.failing += 1
+        reference = case.reference_text() if case else None
         failure = Failure(
             case_id=attempt.case_id,
             trial=attempt.trial,
@@ -216,7 +217,7 @@ class _Tally:
             value=value,
             reason=why,
             input=shorten(case.input) if case else "",
-            expected=_reference_of(case),
+            expected=shorten(reference) if reference else None,
             output=shorten(attempt.output),
         )
         # The heap keeps the worst: a failed call above any value, then low values; of equals, the earlier attempt.
@@ -344,11 +345,6 @@ def _slices(groups: Mapping[str, Mapping[str, Sequence[str]]], parts_of: _Parts)
             continue
         for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
             yield Slice(by=by, name=name, cases=len(ids), means=tuple(parts_of.means(set(ids))))
-
-
-def _reference_of(case: Case | None) -> str | None:
-    reference = case.reference() if case else None
-    return shorten(reference.text) if reference and reference.text else None
 
 
 def _spend(usage: Usage, calls: int, latencies: list[float], cached: int) -> Spending:

@@ -69,7 +69,8 @@ class ReplayUsers:
             if first and time.monotonic() > until:
                 lacking.unfinished = True
                 break
-            cases = self._read(dataset, lacking.names[first : first + AT_ONCE])
+            with self._store.db.read() as connection:
+                cases = [get_case(connection, dataset, name) for name in lacking.names[first : first + AT_ONCE]]
             for case, draft in zip(cases, self._drafts(cases, model), strict=True):
                 if draft is not None:
                     self._keep(case, draft)
@@ -122,10 +123,6 @@ class ReplayUsers:
                 else:
                     lacking.names.append(case.id)  # the id alone: a dataset may be large
         return lacking
-
-    def _read(self, dataset: str, names: Sequence[str]) -> list[Case]:
-        with self._store.db.read() as connection:
-            return [get_case(connection, dataset, name) for name in names]
 
     def _drafts(self, cases: Sequence[Case], model: str | None) -> list[UserDraft | None]:
         if model is None:
