@@ -98,3 +98,9 @@ def test_a_turn_that_ended_with_a_call_that_was_made_is_no_call_as_text() -> Non
     stopped = Turn("t", "A person, please.", CALL, finish_reasons=("tool_calls",))
     other = Turn("t", "A person, please.", CALL, tools=(ToolStep("look_up", False),), finish_reasons=("stop",))
     assert [result.value for turn in (ran, stopped, other) if (result := Answered().check(turn))] == [1.0, 1.0, 0.0]
+
+
+def test_an_answer_that_was_not_exported_is_not_judged() -> None:
+    assert Answered().check(Turn("t", "Where is Lima?", None, gaps=" no_answer ")) is None
+    crashed = Answered().check(Turn("t", "Where is Lima?", None))
+    assert crashed is not None and crashed.value == 0.0

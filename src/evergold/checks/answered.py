@@ -24,6 +24,7 @@ import re2
 
 from evergold.errors import BadInput
 from evergold.model.check import CheckResult, Turn
+from evergold.model.trace import Gap
 from evergold.text.words import fold_text
 
 LANGUAGES = ("english", "spanish")
@@ -140,10 +141,11 @@ _DELIVERED = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s|```|^\s*\|.*\|", re.M)  # a 
 
 
 class Answered:
-    """1.0 for an answer; 0.0 for nothing, an error text, a stack trace or a raw call; 0.5 for a refusal or an apology."""
+    """1.0 for an answer; 0.0 for nothing, an error text, a stack trace or a raw call; 0.5 for a refusal or an apology; no result
+    where no answer was exported."""
 
     name: ClassVar[str] = "answered"
-    version: ClassVar[str] = "3"
+    version: ClassVar[str] = "4"
 
     def __init__(self, fallback_texts: tuple[str, ...] = ()) -> None:
         self._own = tuple(
@@ -153,6 +155,8 @@ class Answered:
 
     def check(self, turn: Turn) -> CheckResult | None:
         """Judge the reply of a turn that has ended."""
+        if turn.output is None and Gap.NO_ANSWER in (turn.gaps or "").split():
+            return None
         reply = (turn.output or "").strip()
         # A reply without a letter or digit may still be an answer: an emoji, a check mark.
         if not any(map(str.isalnum, reply)):
