@@ -11,6 +11,7 @@ from evergold.api.app import create_app
 from evergold.cli import root
 from evergold.model.trace import Trace
 from evergold.settings import Settings
+from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from evergold.workspace import intake as intake_module
 
@@ -47,7 +48,18 @@ def test_the_answer_over_rest_carries_the_excerpt(home: Path, monkeypatch: pytes
         assert isinstance(hits, dict) and list(hits) == ["repair"] and found["unindexed"] == 0
         assert {key: hits["repair"][key] for key in HIT} == HIT
         assert hits["repair"]["excerpt"][:4] == ["waiting for a ", "médano", " ", "pole"]
-        assert (ask("")["hits"], ask("repai")["hits"]) == ({}, {}), "nothing asked; the beginning of an id"
+        assert ask("")["hits"] == {}
+
+
+def test_a_word_is_looked_for_also_where_an_id_begins_so(tmp_path: Path) -> None:
+    with Workspace.open(Settings(home=tmp_path)) as workspace:
+        workspace.intake.accept([Trace(id="bad04c5e", input="Hello?"), Trace(id="1", input="Is milk bad for cats?")])
+        workspace.intake.index()
+
+        def found(search: str) -> list[str]:
+            return [trace.id for trace in workspace.intake.page(TraceFilter(search=search), limit=5)[0]]
+
+        assert [found(search) for search in ("bad", "bad0", "bad04c5e")] == [["1"], ["bad04c5e"], ["bad04c5e"]]
 
 
 def test_the_command_line_prints_where_words_are_found(home: Path) -> None:

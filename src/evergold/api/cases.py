@@ -64,7 +64,7 @@ def list_cases(workspace: Opened, query: Annotated[CaseQuery, Query()]) -> CaseP
 
 @router.get("/facets")
 def facets(workspace: Opened, wanted: Annotated[CaseFilter, Query()]) -> CaseFacets:
-    """What the list can be narrowed by, with counts; exact for lists of up to 10,000 cases."""
+    """What the list can be narrowed by, with counts; exact for lists of up to 5,000 cases."""
     return workspace.cases.facets(wanted)
 
 

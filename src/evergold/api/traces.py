@@ -100,7 +100,7 @@ def list_traces(workspace: Opened, query: Annotated[TraceQuery, Query()]) -> Tra
 
 @router.get("/traces/facets")
 def facets(workspace: Opened, wanted: Annotated[TraceFilter, Query()]) -> TraceFacets:
-    """What the list can be narrowed by, with counts; exact for lists of up to 10,000 traces."""
+    """What the list can be narrowed by, with counts; exact for lists of up to 5,000 traces."""
     return workspace.intake.facets(wanted)
 
 

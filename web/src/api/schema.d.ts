@@ -305,7 +305,7 @@ export interface paths {
         };
         /**
          * Facets
-         * @description What the list can be narrowed by, with counts; exact for lists of up to 10,000 cases.
+         * @description What the list can be narrowed by, with counts; exact for lists of up to 5,000 cases.
          */
         get: operations["facets_api_v1_cases_facets_get"];
         put?: never;
@@ -1081,7 +1081,7 @@ export interface paths {
         };
         /**
          * Facets
-         * @description What the list can be narrowed by, with counts; exact for lists of up to 10,000 traces.
+         * @description What the list can be narrowed by, with counts; exact for lists of up to 5,000 traces.
          */
         get: operations["facets_api_v1_traces_facets_get"];
         put?: never;

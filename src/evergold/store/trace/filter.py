@@ -275,15 +275,18 @@ class Arrivals(NamedTuple):
 
 
 class SearchOutcome(NamedTuple):
-    """What the index of words gives for a search, asked once for all its queries, and whether there are many hits."""
+    """What the index of words gives for a search, asked once for all its queries: the hits, if they are few."""
 
     match: IndexMatch | None
-    are_many: bool
+    few: frozenset[int] | None
 
 
 def _find(connection: Connection, wanted: TraceFilter) -> SearchOutcome:
     match = match_of(connection, asked_of(connection, wanted))
-    return SearchOutcome(match, match is not None and _are_many(connection, match))
+    if match is None or is_common(connection, match):
+        return SearchOutcome(match, None)
+    hits = connection.execute((match.hits if match.probe is None else match.probe).limit(FEW + 1)).scalars().all()
+    return SearchOutcome(match, frozenset(hits) if len(hits) <= FEW else None)
 
 
 def choose_traces(
@@ -301,14 +304,14 @@ def choose_traces(
     query = query.where(*plain_conditions(wanted, dialect, walked=walked))
     if wanted.search and wanted.search.strip() and outcome.match is None:
         query = query.where(*_id_begins(wanted.search.strip()))
-    few: set[int] | None = None
-    rare = () if walked else _rare_values(connection, wanted)
-    matches = chain([] if outcome.match is None else [outcome.match], _index_matches(wanted), rare)
-    for match in matches:
-        if outcome.are_many if match is outcome.match else _are_many(connection, match):
-            query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
+    few = outcome.few
+    if (match := outcome.match) is not None and few is None:
+        query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
+    for match in chain(_index_matches(wanted), () if walked else _rare_values(connection, wanted)):
+        if _are_many(connection, match):
+            query = query.where(match.holds)
         else:
-            hits = set(connection.execute(match.hits).scalars())
+            hits = frozenset(connection.execute(match.hits).scalars())
             few = hits if few is None else few & hits
     for tag in wanted.tag:
         query = query.where(has_tag(tag, dialect))
@@ -345,7 +348,7 @@ def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
 def _latest_hits(connection: Connection, outcome: SearchOutcome, before: tuple[Any, int] | None) -> Arrivals | None:
     """The arrivals that hold the next hits of a common word; None where no word is asked for, or none is common."""
     match = outcome.match
-    if match is None or match.within is None or not outcome.are_many:
+    if match is None or match.within is None or outcome.few is not None:
         return None
     last = before[1] + WINDOW if before is not None else 2**62
     hits = match.hits.where(match.hits.selected_columns[0] <= last)
@@ -381,11 +384,13 @@ def is_among(seqs: Sequence[int], dialect: str) -> ColumnElement[bool]:
 
 
 def asked_of(connection: Connection, wanted: TraceFilter) -> SearchTerms:
-    """What to look for; nothing when what is asked for is the beginning of an id, or has no word in it."""
+    """What to look for; nothing for an id, for the beginning of one that is not letters alone, and for no word."""
     search = (wanted.search or "").strip()
     asked = SearchTerms.of(search)
     if any(asked) and " " not in search:
-        known = connection.execute(select(traces.c.seq).where(*_id_begins(search)).limit(1)).first()
+        # Among many hexadecimal ids some begin with any word like "bad" or "face".
+        is_id = (traces.c.id == search,) if search.isalpha() else _id_begins(search)
+        known = connection.execute(select(traces.c.seq).where(*is_id).limit(1)).first()
         return SearchTerms((), ()) if known is not None else asked
     return asked
 

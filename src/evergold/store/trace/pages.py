@@ -1,7 +1,7 @@
 """Lists of traces in their order, and counts of the values by which a list can be narrowed.
 
 A page begins where the last one ended (keyset), never "after so many", so it costs the same at the first and at the millionth.
-Counts are exact for lists of up to 10,000 traces. Of longer lists the newest 10,000 are looked at, and the answer says so.
+Counts are exact for lists of up to 5,000 traces. Of longer lists the newest 10,000 are looked at, and the answer says so.
 """
 
 from collections import Counter
@@ -179,7 +179,7 @@ def _cursor(text: str, of_text: bool) -> tuple[str | float, int]:
         raise BadInput(f"cursor {text!r} is not one of ours; send the `next` of the page before, or none") from None
 
 
-EXACT_TO = 10_000
+EXACT_TO = 5_000
 NEWEST_APPS = 1_000
 SHOWN = 100
 TRACES, TAGS, SCORES, TIMES = 0, 1, 2, 3  # what a row of counts is about
