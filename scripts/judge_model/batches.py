@@ -8,31 +8,24 @@ from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor
 
-from evergold.judge.encoder import FOCUS, LIMITS, TASKS, shorten_texts
+from evergold.judge import encoder
+from evergold.judge.encoder import FOCUS, LIMITS, TASKS, WordPieces, shorten_texts
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 WINDOW = 50
 """How many batches' rows are sorted by length at a time."""
 CHUNK = 2000
-LONGEST_EMBEDDED = 64
 Texts = tuple[str, Sequence[str]]
 """A task and its texts."""
 _state: dict[str, Any] = {}
 
 
-def read_tokenizer(path: Path) -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(path))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
-def encode(rows: Sequence[Texts], path: Path, plain: bool, processes: int) -> "Batches":
-    """Encode rows in several processes; `plain` ones have one first token for all tasks."""
-    _state.update(rows=rows, path=path, plain=plain)
+def encode(rows: Sequence[Texts], processes: int) -> "Batches":
+    """Cut rows into the pieces that the shipped encoder reads, in several processes."""
+    words = Path(encoder.__file__).with_name("vocabulary.txt").read_text("utf-8").splitlines()
+    _state.update(rows=rows, pieces=WordPieces({word: number for number, word in enumerate(words)}))
     starts = range(0, len(rows), CHUNK)
     if processes > 1:
         with Pool(processes) as pool:
@@ -43,27 +36,20 @@ def encode(rows: Sequence[Texts], path: Path, plain: bool, processes: int) -> "B
 
 
 def _encode_chunk(start: int) -> tuple[np.ndarray, ...]:
-    tokenizer = _state.get(("tokenizer", _state["path"])) or read_tokenizer(_state["path"])
-    _state["tokenizer", _state["path"]] = tokenizer
-    rows = _state["rows"][start : start + CHUNK]
-    first, last = (tokenizer.token_to_id(name) for name in ("[CLS]", "[SEP]"))
+    pieces: WordPieces = _state["pieces"]
     flat: list[int] = []
     lengths, begins, ends, tasks = [], [], [], []
-    shortened = [shorten_texts(task, texts) for task, texts in rows]
-    encoded = iter(tokenizer.encode_batch([text for texts in shortened for text in texts], add_special_tokens=False))
-    for (task, _), texts in zip(rows, shortened, strict=True):
-        embedded = task not in TASKS
-        limits, focus = ((LONGEST_EMBEDDED,), 0) if embedded else (LIMITS[task], FOCUS[task])
-        ids = [first if _state["plain"] else tokenizer.token_to_id(f"[unused{TASKS.index(task)}]")]
-        for number, (_, limit) in enumerate(zip(texts, limits, strict=True)):
-            if number == focus:
+    for task, texts in _state["rows"][start : start + CHUNK]:
+        ids = [pieces.first[task]]
+        for number, (text, limit) in enumerate(zip(shorten_texts(task, texts), LIMITS[task], strict=True)):
+            if number == FOCUS[task]:
                 begins.append(len(ids))
-            ids += [*next(encoded).ids[:limit], last]
-            if number == focus:
+            ids += [*pieces.ids(text, limit), pieces.between]
+            if number == FOCUS[task]:
                 ends.append(len(ids))
         flat += ids
         lengths.append(len(ids))
-        tasks.append(0 if embedded else TASKS.index(task))
+        tasks.append(TASKS.index(task))
     return (
         np.array(flat, dtype=np.uint16),
         *(np.array(part, dtype=np.int64) for part in (lengths, begins, ends, tasks)),

@@ -5,9 +5,7 @@ claim it keeps, after its second layer, only the half that the claim attends to 
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -109,14 +107,3 @@ def _pruned(x: Tensor, mask: Tensor, asking: Tensor, received: Tensor, few: int)
     order = score.argsort(dim=1, descending=True, stable=True)[:, : int(count.max())]
     kept = torch.arange(order.shape[1], device=x.device)[None] < count[:, None]
     return x.gather(1, order[:, :, None].expand(-1, -1, x.shape[2])), kept
-
-
-def load_shipped(model: Encoder, path: Path) -> np.ndarray:
-    """Copy the weights of the shipped encoder into the model; returns its table for `embed`."""
-    with np.load(path) as opened:
-        scales = {name: opened[f"{name}.scale"][:, None] for name in opened.files if f"{name}.scale" in opened.files}
-        plain = [name for name in opened.files if name != "vocabulary" and not name.endswith(".scale")]
-        state = {name: (opened[name] * scales.get(name, np.float32(1))).astype(np.float32) for name in plain}
-    table = state.pop("embed")
-    model.load_state_dict({name: torch.from_numpy(np.ascontiguousarray(value)) for name, value in state.items()})
-    return table

@@ -1,13 +1,13 @@
 """Measure the offline judge and the remark detector on sets that nothing was trained on.
 
     python -m scripts.judge_model.measure ask DATA ROWS.jsonl OUT.jsonl.xz     what the encoder is asked where it is trained
-    python -m scripts.judge_model.measure fit ASKED.jsonl.xz ANSWERS.npz       fit and write `calibration.json`
-    python -m scripts.judge_model.measure figures ASKED.jsonl.xz ANSWERS.npz   print the table of measurements/offline-judge.md
+    python -m scripts.judge_model.measure fit ANSWERS.npz NAME ASKED.jsonl.xz…       fit and write `calibration.json`
+    python -m scripts.judge_model.measure figures ANSWERS.npz NAME ASKED.jsonl.xz…   print the table of the docs
     python -m scripts.judge_model.measure people DATA                          answers to NQ and TriviaQA that people graded
-    python -m scripts.judge_model.measure probes                               fit and measure correctness, shipped encoder
+    python -m scripts.judge_model.measure probes                               measure correctness, shipped encoder
 
-The encoder's answers to many thousand rows are computed where it is trained, rounded as it is shipped; `tests/judge` compares
-some of them with what the package answers.
+The encoder's answers to many thousand rows are computed where it is trained (`train`: ANSWERS, by NAME of the weights),
+rounded as it is shipped; `tests/judge` compares some of them with what the package answers.
 """
 
 import json
@@ -99,8 +99,12 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 CALIBRATION, FIGURES = (Path(offline.__file__).with_name(f"{name}.json") for name in ("calibration", "figures"))
 SHAPING = ("shaping", "second_shaping", "third_shaping")
+WRITTEN = "written"
+"""Held-out items that were written for training."""
 BLIND = ("blind", "second_blind")
 GRADED = (*BLIND, "measuring", "second_measuring", "fresh", *SHAPING)
+CONTRADICTED = 0.85
+"""Of as many supported, unknown and refuted claims, at least this share of those called contradicted has to be refuted."""
 CHANCE, MOST_UNCERTAIN = 0.6, 0.2
 """Near a threshold, where fewer answers than this are right, one is uncertain; at most this share of all answers is."""
 
@@ -205,11 +209,39 @@ def fit(asked: Asked) -> dict[str, Any]:
         weights[told],
         1.0,
     )
-    rows, good = asked.relevance("relevancy_shaping")
-    add("relevant", "relevant", rows, good, np.ones(len(rows)), 4.0)
-    calibration = {"heads": heads, "thresholds": borders, "uncertain": unsure}
-    fit_probes(asked, calibration)
-    return calibration
+    supported, refuted = (values_of(heads[head], features) for head in ("support", "refuted"))
+    borders["refuted"] = sure_border(refuted, supported < borders["supported"], kinds, weights)
+    rows, good, weights = weigh_halves(asked.relevance("relevancy_shaping"), asked.relevance(f"{WRITTEN}_relevant"))
+    add("relevant", "relevant", rows, good, weights, 4.0)
+    graded = [split_grades(asked, names) for names in (SHAPING, (WRITTEN,))]
+    add("correct", "right", *weigh_halves(*graded), 1.0)
+    return {"heads": heads, "thresholds": borders, "uncertain": unsure}
+
+
+Labelled = tuple[list[dict[str, float]], Bools]
+
+
+def weigh_halves(one: Labelled, other: Labelled) -> tuple[list[dict[str, float]], Bools, Floats]:
+    """Two sets of rows as one in which each weighs half."""
+    weights = np.concatenate([np.ones(len(one[0])), np.full(len(other[0]), len(one[0]) / max(1, len(other[0])))])
+    return one[0] + other[0], np.concatenate([one[1], other[1]]), weights
+
+
+def split_grades(asked: Asked, names: Sequence[str]) -> Labelled:
+    """What the regression of correctness is fitted on: the answers that no rule grades."""
+    graded = [pair for name in names for pair in asked.grades(name) if grade_by_rule(*pair[0]["texts"]) is None]
+    return [features for _, features in graded], np.array([row["label"] == 1 for row, _ in graded], dtype=np.bool_)
+
+
+def sure_border(values: Floats, low: Bools, kinds: NDArray[Any], weights: Floats) -> float:
+    """The least threshold of "contradicted" at which enough of the claims called so are refuted; each kind weighs the same."""
+    mass = [weights[kinds == kind].sum() for kind in range(3)]
+    even = np.array([weight / mass[kind] if kind < 3 else 0.0 for weight, kind in zip(weights, kinds, strict=True)])
+    for border in np.linspace(0.5, 0.95, 46):
+        called = even * (low & (values >= border))
+        if called[kinds == 2].sum() >= CONTRADICTED * called.sum():
+            break
+    return round(float(border), 2)
 
 
 def best_border(values: Floats, good: Bools, weights: Floats) -> float:
@@ -317,16 +349,6 @@ def print_grades(asked: Asked, report: Report) -> None:
             report.add(f"correctness, {name}: right above wrong", np.mean, values[::2] > values[1::2])
 
 
-def fit_probes(asked: Asked, calibration: dict[str, Any]) -> None:
-    """Fit the regression of correctness alone, and put it into a calibration."""
-    graded = [pair for name in SHAPING for pair in asked.grades(name) if grade_by_rule(*pair[0]["texts"]) is None]
-    rows, right = [features for _, features in graded], np.array([row["label"] == 1 for row, _ in graded])
-    head = calibration["heads"]["correct"] = regress(rows, right, np.ones(len(rows)))
-    values = values_of(head, rows)
-    border = calibration["thresholds"]["right"] = best_border(values, right, np.ones(len(rows)))
-    calibration["uncertain"]["right"] = uncertain_width(values, right, border)
-
-
 def print_people(data: Path) -> None:
     """Grade answers by each reference that people accept, at most five; the best one counts."""
     judge, report = OfflineJudge(), Report(begun=True)
@@ -372,16 +394,15 @@ def main() -> None:
         return
     if verb == "probes":
         asked = ask_shipped([row for row in ask_probes() if row["task"] != "relevant"])
-        calibration = json.loads(CALIBRATION.read_text())
-        fit_probes(asked, calibration)
-        CALIBRATION.write_text(json.dumps(calibration, indent=1) + "\n")
-        offline.shipped_calibration.cache_clear()
         report = Report(begun=True)
         print_grades(asked, report)
         report.write()
         return
-    with lzma.open(rest[0], "rt") as opened:
-        asked = Asked([json.loads(line) for line in opened], np.load(rest[1])["logits"])
+    rows: list[Row] = []
+    for path in rest[2:]:
+        with lzma.open(path, "rt") as opened:
+            rows += map(json.loads, opened)
+    asked = Asked(rows, np.load(rest[0])[rest[1]])
     if verb == "fit":
         CALIBRATION.write_text(json.dumps(fit(asked), indent=1) + "\n")
     else:

@@ -1,29 +1,65 @@
-"""Write the student that `train` gives into the package, with its vocabulary beside it.
+"""Put the weights that `train` gives into the package: a variant, the mean of several, or a mean with the shipped ones.
 
-python -m scripts.judge_model.pack STUDENT_FOLDER VOCABULARY_FOLDER
+python -m scripts.judge_model.pack FOLDER NAME[,NAME…] SHARE      SHARE: how much the new weights count; 1 for them alone
 """
 
-import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evergold.judge import encoder
 
-PACKAGE = Path(encoder.__file__).parent
+SHIPPED = Path(encoder.__file__).with_name("encoder.npz")
+Arrays = dict[str, NDArray[Any]]
+
+
+def to_rows(state: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Weights as they are stored: matrices as int8 rows with a scale each."""
+    stored: Arrays = {}
+    for name, value in state.items():
+        if value.ndim == 2 and value.shape[0] > 6 and not name.startswith("types"):
+            scale = np.abs(value).max(axis=1) / 127 + 1e-12
+            stored[name] = np.round(value / scale[:, None]).astype(np.int8)
+            stored[f"{name}.scale"] = scale.astype(np.float32)
+        else:
+            stored[name] = value.astype(np.float32)
+    return stored
+
+
+def from_rows(stored: Mapping[str, NDArray[Any]]) -> Arrays:
+    """Stored weights as numbers."""
+    plain = [name for name in stored if name != "vocabulary" and not name.endswith(".scale")]
+    return {
+        name: (stored[name] * stored[f"{name}.scale"][:, None] if f"{name}.scale" in stored else stored[name]).astype(
+            np.float32
+        )
+        for name in plain
+    }
+
+
+def read_stored(*paths: Path) -> Arrays:
+    found: Arrays = {}
+    for path in paths:
+        with np.load(path) as opened:
+            found |= {name: opened[name] for name in opened.files}
+    return found
+
+
+def mean(states: Sequence[Arrays], shares: Sequence[float]) -> Arrays:
+    return {name: sum(share * state[name] for state, share in zip(states, shares, strict=True)) for name in states[0]}
 
 
 def main() -> None:
-    folder, vocabulary = Path(sys.argv[1]), Path(sys.argv[2])
-    pieces = json.loads((vocabulary / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
-    listed = "".join(f"{word}\n" for word, _ in sorted(pieces.items(), key=lambda item: item[1])).encode()
-    stored = {"vocabulary": np.frombuffer(encoder.hash_text(listed).encode(), dtype=np.uint8)}
-    for name in ("student-words.npz", "student-layers.npz"):
-        with np.load(folder / name) as opened:
-            stored |= {key: opened[key] for key in opened.files}
-    np.savez(PACKAGE / "encoder.npz", **stored)
-    (PACKAGE / "vocabulary.txt").write_bytes(listed)
+    folder, names, share = Path(sys.argv[1]), sys.argv[2].split(","), float(sys.argv[3])
+    shipped = read_stored(SHIPPED)
+    states = [from_rows(read_stored(folder / f"{name}-words.npz", folder / f"{name}-layers.npz")) for name in names]
+    mixed = mean([*states, from_rows(shipped)], [*[share / len(names)] * len(names), 1 - share])
+    kept = {name: shipped[name] for name in ("vocabulary", "embed", "embed.scale")}
+    np.savez(SHIPPED, **kept, **to_rows(mixed))
 
 
 if __name__ == "__main__":

@@ -125,7 +125,6 @@ def test_a_problem_with_what_was_answered_is_an_alarm(message: str) -> None:
         ("I lost my card", "Please describe what happened in a short report.", "Money is missing, about 300"),
         ("I need a cab to the fair", "I need to know the pick-up address.", "Harbour Street 12 is the address"),
         ("Mars in the 4th house", "Mars in the 4th house stands for 4 things.", "Mars in the 7th house"),
-        ("7*6+2", "7*6+2 = 44", "8*5+3"),
         ("When was the bridge built?", "It was opened in 1932.", "My sister turned 40, we all went dancing"),
         (
             "Tell me a joke",

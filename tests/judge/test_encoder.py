@@ -39,9 +39,9 @@ def test_support_and_refutation_are_told_apart_in_both_languages() -> None:
         ("500 mg of paracetamol", "paracetamol, 500 milligrams", "500 mg of ibuprofen"),
         ("Adobe acquired Figma.", "Figma was bought by Adobe.", "Figma acquired Adobe."),
         (
-            "Primero apaga el router y luego enciéndelo.",
-            "Enciende el router después de apagarlo.",
-            "No toques el router.",
+            "La reunión es el martes a las diez en la sala azul.",
+            "Nos reunimos en la sala azul el martes, a las 10.",
+            "La reunión es el jueves a las diez en la sala azul.",
         ),
     ],
 )
