@@ -355,7 +355,7 @@ def test_an_answer_that_its_passage_does_not_support_is_refused_and_named(start:
 
 def test_a_rewrite_that_stays_with_the_passage_is_kept(start: Start) -> None:
     project = start(
-        in_order(Reply("Tents are covered for 30 decades [1]."), Reply("Tents are covered for 3 years [1].")),
+        in_order(Reply("Tents are covered for 30 years [1]."), Reply("Tents are covered for 3 years [1].")),
         citations=JUDGED,
     )
     (project.root / "docs" / "boots.txt").unlink()
