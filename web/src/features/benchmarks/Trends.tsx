@@ -53,34 +53,36 @@ export function Trends({ runs, means, dataset, metric, onChoose }: TrendsProps) 
       </div>
       {newest && <Uncalibrated runId={newest} />}
       <Chart label={`${measured} on ${chosen} over time`} height={320} kind="lines" most={1} {...drawn(lines)} />
-      <table className={classes.table}>
-        <thead>
-          <tr>
-            <th>Run</th>
-            <th>Model</th>
-            <th>{measured}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {lines.flatMap(({ model, points }) =>
-            points.map((point) => (
-              <tr key={point.run.id}>
-                <td>
-                  <button
-                    type="button"
-                    className={classes.link}
-                    onClick={() => void navigate({ to: "/benchmarks/runs/$runId", params: { runId: point.run.id } })}
-                  >
-                    {new Date(point.value[0]).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}
-                  </button>
-                </td>
-                <td>{model}</td>
-                <td>{meanInWords(point.mean)}</td>
-              </tr>
-            )),
-          )}
-        </tbody>
-      </table>
+      <div className={classes.scroll}>
+        <table className={classes.table}>
+          <thead>
+            <tr>
+              <th>Run</th>
+              <th>Model</th>
+              <th>{measured}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {lines.flatMap(({ model, points }) =>
+              points.map((point) => (
+                <tr key={point.run.id}>
+                  <td>
+                    <button
+                      type="button"
+                      className={classes.link}
+                      onClick={() => void navigate({ to: "/benchmarks/runs/$runId", params: { runId: point.run.id } })}
+                    >
+                      {new Date(point.value[0]).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" })}
+                    </button>
+                  </td>
+                  <td>{model}</td>
+                  <td>{meanInWords(point.mean)}</td>
+                </tr>
+              )),
+            )}
+          </tbody>
+        </table>
+      </div>
     </Panel>
   );
 }

@@ -18,10 +18,11 @@ const PARTS: Record<Hit["part"], string> = {
   name: "Name",
 };
 
-export function Excerpt({ hit }: { hit: Hit }) {
+/** `folded`: only a list without the column of answers shows it. */
+export function Excerpt({ hit, folded = false }: { hit: Hit; folded?: boolean }) {
   const named = hit.name ? `${PARTS[hit.part]} of ${visible(hit.name)}` : PARTS[hit.part];
   return (
-    <span className={classes.hit}>
+    <span className={classes.hit} data-folded={folded || undefined}>
       <span className={classes.hitPlace}>{hit.turn ? `${named}, turn ${hit.turn}` : named}:</span>{" "}
       {hit.excerpt.map((piece, index) =>
         // biome-ignore lint/suspicious/noArrayIndexKey: a piece is its place

@@ -59,14 +59,16 @@ function specsOf(search: string | undefined): ColumnSpec<ListedTrace>[] {
       label: "",
       width: "",
       always: true,
-      cell: ({ hit }) => hit && !isInView(hit) && <Excerpt hit={hit} />,
+      cell: ({ hit }) =>
+        hit &&
+        !(hit.part === "question" && !hit.excerpt[0]?.startsWith("…")) && <Excerpt hit={hit} folded={isInView(hit)} />,
     },
   ];
 }
 
-/** Whether the columns of question and answer show a hit already. */
+/** Whether the column of the answer, where there is room for it, shows a hit already. */
 const isInView = ({ part, excerpt }: NonNullable<ListedTrace["hit"]>) =>
-  (part === "question" || part === "answer") && !excerpt[0]?.startsWith("…");
+  part === "answer" && !excerpt[0]?.startsWith("…");
 
 /** What became of a trace, in one word: its case, what it lacks, that its app failed, or nothing. */
 function Became({ trace: { became, incomplete, status } }: { trace: ListedTrace }) {
