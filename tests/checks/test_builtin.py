@@ -17,6 +17,7 @@ from evergold.checks.suite import Suite
 from evergold.errors import BadInput
 from evergold.model.check import CheckResult, ToolStep, Turn
 from evergold.model.trace import TraceStatus
+from evergold.redact.default import DefaultRedactor
 from tests.rows import each_row
 
 
@@ -74,6 +75,26 @@ def test_a_placeholder_of_redaction_is_a_secret_that_was_there() -> None:
     assert value_of(NoSecret(), a_turn(output="Your key is [SECRET].")) == 0.0
     assert value_of(NoSecret(), a_turn(output="See [1] and [NAME].")) == 1.0
     assert value_of(NoSecret(), a_turn(output=None)) is None
+
+
+@each_row(
+    ("output", "value"),
+    [
+        ("'PASSWORD': 'testpassword'", 1.0),
+        ("ARG DB_PASSWORD=testpwd_123\nENV DB_PASSWORD=${DB_PASSWORD:-securepassword}", 1.0),
+        ("postgres://app:example-password@db/x", 1.0),
+        ("Authorization: Bearer your-access-token-123", 1.0),
+        ("Cookie: session=${SESSION}", 1.0),
+        ("密码：testpassword123", 1.0),
+        ("'PASSWORD': 'Gx81pqLm'", 0.0),
+        ("DB_PASSWORD=testpwd_8Kq2", 0.0),
+        ("Cookie: session=8f3aQz", 0.0),
+    ],
+)
+def test_an_example_of_a_password_is_no_secret_and_is_kept(output: str, value: float) -> None:
+    redactor = DefaultRedactor()
+    assert value_of(NoSecret(redactor), a_turn(output=output)) == value
+    assert (redactor.redact(output)[0] == output) == (value == 1.0)
 
 
 @each_row(

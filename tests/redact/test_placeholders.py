@@ -29,6 +29,14 @@ from tests.rows import each_row
         b"{{ secrets.token }}",
         b"@password",
         b"\x82\x82\x82\x82",
+        b"testpassword",
+        b"securepassword",
+        b"testpwd_123",
+        b"-supersecret",
+        b"ChangeMe!",
+        b"test-api-key-123456",
+        b"Example Password 1",
+        b"micontrase\xf1a123",
     ],
 )
 def test_a_placeholder_is_known(value: bytes) -> None:
@@ -37,7 +45,21 @@ def test_a_placeholder_is_known(value: bytes) -> None:
 
 @each_row(
     "value",
-    [b"hunter22", b"s3cr3t!", b"xK9", b"correcthorse", b"mysql_r00t", b"x" * 4 + b"7", b"<open", b"yes!" * 40],
+    [
+        b"testx8Kq",
+        b"Secret77",
+        b"password9347",
+        b"admin",
+        b"securedoor",
+        b"hunter22",
+        b"s3cr3t!",
+        b"xK9",
+        b"correcthorse",
+        b"mysql_r00t",
+        b"x" * 4 + b"7",
+        b"<open",
+        b"yes!" * 40,
+    ],
 )
 def test_what_may_be_a_secret_is_no_placeholder(value: bytes) -> None:
     assert is_placeholder(value) == (value == b"<open")

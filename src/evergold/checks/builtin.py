@@ -89,7 +89,7 @@ class NoSecret:
     """0.0 when the answer holds a secret, or the mark that redaction left in its place."""
 
     name: ClassVar[str] = "no_secret"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = "2"
 
     def __init__(self, redactor: Redactor | None = None) -> None:
         self._redactor = redactor

@@ -6,9 +6,9 @@ goes on behind it never reads the same characters again. What RE2 cannot state (
 somewhere in it) is asked of the match afterwards. The patterns are safe on a text that is itself JSON: they match no quote and no
 backslash, and a match may begin right after an escape such as `\n`, so the document stays readable.
 
-A value behind a sign (`:`, `=`, `>`) is taken unless it is a word about the secret, a type, a variable, or code that fetches
-it. Behind a verb ("is", "es", "lautet") and behind words that also mean something else it must look like a password: letters
-with digits or signs among them, or quotes around it.
+A value behind a sign (`:`, `=`, `>`) is taken unless it is a word about the secret, a type, a variable, code that fetches it, or
+an example made of such words (`testpwd_123`). Behind a verb ("is", "es", "lautet") and behind words that also mean something
+else it must look like a password: letters with digits or signs among them, or quotes around it.
 """
 
 import tomllib
@@ -23,9 +23,28 @@ from evergold.redact.spans import Folded, PrivateSpan, Spans, byte_pattern, byte
 
 WORDS = frozenset(
     b"string str number int boolean bool object none null nil true false required optional missing invalid incorrect wrong "
-    b"expired undefined unknown default hidden redacted forgotten forgot reset changed empty blank protected encrypted hashed "
-    b"password passwd passwort secret token value example changeme placeholder apikey api_key [secret] n/a tbd".split()
+    b"expired undefined unknown hidden redacted forgotten forgot reset changed empty blank protected encrypted hashed value "
+    b"[secret] n/a tbd".split()
 )
+# An example says so in words, at least one of the first kind, with nothing else but a count: `testpwd_123`, `secure-password`.
+SAYS_EXAMPLE = (
+    r"passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|secrets?|tokens?|keys?|apikey|examples?|sample|placeholder|change"
+    r"|your?|tests?|testing|demo|dummy|fake|default|contrase(?:\xf1|n)a|clave|secret[oa]|ejemplo|prueba|cambia(?:r|me)?|senha"
+    r"|exemplo|teste|motdepasse|exemple|kennwort|geheim|beispiel"
+)
+BESIDE_IT = (
+    r"me|my|the|this|it|is|an?|in|to|for|of|and|with|here|new|old|very|super|top|strong|secured?|insecure|safe|unsafe|random|long"
+    r"|short|hidden|private|public|temp|temporary|some|any|please|enter|insert|replace|must|be|not|real|only|users?|username"
+    r"|admin|root|clients?|customer|db|database|postgres(?:ql)?|mysql|mongo|redis|django|flask|app|api|access|auth|login|account"
+    r"|services?|server|web|site|jwt|session|signing|encryption|master|shared|local|dev|development|staging|prod|production"
+    r"|value|string|text|word|code|id|foo|bar|abc|x{3,}|de|la|el|mi|tu|su|muy|segur[oa]|nov[oa]|nueva|minha|sua|mon|votre"
+    r"|mein|dein|ein|neues"
+)
+COUNT = "|".join("1234567890"[:end] for end in range(10, 0, -1)) + "|[02-9]|00+"
+SAID, PART = (
+    rf"(?:{words})(?:[-_.@! ]?(?:{COUNT}))?[-_.@! ]{{0,3}}" for words in (SAYS_EXAMPLE, f"{SAYS_EXAMPLE}|{BESIDE_IT}")
+)
+EXAMPLE = byte_pattern(rf"(?i)[-_ ]{{0,3}}(?:{PART})*{SAID}(?:{PART})*[?!.]*")
 PHRASES = byte_pattern(
     rb"(?i)your[\w-]*|my[_-]?\w*(?:key|token|secret|password)|(?:enter|insert|set|see|use|type|confirm)[_-]\w*|[\w-]+[_-]here"
 )
@@ -37,8 +56,8 @@ LONGEST = 100
 
 
 def is_placeholder(value: bytes) -> bool:
-    """Say whether a value only stands for a secret."""
-    if len(value) <= LONGEST and value.lower().rstrip(b".!?") in WORDS:
+    """Say whether a value only stands for a secret, or is an example of one."""
+    if len(value) <= LONGEST and (value.lower().rstrip(b".!?") in WORDS or EXAMPLE.fullmatch(value)):
         return True
     # How every one of `PHRASES` begins or ends: a cheap test before the pattern. `SIGNS` decides on `xxxx`.
     if value[:1].isalnum() and value[:1] not in b"xX":
@@ -105,7 +124,7 @@ def headers_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find what stands behind `Bearer` and `Authorization: Basic`."""
     for _, (start, end) in matches(BEARER, folded.data):
         # "bearer of responsibilities" is prose; tokens hold a digit.
-        if _digits(folded.data[start:end]):
+        if _digits(folded.data[start:end]) and not is_placeholder(folded.data[start:end]):
             yield PrivateSpan(SECRET, start, end)
     for _, (start, end) in matches(BASIC, folded.data):
         yield PrivateSpan(SECRET, start, end)
@@ -274,7 +293,11 @@ def _find_named(data: bytes, spans: Spans) -> tuple[int, int] | None:
 
 def _find_key(data: bytes, spans: Spans) -> tuple[int, int] | None:
     (first, _), (start, end) = spans
-    if not _is_random(data[start:end]) or NO_KEYS.search(data[max(0, first - BEFORE) : first]):
+    if (
+        not _is_random(data[start:end])
+        or is_placeholder(data[start:end])
+        or NO_KEYS.search(data[max(0, first - BEFORE) : first])
+    ):
         return None
     return start, end
 
@@ -345,7 +368,8 @@ def cookies_in(folded: Folded) -> Iterator[PrivateSpan]:
     for _, is_set, (start, end) in matches(COOKIE, folded.data):
         header = folded.data[start:end]
         for _, name, value in matches(PAIR, header):
-            if header[slice(*name)].lower() not in ATTRIBUTES and header[slice(*value)].strip():
+            said = header[slice(*value)].strip()
+            if said and header[slice(*name)].lower() not in ATTRIBUTES and not is_placeholder(said):
                 yield PrivateSpan(SECRET, start + value[0], start + value[1])
             # `Set-Cookie` holds one cookie; every later pair is an attribute, known or not. `Cookie` holds many.
             if is_set[0] >= 0:
@@ -406,5 +430,5 @@ def _non_latin(folded: Folded) -> Iterator[PrivateSpan]:
         return
     for (first, _), _, (start, end) in matches(NON_LATIN, folded.data):
         words, value = folded.text[first:start].rstrip(" :：=\"'"), folded.data[start:end]
-        if words.endswith(NON_LATIN_ENDS) and any(48 <= byte < 58 for byte in value):
+        if words.endswith(NON_LATIN_ENDS) and _digits(value) and not is_placeholder(value):
             yield PrivateSpan(SECRET, start, start + len(value.rstrip(b"\"',.;)")))
