@@ -86,7 +86,7 @@ def test_an_empty_reaction_takes_the_reaction_away(server: httpx.Client) -> None
             "/api/v1/traces",
             [{"trace_id": "t"}],
             400,
-            "[0]: unknown field 'trace_id' (valid: app, cost, cost_source, ended_at, ",
+            "[0]: unknown field 'trace_id' (valid: app, contexts, cost, cost_source, ended_at, ",
         ),
         ("POST", "/api/v1/scores", {"trace_id": "t", "nam": "x"}, 400, "(valid: comment, created_at, id, key, name,"),
         ("POST", "/api/v1/scores", [{"trace_id": "t", "nam": "x"}], 400, "(valid: comment, created_at, id, key, name,"),

@@ -20,6 +20,16 @@ def test_a_dataset_that_nobody_named_is_not_exported_as_an_empty_file(tmp_path: 
     assert evergold("export", "faq", "--type", "failure", "--json", cwd=tmp_path).json["cases"] == 0
 
 
+def test_what_an_export_leaves_out_is_counted_by_reason_with_a_few_examples(tmp_path: Path) -> None:
+    cases = ({"id": f"{n}", "dataset": "faq", "kind": "chat", "input": f"Q{n}", "output": "A"} for n in range(12))
+    (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+    assert evergold("import", "cases.jsonl", cwd=tmp_path).code == 0
+    told = evergold("export", "faq", "--format", "dpo", cwd=tmp_path)
+    lines = [line for line in told.err.splitlines() if line.startswith("left out")]
+    assert len(lines) == 1 and lines[0].startswith("left out 12: "), told.err
+    assert lines[0].count("faq/") == 5 and lines[0].endswith(", …)")
+
+
 def test_a_long_first_line_is_recognised(tmp_path: Path) -> None:
     record = {"contexts": ["word " * 40_000], "task_id": "1", "question": "Q", "reference_answer": "A"}
     (tmp_path / "qa.jsonl").write_text(json.dumps(record) + "\n")

@@ -21,8 +21,14 @@ def trace(**fields: Any) -> dict[str, Any]:
             trace(scores=[{"nam": "x"}]),
             "scores.0: unknown field 'nam'; did you mean 'name'? (valid: comment, created_at,",
         ),
-        (trace(spans=[{"id": "a", "type": "llm"}]), "spans.0: unknown field 'type' (valid: ended_at, id, input, kind,"),
-        ({"trace_id": "t", "input": "x"}, "unknown field 'trace_id' (valid: app, cost, cost_source, ended_at, id,"),
+        (
+            trace(spans=[{"id": "a", "type": "llm"}]),
+            "spans.0: unknown field 'type' (valid: contexts, ended_at, id, input, kind, messages,",
+        ),
+        (
+            {"trace_id": "t", "input": "x"},
+            "unknown field 'trace_id' (valid: app, contexts, cost, cost_source, ended_at, id,",
+        ),
         (
             trace(scores=[{**SCORE, "trace_id": "u"}]),
             "scores: trace_id 'u' is not the id of its trace, 't'; send it as",
@@ -37,6 +43,9 @@ def trace(**fields: Any) -> dict[str, Any]:
         (trace(input=[{"role": "user"}]), "input: must be a text, not a list"),
         (trace(status="done"), "status: is 'done'; allowed is 'started', 'completed' or 'failed'"),
         (trace(started_at="yesterday"), "started_at: must be a time such as 2026-01-31T12:00:00Z, not 'yesterday'"),
+        (trace(mesages=[]), "unknown field 'mesages'; did you mean 'messages'? (valid: app, contexts,"),
+        (trace(messages=7), "messages: must be a list, an object or a text"),
+        (trace(spans=[{"id": "a", "tools": 7}]), "spans.0.tools: must be a list, an object or a text"),
         (trace(tags="a"), "tags: must be a list, not a text"),
         (trace(metadata=[]), "metadata: must be an object, not a list"),
         ({"id": ""}, "id: is empty"),

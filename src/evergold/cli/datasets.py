@@ -134,6 +134,7 @@ def _print_diff(result: BuildDiff) -> None:
         echo(f"no difference between {result.before} and {result.after}", err=True)
 
 
+SHOWN_REASONS, SHOWN_EXAMPLES = 20, 5
 AS_CONVERSATION = ("messages", "turn")
 IN_CONVERSATION = frozenset({"messages", "turn", "tool_calls", "approved", "revised"})
 INDENT = "  "
@@ -272,8 +273,12 @@ def export_command(
     count = workspace.cases.export(
         wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld, evidence=evidence
     )
-    for item in unfit:
-        echo(f"left out: {item}", err=True)
+    reasons = Counter(item.reason for item in unfit)
+    for reason, number in (told := reasons.most_common(SHOWN_REASONS)):
+        examples = [item.where for item in unfit if item.reason == reason][:SHOWN_EXAMPLES]
+        echo(f"left out {number}: {reason} ({', '.join(examples)}{', …' if number > len(examples) else ''})", err=True)
+    if rest := len(unfit) - sum(number for _, number in told):
+        echo(f"left out {rest} for {len(reasons) - len(told)} other reasons", err=True)
     waiting = workspace.cases.candidates_beside(wanted)
     _print_candidates(count, waiting)
     if as_json:

@@ -59,8 +59,12 @@ def _fault(error: Any, shape: Any, noun: str, words: Mapping[str, Describe]) -> 
     path_, kind, value = tuple(error["loc"]), error["type"], error.get("input")
     if kind == "extra_forbidden" and kind not in words:
         path, owners = _walk(path_[:-1], shape)
-        known = dict.fromkeys(name for owner in owners for name in owner.model_fields)
+        # `also_takes`: what a type accepts beside its fields, and keeps in one of them.
+        also = [name for owner in owners for name in getattr(owner, "also_takes", ())]
+        known = dict.fromkeys([*(name for owner in owners for name in owner.model_fields), *also])
         name = str(path_[-1])
+        if name in also:
+            return Fault(".".join((*path, name)), "must be a list, an object or a text", path_)
         reason = describe_unknown(noun, name, list(known)) if known else f"unknown {noun} {name!r}"
         return Fault(".".join(path), reason, path_)
     path, _ = _walk(path_, shape)

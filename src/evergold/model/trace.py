@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, ValidationInfo, field_validator, model_validator
 
@@ -180,6 +180,7 @@ class Span(BaseModel, frozen=True, extra="forbid"):
     """
 
     _conversation = model_validator(mode="before")(with_conversation)
+    also_takes: ClassVar[tuple[str, ...]] = CONVERSATION
 
     id: Ident
     parent_id: str | None = None
@@ -205,6 +206,7 @@ class Trace(BaseModel, frozen=True, extra="forbid"):
     """
 
     _conversation = model_validator(mode="before")(with_conversation)
+    also_takes: ClassVar[tuple[str, ...]] = CONVERSATION
     _app = model_validator(mode="before")(with_app)
 
     type: Literal["trace"] = "trace"
