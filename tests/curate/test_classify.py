@@ -100,6 +100,13 @@ def test_thresholds_are_the_policys() -> None:
     assert classify(TRACE, [score(0.49)], strict).tier is Tier.FAILURE
 
 
+def test_where_people_disagree_the_policy_says_whose_word_decides() -> None:
+    scores = [score(1.0), *(score(value, "human", f"rater {value}") for value in (0.889, 0.333, 0.444))]
+    assert classify(TRACE, scores, Policy()).tier is Tier.CONFIRMED
+    strict = classify(TRACE, scores, Policy(thresholds=Thresholds(failure_below=0.5)))
+    assert (strict.tier, strict.reason) == (Tier.FAILURE, Reason.USER_NEGATIVE)
+
+
 def test_the_sample_keeps_its_share_and_says_so() -> None:
     policy = Policy(sample=Sampling(unconfirmed=0.25))
     verdicts = [classify(TRACE.model_copy(update={"id": f"t{n}"}), [score(1.0)], policy) for n in range(2000)]
