@@ -79,3 +79,54 @@ def test_files_of_conversations_are_recognised(key: str) -> None:
 )
 def test_records_of_other_formats_are_left_to_their_readers(other: dict[str, Any]) -> None:
     assert not AgentLogs().accepts(lines(other)[0])
+
+
+def spoken(*texts: str) -> dict[str, Any]:
+    roles = ("user", "assistant")
+    return {"messages": [{"role": roles[at % 2], "content": text} for at, text in enumerate(texts)]}
+
+
+LS, SORT = "Use this:\n```sh\nls\n```", "Sorted:\n```python\nsorted(x)\n```"
+
+
+@each_row(
+    "said",
+    [
+        ("How do I list files?", LS + "\nThat does it.", "And hidden ones?", LS, "Sort a list.", SORT),
+        ("How do I list files?", LS, "Now sort them", SORT, "I get:\nNameError: x", SORT),
+        ("SQL: all users", "```\nA\n```", "SQL: all orders", "```\nB\n```", "SQL: all items", "```\nC\n```"),
+        ("An intent?", "```xml\n<action a='b'/>\n```", "More", "```xml\n<action/>\n```", "And one more", LS),
+    ],
+)
+def test_a_chat_whose_answers_all_hold_code_stays_a_chat(said: tuple[str, ...]) -> None:
+    assert [(trace.input, trace.output) for trace in read(spoken(*said))] == [*zip(said[::2], said[1::2], strict=True)]
+
+
+@each_row(
+    "results",
+    [
+        ("Observation:\na.py", "Observation:\n3"),
+        ("<returncode>0</returncode>\na.py", "<returncode>1</returncode>"),
+        ("The output of the OS:\na.py", "The output of the OS:\n3"),
+    ],
+)
+def test_results_between_commands_make_a_run(results: tuple[str, str]) -> None:
+    (trace,) = read(spoken("How long is a?", LS, results[0], SORT, results[1], "It has 3 lines."))
+    assert (trace.input, trace.output) == ("How long is a?", "It has 3 lines.")
+    bare = ("How long is a?", "Action: ls", "a.py", "Action: wc a.py", "3 a.py", "It has 3 lines.")
+    assert [trace.output for trace in read(spoken(*bare))] == ["It has 3 lines."]
+
+
+@each_row(
+    "parts, whole",
+    [
+        (("I show the first and", " last entries."), "I show the first and last entries."),
+        (("The log", "ger is set", " up.\n"), "The logger is set up.\n"),
+        (("We open at nine.", "Anything else?"), "We open at nine.\n\nAnything else?"),
+        (("The answer is four.", "TERMINATE"), "The answer is four."),
+    ],
+)
+def test_an_answer_in_several_messages_is_whole(parts: tuple[str, ...], whole: str) -> None:
+    said = [MESSAGES[1], *({"role": "assistant", "content": part} for part in parts), *MESSAGES[3:]]
+    first, second = read({"created_at": 1772352000, "messages": said})
+    assert (first.output, second.output) == (whole, "We are closed.")

@@ -5,6 +5,7 @@ an id, a user, a model and the list of messages.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -80,8 +81,12 @@ COSTS = ("agent_cost", "total_cost", "cost")
 SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender")
 TASKS = ("task", "question", "problem_statement", "instruction", "goal", "query", "problem", "prompt")
 ANSWERS = ("final_answer", "answer", "response", "submission", "final_response")
-# A reply that ends with a command to its environment: what the "user" says next is what came of it.
-ACTS = re.compile(r"```|^\s*(?:action|command)\s*\d*\s*:|<(?:execute|tool_call|function|action)[\w=]*", re.I | re.M)
+# A reply with a command to its environment, outside its code: what the "user" says next is what came of it.
+ACTS = re.compile(r"^\s*(?:action|command)\s*\d*\s*:|<(?:execute|tool_call|function|action)[\w=]*", re.I | re.M)
+CODE = re.compile(r"```.*?(?:```|\Z)", re.S)
+# What an environment writes above its results: `Observation:`, `The output of the OS:`, `<returncode>`.
+HEADING = re.compile(r"\s*(<\w[\w ]*>|\[\w[\w ]*\]|[A-Z][^\n:.?!]{0,60}:(?=\s|$))")
+ENDED = re.compile(r"(?:[.!?:)\]]|```)\s*$")
 STOP = re.compile(r"[A-Z]{4,}[.!]?")
 # Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
 OTHERS = frozenset(
@@ -553,12 +558,51 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
     listed = _list_messages(document)
     _add_timed(run, document, listed)
     _name_agents(run)
-    replies = [text_of(one) for one, after in pairwise(run.messages) if (one["role"], after["role"]) == TURN_END]
-    run.by_turn = not (len(replies) > 1 and all(map(ACTS.search, replies)))
+    run.by_turn = not _acts(run.messages)
+    if run.by_turn:
+        _join_answers(run)
     known = {*MESSAGE_LISTS, *SESSIONS, *USERS, *MOMENTS, "model", "tools"}
     small = (str, int, float, bool)
     run.metadata = {key: value for key, value in document.items() if key not in known and isinstance(value, small)}
     return run
+
+
+def _acts(messages: list[Message]) -> bool:
+    """Whether the replies are commands and the user's messages what came of them; a person's chat may hold as much code."""
+    pairs = [
+        (text_of(one).strip(), text_of(after).strip())
+        for one, after in pairwise(messages)
+        if (one["role"], after["role"]) == TURN_END
+    ]
+    if len(pairs) < 2:
+        return False
+    if all(ACTS.search(CODE.sub("", reply)) for reply, _ in pairs):
+        return True
+    if not all(reply.endswith("```") and len(CODE.findall(reply)) == 1 for reply, _ in pairs):
+        return False
+    # Nothing but commands, and the result of the last one at the end: nobody was answered.
+    if messages[-1]["role"] == "user" and all(reply.startswith("```") for reply, _ in pairs):
+        return True
+    # A heading that the task has as well is a person's way to ask.
+    first = HEADING.match(next(text_of(message) for message in messages if message["role"] == "user"))
+    headings = Counter(heading[1] for _, said in pairs if (heading := HEADING.match(said)) and said[-1] != "?")
+    most, count = (headings.most_common(1) or [("", 0)])[0]
+    return 2 * count > len(pairs) and (first is None or first[1] != most)
+
+
+def _join_answers(run: AgentRun) -> None:
+    """Make one message of an answer that was cut and continued in the next; a call and a word to stop stay their own."""
+    for at in range(len(run.messages) - 1, 0, -1):
+        head, tail = run.messages[at - 1], run.messages[at]
+        one, two = head.get("content"), tail.get("content")
+        if not (isinstance(one, str) and isinstance(two, str) and one and two):
+            continue
+        same = head["role"] == tail["role"] == "assistant" and head.get("name") == tail.get("name")
+        if same and not head.get("tool_calls") and not tail.get("tool_calls") and not STOP.fullmatch(two.strip()):
+            # Cut within a sentence, it goes on as it stands; what was whole is a paragraph before the next.
+            apart = ENDED.search(one) and not (two[0].isspace() or one[-1].isspace() or two[0].islower())
+            run.messages[at - 1] = head | {"content": one + ("\n\n" if apart else "") + two}
+            del run.messages[at], run.times[at], run.folders[at]
 
 
 def _list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
