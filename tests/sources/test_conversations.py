@@ -108,10 +108,11 @@ def test_a_chat_whose_answers_all_hold_code_stays_a_chat(said: tuple[str, ...]) 
         ("Observation:\na.py", "Observation:\n3"),
         ("<returncode>0</returncode>\na.py", "<returncode>1</returncode>"),
         ("The output of the OS:\na.py", "The output of the OS:\n3"),
+        ("exitcode: 0\na.py", "exitcode: 1\n3"),
     ],
 )
 def test_results_between_commands_make_a_run(results: tuple[str, str]) -> None:
-    (trace,) = read(spoken("How long is a?", LS, results[0], SORT, results[1], "It has 3 lines."))
+    (trace,) = read(spoken("How long is a?", LS + "<end_code>", results[0], SORT, results[1], "It has 3 lines."))
     assert (trace.input, trace.output) == ("How long is a?", "It has 3 lines.")
     bare = ("How long is a?", "Action: ls", "a.py", "Action: wc a.py", "3 a.py", "It has 3 lines.")
     assert [trace.output for trace in read(spoken(*bare))] == ["It has 3 lines."]
@@ -124,9 +125,11 @@ def test_results_between_commands_make_a_run(results: tuple[str, str]) -> None:
         (("The log", "ger is set", " up.\n"), "The logger is set up.\n"),
         (("We open at nine.", "Anything else?"), "We open at nine.\n\nAnything else?"),
         (("The answer is four.", "TERMINATE"), "The answer is four."),
+        (("We open", "We open at nine."), "We open at nine."),
     ],
 )
 def test_an_answer_in_several_messages_is_whole(parts: tuple[str, ...], whole: str) -> None:
     said = [MESSAGES[1], *({"role": "assistant", "content": part} for part in parts), *MESSAGES[3:]]
     first, second = read({"created_at": 1772352000, "messages": said})
     assert (first.output, second.output) == (whole, "We are closed.")
+    assert second.started_at and first.ended_at and (second.started_at - first.ended_at).seconds == 1

@@ -85,7 +85,8 @@ ANSWERS = ("final_answer", "answer", "response", "submission", "final_response")
 ACTS = re.compile(r"^\s*(?:action|command)\s*\d*\s*:|<(?:execute|tool_call|function|action)[\w=]*", re.I | re.M)
 CODE = re.compile(r"```.*?(?:```|\Z)", re.S)
 # What an environment writes above its results: `Observation:`, `The output of the OS:`, `<returncode>`.
-HEADING = re.compile(r"\s*(<\w[\w ]*>|\[\w[\w ]*\]|[A-Z][^\n:.?!]{0,60}:(?=\s|$))")
+HEADING = re.compile(r"\s*(<\w[\w ]*>|\[\w[\w ]*\]|\w[^\n:.?!]{0,60}:(?=\s|$))")
+ENDS_WITH_CODE = re.compile(r"```\s*(?:<[\w/|]+>)?$")
 ENDED = re.compile(r"(?:[.!?:)\]]|```)\s*$")
 STOP = re.compile(r"[A-Z]{4,}[.!]?")
 # Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
@@ -578,7 +579,7 @@ def _acts(messages: list[Message]) -> bool:
         return False
     if all(ACTS.search(CODE.sub("", reply)) for reply, _ in pairs):
         return True
-    if not all(reply.endswith("```") and len(CODE.findall(reply)) == 1 for reply, _ in pairs):
+    if not all(ENDS_WITH_CODE.search(reply) and len(CODE.findall(reply)) == 1 for reply, _ in pairs):
         return False
     # Nothing but commands, and the result of the last one at the end: nobody was answered.
     if messages[-1]["role"] == "user" and all(reply.startswith("```") for reply, _ in pairs):
@@ -595,13 +596,15 @@ def _join_answers(run: AgentRun) -> None:
     for at in range(len(run.messages) - 1, 0, -1):
         head, tail = run.messages[at - 1], run.messages[at]
         one, two = head.get("content"), tail.get("content")
-        if not (isinstance(one, str) and isinstance(two, str) and one and two):
+        # One that repeats the message before it, as far as it got, is that message again.
+        if not (isinstance(one, str) and isinstance(two, str) and one and two) or two.startswith(one.rstrip()):
             continue
         same = head["role"] == tail["role"] == "assistant" and head.get("name") == tail.get("name")
         if same and not head.get("tool_calls") and not tail.get("tool_calls") and not STOP.fullmatch(two.strip()):
             # Cut within a sentence, it goes on as it stands; what was whole is a paragraph before the next.
             apart = ENDED.search(one) and not (two[0].isspace() or one[-1].isspace() or two[0].islower())
             run.messages[at - 1] = head | {"content": one + ("\n\n" if apart else "") + two}
+            run.times[at - 1] = run.times[at] or run.times[at - 1]
             del run.messages[at], run.times[at], run.folders[at]
 
 
