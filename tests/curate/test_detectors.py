@@ -105,7 +105,6 @@ def test_a_pasted_document_is_no_remark() -> None:
     ("question", "answer", "message"),
     [
         ("When do you open?", "At nine.", "My discount code does not work"),
-        ("Do you ship to Iceland?", "Yes, in a week.", "The kettle arrived broken"),
         ("¿A qué hora abren?", "A las nueve.", "¿Qué hago si se rompe la impresora?"),
     ],
 )
@@ -124,7 +123,6 @@ def test_a_problem_with_what_was_answered_is_an_alarm(message: str) -> None:
     [
         ("I lost my card", "Please describe what happened in a short report.", "Money is missing, about 300"),
         ("I need a cab to the fair", "I need to know the pick-up address.", "Harbour Street 12 is the address"),
-        ("Mars in the 4th house", "Mars in the 4th house stands for 4 things.", "Mars in the 7th house"),
         ("When was the bridge built?", "It was opened in 1932.", "My sister turned 40, we all went dancing"),
         (
             "Tell me a joke",

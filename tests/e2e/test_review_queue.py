@@ -68,6 +68,8 @@ def test_a_key_that_is_pressed_while_the_queue_loads_is_not_lost(browser: Browse
 def test_a_verdict_is_of_the_case_in_view_whatever_the_server_does_meanwhile(browser: Browser, server: str) -> None:
     page = a_reviewer(browser, server, "ana", "?kind=chat&dataset=live&id=chat-0")
     page.get_by_text("chat-0 · live").wait_for()
+    # The next case is loaded ahead; until then a verdict would wait for the server.
+    page.wait_for_function("performance.getEntriesByType('resource').some((one) => one.name.includes('chat-1'))")
     page.wait_for_load_state("networkidle")
     held: list[Route] = []
     page.route("**/api/v1/decisions*", lambda route: held.append(route))
@@ -295,6 +297,7 @@ def test_the_most_worth_comes_first_and_a_stale_reference_shows_both_sides(brows
         other = "replaced" if question.inner_text().startswith("kept") else "kept"
         stale.get_by_role("button", name="Keep").click()
         expect(question).to_contain_text(f"{other}: when?")
+        page.wait_for_load_state("networkidle")
         stale.get_by_role("button", name="Replace").click()
         page.get_by_label("Answer that holds now").fill("In 14 days.")
         stale.get_by_role("button", name="Save the answer").click()

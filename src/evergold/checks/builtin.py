@@ -179,7 +179,8 @@ class Grounded:
         return f"4 {self._judge.identity}"
 
     def check(self, turn: Turn) -> CheckResult | None:
-        results = [step.result for step in turn.tools if not step.failed]
+        # What was asked of a tool belongs to what it gave: "21 degrees" is of the city that was asked for.
+        results = [f"{one.arguments} {one.result}" for one in turn.tools if not one.failed and not _is_name(one.result)]
         texts = [text[:MOST_EVIDENCE] for text in (*turn.contexts, *results) if not _is_name(text)]
         if not texts or not turn.output:
             return None
@@ -200,8 +201,8 @@ class Grounded:
         evidence = self._judge.evidence(texts)
         # A question in the answer claims nothing.
         claims = [claim for claim in sentences(output[:MOST_EVIDENCE]) if not claim.endswith("?")]
-        found = self._judge.supports(claims, evidence) if claims else []
-        lacking = [(claim, one) for claim, one in zip(claims, found, strict=True) if one.verdict != "supported"]
+        supports = self._judge.supports(claims, evidence) if claims else []
+        lacking = [(claim, one) for claim, one in zip(claims, supports, strict=True) if one.verdict != "supported"]
         if not claims or any(missing or one.outside for _, one in lacking):
             return None
         supported = len(claims) - len(lacking)

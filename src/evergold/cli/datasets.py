@@ -274,11 +274,11 @@ def export_command(
         wanted, format_name, path, limit=limit, cluster=cluster, rejected=unfit, unheld=unheld, evidence=evidence
     )
     reasons = Counter(item.reason for item in unfit)
-    for reason, number in (told := reasons.most_common(SHOWN_REASONS)):
+    for reason, number in (shown := reasons.most_common(SHOWN_REASONS)):
         examples = [item.where for item in unfit if item.reason == reason][:SHOWN_EXAMPLES]
         echo(f"left out {number}: {reason} ({', '.join(examples)}{', …' if number > len(examples) else ''})", err=True)
-    if rest := len(unfit) - sum(number for _, number in told):
-        echo(f"left out {rest} for {len(reasons) - len(told)} other reasons", err=True)
+    if rest := len(unfit) - sum(number for _, number in shown):
+        echo(f"left out {rest} for {len(reasons) - len(shown)} other reasons", err=True)
     waiting = workspace.cases.candidates_beside(wanted)
     _print_candidates(count, waiting)
     if as_json:

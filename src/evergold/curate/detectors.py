@@ -269,22 +269,22 @@ class JudgeDetector(PatternDetector):
         if not asked:
             return
         answers = ask_now(self._judge, [_question(message) for message in asked], ANSWER_SECONDS)
-        said = [_read(answer, message) for answer, message in zip(answers, asked, strict=True)]
-        for message, each in zip(asked, said, strict=True):
+        replies = [_read(answer, message) for answer, message in zip(answers, asked, strict=True)]
+        for message, each in zip(asked, replies, strict=True):
             self._keep(message, each)
         self._counts[asked_counter()] += len(asked)
-        if all(isinstance(each, str) for each in said):
+        if all(isinstance(each, str) for each in replies):
             self._rests_until = self._clock() + REST_SECONDS
-            _log.warning("%s has no answer: %s", self.name, said[0])
+            _log.warning("%s has no answer: %s", self.name, replies[0])
 
-    def _keep(self, message: UserMessage, said: Remark | str | None, counter: str = "failed") -> None:
+    def _keep(self, message: UserMessage, reply: Remark | str | None, counter: str = "failed") -> None:
         """Keep what was said; a message without an answer is counted once, with its first reason."""
         key = _key(message)
         # Counted once a message, however often it is tried.
-        if isinstance(said, str) and key not in self._known:
+        if isinstance(reply, str) and key not in self._known:
             self._counts[f"detector_judge.{counter}"] += 1
-        if not isinstance(said, str) or key not in self._known:
-            self._known[key] = said
+        if not isinstance(reply, str) or key not in self._known:
+            self._known[key] = reply
 
 
 def _conversation(message: UserMessage) -> dict[str, Any]:

@@ -64,10 +64,10 @@ def undoes(message: str) -> bool:
 def classify(message: str, answer: str | None, question: str, reply: str | None = None) -> Guess:
     """Say what a message is, held against the answer before it and the answer it got."""
     again = message.split() == question.split() != []
-    (found,) = read_together([(question, answer or "", message)])
-    if found is None:
+    (shares_read,) = read_together([(question, answer or "", message)])
+    if shares_read is None:
         return Guess(RemarkKind.REPEAT, 1.0, 0.0, ("is the question again",)) if again else Guess(KINDS[0], 1.0, 0.0)
-    shares = dict(zip(KINDS, found, strict=True))
+    shares = dict(zip(KINDS, shares_read, strict=True))
     read = sum(shares[kind] for kind in ALARMS)
     # Whoever takes back a word of the own request changes the wish; the answer did as asked.
     denied = _DENIED.search(fold_text(message)) if len(message.split()) <= FEW and not admits(reply) else None

@@ -185,7 +185,7 @@ _MORE = re.compile(  # more than what?
 )
 # "The checklist" of what? "Documents or materials" of which kind? And nobody asks what happens where one is eligible.
 _THE = re.compile(r"\bthe\b(?! (?:\w+ ){1,3}(?:of|for|that|who|which)\b)", re.IGNORECASE)
-_WISH = re.compile(r"\b(?:want|like|need) (?!(?:an?|to|my|help|some|any)\b)", re.IGNORECASE)
+_DESIRE = re.compile(r"\b(?:want|like|need) (?!(?:an?|to|my|help|some|any)\b)", re.IGNORECASE)
 _STATE = re.compile(
     r"What happens if I(?: am|'m|'ve been| have been) (?!\w+(?:ed|ing|wn)\b)|What .* if I(?: am|'m) an? "
 )
@@ -194,7 +194,7 @@ _PROMISES_A_LIST = re.compile(
 )
 DEFINITE = ("The", "El", "La", "Los", "Las")
 _KIND = re.compile(r"(?:an?|any|every|una?|unos|unas|cualquier|tod[oa]|aquell?[oa]?s?)\b", re.IGNORECASE)
-_TELLS_APART = re.compile(
+_DISTINGUISHES = re.compile(
     r"\b(?:that|which|who|whose|where|by which|of \w+ing|que|quien|cuy[oa]s?|donde|de \w+[aei]r(?:se)?)\b"
 )
 # What follows the verb of a definition: a kind of thing and what tells it from others; no praise, no rank, no figure of speech.
@@ -347,8 +347,8 @@ def _ask_si(match: re.Match[str]) -> str | None:
         rest,
     )
     # "Animarla a toser no es efectivo" and "se previene la hipoxia" tell what comes of it.
-    told = re.match(r"\w+[aei]r\w* [^,.;]*\b(?:es|son|no)\b|se (?!deb|recomienda)", rest)
-    return f"¿Qué se debe hacer si {condition}?" if ordered and not told else f"¿Qué pasa si {condition}?"
+    is_instruction = re.match(r"\w+[aei]r\w* [^,.;]*\b(?:es|son|no)\b|se (?!deb|recomienda)", rest)
+    return f"¿Qué se debe hacer si {condition}?" if ordered and not is_instruction else f"¿Qué pasa si {condition}?"
 
 
 _ORDEN = re.compile(
@@ -746,7 +746,7 @@ def _stands_alone(match: re.Match[str], question: str, method: str, passage: Pas
     """Whether somebody who has not read the passage would ask this, and be answered: it names what it is about."""
     parts = match.groupdict(default="")
     asked = parts.get("task") or parts.get("condition") or ""
-    if asked and not _is_named(asked, passage.heading) and (_THE.search(asked) or _WISH.search(asked)):
+    if asked and not _is_named(asked, passage.heading) and (_THE.search(asked) or _DESIRE.search(asked)):
         return False
     if method == "condition":
         condition, rest = asked, parts["rest"]
@@ -772,7 +772,7 @@ def _stands_alone(match: re.Match[str], question: str, method: str, passage: Pas
         return False
     kind = _KIND.match(defined) and _DISTINGUISHES.search(re.split("[,;]", defined)[0])
     if (
-        not (kind or _TELLS_APART.search(" ".join(defined.split()[:8])))
+        not (kind or _DISTINGUISHES.search(" ".join(defined.split()[:8])))
         or ";" in defined
         or bare.endswith(("mente", "ly"))
     ):
@@ -855,10 +855,10 @@ def _summary(assignment: WritingTask) -> Draft:
     unique: dict[str, tuple[int, Counter[str]]] = {}
     opening: list[str] = []
     for number, passage in enumerate(assignment.passages, 1):
-        for place, text in enumerate(clear_sentences(passage.text)):
+        for index, text in enumerate(clear_sentences(passage.text)):
             if text not in unique and _is_closed(text) and not _POINTS.search(text) and not _LEADS_ON.search(text):
                 unique[text] = (number, Counter(Text(text).content))
-                if place < OPENING:
+                if index < OPENING:
                     opening.append(text)
                 # Each sentence counts a word once, so that a long sentence does not pull the middle towards itself.
                 middle.update(unique[text][1].keys())

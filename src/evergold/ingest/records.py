@@ -62,8 +62,8 @@ def _span_texts(span: Span) -> list[Any]:
 def redact_record(record: Incoming, cleaner: FieldRedactor) -> Incoming:
     """The record with private things taken out of the fields that are switched on."""
     if isinstance(record, Trace):
-        about = {"name": record.name, "tags": record.tags, "metadata": record.metadata}
-        clean_fields = cleaner.clean({"input": record.input, "output": record.output, "metadata": about})
+        rest = {"name": record.name, "tags": record.tags, "metadata": record.metadata}
+        clean_fields = cleaner.clean({"input": record.input, "output": record.output, "metadata": rest})
         spans = tuple(_clean_span(span, cleaner) for span in record.spans)
         scores = tuple(_clean_score(score, cleaner) for score in record.scores)
         parts = {"input": clean_fields["input"], "output": clean_fields["output"], **clean_fields["metadata"]}

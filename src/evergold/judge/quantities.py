@@ -16,7 +16,7 @@ Date = tuple[int, int, int]
 
 def _number(words: str, first: int, step: int = 1) -> dict[str, int]:
     """Number groups of words that mean the same."""
-    return {word: first + step * place for place, group in enumerate(words.split()) for word in group.split("/")}
+    return {word: first + step * row for row, group in enumerate(words.split()) for word in group.split("/")}
 
 
 def _choice(words: Iterable[str]) -> str:
@@ -215,10 +215,10 @@ def _value(digits: str) -> float | None:
 def dates(text: str) -> list[Date]:
     """Dates of a text; years alone count."""
     text = with_digits(fold(text))
-    found = [date for match in _DATE.finditer(text) for date in _dates_of(match)]
+    dates = [date for match in _DATE.finditer(text) for date in _dates_of(match)]
     rest = _DATE.sub(lambda match: " " if _dates_of(match) else match[0], text)
     years = re.findall(r"(?<![\d.,$€£/])\b(1[5-9]\d\d|20\d\d)\b(?![\d%/]|[.,]\d| decade)", rest)
-    return list(dict.fromkeys([*found, *((int(year), 0, 0) for year in years)]))
+    return list(dict.fromkeys([*dates, *((int(year), 0, 0) for year in years)]))
 
 
 def _dates_of(match: re.Match[str]) -> list[Date]:
@@ -228,8 +228,8 @@ def _dates_of(match: re.Match[str]) -> list[Date]:
         day = int(before or after or 0)
         return [(int(year or 0), MONTHS[month], day)] if day or year else []
     first, middle, last = map(int, re.findall(r"\d+", match[0]))
-    found = [(first, middle, last)] if match["iso"] else [(last, middle, first), (last, first, middle)]
-    return [date for date in dict.fromkeys(found) if 1 <= date[1] <= 12 and date[2] <= 31]
+    orders = [(first, middle, last)] if match["iso"] else [(last, middle, first), (last, first, middle)]
+    return [date for date in dict.fromkeys(orders) if 1 <= date[1] <= 12 and date[2] <= 31]
 
 
 def same_date(one: Date, other: Date) -> bool:
@@ -239,7 +239,7 @@ def same_date(one: Date, other: Date) -> bool:
 
 def times(text: str) -> list[int]:
     """Times of day in minutes after midnight."""
-    found = (
+    minutes_read = (
         60 * int(hour) + int(minute) for hour, minute in _TIME.findall(with_digits(fold(text))) if int(minute) < 60
     )
-    return [minutes for minutes in found if minutes < 24 * 60]
+    return [minutes for minutes in minutes_read if minutes < 24 * 60]

@@ -18,11 +18,12 @@ from evergold.model.trace import ScoreSource, TraceStatus
 # Dataclasses and no pydantic models: one is made for each turn that checks see, and its values were validated before.
 @dataclass(frozen=True, slots=True)
 class ToolStep:
-    """One tool call of a trace, in the order of time; what came back, as text, where that was recorded."""
+    """One tool call of a trace, in the order of time; what came back and what was asked, as text, where that was recorded."""
 
     name: str
     failed: bool
     result: str = ""
+    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ somewhere in it) is asked of the match afterwards. The patterns are safe on a te
 backslash, and a match may begin right after an escape such as `\n`, so the document stays readable.
 
 A value behind a sign (`:`, `=`, `>`) is taken unless it is a word about the secret, a type, a variable, code that fetches it, or
-an example made of such words (`testpwd_123`). Behind a verb ("is", "es", "lautet") and behind words that also mean something
+an example made of such words (`testpassword`). Behind a verb ("is", "es", "lautet") and behind words that also mean something
 else it must look like a password: letters with digits or signs among them, or quotes around it.
 """
 
@@ -26,13 +26,13 @@ WORDS = frozenset(
     b"expired undefined unknown hidden redacted forgotten forgot reset changed empty blank protected encrypted hashed value "
     b"[secret] n/a tbd".split()
 )
-# An example says so in words, at least one of the first kind, with nothing else but a count: `testpwd_123`, `secure-password`.
-SAYS_EXAMPLE = (
+# An example says so in words and nothing else, at least one of the first kind: `testpassword`. With a digit people use it.
+EXAMPLE_WORDS = (
     r"passw(?:or)?d|passwort|passphrase|passcode|pass|pwd|secrets?|tokens?|keys?|apikey|examples?|sample|placeholder|change"
     r"|your?|tests?|testing|demo|dummy|fake|default|contrase(?:\xf1|n)a|clave|secret[oa]|ejemplo|prueba|cambia(?:r|me)?|senha"
     r"|exemplo|teste|motdepasse|exemple|kennwort|geheim|beispiel"
 )
-BESIDE_IT = (
+COMMON_WORDS = (
     r"me|my|the|this|it|is|an?|in|to|for|of|and|with|here|new|old|very|super|top|strong|secured?|insecure|safe|unsafe|random|long"
     r"|short|hidden|private|public|temp|temporary|some|any|please|enter|insert|replace|must|be|not|real|only|users?|username"
     r"|admin|root|clients?|customer|db|database|postgres(?:ql)?|mysql|mongo|redis|django|flask|app|api|access|auth|login|account"
@@ -40,11 +40,8 @@ BESIDE_IT = (
     r"|value|string|text|word|code|id|foo|bar|abc|x{3,}|de|la|el|mi|tu|su|muy|segur[oa]|nov[oa]|nueva|minha|sua|mon|votre"
     r"|mein|dein|ein|neues"
 )
-COUNT = "|".join("1234567890"[:end] for end in range(10, 0, -1)) + "|[02-9]|00+"
-SAID, PART = (
-    rf"(?:{words})(?:[-_.@! ]?(?:{COUNT}))?[-_.@! ]{{0,3}}" for words in (SAYS_EXAMPLE, f"{SAYS_EXAMPLE}|{BESIDE_IT}")
-)
-EXAMPLE = byte_pattern(rf"(?i)[-_ ]{{0,3}}(?:{PART})*{SAID}(?:{PART})*[?!.]*")
+LAST_PART, PART = (rf"(?:{words})[-_.@! ]{{0,3}}" for words in (EXAMPLE_WORDS, f"{EXAMPLE_WORDS}|{COMMON_WORDS}"))
+EXAMPLE = byte_pattern(rf"(?i)[-_ ]{{0,3}}(?:{PART})*{LAST_PART}(?:{PART})*[?!.]*")
 PHRASES = byte_pattern(
     rb"(?i)your[\w-]*|my[_-]?\w*(?:key|token|secret|password)|(?:enter|insert|set|see|use|type|confirm)[_-]\w*|[\w-]+[_-]here"
 )
@@ -368,8 +365,8 @@ def cookies_in(folded: Folded) -> Iterator[PrivateSpan]:
     for _, is_set, (start, end) in matches(COOKIE, folded.data):
         header = folded.data[start:end]
         for _, name, value in matches(PAIR, header):
-            said = header[slice(*value)].strip()
-            if said and header[slice(*name)].lower() not in ATTRIBUTES and not is_placeholder(said):
+            text = header[slice(*value)].strip()
+            if text and header[slice(*name)].lower() not in ATTRIBUTES and not is_placeholder(text):
                 yield PrivateSpan(SECRET, start + value[0], start + value[1])
             # `Set-Cookie` holds one cookie; every later pair is an attribute, known or not. `Cookie` holds many.
             if is_set[0] >= 0:

@@ -586,7 +586,7 @@ def _acts(messages: list[Message]) -> bool:
         return True
     # A heading that the task has as well is a person's way to ask.
     first = HEADING.match(next(text_of(message) for message in messages if message["role"] == "user"))
-    headings = Counter(heading[1] for _, said in pairs if (heading := HEADING.match(said)) and said[-1] != "?")
+    headings = Counter(heading[1] for _, text in pairs if (heading := HEADING.match(text)) and text[-1] != "?")
     most, count = (headings.most_common(1) or [("", 0)])[0]
     return 2 * count > len(pairs) and (first is None or first[1] != most)
 

@@ -143,7 +143,9 @@ def add_contents(connection: Connection, rows: Sequence[RowMapping], cases: Sequ
     results = []
     for case, content in zip(cases, contents, strict=True):
         cited = (
-            {name: [items[at] for at in places] for name, places in content.get("parts", {}).items()} if content else {}
+            {name: [items[at] for at in numbers] for name, numbers in content.get("parts", {}).items()}
+            if content
+            else {}
         )
         results.append(_with_content(case, Content(cited, content)) if content else case)
     missing = [number for number, row in enumerate(rows) if _is_unwritten(row)]
@@ -255,7 +257,7 @@ class Contents:
             input=question,
             output=answer,
             tools=_steps_of(calls_in(conversation.turn), turn.tools),
-            contexts=tuple(context.text for context in conversation.contexts if context.text),
+            contexts=tuple(context.text or "" for context in conversation.contexts),
             gaps=" ".join(("", *gaps, "")) if gaps else "",
             exporter=exporter_of(trace) if gaps else "",
         )
@@ -270,7 +272,8 @@ def _steps_of(calls: Sequence[ToolCall], ran: Sequence[ToolStep]) -> tuple[ToolS
     """The calls of a turn with their results, and the tools that only spans show; the status of a span counts for its tool."""
     last = {step.name: step.failed for step in ran}
     steps = [
-        ToolStep(call.name, call.failed or last.pop(call.name, False), as_text(call.result)) for call in calls[::-1]
+        ToolStep(call.name, call.failed or last.pop(call.name, False), as_text(call.result), as_text(call.args))
+        for call in calls[::-1]
     ]
     return (*(step for step in ran if step.name in last), *steps[::-1])
 
