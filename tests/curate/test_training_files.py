@@ -82,6 +82,7 @@ def test_training_files_teach_nothing_that_is_held_wrong(settings: Settings, tmp
                 ws.intake.accept(records)
         ws.live.curate()
         held = {case.output for case in ws.cases.iterate(CaseFilter(entry_type="failure"))}
+        corrected = {case.output for case in ws.cases.iterate(CaseFilter(entry_type="correction"))}
         lines, pairs = exported(ws, "openai-ft", tmp_path / "a.jsonl"), exported(ws, "dpo", tmp_path / "b.jsonl")
     learned = [
         message["content"]
@@ -93,4 +94,4 @@ def test_training_files_teach_nothing_that_is_held_wrong(settings: Settings, tmp
     assert len(learned) >= 20 and len(preferred) >= 5 and len(held) >= 20
     assert held.isdisjoint(learned) and held.isdisjoint(preferred)
     assert [text for text in preferred if text.startswith(CONCEDING)] == []
-    assert all(pair["non_preferred_output"][0]["content"] in held for pair in pairs)
+    assert all(pair["non_preferred_output"][0]["content"] in held | corrected for pair in pairs)
