@@ -12,14 +12,12 @@ from evergold.model.values import content_hash
 from evergold.plugins import PLUGIN_SECONDS, PluginTimeout, call_within, is_foreign
 from evergold.seams import Check
 
-FOLLOW_UP = frozenset(
-    {"not_repeated", "not_given_up", "not_handed_over"}
-)  # checks whose result comes with the next turn of the session
+# Checks whose result comes with the next turn of the session.
+FOLLOW_UP = frozenset({"not_repeated", "not_given_up", "not_handed_over"})
 
 MOST_AHEAD = 10_000
-WHOLENESS = (
-    "3"  # bump when more of a trace is read, or it can lack something else: it is looked at together with the checks
-)
+# Bump when more of a trace is read, or it can lack something else: wholeness is looked at together with the checks.
+WHOLENESS = "3"
 
 
 class Suite:

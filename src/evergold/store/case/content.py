@@ -142,12 +142,10 @@ def add_contents(connection: Connection, rows: Sequence[RowMapping], cases: Sequ
     items = _items(connection, rows, contents)
     results = []
     for case, content in zip(cases, contents, strict=True):
-        cited = (
-            {name: [items[at] for at in numbers] for name, numbers in content.get("parts", {}).items()}
-            if content
-            else {}
-        )
-        results.append(_with_content(case, Content(cited, content)) if content else case)
+        if content:
+            cited = {name: [items[at] for at in numbers] for name, numbers in content.get("parts", {}).items()}
+            case = _with_content(case, Content(cited, content))
+        results.append(case)
     missing = [number for number, row in enumerate(rows) if _is_unwritten(row)]
     for batch in batches(missing, AT_ONCE):
         written = _assemble(connection, [rows[number] for number in batch], [cases[number] for number in batch])

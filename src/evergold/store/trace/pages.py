@@ -1,7 +1,7 @@
 """Lists of traces in their order, and counts of the values by which a list can be narrowed.
 
 A page begins where the last one ended (keyset), never "after so many", so it costs the same at the first and at the millionth.
-Counts are exact for lists of up to 5,000 traces. Of longer lists the newest 10,000 are looked at, and the answer says so.
+Counts are exact for lists of up to 5,000 traces. Of longer lists the newest 5,000 are looked at, and the answer says so.
 """
 
 from collections import Counter

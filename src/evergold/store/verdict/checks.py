@@ -54,11 +54,8 @@ OF_DAY = "t.name = :name AND t.started_at >= :day AND t.started_at < :end"
 HEAD = 400  # characters of an output that name the lists in it
 DOCUMENT_KEYS = ("documents", "contexts", "page_content", "chunks", "source_nodes", "nodes", "docs", "context")
 MESSAGE_COLUMNS = ("raw", "input_text", "metadata")
-CALL_WORDS = (
-    "tool",
-    "function_call",
-    "functionCall",
-)  # one of them is in every shape of messages with calls or results
+# One of them is in every shape of messages with calls or results.
+CALL_WORDS = ("tool", "function_call", "functionCall")
 RETRY_AFTER = timedelta(hours=1)  # a check that failed is not run on the same trace again before
 AT_ONCE = 200  # traces that are in memory with all of their spans
 

@@ -22,6 +22,7 @@ from evergold.model.check import (
     grants,
     strip_admission,
 )
+from evergold.model.policy import Thresholds
 from evergold.model.trace import DETECTED_KEY
 from evergold.model.values import content_hash, seconds_between
 from evergold.store.case.cases import entry_id_of, find_touched_cases, held_cases
@@ -46,7 +47,7 @@ from evergold.store.verdict.tiers import DETECTED, REMARK, REMARKS
 FIRST_DIGITS = 16
 BY_DETECTOR = "detected"  # the author of a correction that was found in the next message
 OF_CURATION = ("added", "refreshed", "grew")  # what curation itself does to a case is no work of a person
-LOW, HIGH = 0.3, 0.8  # scores from which an answer was called bad, and good
+CALLED = Thresholds()  # from which scores on an answer was called good or bad, whatever the policy of a dataset
 DATASETS_OF = "SELECT dataset FROM eval_dataset WHERE case_id"
 BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
 
@@ -135,7 +136,7 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
         "said": row["text"],
         "after": row["started_at"],
         "id": row["id"],
-        "low": LOW,
+        "low": CALLED.failure_below,
     }
     reply = run_sql(connection, query, **wanted).one_or_none()
     if reply is None or reply.unanswered or not grants(reply.output_text) or asks_back(reply.output_text):
@@ -155,7 +156,7 @@ def _is_praised(connection: Connection, trace_id: str) -> bool:
     """Whether somebody, and not a remark that was detected, scored the answer as good."""
     query = f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND source IN ('user', 'human') AND NOT ({DETECTED})
         AND value >= :high LIMIT 1"""
-    return read_value(connection, query, id=trace_id, high=HIGH) is not None
+    return read_value(connection, query, id=trace_id, high=CALLED.golden_from) is not None
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
