@@ -5,6 +5,7 @@
     python -m scripts.judge_model.measure figures ANSWERS.npz NAME ASKED.jsonl.xz…   print the table of the docs
     python -m scripts.judge_model.measure people DATA                          answers to NQ and TriviaQA that people graded
     python -m scripts.judge_model.measure probes                               measure correctness, shipped encoder
+    python -m scripts.judge_model.measure remarks                              measure the lists of remarks, shipped encoder
 
 The encoder's answers to many thousand rows are computed where it is trained (`train`: ANSWERS, by NAME of the weights),
 rounded as it is shipped; `tests/judge` compares some of them with what the package answers.
@@ -55,10 +56,7 @@ def ask(data: Path, held: Path) -> Iterator[Row]:
             base = {"set": f"held:{row['source']}", "item": 0, "part": 0, "task": "support", "label": row["label"]}
             yield base | {"texts": [row["premise"], row["claim"]]}
     yield from ask_probes()
-    for language in ("en", "es"):
-        for number, each in enumerate(remarks(LISTS / f"measured_{language}.txt")):
-            texts = [each.question, each.answer, each.message, ""]
-            yield {"set": f"remarks_{language}", "item": number, "task": "remark", "texts": texts, "label": each.kind}
+    yield from ask_lists()
     for path in sorted((data / "sunnweiwei+user-satisfaction-simulation/dataset").glob("*.txt")):
         if path.stem in ("SGD", "MWOZ", "CCPE", "ReDial"):
             chats = list(satisfaction_chats(path))
@@ -66,6 +64,13 @@ def ask(data: Path, held: Path) -> Iterator[Row]:
             for number, each in enumerate(chats[:MOST]):
                 texts = [each.question, each.answer, each.message, each.reply or ""]
                 yield {"set": f"chats_{path.stem}", "item": number, "task": "remark", "texts": texts, "label": each.id}
+
+
+def ask_lists() -> Iterator[Row]:
+    for language in ("en", "es"):
+        for number, each in enumerate(remarks(LISTS / f"measured_{language}.txt")):
+            texts = [each.question, each.answer, each.message, ""]
+            yield {"set": f"remarks_{language}", "item": number, "task": "remark", "texts": texts, "label": each.kind}
 
 
 def ask_probes() -> Iterator[Row]:
@@ -317,12 +322,7 @@ def print_figures(asked: Asked) -> None:
         )
         if name == "relevancy_blind":
             report.add("relevance, relevancy_blind: relevant above distractor", np.mean, values[::2] > values[1::2])
-    for name in ("remarks_en", "remarks_es"):
-        chosen = asked.of(name)
-        alarms = asked.alarms(chosen)
-        good = np.array([asked.rows[number]["label"] in ("correction", "complaint") for number in chosen])
-        report.add(f"{name}: precision of alarms", np.mean, good[alarms])
-        report.add(f"{name}: recall of alarms", np.mean, alarms[good])
+    print_lists(asked, report)
     for name in ("SGD", "MWOZ", "CCPE", "ReDial"):
         alarms = asked.alarms(asked.of(f"chats_{name}"))
         print(f"chats of {name}: {alarms.sum()} alarms in {len(alarms)} turns")
@@ -347,6 +347,15 @@ def print_grades(asked: Asked, report: Report) -> None:
         )
         if name in BLIND:
             report.add(f"correctness, {name}: right above wrong", np.mean, values[::2] > values[1::2])
+
+
+def print_lists(asked: Asked, report: Report) -> None:
+    for name in ("remarks_en", "remarks_es"):
+        chosen = asked.of(name)
+        alarms = asked.alarms(chosen)
+        good = np.array([asked.rows[number]["label"] in ("correction", "complaint") for number in chosen])
+        report.add(f"{name}: precision of alarms", np.mean, good[alarms])
+        report.add(f"{name}: recall of alarms", np.mean, alarms[good])
 
 
 def print_people(data: Path) -> None:
@@ -396,6 +405,11 @@ def main() -> None:
         asked = ask_shipped([row for row in ask_probes() if row["task"] != "relevant"])
         report = Report(begun=True)
         print_grades(asked, report)
+        report.write()
+        return
+    if verb == "remarks":
+        report = Report(begun=True)
+        print_lists(ask_shipped(list(ask_lists())), report)
         report.write()
         return
     rows: list[Row] = []

@@ -1,6 +1,8 @@
 """Put the weights that `train` gives into the package: a variant, the mean of several, or a mean with the shipped ones.
 
-python -m scripts.judge_model.pack FOLDER NAME[,NAME…] SHARE      SHARE: how much the new weights count; 1 for them alone
+    python -m scripts.judge_model.pack FOLDER NAME[,NAME…] SHARE      SHARE: how much the new weights count; 1 for them alone
+
+A NAME of `train_remarks` changes what only the remark head uses; before its own layers are there, they are the common ones.
 """
 
 import sys
@@ -53,9 +55,24 @@ def mean(states: Sequence[Arrays], shares: Sequence[float]) -> Arrays:
     return {name: sum(share * state[name] for state, share in zip(states, shares, strict=True)) for name in states[0]}
 
 
+def put_own(shipped: Arrays, own: Arrays, share: float) -> Arrays:
+    """The shipped weights with those of one head, and the vector of its first token, in their place."""
+    at, first = int(own.pop("first.at")), own.pop("first").astype(np.float32) * own.pop("first.scale")
+    before, new = from_rows(shipped), from_rows(own)
+    before |= {name: before.get(name, before[name.removeprefix("remark.")]) for name in new}
+    mixed = to_rows(mean([new, {name: before[name] for name in new}], (share, 1 - share)))
+    row = to_rows({"row": (share * first + (1 - share) * before["words.weight"][at])[None].repeat(8, axis=0)})
+    stored = {name: value.copy() for name, value in (shipped | mixed).items()}
+    stored["words.weight"][at], stored["words.weight.scale"][at] = row["row"][0], row["row.scale"][0]
+    return stored
+
+
 def main() -> None:
     folder, names, share = Path(sys.argv[1]), sys.argv[2].split(","), float(sys.argv[3])
     shipped = read_stored(SHIPPED)
+    if (path := folder / f"{names[0]}.npz").exists():
+        np.savez(SHIPPED, **put_own(shipped, read_stored(path), share))
+        return
     states = [from_rows(read_stored(folder / f"{name}-words.npz", folder / f"{name}-layers.npz")) for name in names]
     mixed = mean([*states, from_rows(shipped)], [*[share / len(names)] * len(names), 1 - share])
     kept = {name: shipped[name] for name in ("vocabulary", "embed", "embed.scale")}

@@ -21,7 +21,7 @@ KINDS = tuple(RemarkKind(name) for name in ("none", "correction", "complaint", "
 """The kinds in the order of the encoder's numbers."""
 ALARMS = (RemarkKind.CORRECTION, RemarkKind.COMPLAINT)
 THRESHOLD = 0.5  # of an alarm; below it a message is no correction and no complaint
-DOUBTED = 0.25  # from here on it is a doubt: people see it, and it is no failure
+DOUBTED = 0.3  # from here on it is a doubt: people see it, and it is no failure
 READ, GRANTED, ADMITTED, BIAS = 0.58, 2.6, 3.7, -0.95
 """The regression: the logit of an alarm as the encoder reads it; a next answer that apologises for what may be wrong or agrees,
 or that admits a mistake. After a question it may only confirm: there an admission counts as an apology, agreement not at all."""

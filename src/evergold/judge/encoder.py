@@ -125,7 +125,7 @@ class Encoder:
             self._words, self._word_scale = stored["words.weight"], stored["words.weight.scale"]
             self._table, self._table_scale = stored["embed"], stored["embed.scale"]
             self._weights = {name: _as_float(stored, name) for name in stored if not name.startswith(NOT_PLAIN)}
-            self._layers = sum(name.endswith(".up.weight") for name in self._weights)
+            self._layers = sum(name.startswith("layers.") and name.endswith(".up.weight") for name in self._weights)
             self._join_attention()
         except (ValueError, KeyError, OSError, EOFError, NotImplementedError, BadZipFile) as error:
             raise ModelDamaged(f"the weights cannot be read: {type(error).__name__}") from error
@@ -178,6 +178,8 @@ class Encoder:
         asking[firsts] = True
         for index in range(self._layers):
             name, last = f"layers.{index}.", index == self._layers - 1
+            # A head may have its own copy of a layer.
+            name = f"{task}.{name}" if f"{task}.{name}up.weight" in self._weights else name
             kept: list[NDArray[np.int64]] | None = [] if index + 1 == PRUNED_AFTER and task == "support" else None
             mixed = self._attend(f"{name}qkv", x, spans, last, asking, kept)
             # Of the last layer only the first token of each row is read.
@@ -229,8 +231,7 @@ class Encoder:
 
     def _join_attention(self) -> None:
         """Lay the three projections of attention side by side; the scale of the scores goes into the queries."""
-        for index in range(self._layers):
-            name = f"layers.{index}."
+        for name in [key.removesuffix("up.weight") for key in self._weights if key.endswith(".up.weight")]:
             parts = [(self._weights.pop(f"{name}{p}.weight"), self._weights.pop(f"{name}{p}.bias")) for p in "qkv"]
             # Dividing by the root of the head's width is part of attention; done once here instead of in every call.
             scale = np.float32((parts[0][0].shape[1] / HEADS) ** -0.5)
