@@ -87,6 +87,7 @@ def _attempt(row: Any, measured: dict[Key, dict[str, Any]]) -> Attempt:
     return Attempt.model_validate({**orjson.loads(body), "measurements": measured.get((case_id, trial), {})})
 
 
+UNUSED = Usage()
 # What a measurement's details say of its attempt, as JSON without blanks.
 _MARKS = ('"self":true', '"attempt":"', '"truncated":true', '"uncited":true', '"outside":true')
 
@@ -364,7 +365,10 @@ class AttemptStore:
             for case_id, trial, metric, value, state, body in rows:
                 # Few bodies carry a mark, and a search for it is faster than reading each.
                 marks = orjson.loads(body)["details"] if any(mark in body for mark in _MARKS) else {}
-                made = Measurement.model_construct(state=MeasurementState(state), value=value, details=marks)
+                # Its usage is given, because a default is copied deeply for each.
+                made = Measurement.model_construct(
+                    state=MeasurementState(state), value=value, details=marks, usage=UNUSED
+                )
                 results.append(Value.of(case_id, trial, metric, made))
             return results + _unmeasured_failures(connection, run_id)
 
