@@ -26,7 +26,7 @@ ALL = {
     "start_up": "",
     "footprint": "",
     "sdk_latency": "",
-    "otlp_ingest": "--rounds 1 --requests 60",
+    "otlp_ingest": "--rounds 1 --requests 400",
     "postgres_intake": "--requests 100",
     "session_bytes": "--sessions 8",
     "trace_search": "--traces 50000 --asks 20",

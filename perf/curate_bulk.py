@@ -286,7 +286,8 @@ class Loop:
 
     def add(self, trace: Trace, verdict: Verdict, tags: set[str]) -> None:
         policy, confirmed, moment = self.policy, verdict.tier is Tier.CONFIRMED, now()
-        metadata = {} if verdict.tier is Tier.FAILURE else {"confirmed": confirmed}
+        metadata: dict[str, Any] = {} if verdict.tier is Tier.FAILURE else {"confirmed": confirmed}
+        metadata |= {"evidence": verdict.evidence} if verdict.evidence else {}
         ((entry,),) = self.session.rows(
             f"INSERT INTO eval_dataset ({', '.join(ENTRY)}) VALUES ({', '.join('?' * len(ENTRY))}) RETURNING id",
             *(trace.id, verdict.tier.entry_type, trace.input, trace.output),
@@ -314,7 +315,8 @@ def written(session: Session, ids: Sequence[str]) -> list[object]:
     found: list[object] = []
     for trace_id in ids:
         rows = session.rows(entry, trace_id)
-        found.append(([(row[:-1], _decided(row[-1])) for row in rows], sorted(session.rows(tags, trace_id))))
+        entries = [(row[:4], json.loads(row[4]), row[5:-1], _decided(row[-1])) for row in rows]
+        found.append((entries, sorted(session.rows(tags, trace_id))))
     return found
 
 
