@@ -11,6 +11,7 @@ from evergold.model.case import Case, EntryType
 from evergold.model.check import admits, strip_admission
 from evergold.model.trace import Correction, CorrectionKind, Span, Trace
 from evergold.settings import Settings
+from evergold.sources.agents.trajectories import AgentLogs
 from evergold.store.case.cases import CaseFilter, iterate_cases
 from evergold.workspace import Workspace
 from tests.builders import a_trace
@@ -129,3 +130,21 @@ def test_admissions_are_known(reply: str | None, expected: bool) -> None:
 )
 def test_an_answer_is_told_from_its_admission(reply: str, answer: str | None) -> None:
     assert strip_admission(reply) == answer
+
+
+def test_turns_without_times_are_in_the_order_of_their_file(ws: Workspace) -> None:
+    topics = "Oslo Quito Lima Riga Bern Kyiv Doha Male Suva Baku Cairo Tunis Accra".split()
+    said = [
+        message
+        for town in topics
+        for message in (("user", f"Which country is {town} in?"), ("assistant", f"{town} is in Land {town[0]}."))
+    ]
+    # Turn 10; by its name it stands between 1 and 2.
+    said[20:22] = [("user", "No, that is wrong, Baku is in Asia."), ("assistant", "You are right, it is in Asia.")]
+    chat = {"id": "c", "messages": [{"role": role, "content": text} for role, text in said]}
+    turns = [one for one in AgentLogs().read([json.dumps(chat).encode()], "chats.jsonl") if isinstance(one, Trace)]
+    ws.intake.accept([*turns])
+    ws.live.curate()
+    with ws.store.db.read() as connection:
+        (case,) = iterate_cases(connection, CaseFilter(entry_type=EntryType.CORRECTION))
+    assert case.input == "Which country is Baku in?" and len(case.messages) == 19

@@ -75,6 +75,16 @@ def test_a_golden_case_has_conversation_turn_calls_tools_and_provenance(ws: Work
     assert "tool:cancel" in case.tags
 
 
+def test_calls_without_times_are_in_the_order_of_their_numbers(ws: Workspace) -> None:
+    calls = [
+        {"id": f"call-{n}", "name": f"step_{n}", "kind": "tool", "input": f'{{"n": {n}}}', "output": f"{n} done"}
+        for n in range(12)
+    ]
+    ws.intake.accept([a_trace("t1", input="Run the steps.", output="All twelve ran.", spans=calls, scores=GOOD)])
+    ws.live.curate()
+    assert [call.name for call in the_case(ws).tool_calls] == [f"step_{n}" for n in range(12)]
+
+
 def test_reading_a_case_again_and_freezing_it_gives_the_same_rev(ws: Workspace) -> None:
     ws.intake.accept([a_chat()])
     ws.live.curate()

@@ -155,8 +155,8 @@ def texts_of(trace: Trace, conversation: Conversation) -> tuple[str, str | None]
     return question, answer
 
 
-def _start_of(span: Span) -> tuple[str, str]:
-    return (span.started_at.isoformat() if span.started_at else "", span.id)
+def _start_of(span: Span) -> tuple[str, int, str]:
+    return (span.started_at.isoformat() if span.started_at else "", len(span.id), span.id)
 
 
 def _append_answer(messages: list[Message], trace: Trace) -> list[Message]:

@@ -26,7 +26,7 @@ from sqlalchemy import Connection
 
 from evergold.curate.remark_encoder import ALARMS, THRESHOLD, Asked, classify, read_together, undoes
 from evergold.judge.daily import DailyBudget, ask_now, today
-from evergold.model.check import EarlierTurn, Remark, RemarkKind, UserMessage, grants
+from evergold.model.check import EarlierTurn, Remark, RemarkKind, UserMessage
 from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.values import unit_interval
 from evergold.plugins import PLUGIN_SECONDS, call_within, hanging_plugins, is_foreign
@@ -53,7 +53,7 @@ DAY = 24 * 3600.0
 LOOKED_AT = 4000  # characters of a question and of an answer
 AHEAD_SECONDS = 2.0  # of questions between two transactions
 LONG = 4  # letters of a word that counts
-CLEARLY_MORE = 3  # how much more an earlier turn must share than the last one, to be the one a message is on
+CLEARLY = 3  # how much an earlier turn must share with a message that shares nothing with the last one
 
 
 class PatternDetector:
@@ -154,11 +154,9 @@ def _subjects(message: UserMessage, recent: Sequence[EarlierTurn]) -> list[Earli
 
 
 def _find_subject(message: UserMessage, recent: Sequence[EarlierTurn]) -> EarlierTurn:
-    """Choose the turn whose content a message touches; the last one unless an earlier one is touched clearly more.
-
-    An answer that admits the mistake names what it mends, so its words count with those of the message.
-    """
-    words = _content(f"{message.text}\n{message.reply}" if grants(message.reply) else message.text)
+    """Choose the turn whose content a message touches: people mostly react to what they have just read, so an earlier one only
+    where the message shares no word with the last."""
+    words = _content(message.text)
 
     def count_shared(turn: EarlierTurn) -> int:
         answer = _content((turn.output or "")[:LOOKED_AT])
@@ -166,9 +164,7 @@ def _find_subject(message: UserMessage, recent: Sequence[EarlierTurn]) -> Earlie
         return len(words & answer) + len(words & (answer | _content(turn.input[:LOOKED_AT])))
 
     best = max(recent, key=count_shared)
-    last, most = count_shared(recent[0]), count_shared(best)
-    # An earlier turn must share clearly more words: people mostly react to what they have just read.
-    return best if most >= last + (2 if last == 0 else CLEARLY_MORE) else recent[0]
+    return best if count_shared(best) >= CLEARLY and not count_shared(recent[0]) else recent[0]
 
 
 def _content(text: str) -> frozenset[str]:

@@ -250,8 +250,8 @@ class EvidenceRoom:
                 turns, _ = page_of_traces(
                     connection, TraceFilter(session_id=trace.session_id), limit=TURNS, before=None
                 )
-        in_order = sorted(turns, key=lambda turn: (turn.started_at is None, turn.started_at, turn.id))
-        return Evidence(trace=trace, conversation=tuple(in_order))
+        # They are read newest first.
+        return Evidence(trace=trace, conversation=tuple(reversed(turns)))
 
 
 def of_row(kept: Mapping[str, Any]) -> Evidence | None:

@@ -241,7 +241,9 @@ def _with_spans(connection: Connection, rows: Sequence[Any], kinds: Sequence[str
         if kinds:
             query = query.where(spans.c.kind.in_(kinds))
         own = []
-        for seq, *fields in connection.execute(query.order_by(spans.c.started_at, spans.c.id)):
+        # Spans without a time are in the order of their numbers: `call-9` before `call-10`.
+        in_order = query.order_by(spans.c.started_at, func.length(spans.c.id), spans.c.id)
+        for seq, *fields in connection.execute(in_order):
             trace = by_seq[seq]
             own.append((seq, unshare(SpanRow(trace["id"], *fields), trace["input_text"], trace["output_text"])))
         for (seq, _), row in zip(own, whole_spans(connection, own), strict=True):

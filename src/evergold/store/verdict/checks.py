@@ -38,11 +38,12 @@ from evergold.store.verdict.tiers import CHECK
 
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
 MARK_COLUMNS = ("trace_id", "suite", "failed", "question", "cluster", "point", "checked_at")
+# Turns without a time of their own have the same one: they are in the order in which they came.
 NEXT = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
-    AND (x.started_at > t.started_at OR (x.started_at = t.started_at AND x.id > t.id)) ORDER BY x.started_at, x.id LIMIT 1)"""
+    AND (x.started_at > t.started_at OR (x.started_at = t.started_at AND x.seq > t.seq)) ORDER BY x.started_at, x.seq LIMIT 1)"""
 BEFORE = """(SELECT x.id FROM traces x WHERE x.session_id = t.session_id
-    AND (x.started_at < t.started_at OR (x.started_at = t.started_at AND x.id < t.id))
-    ORDER BY x.started_at DESC, x.id DESC LIMIT 1)"""
+    AND (x.started_at < t.started_at OR (x.started_at = t.started_at AND x.seq < t.seq))
+    ORDER BY x.started_at DESC, x.seq DESC LIMIT 1)"""
 # The JSON may itself be a text inside JSON, with one or more backslashes before each quote.
 FINISH = re.compile(r"finish_?reasons?\\*\"\s*:\s*\[?\s*\\*\"([A-Za-z_]+)", re.I)
 WINDOW = 80
@@ -180,7 +181,7 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> dict[int, TraceSteps]
     query = f"""SELECT trace_seq, kind, name, status, {part},
         CASE WHEN kind = 'tool' THEN 0 WHEN kind IN ('llm', 'event') THEN CASE WHEN {called} THEN 1 ELSE 0 END
         WHEN {stated} OR {named} THEN 1 ELSE 0 END FROM spans
-        WHERE trace_seq IN ({listed}) ORDER BY trace_seq, started_at, id"""
+        WHERE trace_seq IN ({listed}) ORDER BY trace_seq, started_at, length(id), id"""
     for seq, kind, name, status, finish, shown in connection.exec_driver_sql(query):
         its = steps.setdefault(seq, TraceSteps())
         its.kinds |= {kind} if not shown else {kind, CALLS if kind in MODEL_CALLS else DOCUMENTS}

@@ -127,7 +127,7 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
         FROM traces t WHERE t.session_id = :session AND t.input_text = :said AND t.started_at >= :after AND t.id <> :id
             AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0)
             AND NOT EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id AND s.source <> 'llm_judge' AND s.value < :low)
-        ORDER BY t.started_at, t.id LIMIT 1"""
+        ORDER BY t.started_at, t.seq LIMIT 1"""
     if row["author"] == BY_DETECTOR and _is_praised(connection, row["id"]):
         return None
     # The reply to the correcting message is the trace that has this message as its input.
@@ -328,7 +328,7 @@ def shown_remarks(connection: Connection, trace_id: str) -> list[ShownRemark]:
     query = f"""SELECT r.message_id, r.trace_id, r.kind, r.probability, r.evidence, r.detector,
             substr(t.input_text, 1, {SHOWN})
         FROM remarks r JOIN traces t ON t.id = r.message_id
-        WHERE (r.trace_id = :id OR r.message_id = :id) AND r.dismissed = 0 ORDER BY t.started_at, r.message_id"""
+        WHERE (r.trace_id = :id OR r.message_id = :id) AND r.dismissed = 0 ORDER BY t.started_at, t.seq"""
     return [
         ShownRemark(
             message_id=row[0],
