@@ -133,7 +133,21 @@ def test_an_answer_is_told_from_its_admission(reply: str, answer: str | None) ->
 
 
 def test_turns_without_times_are_in_the_order_of_their_file(ws: Workspace) -> None:
-    topics = ["Oslo", "Quito", "Lima", "Riga", "Bern", "Kyiv", "Doha", "Male", "Suva", "Baku", "Cairo", "Tunis", "Accra"]
+    topics = [
+        "Oslo",
+        "Quito",
+        "Lima",
+        "Riga",
+        "Bern",
+        "Kyiv",
+        "Doha",
+        "Male",
+        "Suva",
+        "Baku",
+        "Cairo",
+        "Tunis",
+        "Accra",
+    ]
     said = [
         message
         for town in topics
