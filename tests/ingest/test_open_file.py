@@ -45,6 +45,45 @@ def test_lines_are_read_however_they_are_packed(data: bytes) -> None:
     assert trace.id == "t1"
 
 
+def chat(question: str = "Hi", **fields: Any) -> dict[str, Any]:
+    return fields | {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": "Hello"}]}
+
+
+HALF = chat("Hi \ud83d")
+
+
+@each_row(
+    "document",
+    [
+        [chat()],
+        [chat(), chat("Yes")],
+        chat(),
+        {"conversations": [chat(id="a"), chat("Yes", id="b")]},
+        {"data": [chat(id="a")]},
+    ],
+    ids=["list of one", "list", "chat", "conversations", "data"],
+)
+def test_chats_are_read_however_their_file_is_laid_out(document: Any) -> None:
+    several = document if isinstance(document, list) else document.get("conversations", [document])
+    for indent in (None, 1, 4):
+        read_in = read(json.dumps(document, indent=indent).encode())
+        assert [trace.input for trace in read_in] == ["Hi", "Yes"][: len(several)], indent
+
+
+@each_row(
+    "data",
+    [
+        json.dumps({"id": "t1", "input": "Hi \ud83d"}).encode(),
+        json.dumps(HALF).encode(),
+        json.dumps([HALF], indent=1).encode(),
+    ],
+    ids=["native line", "line of a chat", "document"],
+)
+def test_half_a_character_costs_only_itself(data: bytes) -> None:
+    trace = next(record for record in read(data) if getattr(record, "input", None))
+    assert "Hi \ufffd" in trace.input
+
+
 def test_a_source_is_chosen_by_what_it_accepts_or_by_name() -> None:
     assert read(OTLP)[0].trace_id == "1" * 32
     (refused,) = read(OTLP, "native")

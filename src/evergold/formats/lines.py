@@ -20,6 +20,7 @@ from evergold.formats.atomic import FileSet
 from evergold.formats.tables import PARQUET, json_lines
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
+from evergold.model.values import load_json
 from evergold.storage import open_read
 
 
@@ -83,7 +84,7 @@ def read_objects(path: Path) -> Iterator[tuple[str, Any]]:
                     yield f"{path.name}:{number}", record_in(line)
             return
         try:
-            document = orjson.loads(first + b"".join(lines))
+            document = load_json(first + b"".join(lines))
         except orjson.JSONDecodeError as problem:
             raise BadInput(f"{path}: no Parquet file, no CSV table and no JSON: {problem}") from problem
     listed = document if isinstance(document, list) else _unwrap(document) or [document]
@@ -126,7 +127,7 @@ def _nest_columns(row: dict[str | Any, Any]) -> Record:
 def record_in(line: bytes) -> Record:
     """Read the JSON object that a line holds."""
     try:
-        record = orjson.loads(line)
+        record = load_json(line)
     except orjson.JSONDecodeError as problem:
         raise BadInput(f"not JSON: {problem}") from problem
     if not isinstance(record, dict):
@@ -136,7 +137,7 @@ def record_in(line: bytes) -> Record:
 
 def one_case(line: bytes, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
     try:
-        record = orjson.loads(line)
+        record = load_json(line)
     except orjson.JSONDecodeError as problem:
         return Rejected(where=where, reason=f"not JSON: {problem}")
     if not isinstance(record, dict):
@@ -163,7 +164,7 @@ def try_line(record: Record, where: str, case_of: Callable[[Record], Case]) -> C
 def object_in(text: bytes) -> Record:
     """The JSON object that a text is; empty when it is none."""
     try:
-        record = orjson.loads(text)
+        record = load_json(text)
     except orjson.JSONDecodeError:
         return {}
     return record if isinstance(record, dict) else {}

@@ -21,6 +21,7 @@ from evergold.ingest.prepare import RequestReader
 from evergold.ingest.records import redact_all
 from evergold.model.faults import Rejected
 from evergold.model.operations import KEPT_PROBLEMS
+from evergold.model.values import load_json
 from evergold.seams import Incoming, OfUnits, Source
 from evergold.settings import Settings
 from evergold.sources import jsonl
@@ -99,7 +100,7 @@ class Lines:
         if head.lstrip()[:1] not in (b"{", b"["):
             return False
         try:
-            orjson.loads(head.lstrip().partition(b"\n")[0])
+            load_json(head.lstrip().partition(b"\n")[0])
         except orjson.JSONDecodeError:
             return True
         return False

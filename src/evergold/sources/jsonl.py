@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from evergold.errors import BadInput
 from evergold.model.faults import Rejected
 from evergold.model.trace import Record
+from evergold.model.values import load_json
 from evergold.seams import Incoming
 
 RECORD: TypeAdapter[Incoming] = TypeAdapter(Record)
@@ -47,7 +48,7 @@ class NativeLines:
 
 def parse_line(line: bytes, where: str) -> Incoming | Rejected:
     try:
-        value = orjson.loads(line)
+        value = load_json(line)
     except orjson.JSONDecodeError as problem:
         return Rejected(where=where, reason=f"not JSON: {problem}", record=_short(line))
     return parse_value(value, where, line)
@@ -120,10 +121,10 @@ def describe_head(head: bytes) -> str:
     text = head.lstrip()
     if text[:1] in (b"{", b"["):
         try:
-            value = orjson.loads(text.partition(b"\n")[0])
+            value = load_json(text.partition(b"\n")[0])
         except orjson.JSONDecodeError:
             try:
-                value = orjson.loads(text)
+                value = load_json(text)
             except orjson.JSONDecodeError as problem:
                 names = dict.fromkeys(KEY.findall(text[:4096].decode("utf-8", "replace")), "")
                 looks = describe([names]) if names else "it looks like JSON"
@@ -146,7 +147,7 @@ def read_documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any
         yield from _rows(chain([first], source), name)
         return
     try:
-        orjson.loads(first)
+        load_json(first)
     except orjson.JSONDecodeError:
         text = b"".join(_limit_length(chain([first], source), name))
         yield from _parts(text, name) if text.strip() else ()
@@ -197,7 +198,7 @@ def _rows(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejec
 
 def _parts(text: bytes, where: str) -> Iterator[tuple[str, Any] | Rejected]:
     try:
-        value = orjson.loads(text)
+        value = load_json(text)
     except orjson.JSONDecodeError as problem:
         yield Rejected(where=where, reason=f"not JSON: {problem}", record=_short(text))
         return

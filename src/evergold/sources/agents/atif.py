@@ -14,6 +14,7 @@ import orjson
 from evergold.conversation.message import decode_object
 from evergold.errors import BadInput
 from evergold.model.flow import Action, Flow
+from evergold.model.values import load_json
 from evergold.sources.agents.log_lines import objects_in, text_in
 from evergold.sources.agents.run_files import Checkout, RunFiles, flow_of_run
 from evergold.sources.agents.trajectories import atif_run
@@ -60,7 +61,7 @@ def _helper_actions(document: dict[str, Any], session: str, checkout: Checkout) 
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        value = orjson.loads(path.read_bytes())
+        value = load_json(path.read_bytes())
     except orjson.JSONDecodeError as problem:
         raise BadInput(f"{path}: not a whole JSON document: {problem}") from problem
     if not isinstance(value, dict) or not isinstance(value.get("steps"), list):

@@ -18,6 +18,7 @@ import orjson
 
 from evergold.errors import Unavailable
 from evergold.model.flow import Flow
+from evergold.model.values import load_json
 from evergold.storage import open_read
 
 SHOWN_PROBLEMS = 5
@@ -118,7 +119,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def parse_object(line: bytes) -> dict[str, Any] | None:
     try:
-        value = orjson.loads(line)
+        value = load_json(line)
     except orjson.JSONDecodeError:
         return None
     return value if isinstance(value, dict) else None

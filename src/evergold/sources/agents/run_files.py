@@ -22,6 +22,7 @@ from evergold.conversation import text_of
 from evergold.conversation.message import decode_object
 from evergold.errors import NotFound
 from evergold.model.flow import Action, Flow
+from evergold.model.values import load_json
 from evergold.sources.agents.log_lines import EPOCH, FlowFiles, moment, objects_in, request_in, text_in
 from evergold.sources.agents.trajectories import AgentRun, chat_run, openhands_run
 from evergold.storage import open_read
@@ -125,11 +126,11 @@ def _documents(paths: list[Path]) -> tuple[list[dict[str, Any]], list[str]]:
         with open_read(path) as file:
             content = file.read()
         try:
-            value = orjson.loads(content)
+            value = load_json(content)
         except orjson.JSONDecodeError:
             lines = [line for line in content.split(b"\n") if line.strip()]
             try:
-                value = [orjson.loads(line) for line in lines]
+                value = [load_json(line) for line in lines]
             except orjson.JSONDecodeError as problem:
                 problems.append(f"{path}: neither JSON nor JSON lines: {problem}")
                 continue

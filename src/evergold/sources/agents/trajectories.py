@@ -4,6 +4,7 @@ One reader per kind of log gives its runs, in canonical messages. A log of chats
 an id, a user, a model and the list of messages.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -97,7 +98,7 @@ OTHERS = frozenset(
 # Of these, what a native trace or an export of a tracer has, and where it holds a request rather than a run.
 NO_RUNS = OTHERS - {"reward", "info", "steps", "traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
 REQUESTS = frozenset({"metadata", "request", "response", "body", "kwargs", "data", "outputs"})
-_BEGINNINGS = tuple(f'{{"{key}"'.encode() for key in MESSAGE_LISTS)
+_BEGINNING = re.compile(rf'\{{\s*"(?:{"|".join(MESSAGE_LISTS)})"'.encode())
 _SPEAKERS = tuple(f'"{key}"'.encode() for key in SPEAKER_KEYS)
 REWARD = "reward"
 TURN_END = ("assistant", "user")
@@ -495,7 +496,9 @@ def _complete(run: AgentRun, document: dict[str, Any]) -> None:
 
 def _runs_in(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """The runs of a file of results, and how much stands beside them; a document that is a run itself holds none."""
-    if any(isinstance(document.get(key), list) for key in (*CHATS, "steps", "events")):
+    listed = [key for key in (*CHATS, "steps", "events") if isinstance(document.get(key), list)]
+    # `conversations` holds the messages of one, or one chat with its messages after the other.
+    if listed and not (listed == ["conversations"] and all(map(_list_messages, objects_in(document["conversations"])))):
         return [], {}
     beside = {key: len(value) for key, value in document.items() if isinstance(value, list | dict) and value}
     for key, value in document.items():
@@ -537,12 +540,11 @@ def _text(value: Any) -> str | None:
 def begins_with_conversation(head: bytes) -> bool:
     """Whether the first object of a file is a conversation; of one longer than `head`, whether its first key says so."""
     text = head.strip().removeprefix(b"[").lstrip()
-    line = text.split(b"\n", 1)[0].rstrip().rstrip(b",]")
     try:
-        document = orjson.loads(line if line[-1:] == b"}" else text)
+        document, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
         return is_conversation(document) or (isinstance(document, dict) and _holds_runs(document))
-    except orjson.JSONDecodeError:
-        return text.replace(b'": ', b'":').startswith(_BEGINNINGS) and any(sign in head for sign in _SPEAKERS)
+    except (ValueError, RecursionError):
+        return _BEGINNING.match(text) is not None and any(sign in head for sign in _SPEAKERS)
 
 
 def is_conversation(document: Any) -> bool:
