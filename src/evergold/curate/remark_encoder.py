@@ -15,17 +15,19 @@ from math import exp, log
 from evergold.judge.encoder import ModelDamaged, shipped_encoder, softmax
 from evergold.judge.offline import is_outside
 from evergold.model.check import RemarkKind, admits, agrees, regrets
-from evergold.text.words import Text, fold_text
+from evergold.text.words import fold_text
 
 KINDS = tuple(RemarkKind(name) for name in ("none", "correction", "complaint", "doubt", "repeat", "acceptance"))
 """The kinds in the order of the encoder's numbers."""
 ALARMS = (RemarkKind.CORRECTION, RemarkKind.COMPLAINT)
 THRESHOLD = 0.5  # of an alarm; below it a message is no correction and no complaint
+SURE = 0.7  # of an alarm once the next answer is there
+UNSURE = 0.49  # at most, of a message that hardly reads as a remark
 DOUBTED = 0.3  # from here on it is a doubt: people see it, and it is no failure
 READ, GRANTED, ADMITTED, BIAS = 0.58, 2.6, 3.7, -0.95
 """The regression: the logit of an alarm as the encoder reads it; a next answer that apologises for what may be wrong or agrees,
 or that admits a mistake. After a question it may only confirm: there an admission counts as an apology, agreement not at all."""
-WEAK = 0.1  # below it a message hardly reads as a remark
+WEAK = 0.1  # below it a message hardly reads as a remark, and is none, however much the next answer apologises
 LEAST = 1e-3  # of a probability whose logit is taken
 ACCEPTED = 0.8  # a false acceptance makes a wrong answer golden, so it has to be sure
 MOST_KEPT = 20_000  # messages whose shares are kept, of some 400 bytes each
@@ -73,12 +75,11 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     denied = _DENIED.search(fold_text(message)) if len(message.split()) <= FEW and not admits(reply) else None
     changed = denied is not None and denied[1] in re.findall(r"\w+", fold_text(question))
     alarm = 0.0 if changed else weigh_reply(read, reply, "?" in message)
+    # Some assistants apologise whatever was said: the message itself has to read as a remark, or people are to look at it.
+    alarm = min(alarm, UNSURE) if read < WEAK else alarm
     evidence = ("the next answer admits it",) if admits(reply) else ()
-    if alarm >= THRESHOLD:
+    if alarm >= (THRESHOLD if reply is None else SURE):
         kind = max(ALARMS, key=shares.__getitem__)
-        # Only the next answer speaks for it: a correction is what that answer takes up.
-        if read < WEAK and not set(Text(message).content) & set(Text(reply or "").content):
-            kind = RemarkKind.COMPLAINT
         return Guess(kind, alarm, alarm, (f"{BY_KIND[kind]}, {read:.0%}", *evidence))
     rest = {kind: share for kind, share in shares.items() if kind not in ALARMS}
     kind = RemarkKind.REPEAT if again else max(rest, key=rest.__getitem__)

@@ -18,8 +18,8 @@ from evergold.model.check import (
     RemarkKind,
     ShownRemark,
     UserMessage,
+    admits,
     asks_back,
-    grants,
     strip_admission,
 )
 from evergold.model.policy import Thresholds
@@ -139,7 +139,7 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
         "low": CALLED.failure_below,
     }
     reply = run_sql(connection, query, **wanted).one_or_none()
-    if reply is None or reply.unanswered or not grants(reply.output_text) or asks_back(reply.output_text):
+    if reply is None or reply.unanswered or not admits(reply.output_text) or asks_back(reply.output_text):
         return None
     # The reply with the calls it made. None where it called other tools than the corrected turn did: it then undid what
     # that turn had done, which answers another state than the one the question was asked in.
