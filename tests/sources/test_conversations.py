@@ -133,3 +133,79 @@ def test_an_answer_in_several_messages_is_whole(parts: tuple[str, ...], whole: s
     first, second = read({"created_at": 1772352000, "messages": said})
     assert (first.output, second.output) == (whole, "We are closed.")
     assert second.started_at and first.ended_at and (second.started_at - first.ended_at).seconds == 1
+
+
+ASKED, ANSWERED = MESSAGES[1], MESSAGES[2]
+CHATGPT = {
+    "title": "Hours",
+    "conversation_id": "c1",
+    "current_node": "n4",
+    "mapping": {
+        "n1": {"message": None, "parent": None},
+        "n2": {"message": {"author": {"role": "user"}, "content": {"parts": ["When do you open?"]}}, "parent": "n1"},
+        "n3": {"message": {"author": {"role": "assistant"}, "content": {"parts": ["At ten."]}}, "parent": "n2"},
+        "n4": {"message": {"author": {"role": "assistant"}, "content": {"parts": ["At nine."]}}, "parent": "n2"},
+    },
+}
+CALLED = {"request": {"model": "m1", "messages": [ASKED]}}
+LAYOUTS: dict[str, Any] = {
+    "ChatGPT's export, the branch that is shown": [CHATGPT],
+    "Claude's export": [
+        {
+            "uuid": "c1",
+            "chat_messages": [
+                {"sender": "human", "text": "When do you open?", "created_at": "2026-03-01T08:00:00Z"},
+                {"sender": "assistant", "text": "At nine.", "created_at": "2026-03-01T08:00:01Z"},
+            ],
+        }
+    ],
+    "Gemini's contents": {
+        "contents": [
+            {"role": "user", "parts": [{"text": "When do you open?"}]},
+            {"role": "model", "parts": [{"text": "At nine."}]},
+        ]
+    },
+    "LangChain's objects": {
+        "messages": [
+            {"lc": 1, "id": ["langchain", "schema", name], "kwargs": {"type": kind, "content": text}}
+            for name, kind, text in (("HumanMessage", "human", "When do you open?"), ("AIMessage", "ai", "At nine."))
+        ]
+    },
+    "a reply beside": {"messages": [ASKED], "response": "At nine."},
+    "a message beside": {"messages": [ASKED], "completion": ANSWERED},
+    "choices beside": {"messages": [ASKED], "choices": [{"message": ANSWERED}]},
+    "a request of OpenAI": CALLED | {"response": {"choices": [{"message": ANSWERED}], "usage": {"prompt_tokens": 3}}},
+    "a request of Anthropic": CALLED | {"response": {"content": [{"type": "text", "text": "At nine."}]}},
+    "a list of messages": [ASKED, ANSWERED],
+    "a list of lists of messages": [[ASKED, ANSWERED]],
+}
+
+
+@each_row("document", LAYOUTS.values(), ids=LAYOUTS.keys())
+def test_chats_are_recognised_and_read_in_every_layout(document: Any) -> None:
+    for indent in (None, 2):
+        written = json.dumps(document, indent=indent).encode()
+        assert AgentLogs().accepts(written)
+        (trace,) = AgentLogs().read(written.splitlines(keepends=True), "chats.json")
+        assert isinstance(trace, Trace)
+        assert (trace.input, trace.output) == ("When do you open?", "At nine.")
+        assert trace.metadata.get("usage") == ({"prompt_tokens": 3} if b"usage" in written else None)
+
+
+def test_messages_one_a_line_are_a_chat_for_each_session() -> None:
+    first, second, third = read(
+        *({"session_id": "s1"} | message for message in MESSAGES[1:3]),
+        {"session_id": "s2"} | MESSAGES[3],
+        *({"session_id": "s1"} | message for message in MESSAGES[3:]),
+        {"session_id": "s2", "role": "assistant", "content": "At noon."},
+    )
+    assert [(trace.session_id, trace.input, trace.output) for trace in (first, second, third)] == [
+        ("s1", "When do you open?", "At nine."),
+        ("s1", "And on Sundays?", "We are closed."),
+        ("s2", "And on Sundays?", "At noon."),
+    ]
+
+
+def test_an_expected_answer_is_no_reply() -> None:
+    (trace,) = read({"messages": [ASKED], "answer": "At nine."})
+    assert trace.output is None

@@ -6,7 +6,8 @@ from typing import Any
 from evergold.conversation import conversation_of
 from evergold.model.faults import Rejected
 from evergold.model.trace import Trace
-from evergold.sources.agents.trajectories import AgentLogs, reward_in
+from evergold.sources.agents.layouts import reward_in
+from evergold.sources.agents.trajectories import AgentLogs
 from tests.rows import each_row
 
 AT = "2026-01-01T00:00:0{}Z"

@@ -4,7 +4,6 @@ One reader per kind of log gives its runs, in canonical messages. A log of chats
 an id, a user, a model and the list of messages.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -27,7 +26,6 @@ from evergold.conversation.message import (
     decode_object,
     messages_of_pieces,
     result_piece,
-    role_named,
     text_piece,
 )
 from evergold.conversation.reader import messages_in
@@ -37,49 +35,32 @@ from evergold.model.trace import Score, Span, Trace, TraceStatus
 from evergold.model.values import content_hash
 from evergold.seams import Incoming
 from evergold.sources.agents.eval_results import is_test_run, list_tests, read_test
+from evergold.sources.agents.layouts import (
+    CHATS,
+    MESSAGE_LISTS,
+    SESSIONS,
+    TURN_END,
+    begins_with_conversation,
+    is_conversation,
+    join_columns,
+    join_messages,
+    list_messages,
+    name_speakers,
+    reply_beside,
+    reward_in,
+    runs_in,
+    unwrap,
+)
 from evergold.sources.agents.log_lines import objects_in
 from evergold.sources.jsonl import describe, read_documents
 
-REWARDS = (
-    "reward",
-    "resolved",
-    "success",
-    "score",
-    "passed",
-    "is_correct",
-    "correct",
-    "solved",
-    "is_success",
-    "utility",
-)
-# How the names of objects begin or end that hold a reward: `reward_info`, `test_result`, `eval`, `final_metrics`.
-REWARDED_IN = re.compile(
-    r"(?:^|_)(?:info|extra|report|rewards?|results?|metrics|eval\w*|verif\w*|grad\w*|outcome)(?:_|$)"
-)
-# A yes or no under these judges the run, whatever object holds it.
-JUDGED = frozenset({"resolved", "passed", "is_correct", "correct", "solved", "is_success"})
-# `final_reward`, `task_success`, `overall_score`: where no key is a plain one.
-REWARD_NAMED = re.compile(
-    r"(?:final|total|overall|task|episode|agent|is|was)_(?:reward|resolved|solved|success|successful|succeeded|score|passed)"
-)
-COLUMNS = {
-    "actions": "action",
-    "observations": "observation",
-    "thoughts": "thought",
-    "responses": "response",
-    "rewards": "reward",
-}
-MESSAGE_LISTS = ("messages", "conversation", "history", "conversations", "turns", "dialogue", "dialog", "transcript")
-CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
 IDENTS = ("run_id", "trajectory_id", "simulation_id", "id", "instance_id", "task_id")
 TASK_IDS = IDENTS[-2:]  # name a task, which several models may have done: the first messages tell their runs apart
 FIRST_MESSAGES = 6
-SESSIONS = ("conversation_id", "dialogue_id", "session_id", "thread_id", "chat_id", "id")
 USERS = ("user_id", "customer_id", "user", "customer")
 MOMENTS = ("start_time", "started_at", "timestamp", "created_at", "time", "ts", "date")
 ENDS = ("end_time", "ended_at", "finished_at", "completed_at")
 COSTS = ("agent_cost", "total_cost", "cost")
-SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender")
 TASKS = ("task", "question", "problem_statement", "instruction", "goal", "query", "problem", "prompt")
 ANSWERS = ("final_answer", "answer", "response", "submission", "final_response")
 # A reply with a command to its environment, outside its code: what the "user" says next is what came of it.
@@ -90,18 +71,7 @@ HEADING = re.compile(r"\s*(<\w[\w ]*>|\[\w[\w ]*\]|\w[^\n:.?!]{0,60}:(?=\s|$))")
 ENDS_WITH_CODE = re.compile(r"```\s*(?:<[\w/|]+>)?$")
 ENDED = re.compile(r"(?:[.!?:)\]]|```)\s*$")
 STOP = re.compile(r"[A-Z]{4,}[.!]?")
-# Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
-OTHERS = frozenset(
-    {"type", "input", "output", "inputs", "run_type", "spans", "attributes", "reward", "info", "steps"}
-    | {"traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
-)
-# Of these, what a native trace or an export of a tracer has, and where it holds a request rather than a run.
-NO_RUNS = OTHERS - {"reward", "info", "steps", "traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
-REQUESTS = frozenset({"metadata", "request", "response", "body", "kwargs", "data", "outputs"})
-_BEGINNING = re.compile(rf'\{{\s*"(?:{"|".join(MESSAGE_LISTS)})"'.encode())
-_SPEAKERS = tuple(f'"{key}"'.encode() for key in SPEAKER_KEYS)
 REWARD = "reward"
-TURN_END = ("assistant", "user")
 OPENHANDS_KEYS = frozenset({"llm_message", "action", "observation"})
 SIGNS = (
     (b'"schema_version"', b"ATIF"),
@@ -154,32 +124,6 @@ class AgentRun:
             self.messages.append(message)
             self.times.append(time if isinstance(time, str) else None)
             self.folders.append(folder if isinstance(folder, str) else None)
-
-
-def reward_in(document: Any, depth: int = 0) -> float | None:
-    """The reward of a run, wherever its log writes it: a number from 0 to 1, or whether the task was solved."""
-    if not isinstance(document, dict) or depth > 3:
-        return None
-    if isinstance(resolved := document.get("target"), bool):
-        return float(resolved)
-    named = [key for key in REWARDS if key in document] or [
-        key for key in document if REWARD_NAMED.fullmatch(key.lower())
-    ]
-    for key in (*named, *(("value", "total") if depth else ())):
-        value = document.get(key)
-        # `resolved: true` is 1.0; a score of another scale is no reward that can be kept.
-        if isinstance(value, bool | int | float) and 0 <= value <= 1:
-            return float(value)
-    # Inside an object that holds rewards they may stand in others, whatever their names.
-    inner = (reward_in(value, depth + 1) for key, value in document.items() if depth or REWARDED_IN.search(key.lower()))
-    judged = (
-        float(value)
-        for held in document.values()
-        if isinstance(held, dict) and not depth
-        for key, value in held.items()
-        if key in JUDGED and isinstance(value, bool)
-    )
-    return next((reward for reward in chain(inner, judged) if reward is not None), None)
 
 
 def atif_run(document: dict[str, Any]) -> AgentRun:
@@ -344,7 +288,7 @@ def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
     run = AgentRun(_text(ident), agent, reward=reward_in(document), tools=tools_in(document.get("tools")))
     lists = ("history", *CHATS) if agent == "swe-agent" else CHATS
     for key in lists:
-        if isinstance(listed := _name_speakers(document.get(key)), list) and messages_in(listed, "input"):
+        if isinstance(listed := name_speakers(document.get(key)), list) and messages_in(listed, "input"):
             _add_timed(run, document, listed)
             break
         if isinstance(listed, list) and (messages := _messages_of_steps(objects_in(listed))):
@@ -364,19 +308,6 @@ def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
     )
     run.metadata = {key: document[key] for key in small if key not in known}
     return run
-
-
-def _join_columns(document: dict[str, Any], depth: int = 0) -> dict[str, Any]:
-    """Runs that keep each kind of their steps in a list of its own (`actions`, `observations`) with these as one list."""
-    joined: dict[str, Any] = {}
-    for key, value in document.items():
-        columns = {COLUMNS[name]: value[name] for name in COLUMNS.keys() & value} if isinstance(value, dict) else {}
-        sizes = {len(column) if isinstance(column, list) else None for column in columns.values()}
-        if len(columns) > 1 and "action" in columns and len(sizes) == 1 and None not in sizes:
-            joined["trajectory"] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        else:
-            joined[key] = _join_columns(value, depth + 1) if isinstance(value, dict) and depth < 2 else value
-    return joined
 
 
 def _last_reward(steps: list[dict[str, Any]]) -> float | None:
@@ -405,41 +336,6 @@ def _name_agents(run: AgentRun) -> None:
     for message in run.messages if any(message["role"] == "user" for message in spoken) else ():
         if message["role"] not in KNOWN_ROLES:
             message["name"], message["role"] = message["role"], "assistant"
-
-
-def _name_speakers(listed: Any) -> Any:
-    """The items of a list with their speaker as `role`, whatever key names it; any other value as it is."""
-    if not isinstance(listed, list):
-        return listed
-    named: list[Any] = []
-    speaker = _speaker_key([item for item in listed if isinstance(item, dict)])
-    for item in listed:
-        if isinstance(item, dict) and speaker:
-            item = {
-                "role": item[speaker],
-                **{key: value for key, value in item.items() if key not in (speaker, *SPEAKER_KEYS)},
-            }
-        key = next((key for key in SPEAKER_KEYS if isinstance(item, dict) and isinstance(item.get(key), str)), "role")
-        item = item if key == "role" else {"role": item[key], **{k: v for k, v in item.items() if k != key}}
-        if isinstance(item, dict) and key == "speaker" and isinstance(item.get("utterance"), str):
-            # In corpora of dialogues the system is the one that answers.
-            role = "assistant" if item["role"].lower() == "system" else item["role"]
-            item = {"role": role, "content": item["utterance"]}
-        lines = item.get("content") if isinstance(item, dict) else None
-        if isinstance(lines, list) and lines and all(isinstance(line, str) for line in lines):
-            item = item | {"content": "\n".join(lines)}
-        if isinstance(item, dict) and item.get("system_prompt") and not item.get("text") and not item.get("content"):
-            item = {"role": "system", "content": item["system_prompt"]}
-        named.append(item)
-    return named
-
-
-def _speaker_key(items: list[dict[str, Any]]) -> str | None:
-    """The key that says of every message whether the person or the assistant wrote it, where no usual one does."""
-    keys = list(items[0]) if len(items) > 1 else []
-    roles = {key: {role_named(item.get(key)) for item in items} for key in keys if isinstance(items[0][key], str)}
-    sides = [key for key in keys if roles.get(key) == set(TURN_END)]
-    return None if not sides or set(sides) & set(SPEAKER_KEYS) else sides[0]
 
 
 def _add_timed(run: AgentRun, document: dict[str, Any], listed: list[Any]) -> None:
@@ -494,79 +390,28 @@ def _complete(run: AgentRun, document: dict[str, Any]) -> None:
     run.cost = next((float(document[key]) for key in COSTS if isinstance(document.get(key), int | float)), None)
 
 
-def _runs_in(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """The runs of a file of results, and how much stands beside them; a document that is a run itself holds none."""
-    listed = [key for key in (*CHATS, "steps", "events") if isinstance(document.get(key), list)]
-    # `conversations` holds the messages of one, or one chat with its messages after the other.
-    if listed and not (listed == ["conversations"] and all(map(_list_messages, objects_in(document["conversations"])))):
-        return [], {}
-    beside = {key: len(value) for key, value in document.items() if isinstance(value, list | dict) and value}
-    for key, value in document.items():
-        held = objects_in(value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [])
-        runs = [one for one in held if any(isinstance(one.get(name), list) for name in (*CHATS, "steps"))]
-        if runs:
-            beside[key] = len(held) - len(runs)
-            return runs, {name: size for name, size in beside.items() if size}
-    # A file of results by task holds nothing but runs.
-    if document and all(
-        isinstance(one, dict) and any(isinstance(one.get(k), list) for k in CHATS) for one in document.values()
-    ):
-        return [{"task_id": name} | one for name, one in document.items()], {}
-    return [], {}
-
-
-def _holds_runs(document: dict[str, Any]) -> bool:
-    """Whether an object is a run that states its messages, or holds such runs."""
-    plain = NO_RUNS.isdisjoint(document) and bool(_list_messages(_unwrap(document)))
-    return plain or bool(_runs_in(document)[0])
-
-
-def _unwrap(document: dict[str, Any]) -> dict[str, Any]:
-    """A run whose messages stand in one of its objects (`state`, `result`), with what the objects beside it state."""
-    if _list_messages(document) or not NO_RUNS.isdisjoint(document):
-        return document
-    inner = {key: value for key, value in document.items() if isinstance(value, dict) and key not in REQUESTS}
-    held = [key for key, value in inner.items() if _list_messages(value)]
-    if len(held) != 1:
-        return document
-    plain = {key: value for key, value in document.items() if key not in inner}
-    return dict(chain.from_iterable(one.items() for one in (*inner.values(), plain, inner[held[0]])))
-
-
 def _text(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def begins_with_conversation(head: bytes) -> bool:
-    """Whether the first object of a file is a conversation; of one longer than `head`, whether its first key says so."""
-    text = head.strip().removeprefix(b"[").lstrip()
-    try:
-        document, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
-        return is_conversation(document) or (isinstance(document, dict) and _holds_runs(document))
-    except (ValueError, RecursionError):
-        return _BEGINNING.match(text) is not None and any(sign in head for sign in _SPEAKERS)
-
-
-def is_conversation(document: Any) -> bool:
-    """Whether an object holds messages, and nothing that makes it a trace or the run of an agent."""
-    is_chat = isinstance(document, dict) and not OTHERS & document.keys() and bool(_list_messages(document))
-    return is_chat and reward_in(document) is None
-
-
 def conversation_run(document: dict[str, Any]) -> AgentRun:
     """A conversation, to be read turn by turn: each answer is a trace of the session."""
-    session = _find_first(document, SESSIONS)
+    session = _find_first(document, (*SESSIONS, "id", "uuid"))
     run = AgentRun(session, "chat", session=session, user=_find_first(document, USERS), by_turn=True)
     run.model, run.tools = _find_first(document, ("model",)), tools_in(document.get("tools"))
-    listed = _list_messages(document)
+    listed = list_messages(document)
     _add_timed(run, document, listed)
+    if run.messages and run.messages[-1]["role"] != "assistant":
+        run.add(reply_beside(document))
     _name_agents(run)
     run.by_turn = not _acts(run.messages)
     if run.by_turn:
         _join_answers(run)
-    known = {*MESSAGE_LISTS, *SESSIONS, *USERS, *MOMENTS, "model", "tools"}
+    known = {*MESSAGE_LISTS, *SESSIONS, "id", "uuid", *USERS, *MOMENTS, "model", "tools"}
     small = (str, int, float, bool)
     run.metadata = {key: value for key, value in document.items() if key not in known and isinstance(value, small)}
+    usage = document.get("usage") or decode_object(document.get("response")).get("usage")
+    run.metadata |= {"usage": usage} if isinstance(usage, dict) else {}
     return run
 
 
@@ -608,14 +453,6 @@ def _join_answers(run: AgentRun) -> None:
             run.messages[at - 1] = head | {"content": one + ("\n\n" if apart else "") + two}
             run.times[at - 1] = run.times[at] or run.times[at - 1]
             del run.messages[at], run.times[at], run.folders[at]
-
-
-def _list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
-    for key in MESSAGE_LISTS:
-        items = _name_speakers(document.get(key))
-        if isinstance(items, list) and items and all(isinstance(item, dict) and "role" in item for item in items):
-            return items
-    return []
 
 
 def _moments(document: dict[str, Any], listed: list[dict[str, Any]]) -> Iterator[str | None]:
@@ -666,17 +503,17 @@ class AgentLogs:
         # All at once: which agent wrote a log is often known only from a later line.
         parts = list(read_documents(lines, name))
         yield from (part for part in parts if isinstance(part, Rejected))
-        objects = [part for part in parts if not isinstance(part, Rejected) and isinstance(part[1], dict)]
+        read = join_messages(part for part in parts if not isinstance(part, Rejected))
+        objects = [part for part in read if isinstance(part[1], dict)]
         if tests := [test for where, document in objects for test in list_tests(document, where)]:
             yield from map(read_test, tests)
             return
-        read = [part for part in parts if not isinstance(part, Rejected)]
         if len(read) > len(objects):
             yield Rejected(where=name, reason=f"{len(read) - len(objects)} of {len(read)} parts are no objects")
         unpacked: list[tuple[str, dict[str, Any]]] = []
-        for where, document in ((where, _join_columns(document)) for where, document in objects):
-            runs, beside = _runs_in(document)
-            unpacked += [(where, _unwrap(one)) for one in runs or [document]]
+        for where, document in ((where, join_columns(document)) for where, document in objects):
+            runs, beside = runs_in(document)
+            unpacked += [(where, unwrap(one)) for one in runs or [document]]
             if runs and beside:
                 left = ", ".join(f"{key} ({size})" for key, size in beside.items())
                 reason = f"{len(runs)} runs are read; what stands beside them is not: {left}"

@@ -1,0 +1,273 @@
+"""What a document of a log holds: its messages, the reply beside them, its runs and its reward, whatever its layout."""
+
+import json
+import re
+from collections.abc import Iterable
+from itertools import chain
+from typing import Any
+
+from evergold.conversation.message import KNOWN_ROLES, Message, decode_object, role_named, tool_call
+from evergold.conversation.reader import messages_in, text_message
+from evergold.sources.agents.log_lines import objects_in
+
+REWARDS = (
+    "reward",
+    "resolved",
+    "success",
+    "score",
+    "passed",
+    "is_correct",
+    "correct",
+    "solved",
+    "is_success",
+    "utility",
+)
+# How the names of objects begin or end that hold a reward: `reward_info`, `test_result`, `eval`, `final_metrics`.
+REWARDED_IN = re.compile(
+    r"(?:^|_)(?:info|extra|report|rewards?|results?|metrics|eval\w*|verif\w*|grad\w*|outcome)(?:_|$)"
+)
+# A yes or no under these judges the run, whatever object holds it.
+JUDGED = frozenset({"resolved", "passed", "is_correct", "correct", "solved", "is_success"})
+# `final_reward`, `task_success`, `overall_score`: where no key is a plain one.
+REWARD_NAMED = re.compile(
+    r"(?:final|total|overall|task|episode|agent|is|was)_(?:reward|resolved|solved|success|successful|succeeded|score|passed)"
+)
+COLUMNS = {
+    "actions": "action",
+    "observations": "observation",
+    "thoughts": "thought",
+    "responses": "response",
+    "rewards": "reward",
+}
+MESSAGE_LISTS = (
+    *("messages", "conversation", "history", "conversations", "turns", "dialogue", "dialog", "transcript"),
+    *("chat_messages", "contents"),
+)
+SESSIONS = ("conversation_id", "dialogue_id", "session_id", "thread_id", "chat_id")
+REPLIES = (
+    "response",
+    "completion",
+    "choices",
+    "reply",
+    "final_response",
+)  # an `answer` may be the one that was expected
+CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
+SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender")
+# Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
+OTHERS = frozenset(
+    {"type", "input", "output", "inputs", "run_type", "spans", "attributes", "reward", "info", "steps"}
+    | {"traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
+)
+# Of these, what a native trace or an export of a tracer has, and where it holds a request rather than a run.
+NO_RUNS = OTHERS - {"reward", "info", "steps", "traj", "trajectory", "trajectory_format", "instance_id", "task_id"}
+REQUESTS = frozenset({"metadata", "request", "response", "body", "kwargs", "data", "outputs"})
+_BEGINNING = re.compile(rf'\{{\s*"(?:{"|".join(MESSAGE_LISTS)})"'.encode())
+_SPEAKERS = tuple(f'"{key}"'.encode() for key in SPEAKER_KEYS)
+TURN_END = ("assistant", "user")
+
+
+def reward_in(document: Any, depth: int = 0) -> float | None:
+    """The reward of a run, wherever its log writes it: a number from 0 to 1, or whether the task was solved."""
+    if not isinstance(document, dict) or depth > 3:
+        return None
+    if isinstance(resolved := document.get("target"), bool):
+        return float(resolved)
+    named = [key for key in REWARDS if key in document] or [
+        key for key in document if REWARD_NAMED.fullmatch(key.lower())
+    ]
+    for key in (*named, *(("value", "total") if depth else ())):
+        value = document.get(key)
+        # `resolved: true` is 1.0; a score of another scale is no reward that can be kept.
+        if isinstance(value, bool | int | float) and 0 <= value <= 1:
+            return float(value)
+    # Inside an object that holds rewards they may stand in others, whatever their names.
+    inner = (reward_in(value, depth + 1) for key, value in document.items() if depth or REWARDED_IN.search(key.lower()))
+    judged = (
+        float(value)
+        for held in document.values()
+        if isinstance(held, dict) and not depth
+        for key, value in held.items()
+        if key in JUDGED and isinstance(value, bool)
+    )
+    return next((reward for reward in chain(inner, judged) if reward is not None), None)
+
+
+def join_columns(document: dict[str, Any], depth: int = 0) -> dict[str, Any]:
+    """Runs that keep each kind of their steps in a list of its own (`actions`, `observations`) with these as one list."""
+    joined: dict[str, Any] = {}
+    for key, value in document.items():
+        columns = {COLUMNS[name]: value[name] for name in COLUMNS.keys() & value} if isinstance(value, dict) else {}
+        sizes = {len(column) if isinstance(column, list) else None for column in columns.values()}
+        if len(columns) > 1 and "action" in columns and len(sizes) == 1 and None not in sizes:
+            joined["trajectory"] = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        else:
+            joined[key] = join_columns(value, depth + 1) if isinstance(value, dict) and depth < 2 else value
+    return joined
+
+
+def name_speakers(listed: Any) -> Any:
+    """The items of a list with their speaker as `role`, whatever key names it; any other value as it is."""
+    if not isinstance(listed, list):
+        return listed
+    named: list[Any] = []
+    speaker = _speaker_key([item for item in listed if isinstance(item, dict)])
+    for item in listed:
+        if isinstance(item, dict) and "lc" in item:  # a message as LangChain serializes its objects
+            item = next(iter(messages_in([item], "input")), item)
+        if isinstance(item, dict) and speaker:
+            item = {
+                "role": item[speaker],
+                **{key: value for key, value in item.items() if key not in (speaker, *SPEAKER_KEYS)},
+            }
+        key = next((key for key in SPEAKER_KEYS if isinstance(item, dict) and isinstance(item.get(key), str)), "role")
+        item = item if key == "role" else {"role": item[key], **{k: v for k, v in item.items() if k != key}}
+        if isinstance(item, dict) and key == "speaker" and isinstance(item.get("utterance"), str):
+            # In corpora of dialogues the system is the one that answers.
+            role = "assistant" if item["role"].lower() == "system" else item["role"]
+            item = {"role": role, "content": item["utterance"]}
+        lines = item.get("content") if isinstance(item, dict) else None
+        if isinstance(lines, list) and lines and all(isinstance(line, str) for line in lines):
+            item = item | {"content": "\n".join(lines)}
+        if isinstance(item, dict) and item.get("system_prompt") and not item.get("text") and not item.get("content"):
+            item = {"role": "system", "content": item["system_prompt"]}
+        named.append(item)
+    return named
+
+
+def _speaker_key(items: list[dict[str, Any]]) -> str | None:
+    """The key that says of every message whether the person or the assistant wrote it, where no usual one does."""
+    keys = list(items[0]) if len(items) > 1 else []
+    roles = {key: {role_named(item.get(key)) for item in items} for key in keys if isinstance(items[0][key], str)}
+    sides = [key for key in keys if roles.get(key) == set(TURN_END)]
+    return None if not sides or set(sides) & set(SPEAKER_KEYS) else sides[0]
+
+
+def runs_in(document: dict[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """The runs of a file of results, and how much stands beside them; a document that is a run itself holds none."""
+    listed = [key for key in (*CHATS, "steps", "events") if isinstance(document.get(key), list)]
+    # `conversations` holds the messages of one, or one chat with its messages after the other.
+    if listed and not (listed == ["conversations"] and all(map(list_messages, objects_in(document["conversations"])))):
+        return [], {}
+    beside = {key: len(value) for key, value in document.items() if isinstance(value, list | dict) and value}
+    for key, value in document.items():
+        held = objects_in(value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else [])
+        runs = [one for one in held if any(isinstance(one.get(name), list) for name in (*CHATS, "steps"))]
+        if runs:
+            beside[key] = len(held) - len(runs)
+            return runs, {name: size for name, size in beside.items() if size}
+    # A file of results by task holds nothing but runs.
+    if document and all(
+        isinstance(one, dict) and any(isinstance(one.get(k), list) for k in CHATS) for one in document.values()
+    ):
+        return [{"task_id": name} | one for name, one in document.items()], {}
+    return [], {}
+
+
+def _holds_runs(document: dict[str, Any]) -> bool:
+    """Whether an object is a run that states its messages, or holds such runs."""
+    plain = NO_RUNS.isdisjoint(document) and bool(list_messages(unwrap(document)))
+    return plain or bool(runs_in(document)[0])
+
+
+def unwrap(document: dict[str, Any]) -> dict[str, Any]:
+    """A run whose messages stand in one of its objects (`state`, `result`), with what the objects beside it state."""
+    if list_messages(document) or not NO_RUNS.isdisjoint(document):
+        return document
+    if isinstance(nodes := document.get("mapping"), dict):
+        return {key: value for key, value in document.items() if key != "mapping"} | {
+            "messages": _shown_branch(dict(nodes), document.get("current_node"))
+        }
+    asked = document.get("request")
+    if isinstance(asked, dict) and list_messages(asked) and reply_beside(document):
+        return document | asked
+    inner = {key: value for key, value in document.items() if isinstance(value, dict) and key not in REQUESTS}
+    held = [key for key, value in inner.items() if list_messages(value)]
+    if len(held) != 1:
+        return document
+    plain = {key: value for key, value in document.items() if key not in inner}
+    return dict(chain.from_iterable(one.items() for one in (*inner.values(), plain, inner[held[0]])))
+
+
+def _shown_branch(nodes: dict[str, Any], at: Any) -> list[dict[str, Any]]:
+    """The messages of a chat in ChatGPT's export, which is a tree: from the one shown last back to the first."""
+    branch: list[dict[str, Any]] = []
+    while isinstance(at, str) and isinstance(node := nodes.pop(at, None), dict):
+        at, message = node.get("parent"), decode_object(node.get("message"))
+        author, content = decode_object(message.get("author")), decode_object(message.get("content"))
+        hidden = decode_object(message.get("metadata")).get("is_visually_hidden_from_conversation")
+        parts = content.get("parts")
+        listed = parts if isinstance(parts, list) else [content.get("text")]
+        text = "\n".join(part for part in listed if isinstance(part, str) and part)
+        made: dict[str, Any] = {"role": author.get("role"), "content": text, "time": message.get("create_time")}
+        if author.get("role") == "assistant" and message.get("recipient") not in (None, "all"):
+            made |= {"content": None, "tool_calls": [tool_call(message["recipient"], text, message.get("id"))]}
+        elif author.get("role") == "tool":
+            made["name"] = author.get("name")
+        if not hidden and (text or "tool_calls" in made):
+            branch.append(made)
+    return branch[::-1]
+
+
+def reply_beside(document: dict[str, Any]) -> list[Message]:
+    """The reply that a request has beside its messages: a text, a message, or the body of an interface's answer."""
+    given = next((document[key] for key in REPLIES if document.get(key)), None)
+    if isinstance(given, str):
+        return [text_message(given, "output")]
+    body = given.get("body") if isinstance(given, dict) and isinstance(given.get("body"), dict) else given
+    if isinstance(body, dict) and "role" not in body and isinstance(body.get("content"), str | list):
+        body = {"role": "assistant", "content": body["content"]}
+    return [message for message in messages_in(body, "output") if message["role"] == "assistant"]
+
+
+def join_messages(parts: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The parts of a file; messages that stand in it alone are one chat for each session, list or file."""
+    joined: list[tuple[str, Any]] = []
+    chats: dict[str, dict[str, Any]] = {}
+    for where, part in parts:
+        if isinstance(part, list) and list_messages({"messages": part}):
+            joined.append((where, {"messages": part}))
+        elif isinstance(part, dict) and _is_message(part):
+            stated = {key: part[key] for key in SESSIONS if isinstance(part.get(key), str | int)}
+            of = str(next(iter(stated.values()), where.rpartition("[")[0]))
+            if of not in chats:
+                chats[of] = {**stated, "messages": []}
+                joined.append((where, chats[of]))
+            chats[of]["messages"].append(part)
+        else:
+            joined.append((where, part))
+    return joined
+
+
+def _is_message(document: dict[str, Any]) -> bool:
+    """Whether an object is a message and nothing else: who speaks, and what."""
+    (one,) = name_speakers([document])
+    said = one.get("content", one.get("text"))
+    return OTHERS.isdisjoint(one) and role_named(one.get("role")) in KNOWN_ROLES and isinstance(said, str | list)
+
+
+def begins_with_conversation(head: bytes) -> bool:
+    """Whether the first object of a file is a conversation; of one longer than `head`, whether its first key says so."""
+    text = head.strip().removeprefix(b"[").lstrip()
+    try:
+        document, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
+        if isinstance(document, list):
+            return bool(list_messages({"messages": document}))
+        return is_conversation(document) or (
+            isinstance(document, dict) and (_is_message(document) or _holds_runs(document))
+        )
+    except (ValueError, RecursionError):
+        return _BEGINNING.match(text) is not None and any(sign in head for sign in _SPEAKERS)
+
+
+def is_conversation(document: Any) -> bool:
+    """Whether an object holds messages, and nothing that makes it a trace or the run of an agent."""
+    is_chat = isinstance(document, dict) and not OTHERS & document.keys() and bool(list_messages(document))
+    return is_chat and reward_in(document) is None
+
+
+def list_messages(document: dict[str, Any]) -> list[dict[str, Any]]:
+    for key in MESSAGE_LISTS:
+        items = name_speakers(document.get(key))
+        if isinstance(items, list) and items and all(isinstance(item, dict) and "role" in item for item in items):
+            return items
+    return []
