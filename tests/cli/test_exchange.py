@@ -105,3 +105,21 @@ def test_training_files_teach_no_known_failure_and_no_apology(tmp_path: Path) ->
     evergold("import", str(tmp_path / "live.jsonl"), "--dataset", "copy", cwd=tmp_path)
     again = evergold("cases", "list", "--dataset", "copy", "--json", cwd=tmp_path).json["cases"][0]
     assert (again["correction_text"], again["reference"]) == (line["correction_text"], line["reference"])
+
+
+def test_questions_and_answers_are_imported_as_anybody_writes_them(tmp_path: Path) -> None:
+    rows = [{"question": "When?", "answer": "Nine."}, {"question": "Where?", "answer": "Here."}]
+    (tmp_path / "lines.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "list.json").write_text(json.dumps(rows, indent=2))
+    (tmp_path / "table.csv").write_text("question,answer\nWhen?,Nine.\nWhere?,Here.\n")
+    for name in ("lines.jsonl", "list.json", "table.csv"):
+        assert evergold("import", name, "--dataset", name, "--json", cwd=tmp_path).json["added"] == 2
+        cases = evergold("cases", "list", "--dataset", name, "--json", cwd=tmp_path).json["cases"]
+        assert sorted((case["input"], case["expected"]) for case in cases) == [("When?", "Nine."), ("Where?", "Here.")]
+
+
+def test_a_line_of_instruction_tuning_is_asked_with_what_it_is_about(tmp_path: Path) -> None:
+    (tmp_path / "tuning.jsonl").write_text('{"instruction": "Translate.", "input": "Hola", "output": "Hello"}\n')
+    assert evergold("import", "tuning.jsonl", "--dataset", "t", cwd=tmp_path).code == 0
+    (case,) = evergold("cases", "list", "--dataset", "t", "--json", cwd=tmp_path).json["cases"]
+    assert (case["input"], case["output"]) == ("Translate.\n\nHola", "Hello")

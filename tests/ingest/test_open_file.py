@@ -49,6 +49,20 @@ def chat(question: str = "Hi", **fields: Any) -> dict[str, Any]:
     return fields | {"messages": [{"role": "user", "content": question}, {"role": "assistant", "content": "Hello"}]}
 
 
+@each_row(
+    "data",
+    [
+        b'id,input,output,cost,tags\nt1,Hi,Hello,0.5,"[""a""]"\n',
+        b'[{"id": "t1", "input": "Hi", "output": "Hello", "cost": 0.5, "tags": ["a"]}]',
+        b'[\n {\n  "id": "t1", "input": "Hi", "output": "Hello",\n  "cost": 0.5, "tags": ["a"]\n }\n]',
+    ],
+    ids=["table", "list", "indented list"],
+)
+def test_traces_are_read_from_tables_and_lists(data: bytes) -> None:
+    (trace,) = read(data)
+    assert (trace.id, trace.input, trace.output, trace.cost, trace.tags) == ("t1", "Hi", "Hello", 0.5, ("a",))
+
+
 HALF = chat("Hi \ud83d")
 
 

@@ -206,6 +206,17 @@ def test_messages_one_a_line_are_a_chat_for_each_session() -> None:
     ]
 
 
+def test_a_table_of_messages_is_a_chat_for_each_session() -> None:
+    table = b"session_id,role,content\ns1,user,When?\ns2,user,Where?\ns1,assistant,At nine.\ns2,assistant,Here.\n"
+    assert AgentLogs().accepts(table)
+    first, second = AgentLogs().read(table.splitlines(keepends=True), "chats.csv")
+    assert isinstance(first, Trace) and isinstance(second, Trace)
+    assert [(one.session_id, one.input, one.output) for one in (first, second)] == [
+        ("s1", "When?", "At nine."),
+        ("s2", "Where?", "Here."),
+    ]
+
+
 def test_an_expected_answer_is_no_reply() -> None:
     (trace,) = read({"messages": [ASKED], "answer": "At nine."})
     assert trace.output is None

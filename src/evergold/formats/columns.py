@@ -6,6 +6,7 @@ texts stay texts, and what has no column travels as the JSON text of one. `Frame
 or Polars, for notebooks and other people's tools.
 """
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -123,9 +124,23 @@ def _item(row: Record) -> Case:
     return rebuild_case(held, metadata, guessed=guessed, dataset=name, unread=unread)
 
 
+def begins_with_question(head: bytes) -> bool:
+    """Whether the first object of a file is a question with its answer, as anybody writes them: no format of its own."""
+    text = head.decode("utf-8-sig", "replace").lstrip().removeprefix("[").lstrip()
+    try:
+        row, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return False
+    asked = isinstance(row, dict) and any(isinstance(row.get(name), str) for name in ASKED)
+    return asked and any(row.get(name) is not None for name in (*ANSWERED, *OUTPUTS))
+
+
 def _read_foreign(row: Record) -> Case:
     if _is_item(row):
         return _item(row)
+    # A line of instruction tuning: what it is about stands in `input`.
+    if isinstance(asked := row.get("instruction"), str) and isinstance(about := row.get("input"), str):
+        row = row | {"input": f"{asked}\n\n{about}".strip(), "instruction": None}
     texts = {name for name, value in row.items() if isinstance(value, str) and value.strip()}
     asked, answered = (next((name for name in names if name in texts), None) for names in (ASKED, ANSWERED))
     if asked is None:

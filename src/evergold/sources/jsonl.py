@@ -26,24 +26,40 @@ LONGEST_DOCUMENT = 512 << 20  # bytes, of a line or of a whole file; decoding ta
 
 
 class NativeLines:
-    """Evergold's own lines. A bad one is rejected by name and the rest is read."""
+    """Evergold's own lines, or a list or table of them. A bad one is rejected by name and the rest is read."""
 
     def accepts(self, head: bytes) -> bool:
         """A first line that is a JSON object none of the other formats claims: the fallback among sources."""
-        return head.lstrip()[:1] == b"{"
+        text = head.lstrip()
+        # Of a list and a table, the names that only traces have together.
+        names = {name.decode() for name in KEY.findall(text[:4096])} if text[:1] == b"[" else set(columns_of(head))
+        return text[:1] == b"{" or ("id" in names and not names.isdisjoint(("input", "messages")) and "output" in names)
 
     def read(self, lines: Iterable[bytes], name: str) -> Iterator[Incoming | Rejected]:
         source = iter(lines)
         first = next((line for line in source if line.strip()), b"")
-        if first.strip() in (b"{", b"["):
-            # One object spread over many lines.
-            text = b"".join(_limit_length(chain([first], source), name))
-            for part in _parts(text, name):
-                yield part if isinstance(part, Rejected) else parse_value(part[1], part[0], text)
+        table = bool(columns_of(first))
+        if table or first.strip() == b"{" or first.lstrip()[:1] == b"[":
+            # Rows, or one object or list, over many lines or in one.
+            for part in read_documents(chain([first], source), name):
+                if isinstance(part, Rejected):
+                    yield part
+                    continue
+                where, value = part
+                value = {key: _cell(cell) for key, cell in value.items()} if table else value
+                yield parse_value(value, where, first)
             return
         for number, line in enumerate(chain([first], source), 1):
             if line.strip():
                 yield parse_line(line, f"{name}:{number}")
+
+
+def _cell(cell: str) -> Any:
+    """What a cell of a table holds: a list or an object as JSON, or a text."""
+    try:
+        return load_json(cell.encode()) if cell[:1] in ("[", "{") else cell
+    except orjson.JSONDecodeError:
+        return cell
 
 
 def parse_line(line: bytes, where: str) -> Incoming | Rejected:
@@ -89,7 +105,7 @@ SIGNS = {
     "mlflow": ("info", "data", "spans"),
     "phoenix": ("context", "span_kind", "attributes"),
 }
-KEY = re.compile(r'"([\w.-]{1,40})"\s*:')
+KEY = re.compile(rb'"([\w.-]{1,40})"\s*:')
 CASES = frozenset(
     {"expected_output", "expected", "ideal", "target", "reference", "ground_truth", "answer", "completion"}
 )
@@ -126,7 +142,7 @@ def describe_head(head: bytes) -> str:
             try:
                 value = load_json(text)
             except orjson.JSONDecodeError as problem:
-                names = dict.fromkeys(KEY.findall(text[:4096].decode("utf-8", "replace")), "")
+                names = dict.fromkeys(map(bytes.decode, KEY.findall(text[:4096])), "")
                 looks = describe([names]) if names else "it looks like JSON"
                 return f"{looks}; its first {len(text):,} bytes do not parse: {problem}"
         return describe(value if isinstance(value, list) else [value])

@@ -11,6 +11,7 @@ from typing import Any
 
 from evergold import plugins
 from evergold.errors import BadInput, describe_unknown
+from evergold.formats.columns import begins_with_question
 from evergold.formats.parts import CasesPart, WrittenPart, count_written, require_joinable, write_joined
 from evergold.model.case import Case, CaseKind, Origin
 from evergold.model.faults import Rejected
@@ -229,4 +230,6 @@ def _recognise(path: Path) -> str:
         # The first format that accepts wins; plugins are listed in a fixed order.
         if plugins.try_call("formats", name, partial(candidate.accepts, head), False):
             return name
+    if begins_with_question(head):
+        return "parquet"  # which reads the rows of any table, CSV and JSON too
     raise BadInput(f"{path}: none of the known formats ({', '.join(plugins.names('formats'))}); name one with --format")

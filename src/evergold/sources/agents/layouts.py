@@ -9,6 +9,7 @@ from typing import Any
 from evergold.conversation.message import KNOWN_ROLES, Message, decode_object, role_named, tool_call
 from evergold.conversation.reader import messages_in, text_message
 from evergold.sources.agents.log_lines import objects_in
+from evergold.sources.jsonl import columns_of
 
 REWARDS = (
     "reward",
@@ -247,6 +248,8 @@ def _is_message(document: dict[str, Any]) -> bool:
 
 def begins_with_conversation(head: bytes) -> bool:
     """Whether the first object of a file is a conversation; of one longer than `head`, whether its first key says so."""
+    if columns := set(columns_of(head)):
+        return not columns.isdisjoint(SPEAKER_KEYS) and not columns.isdisjoint(("content", "text"))
     text = head.strip().removeprefix(b"[").lstrip()
     try:
         document, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
