@@ -54,6 +54,13 @@ def fill(home: Path, count: int = TRACES) -> None:
         workspace.cases.put(cases())
 
 
+DRAWN = """() => new Promise((drawn) => {
+  const look = () =>
+    performance.getEntriesByName("first-contentful-paint").length ? drawn(true) : requestAnimationFrame(look);
+  look();
+})"""
+
+
 @dataclass
 class Opener:
     """Opens pages, each in a profile of its own, and keeps what they complained about.
@@ -77,6 +84,9 @@ class Opener:
         page.on("console", heard)
         page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
         page.goto(url)
+        if url.startswith("http"):
+            # Chromium may drop clicks on a page that it has not drawn yet.
+            page.evaluate(DRAWN)
         return page
 
 

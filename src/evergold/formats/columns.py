@@ -139,8 +139,8 @@ def _read_foreign(row: Record) -> Case:
     if _is_item(row):
         return _item(row)
     # A line of instruction tuning: what it is about stands in `input`.
-    if isinstance(asked := row.get("instruction"), str) and isinstance(about := row.get("input"), str):
-        row = row | {"input": f"{asked}\n\n{about}".strip(), "instruction": None}
+    if isinstance(asked := row.get("instruction"), str) and isinstance(subject := row.get("input"), str):
+        row = row | {"input": f"{asked}\n\n{subject}".strip(), "instruction": None}
     texts = {name for name, value in row.items() if isinstance(value, str) and value.strip()}
     asked, answered = (next((name for name in names if name in texts), None) for names in (ASKED, ANSWERED))
     if asked is None:

@@ -242,8 +242,8 @@ def join_messages(parts: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
 def _is_message(document: dict[str, Any]) -> bool:
     """Whether an object is a message and nothing else: who speaks, and what."""
     (one,) = name_speakers([document])
-    said = one.get("content", one.get("text"))
-    return OTHERS.isdisjoint(one) and role_named(one.get("role")) in KNOWN_ROLES and isinstance(said, str | list)
+    text = one.get("content", one.get("text"))
+    return OTHERS.isdisjoint(one) and role_named(one.get("role")) in KNOWN_ROLES and isinstance(text, str | list)
 
 
 def begins_with_conversation(head: bytes) -> bool:
