@@ -33,25 +33,14 @@ JUDGED = frozenset({"resolved", "passed", "is_correct", "correct", "solved", "is
 REWARD_NAMED = re.compile(
     r"(?:final|total|overall|task|episode|agent|is|was)_(?:reward|resolved|solved|success|successful|succeeded|score|passed)"
 )
-COLUMNS = {
-    "actions": "action",
-    "observations": "observation",
-    "thoughts": "thought",
-    "responses": "response",
-    "rewards": "reward",
-}
+COLUMNS = {f"{name}s": name for name in ("action", "observation", "thought", "response", "reward")}
 MESSAGE_LISTS = (
     *("messages", "conversation", "history", "conversations", "turns", "dialogue", "dialog", "transcript"),
     *("chat_messages", "contents"),
 )
 SESSIONS = ("conversation_id", "dialogue_id", "session_id", "thread_id", "chat_id")
-REPLIES = (
-    "response",
-    "completion",
-    "choices",
-    "reply",
-    "final_response",
-)  # an `answer` may be the one that was expected
+# Where a reply stands beside its messages; an `answer` may be the one that was expected.
+REPLIES = ("response", "completion", "choices", "reply", "final_response")
 CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
 SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender")
 # Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
