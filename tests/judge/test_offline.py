@@ -10,7 +10,7 @@ import pytest
 from evergold.bench.metrics import make_metric, measure
 from evergold.errors import BadInput
 from evergold.judge import offline
-from evergold.judge.offline import OfflineJudge, make_offline, refuses, shipped_calibration
+from evergold.judge.offline import OfflineJudge, is_outside, make_offline, refuses, shipped_calibration
 from evergold.model.case import Case, Context
 from evergold.model.judge import Question
 from evergold.model.report import Mean
@@ -20,6 +20,7 @@ from evergold.settings import Settings
 from evergold.store.run.attempts import Value
 from evergold.text.words import Text, sentences
 from tests.builders import a_case, an_attempt
+from tests.rows import each_row
 
 PASSAGE = (
     "The Eiffel Tower was completed in March 1889 and stands 330 metres tall. It was designed by engineers of the "
@@ -180,3 +181,25 @@ def test_sentences_keep_abbreviations_and_numbers_whole() -> None:
 def test_numbers_and_names_are_matched_by_what_they_mean() -> None:
     assert Text("1,200 or seven, the 3rd").numbers == {1200.0, 7.0, 3.0}
     assert Text("Then Anna met Bob there.").names == {"anna", "bob"}
+
+
+@each_row(
+    ("claim", "context"),
+    [
+        ("It is -5 °C outside.", "It is 5 °C outside."),
+        ("It costs $5.", "It costs €5."),
+        ("The employer pays the fee.", "The employed pays the fee."),
+    ],
+)
+def test_only_the_same_sentence_is_the_same_sentence(claim: str, context: str) -> None:
+    judge = OfflineJudge()
+    (same,) = judge.supports([context], judge.evidence([context]))
+    (other,) = judge.supports([claim], judge.evidence([context]))
+    assert same.identical and not other.identical
+
+
+def test_short_texts_of_other_languages_are_outside_and_names_are_not() -> None:
+    for text in ("Fenster bleiben nachts offen.", "Vergunning verloopt volgende maand.", "Mağaza erken kapanır."):
+        assert is_outside(text), text
+    for text in ("Kazuo Ishiguro", "Windows stay open.", "El incendio empezó tarde.", "42", "Reset router settings"):
+        assert not is_outside(text), text

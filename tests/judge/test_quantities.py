@@ -66,8 +66,11 @@ def test_dates_and_times_of_day_are_no_quantities(text: str) -> None:
     ("one", "other", "same"),
     [
         (Quantity(1000.0, "length"), Quantity(1000.0, "length"), True),
-        (Quantity(1000.0, "length"), Quantity(1004.0, "length"), True),
-        (Quantity(1000.0, "length"), Quantity(1006.0, "length"), False),
+        (Quantity(1000.0, "length", 10.0), Quantity(1004.0, "length", 1.0), True),
+        (Quantity(1000.0, "length", 10.0), Quantity(1006.0, "length", 1.0), False),
+        (Quantity(1000.0, "length", 1.0), Quantity(1001.0, "length", 1.0), False),
+        (Quantity(1e9, "bytes"), Quantity(1024.0**3, "bytes"), True),
+        (Quantity(1e9, "bytes"), Quantity(1.1e9, "bytes"), False),
         (Quantity(5.0), Quantity(5.0, "length"), True),
         (Quantity(5.0, "mass"), Quantity(5.0, "length"), False),
         (Quantity(0.0), Quantity(0.0), True),

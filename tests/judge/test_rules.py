@@ -29,6 +29,30 @@ from tests.rows import each_row
         ("a las seis menos cuarto", "5:45", True),
         ('{"a": 1}', '{"a": 1}', True),
         ('{"a": 1}', '{"a": 2}', False),
+        ('{"a": 1}', '{"a": true}', False),
+        ('{"a": 1}', 'Here: {"a": 1} or {"a": 2}', False),
+        ("In 1492.", "In 1499.", False),
+        ("404", "403", False),
+        ("1,250.00 EUR", "1,254.00 EUR", False),
+        ("3.5 million", "3,500,000", True),
+        ("3.14", "3.14159", True),
+        ("about 1,500", "1,504", True),
+        ("1.000 €", "1000 €", True),
+        ("1.000 €", "1 €", False),
+        ("3 GB", "3000 MB", True),
+        ("2 ha", "20,000 m2", True),
+        ("A week.", "Two weeks.", False),
+        ("An hour.", "60 minutes", True),
+        ("On 3 March 2027 at noon.", "3 March 2027, 12:00", True),
+        ("On 3 March 2027 at noon.", "On 3 May 2027 at noon.", False),
+        ("Monday at 9:00", "Friday at 9:00", False),
+        ("On 3 March 1990.", "It was not signed on 3 March 1990.", False),
+        ("On 4 May 1991.", "Not on 3 March 1990 but on 4 May 1991.", True),
+        ("9:00", "It is not at 9:00, it is at 10:00.", False),
+        ("12", "12 or 13", False),
+        ("12", "Certainly not 12.", False),
+        ("12", "No, 12.", True),
+        ("1945", "In 1945, not in 1944.", True),
         ("max(xs)", "max(xs)", True),
         ("max(xs)", "min(xs)", False),
     ],
@@ -39,6 +63,8 @@ def test_what_has_a_form_is_graded_by_rule(expected: str, output: str, right: bo
 
 
 def test_the_right_number_beside_other_words_is_left_to_the_model() -> None:
+    assert grade_by_rule("How many?", "12", "More than 12") is None
+    assert grade_by_rule("How old?", "18", "At least 18") is None
     assert grade_by_rule("What to take?", "500 mg of paracetamol", "500 mg of ibuprofen") is None
     assert grade_by_rule("", "Adobe acquired Figma.", "Figma acquired Adobe.") is None
 

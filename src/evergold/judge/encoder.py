@@ -11,6 +11,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cache, lru_cache
 from importlib.resources import files
 from io import BytesIO
@@ -304,6 +305,16 @@ def _batches(lengths: list[int]) -> list[list[int]]:
             left = BATCH_TOKENS - length
         groups[-1].append(index)
     return groups
+
+
+@cache
+def known_words() -> frozenset[str]:
+    """The whole words of the vocabulary; none where the file is missing."""
+    with suppress(OSError):
+        return frozenset(
+            files("evergold.judge").joinpath("vocabulary.txt").read_bytes().decode("utf-8", "replace").split()
+        )
+    return frozenset()
 
 
 @cache

@@ -25,6 +25,7 @@ from evergold.judge.encoder import (
     Encoder,
     ModelDamaged,
     hash_text,
+    known_words,
     shipped_encoder,
     softmax,
 )
@@ -38,7 +39,7 @@ from evergold.judge.evidence import (
     window,
     windows,
 )
-from evergold.judge.rules import Grade, grade_by_rule
+from evergold.judge.rules import Grade, grade_by_rule, normal_text
 from evergold.model.judge import JudgeAnswer, Question
 from evergold.settings import Settings
 from evergold.text.markers import without_markers
@@ -140,8 +141,12 @@ def is_outside(*texts: str) -> bool:
     # One sentence has few small words: two that no measured language has are enough.
     if hits[best] >= FEWEST_OUTSIDE and hits[best] >= LEAD * measured:
         return best not in LANGUAGES
-    words = re.findall(r"[^\W\d_]+", fold_text(joined))
-    return len(words) >= MANY_WORDS and sum(word in SMALL_WORDS for word in words) < len(words) / 10
+    words = re.findall(r"[^\W\d_]+", joined)
+    if len(words) >= MANY_WORDS:
+        return sum(fold_text(word) in SMALL_WORDS for word in words) < len(words) / 10
+    # Of a text too short for that, whether the encoder knows its words; names it need not know.
+    plain = [fold_text(word) for word in words if len(word) > 2 and word[0].islower()]
+    return not measured and len(plain) > 1 and 2 * sum(word in known_words() for word in plain) < len(plain)
 
 
 class OfflineJudge:
@@ -195,14 +200,14 @@ class OfflineJudge:
     def supports(self, claims: Sequence[str], evidence: EvidenceSearch) -> list[Support]:
         """The verdicts of many claims on one body of evidence; the encoder answers them in batches."""
         texts = [Text(claim[:LONGEST]) for claim in claims]
-        whole = {sentence.stems for sentence in evidence.sentences}
+        whole = {normal_text(sentence.raw) for sentence in evidence.sentences}
         beside = [text.raw for text in evidence.sentences[:20]]
         outside = is_outside(*claims) or is_outside(*beside) or is_outside(*claims, *beside)
         result: dict[int, Support] = {}
         for number, text in enumerate(texts):
             if not text.stems or not evidence.sentences:
                 result[number] = Support(0.0, 0.0, outside=outside)
-            elif text.stems in whole:
+            elif normal_text(text.raw) in whole:
                 # A claim that the contexts have word for word needs no model.
                 result[number] = Support(1.0, 0.0, find_sentence(text, evidence), outside, identical=True)
             # The encoder reads prose with words of its vocabulary.

@@ -6,7 +6,7 @@ What stands in words is written with digits first: "fifteen thousand" → "15000
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from evergold.text.words import fold_text
 
@@ -116,8 +116,7 @@ def _write_clock(match: re.Match[str]) -> str:
     return f"{minutes // 60 % 24}:{minutes % 60:02}"
 
 
-# Half a per cent: rounded figures of one quantity agree, different ones seldom do.
-TOLERANCE = 0.005
+TOLERANCE = 0.005  # of its value, within which a figure may be rounded
 MONTHS = _number(
     """january/jan/enero/ene february/feb/febrero march/mar/marzo april/apr/abril/abr may/mayo june/jun/junio july/jul/julio
 august/aug/agosto/ago september/sep/sept/septiembre october/oct/octubre november/nov/noviembre december/dec/diciembre/dic""",
@@ -133,7 +132,9 @@ _UNITS = """length 1e-3 mm millimetre millimeter milimetro | length 1e-2 cm cent
 | bytes 1099511627776 tb tib terabyte | volume 1e-3 ml millilitre milliliter mililitro | volume 1 l litre liter litro
 | speed .2777777778 km/h kmh kph kilometres_per_hour kilometers_per_hour kilometros_por_hora
 | speed 1 m/s metres_per_second meters_per_second metros_por_segundo | speed .44704 mph miles_per_hour millas_por_hora
-| decade 1 decade | share .01 % percent per_cent por_cien por_ciento
+| area 1 m2 m² square_metre square_meter metro_cuadrado metros_cuadrado | area 1e4 ha hectare hectarea
+| area 1e6 km2 km² square_kilometre square_kilometer kilometros_cuadrado | decade 1 decade
+| share .01 % percent per_cent por_cien por_ciento
 | celsius 1 °c celsius centigrade centigrado | fahrenheit 1 °f fahrenheit | kelvin 1 k kelvin | euro 1 € euro eur
 | dollar 1 $ usd dollar dolar | pound 1 £ gbp pound | hertz 1 hz hertz | hertz 1e3 khz | hertz 1e6 mhz | hertz 1e9 ghz
 | power 1 w watt vatio | power 1e3 kw kilowatt | energy 1 kwh"""
@@ -142,6 +143,10 @@ UNITS = {
     for kind, factor, *names in map(str.split, _UNITS.split("|"))
     for name in names
 }
+MONEY = frozenset({"euro", "dollar", "pound"})
+_SPANS = _choice(name for name, (kind, _) in UNITS.items() if kind in ("time", "months"))
+_ONE = re.compile(rf"^\W*(?:an?|una?) (?=(?:{_SPANS})\W*$)")
+"""The article of a text that is one unit of time: "a week"."""
 SCALES = LARGE | {"bn": 1e9, "mn": 1e6, "k": 1e3, "m": 1e6, "b": 1e9}
 _QUANTITY = re.compile(
     r"(?P<money>[$€£])?\s?(?P<sign>(?<![\w)])[-−]|\bminus |(?<!al )(?<!lo )\bmenos )?(?<!\w)(?<!\w[.,])"
@@ -157,16 +162,24 @@ _DATE = re.compile(
 
 @dataclass(frozen=True)
 class Quantity:
-    """A value in the base unit of its dimension; a bare number has no dimension."""
+    """A value in the base unit of its dimension; a bare number has no dimension. `step` is worth one of its last digit."""
 
     value: float
     dimension: str = ""
+    step: float = field(default=0.0, compare=False)
 
-    def is_same(self, other: "Quantity") -> bool:
+    def is_same(self, other: "Quantity", rough: bool = False) -> bool:
+        """Whether one may be the other rounded to its last digit; of figures that are only roughly right, by half a per cent."""
         # A bare number may have any unit: "5" answers "5 km".
         if self.dimension and other.dimension and self.dimension != other.dimension:
             return False
-        return abs(self.value - other.value) <= TOLERANCE * max(abs(self.value), abs(other.value), 1e-9) + 1e-12
+        # A kilobyte is 1,000 or 1,024 bytes.
+        sizes = [1.024**power for power in range(-4, 5)] if self.dimension == "bytes" else [1.0]
+        return any(self._is_near(other.value * size, max(self.step, other.step), rough) for size in sizes)
+
+    def _is_near(self, value: float, step: float, rough: bool) -> bool:
+        room = TOLERANCE * max(abs(self.value), abs(value))
+        return abs(self.value - value) <= (room if rough else min(room, step / 2)) + 1e-9 * abs(value) + 1e-12
 
 
 def fold(text: str) -> str:
@@ -186,18 +199,26 @@ def words_beside(text: str) -> str:
 
 
 def _without_dates(text: str) -> str:
-    return _DATE.sub(lambda match: " " if _dates_of(match) else match[0], _TIME.sub(" ", with_digits(fold(text))))
+    return _DATE.sub(
+        lambda match: " " if _dates_of(match) else match[0], _TIME.sub(" ", with_digits(_ONE.sub("1 ", fold(text))))
+    )
 
 
 def _quantity(match: re.Match[str]) -> Quantity:
-    value = (_value(match["digits"]) or 0.0) * (-1 if match["sign"] else 1)
-    for scale in [match["suffix"] or "", *match["scales"].split()]:
-        value *= SCALES.get(scale, 1)
     kind, factor = UNITS[match["money"] or match["unit"]] if match["money"] or match["unit"] else ("", 1.0)
+    digits = match["digits"]
+    # Nobody writes money with three decimals: 1.000 € is a thousand.
+    digits = digits.replace(".", "") if kind in MONEY and re.fullmatch(r"[1-9]\d{0,2}\.\d{3}", digits) else digits
+    value = (_value(digits) or 0.0) * (-1 if match["sign"] else 1)
+    step = 10.0 ** -len(decimals[1]) if (decimals := re.search(r"[.,](\d{1,2}|\d{4,})$", digits)) else 1.0
+    if re.search(r"[.,]\d{3}$", digits) and value != round(value):
+        step = 1e-3
+    for scale in [match["suffix"] or "", *match["scales"].split()]:
+        value, step = value * SCALES.get(scale, 1), step * SCALES.get(scale, 1)
     # Temperatures have another zero, which no factor can express.
     if kind in ("kelvin", "fahrenheit"):
-        return Quantity(value - 273.15 if kind == "kelvin" else (value - 32) / 1.8, "celsius")
-    return Quantity(value * factor, kind)
+        return Quantity(value - 273.15 if kind == "kelvin" else (value - 32) / 1.8, "celsius", step)
+    return Quantity(value * factor, kind, step * factor)
 
 
 def _value(digits: str) -> float | None:

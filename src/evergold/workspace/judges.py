@@ -230,6 +230,8 @@ def try_offline(
         raise BadInput("correctness compares with a reference; give --reference TEXT")
     if metric == "faithfulness" and not any(context.strip() for context in contexts):
         raise BadInput("faithfulness holds an answer against contexts; give --context TEXT, as often as needed")
+    if metric == "answer_relevancy" and not question.strip():
+        raise BadInput("answer_relevancy asks whether the answer fits its question; give --question TEXT")
     return try_metric(OfflineJudge(), metric, question, answer, reference, contexts)
 
 
