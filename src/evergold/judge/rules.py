@@ -99,11 +99,11 @@ def _objects_after(text: str, first: Any) -> Iterator[Any]:
     at = text.find("{")
     while at >= 0:
         try:
-            found, size = json.JSONDecoder().raw_decode(text[at:])
+            value, size = json.JSONDecoder().raw_decode(text[at:])
         except (ValueError, RecursionError):
             size = 1
         else:
-            yield found
+            yield value
         at = text.find("{", at + size)
 
 
