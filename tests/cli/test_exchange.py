@@ -118,6 +118,21 @@ def test_questions_and_answers_are_imported_as_anybody_writes_them(tmp_path: Pat
         assert sorted((case["input"], case["expected"]) for case in cases) == [("When?", "Nine."), ("Where?", "Here.")]
 
 
+def test_what_stands_beside_a_right_answer_is_what_a_model_answered(tmp_path: Path) -> None:
+    rows = [
+        '{"question": "Capital of Chile?", "answer": "Valparaiso", "ground_truth": "Santiago"}',
+        '{"question": "Capital of Peru?", "ans',
+        '{"question": "Capital of Cuba?", "ground_truth": ["Havana", "La Habana"]}',
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(rows))
+    (tmp_path / "table.csv").write_text("Question,Ground Truth\nCapital of Chile?,Santiago\n")
+    done = evergold("import", "rows.jsonl", "--dataset", "d", cwd=tmp_path)
+    assert "rows.jsonl:2: not JSON" in done.err and "2 added" in done.out, done.out + done.err
+    assert evergold("import", "table.csv", "--dataset", "e", "--json", cwd=tmp_path).json["added"] == 1
+    cases = evergold("cases", "list", "--dataset", "d", "--json", cwd=tmp_path).json["cases"]
+    assert sorted(case["expected"] for case in cases) == ["Havana", "Santiago"]
+
+
 def test_a_line_of_instruction_tuning_is_asked_with_what_it_is_about(tmp_path: Path) -> None:
     (tmp_path / "tuning.jsonl").write_text('{"instruction": "Translate.", "input": "Hola", "output": "Hello"}\n')
     assert evergold("import", "tuning.jsonl", "--dataset", "t", cwd=tmp_path).code == 0

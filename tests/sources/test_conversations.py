@@ -220,3 +220,49 @@ def test_a_table_of_messages_is_a_chat_for_each_session() -> None:
 def test_an_expected_answer_is_no_reply() -> None:
     (trace,) = read({"messages": [ASKED], "answer": "At nine."})
     assert trace.output is None
+
+
+def one(question: str, answer: str, **fields: Any) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": question}], "response": answer} | fields
+
+
+def shown(*documents: dict[str, Any]) -> list[tuple[str | None, str | None, str | None]]:
+    return [(trace.session_id, trace.input, trace.output) for trace in read(*documents)]
+
+
+def test_requests_of_one_session_are_one_chat() -> None:
+    first, second = one("a?", "A", session_id="k"), one("b?", "B", session_id="k")
+    assert shown(first, second) == [("k", "a?", "A"), ("k", "b?", "B")]
+    repeated = second | {
+        "messages": [first["messages"][0], {"role": "assistant", "content": "A"}, second["messages"][0]]
+    }
+    assert shown(first, repeated) == shown(first, second)
+    assert len(shown(one("a?", "A"), one("a?", "A"), one("b?", "B"))) == 3
+
+
+def test_a_chat_with_a_reward_keeps_answer_session_and_user() -> None:
+    (trace,) = read(one("a?", "A", session_id="k", user_id="ana", model="m1", reward=1.0))
+    assert (trace.session_id, trace.user_id, trace.output, trace.scores[0].value) == ("k", "ana", "A", 1.0)
+
+
+def test_messages_alone_keep_user_and_model_and_come_in_the_order_of_their_times() -> None:
+    said = [
+        {"role": role, "content": text, "session_id": "s", "created_at": f"2026-01-01T00:00:0{second}Z"}
+        for second, (role, text) in enumerate((("user", "a?"), ("assistant", "A"), ("user", "b?"), ("assistant", "B")))
+    ]
+    said[0]["user_id"], said[1]["model"] = "ana", "m1"
+    assert shown(*reversed(said)) == shown(*said) == [("s", "a?", "A"), ("s", "b?", "B")]
+    assert {(trace.user_id, trace.metadata["model"]) for trace in read(*said)} == {("ana", "m1")}
+
+
+def test_what_a_whole_chat_cost_is_no_cost_of_its_turns() -> None:
+    assert [trace.cost for trace in read(TALK | {"cost": 0.5, "usage": {"prompt_tokens": 3}})] == [None, None]
+    (trace,) = read(one("a?", "A", cost=0.5, usage={"prompt_tokens": 3, "completion_tokens": 2}))
+    assert (trace.cost, trace.metadata["input_tokens"], trace.metadata["output_tokens"]) == (0.5, 3, 2)
+
+
+def test_flat_messages_of_langchain_with_tools_are_read() -> None:
+    call = {"type": "ai", "content": "", "tool_calls": [{"name": "t", "args": {"a": 1}, "id": "1"}]}
+    messages = [{"type": "human", "content": "Hi?"}, call, {"type": "tool", "content": "r", "tool_call_id": "1"}]
+    (trace,) = read({"id": "lc", "messages": [*messages, {"type": "ai", "content": "Done."}]})
+    assert (trace.input, trace.output, [span.name for span in trace.spans]) == ("Hi?", "Done.", ["t"])

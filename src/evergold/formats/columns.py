@@ -44,7 +44,19 @@ SHOWN = ("reference", "messages", "turn", "tools")  # for people and loaders; th
 COLUMNS = (*TEXTS, "tags", "contexts", *SHOWN, "evergold")
 BATCH = 1000
 ASKED = ("input", "question", "prompt", "query", "instruction", "user_input", "problem")
-ANSWERED = ("expected", "expected_output", "answer", "reference_answer", "reference", "target", "solution", "ideal")
+# An `answer` comes last: beside one of the others it is what a model answered.
+ANSWERED = (
+    *(
+        "expected",
+        "expected_output",
+        "expected_answer",
+        "reference_answer",
+        "correct_answer",
+        "ground_truth",
+        "reference",
+    ),
+    *("target", "solution", "ideal", "answer"),
+)
 READABLE = (".parquet", ".jsonl", ".json")
 
 
@@ -124,6 +136,12 @@ def _item(row: Record) -> Case:
     return rebuild_case(held, metadata, guessed=guessed, dataset=name, unread=unread)
 
 
+def _plain_name(name: str) -> str:
+    """A column's name as it is known, if it is: `Ground Truth` is `ground_truth`."""
+    plain = name.strip().lower().replace(" ", "_")
+    return plain if plain in (*ASKED, *ANSWERED) else name
+
+
 def begins_with_question(head: bytes) -> bool:
     """Whether the first object of a file is a question with its answer, as anybody writes them: no format of its own."""
     text = head.decode("utf-8-sig", "replace").lstrip().removeprefix("[").lstrip()
@@ -131,27 +149,37 @@ def begins_with_question(head: bytes) -> bool:
         row, _ = json.JSONDecoder().raw_decode(text)
     except (ValueError, RecursionError):
         return False
-    asked = isinstance(row, dict) and any(isinstance(row.get(name), str) for name in ASKED)
+    row = {_plain_name(name): value for name, value in row.items()} if isinstance(row, dict) else {}
+    asked = any(isinstance(row.get(name), str) for name in ASKED)
     return asked and any(row.get(name) is not None for name in (*ANSWERED, *OUTPUTS))
 
 
 def _read_foreign(row: Record) -> Case:
     if _is_item(row):
         return _item(row)
+    row = {_plain_name(name): value for name, value in row.items()}
     # A line of instruction tuning: what it is about stands in `input`.
     if isinstance(asked := row.get("instruction"), str) and isinstance(subject := row.get("input"), str):
         row = row | {"input": f"{asked}\n\n{subject}".strip(), "instruction": None}
     texts = {name for name, value in row.items() if isinstance(value, str) and value.strip()}
-    asked, answered = (next((name for name in names if name in texts), None) for names in (ASKED, ANSWERED))
+    several = {
+        name for name in ANSWERED if isinstance(row.get(name), list) and row[name] and isinstance(row[name][0], str)
+    }
+    asked = next((name for name in ASKED if name in texts), None)
+    answered = next((name for name in ANSWERED if name in texts | several), None)
     if asked is None:
         raise ValueError(
             f"no column holds the question (one of {', '.join(ASKED)}); there are: {', '.join(map(str, row))}"
         )
     # With a column `input` the table probably has our column names; under another name `tags` may mean anything.
-    known = {asked, answered, *((*HELD, "tags", "contexts") if asked == "input" else ("id",))}
+    ours = (*HELD, "tags", "contexts") if asked == "input" else ("id",)
+    known = {asked, None if answered in several else answered, *ours}
+    # Any of several answers is right: the first is taken, and all are kept.
+    right = row[answered] if answered else None
+    right = right[0] if answered in several and right else right
     contexts = [{"text": text} for text in row.get("contexts") or [] if isinstance(text, str)]
     held = {name: row.get(name) for name in TEXTS if name in known and name not in ("id", "dataset")}
-    held |= {"input": row[asked], "expected": row[answered] if answered else None}
+    held |= {"input": row[asked], "expected": right}
     held["id"] = str(row["id"]) if row.get("id") is not None else None
     guessed = {"tags": row.get("tags"), "contexts": contexts} if "contexts" in known else {}
     return rebuild_case(held, None, guessed=guessed, unread=unread_of(row, *map(str, known)))
@@ -358,7 +386,7 @@ class Parquet:
     def accepts(self, head: bytes) -> bool:
         if head.startswith(b"PAR1"):
             return True
-        if columns := columns_of(head):
+        if columns := list(map(_plain_name, columns_of(head))):
             asked = [name for name in columns if name.partition(".")[0] in (*ASKED, "inputs")]
             return bool(asked) and len(set(columns) & {"id", *ANSWERED, *OUTPUTS}) + len(asked) > 1
         if head.lstrip()[:1] not in (b"[", b"{"):

@@ -81,7 +81,10 @@ def read_objects(path: Path) -> Iterator[tuple[str, Any]]:
         if record and not _unwrap(record):
             for number, line in enumerate(chain([first], lines), 1):
                 if line.strip():
-                    yield f"{path.name}:{number}", record_in(line)
+                    try:
+                        yield f"{path.name}:{number}", record_in(line)
+                    except BadInput as problem:
+                        yield f"{path.name}:{number}", problem
             return
         try:
             document = load_json(first + b"".join(lines))
@@ -145,9 +148,11 @@ def one_case(line: bytes, where: str, case_of: Callable[[Record], Case]) -> Case
     return try_line(record, where, case_of)
 
 
-def try_line(record: Record, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
-    """The case of one record, or what is wrong with it."""
+def try_line(record: Record | BadInput, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
+    """The case of one record, or what is wrong with it; a line that was none comes as what was wrong."""
     try:
+        if isinstance(record, BadInput):
+            raise record
         return case_of(record)
     except ValidationError as problem:
         return Rejected.of(problem, where, Case)

@@ -138,7 +138,9 @@ class Promptfoo(_ListInYaml):
                 )
                 return
         if head[:1] in (b"[", b"{") or columns_of(head):
-            yield from (try_line(_as_test(record), where, self.case) for where, record in read_objects(path))
+            yield from (
+                try_line(record, where, lambda one: self.case(_as_test(one))) for where, record in read_objects(path)
+            )
         else:
             yield from super().read(path)
 

@@ -106,9 +106,8 @@ SIGNS = {
     "phoenix": ("context", "span_kind", "attributes"),
 }
 KEY = re.compile(rb'"([\w.-]{1,40})"\s*:')
-CASES = frozenset(
-    {"expected_output", "expected", "ideal", "target", "reference", "ground_truth", "answer", "completion"}
-)
+CASES = frozenset({"expected_output", "expected", "ideal", "target", "reference", "ground_truth", "answer"})
+LOGGED = frozenset({"session_id", "user_id", "model", "timestamp", "time", "cost", "latency_ms"})
 
 
 def describe(documents: list[Any]) -> str:
@@ -125,7 +124,7 @@ def describe(documents: list[Any]) -> str:
     missing = [name for name in SIGNS[nearest] if name not in keys]
     text = f"it looks like JSON objects with {shown or 'no keys'}; the nearest reader is {nearest}"
     text += f", which misses {', '.join(missing)}" if missing else ""
-    if not CASES.isdisjoint(first):
+    if not CASES.isdisjoint(first) and LOGGED.isdisjoint(first):
         text += "; questions with their answers are cases: evergold import reads those"
     return text
 

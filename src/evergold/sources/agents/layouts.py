@@ -40,6 +40,9 @@ MESSAGE_LISTS = (
 )
 SESSIONS = ("conversation_id", "dialogue_id", "session_id", "thread_id", "chat_id")
 # Where a reply stands beside its messages; an `answer` may be the one that was expected.
+USERS = ("user_id", "customer_id", "user", "customer")
+MOMENTS = ("start_time", "started_at", "timestamp", "created_at", "time", "ts", "date")
+COSTS = ("agent_cost", "total_cost", "cost")
 REPLIES = ("response", "completion", "choices", "reply", "final_response")
 CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
 SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender")
@@ -128,7 +131,7 @@ def _speaker_key(items: list[dict[str, Any]]) -> str | None:
     """The key that says of every message whether the person or the assistant wrote it, where no usual one does."""
     keys = list(items[0]) if len(items) > 1 else []
     roles = {key: {role_named(item.get(key)) for item in items} for key in keys if isinstance(items[0][key], str)}
-    sides = [key for key in keys if roles.get(key) == set(TURN_END)]
+    sides = [key for key in keys if set(TURN_END) <= roles.get(key, set()) <= KNOWN_ROLES]
     return None if not sides or set(sides) & set(SPEAKER_KEYS) else sides[0]
 
 
@@ -210,22 +213,61 @@ def reply_beside(document: dict[str, Any]) -> list[Message]:
 
 
 def join_messages(parts: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
-    """The parts of a file; messages that stand in it alone are one chat for each session, list or file."""
+    """The parts of a file; messages that stand in it alone, and chats of one session, are one chat for each session."""
     joined: list[tuple[str, Any]] = []
     chats: dict[str, dict[str, Any]] = {}
     for where, part in parts:
-        if isinstance(part, list) and list_messages({"messages": part}):
-            joined.append((where, {"messages": part}))
-        elif isinstance(part, dict) and _is_message(part):
-            stated = {key: part[key] for key in SESSIONS if isinstance(part.get(key), str | int)}
-            of = str(next(iter(stated.values()), where.rpartition("[")[0]))
-            if of not in chats:
-                chats[of] = {**stated, "messages": []}
-                joined.append((where, chats[of]))
-            chats[of]["messages"].append(part)
-        else:
+        part = {"messages": part} if isinstance(part, list) and list_messages({"messages": part}) else part
+        alone = isinstance(part, dict) and _is_message(part)
+        session = str(next((part[key] for key in SESSIONS if part.get(key)), "")) if isinstance(part, dict) else ""
+        if not alone and not (session and is_conversation(part)):
             joined.append((where, part))
+            continue
+        of = session or where.rpartition("[")[0]
+        if of not in chats:
+            chats[of] = {"messages": []} if alone else part
+            joined.append((where, chats[of]))
+        if alone:
+            chats[of]["messages"].append(part)
+            for key in (*SESSIONS, *USERS, "model"):
+                if part.get(key) is not None:
+                    chats[of].setdefault(key, part[key])
+        elif chats[of] is not part:
+            _continue_chat(chats[of], part)
+    for chat in chats.values():
+        _sort_by_time(chat)
     return joined
+
+
+def _continue_chat(chat: dict[str, Any], more: dict[str, Any]) -> None:
+    """Add what another request of a session holds; it may repeat what was said before it."""
+    held, new = _whole_chat(chat), _whole_chat(more)
+    same = [_words(one) == _words(other) for one, other in zip(held, new, strict=False)]
+    held += new[len(same) :] if all(same) else new
+    for key in (*MESSAGE_LISTS, *REPLIES, *COSTS, "usage"):
+        chat.pop(key, None)
+    chat["messages"] = held
+
+
+def _whole_chat(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages of a chat with the reply beside them, each with the time of the request where it has none."""
+    listed = list_messages(document)
+    moment = {key: document[key] for key in MOMENTS if document.get(key) is not None}
+    whole = [*listed, *(reply_beside(document) if listed[-1].get("role") != "assistant" else ())]
+    return [message if not set(MOMENTS).isdisjoint(message) else message | moment for message in whole]
+
+
+def _words(message: dict[str, Any]) -> tuple[Any, ...]:
+    return role_named(message.get("role")), message.get("content", message.get("text")), message.get("tool_calls")
+
+
+def _sort_by_time(chat: dict[str, Any]) -> None:
+    """Bring messages that are listed the newest first into their order."""
+    listed = list_messages(chat)
+    times: list[Any] = [next((one[key] for key in MOMENTS if one.get(key) is not None), None) for one in listed]
+    one_kind = {type(time) for time in times} in ({str}, {int}, {float})
+    if one_kind and times == sorted(times, reverse=True) != sorted(times):
+        chat["messages"] = listed[::-1]
 
 
 def _is_message(document: dict[str, Any]) -> bool:

@@ -37,9 +37,12 @@ from evergold.seams import Incoming
 from evergold.sources.agents.eval_results import is_test_run, list_tests, read_test
 from evergold.sources.agents.layouts import (
     CHATS,
+    COSTS,
     MESSAGE_LISTS,
+    MOMENTS,
     SESSIONS,
     TURN_END,
+    USERS,
     begins_with_conversation,
     is_conversation,
     join_columns,
@@ -57,10 +60,7 @@ from evergold.sources.jsonl import describe, read_documents
 IDENTS = ("run_id", "trajectory_id", "simulation_id", "id", "instance_id", "task_id")
 TASK_IDS = IDENTS[-2:]  # name a task, which several models may have done: the first messages tell their runs apart
 FIRST_MESSAGES = 6
-USERS = ("user_id", "customer_id", "user", "customer")
-MOMENTS = ("start_time", "started_at", "timestamp", "created_at", "time", "ts", "date")
 ENDS = ("end_time", "ended_at", "finished_at", "completed_at")
-COSTS = ("agent_cost", "total_cost", "cost")
 TASKS = ("task", "question", "problem_statement", "instruction", "goal", "query", "problem", "prompt")
 ANSWERS = ("final_answer", "answer", "response", "submission", "final_response")
 # A reply with a command to its environment, outside its code: what the "user" says next is what came of it.
@@ -70,6 +70,11 @@ CODE = re.compile(r"```.*?(?:```|\Z)", re.S)
 HEADING = re.compile(r"\s*(<\w[\w ]*>|\[\w[\w ]*\]|\w[^\n:.?!]{0,60}:(?=\s|$))")
 ENDS_WITH_CODE = re.compile(r"```\s*(?:<[\w/|]+>)?$")
 ENDED = re.compile(r"(?:[.!?:)\]]|```)\s*$")
+USAGES = ("usage", "usageMetadata", "usage_metadata")
+TOKENS = {
+    "input_tokens": ("input_tokens", "prompt_tokens", "promptTokenCount"),
+    "output_tokens": ("output_tokens", "completion_tokens", "candidatesTokenCount"),
+}
 STOP = re.compile(r"[A-Z]{4,}[.!]?")
 REWARD = "reward"
 OPENHANDS_KEYS = frozenset({"llm_message", "action", "observation"})
@@ -295,6 +300,9 @@ def chat_run(document: dict[str, Any], agent: str) -> AgentRun:
             run.add(messages)
             run.reward = _last_reward(listed) if run.reward is None else run.reward
             break
+    if run.messages and run.messages[-1]["role"] == "user":
+        run.add(reply_beside(document))
+    run.session, run.user = _find_first(document, SESSIONS), _find_first(document, USERS)
     _complete(run, document)
     if named in TASK_IDS:
         run.id = f"{ident}-{content_hash(run.messages[:FIRST_MESSAGES]).removeprefix('sha256:')[:8]}"
@@ -387,7 +395,11 @@ def _complete(run: AgentRun, document: dict[str, Any]) -> None:
     if answer and (last.get("role") == "tool" or last.get("tool_calls")):
         run.add([{"role": "assistant", "content": answer}])
     run.model = run.model or _find_first(document, ("model", "model_name", "llm"))
-    run.cost = next((float(document[key]) for key in COSTS if isinstance(document.get(key), int | float)), None)
+    run.cost = _cost(document)
+
+
+def _cost(document: dict[str, Any]) -> float | None:
+    return next((float(document[key]) for key in COSTS if isinstance(document.get(key), int | float)), None)
 
 
 def _text(value: Any) -> str | None:
@@ -407,11 +419,18 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
     run.by_turn = not _acts(run.messages)
     if run.by_turn:
         _join_answers(run)
-    known = {*MESSAGE_LISTS, *SESSIONS, "id", "uuid", *USERS, *MOMENTS, "model", "tools"}
+    known = {*MESSAGE_LISTS, *SESSIONS, "id", "uuid", *USERS, *MOMENTS, *COSTS, "model", "tools"}
     small = (str, int, float, bool)
     run.metadata = {key: value for key, value in document.items() if key not in known and isinstance(value, small)}
-    usage = document.get("usage") or decode_object(document.get("response")).get("usage")
-    run.metadata |= {"usage": usage} if isinstance(usage, dict) else {}
+    # What a chat of several turns cost is no cost of any one.
+    if sum(message["role"] == "user" for message in run.messages) == 1:
+        run.cost = _cost(document)
+        answer = decode_object(document.get("response"))
+        run.model = run.model or _find_first(answer, ("model", "modelVersion"))
+        usage = next((one for key in USAGES for of in (document, answer) if isinstance(one := of.get(key), dict)), {})
+        run.metadata |= {"usage": usage} if usage else {}
+        counts = {name: next((usage[key] for key in keys if key in usage), None) for name, keys in TOKENS.items()}
+        run.metadata |= {name: count for name, count in counts.items() if isinstance(count, int)}
     return run
 
 
