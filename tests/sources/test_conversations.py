@@ -4,7 +4,7 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
-from evergold.model.trace import Trace
+from evergold.model.trace import Trace, TraceStatus
 from evergold.sources.agents.trajectories import AgentLogs
 from tests.rows import each_row
 
@@ -176,6 +176,21 @@ LAYOUTS: dict[str, Any] = {
     "choices beside": {"messages": [ASKED], "choices": [{"message": ANSWERED}]},
     "a request of OpenAI": CALLED | {"response": {"choices": [{"message": ANSWERED}], "usage": {"prompt_tokens": 3}}},
     "a request of Anthropic": CALLED | {"response": {"content": [{"type": "text", "text": "At nine."}]}},
+    "a request of OpenAI's Responses": {
+        "request": {"model": "m1", "input": "When do you open?"},
+        "response": {
+            "output": [
+                {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "At nine."}]}
+            ]
+        },
+    },
+    "two choices": {
+        "messages": [ASKED],
+        "choices": [
+            {"index": 1, "message": {"role": "assistant", "content": "At ten."}},
+            {"index": 0, "message": ANSWERED},
+        ],
+    },
     "a list of messages": [ASKED, ANSWERED],
     "a list of lists of messages": [[ASKED, ANSWERED]],
 }
@@ -215,6 +230,11 @@ def test_a_table_of_messages_is_a_chat_for_each_session() -> None:
         ("s1", "When?", "At nine."),
         ("s2", "Where?", "Here."),
     ]
+
+
+def test_a_request_that_failed_is_a_failed_trace() -> None:
+    (trace,) = read(CALLED | {"response": {"error": {"message": "Rate limit"}}})
+    assert (trace.input, trace.output, trace.status) == ("When do you open?", None, TraceStatus.FAILED)
 
 
 def test_an_expected_answer_is_no_reply() -> None:

@@ -170,8 +170,11 @@ def unwrap(document: dict[str, Any]) -> dict[str, Any]:
         return {key: value for key, value in document.items() if key != "mapping"} | {
             "messages": _shown_branch(dict(nodes), document.get("current_node"))
         }
-    asked = document.get("request")
-    if isinstance(asked, dict) and list_messages(asked) and reply_beside(document):
+    asked = decode_object(document.get("request"))
+    if isinstance(given := asked.get("input"), str | list) and "messages" not in asked:
+        asked = asked | {"messages": [text_message(given, "input")] if isinstance(given, str) else given}
+        del asked["input"]
+    if list_messages(asked) and "response" in document:
         return document | asked
     inner = {key: value for key, value in document.items() if isinstance(value, dict) and key not in REQUESTS}
     held = [key for key, value in inner.items() if list_messages(value)]
@@ -207,6 +210,10 @@ def reply_beside(document: dict[str, Any]) -> list[Message]:
     if isinstance(given, str):
         return [text_message(given, "output")]
     body = given.get("body") if isinstance(given, dict) and isinstance(given.get("body"), dict) else given
+    # Of several choices the first is the answer.
+    choices = objects_in(body.get("choices") if isinstance(body, dict) else body)
+    if choices:
+        body = [min(choices, key=lambda one: one["index"] if isinstance(one.get("index"), int) else 0)]
     if isinstance(body, dict) and "role" not in body and isinstance(body.get("content"), str | list):
         body = {"role": "assistant", "content": body["content"]}
     return [message for message in messages_in(body, "output") if message["role"] == "assistant"]

@@ -426,6 +426,7 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
     if sum(message["role"] == "user" for message in run.messages) == 1:
         run.cost = _cost(document)
         answer = decode_object(document.get("response"))
+        run.failed = bool(document.get("error") or answer.get("error")) and run.messages[-1]["role"] != "assistant"
         run.model = run.model or _find_first(answer, ("model", "modelVersion"))
         usage = next((one for key in USAGES for of in (document, answer) if isinstance(one := of.get(key), dict)), {})
         run.metadata |= {"usage": usage} if usage else {}
