@@ -194,5 +194,11 @@ def test_a_case_says_where_its_reference_comes_from_and_who_repeats_its_question
         expect(page.get_by_role("heading", name=asked[1])).to_be_visible()
         page.goto(f"{address}/cases")
         expect(page.get_by_text("one of 2 repeats")).to_have_count(2)
+        page.set_viewport_size({"width": 1024, "height": 768})
+        row = page.get_by_role("list", name="Cases").get_by_role("link").filter(has_text=asked[0])
+        # The question keeps its width, and the heads of the columns stay on one line.
+        assert row.get_by_text(asked[0]).evaluate("cell => cell.clientWidth") > 150
+        heads = page.get_by_text("Changed", exact=True).locator("xpath=..").locator("span")
+        assert all(head.evaluate("head => head.clientHeight") < 24 for head in heads.all())
         page.goto(f"{address}/datasets/faq")
         expect(page.get_by_text("1 question is asked more than once, by 2 cases")).to_be_visible()

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -76,6 +77,24 @@ def test_what_comes_in_appears_by_itself(opened: Open, built_app: None, tmp_path
         page.context.close()
 
 
+def test_sample_data_is_on_its_way_until_the_page_shows_it(opened: Open, built_app: None, tmp_path: Path) -> None:
+    with served(tmp_path) as address:
+        page = opened(address)
+        empty = page.request.get(f"{address}/api/v1/stats/overview?period=30d").json()
+        page.route("**/api/v1/stats/overview?period=*", lambda route: route.fulfill(json=empty))
+        button = page.get_by_role("button", name="Use sample data")
+        with page.expect_response("**/api/v1/samples"):
+            button.click()
+            expect(page.get_by_text("Loading sample data…")).to_be_visible()
+        # The figures come later than the answer.
+        page.wait_for_timeout(500)
+        expect(page.get_by_text("Loading sample data…")).to_be_visible()
+        expect(button).to_be_disabled()
+        page.unroute("**/api/v1/stats/overview?period=*")
+        expect(page.get_by_role("heading", name="What became of it?")).to_be_visible()
+        page.context.close()
+
+
 def test_ten_traces_make_a_sensible_page(opened: Open, built_app: None, tmp_path: Path) -> None:
     fill(tmp_path / ".evergold", 10)
     with served(tmp_path) as address:
@@ -90,3 +109,36 @@ def test_the_page_says_what_keeps_traces_out_and_what_fires(opened: Open, addres
     expect(page.get_by_role("link", name="the rules in force")).to_be_visible()
     expect(page.get_by_text("Where people disagreed")).to_be_visible()
     expect(page.get_by_text("Nothing is watched yet")).to_be_visible()
+
+
+def test_an_alert_that_is_muted_says_until_when(opened: Open, address: str) -> None:
+    page = opened("about:blank")
+    alert = {
+        "id": 1,
+        "rule": "no traffic",
+        "kind": "intake_stopped",
+        "subject": "",
+        "text": "No trace has come for 3 h",
+        "details": {},
+        "opened_at": "2026-01-01T10:00:00Z",
+        "seen_at": "2026-01-01T12:00:00Z",
+        "resolved_at": None,
+        "deliveries": [],
+    }
+    rule: dict[str, Any] = {
+        "name": "no traffic",
+        "kind": "intake_stopped",
+        "origin": "settings",
+        "limits": {},
+        "muted_until": None,
+    }
+    state = {"rules": [rule], "webhook": None, "signed": False, "looked_at": None, "hint": None, "alerts": [alert]}
+    page.route("**/api/v1/alerts?*", lambda route: route.fulfill(json=state))
+    page.goto(address)
+    line = page.get_by_role("listitem").filter(has_text="No trace has come for 3 h")
+    expect(line).to_contain_text("Firing")
+    expect(page.get_by_text("Written to the log")).to_have_count(1)
+    rule["muted_until"] = "2026-01-02T10:00:00Z"
+    page.reload()
+    expect(line).to_contain_text("Muted until")
+    expect(line).not_to_contain_text("Firing")

@@ -156,11 +156,24 @@ def test_reviewers_who_differ_are_adjudicated(browser: Browser, server: str) -> 
     page = a_reviewer(browser, server, "cy", "?standing=disputed")
     page.keyboard.press("n")
     expect(page.get_by_role("region", name="Opinions")).to_contain_text("bo: dismiss")
-    page.get_by_role("button", name="Settle: approve").click()
+    expect(page.get_by_role("button", name="Settle: approve")).to_have_count(1)
+    page.keyboard.press("a")
     expect(page.get_by_text("in view")).to_contain_text("0 disputed")
+    expect(page.get_by_text("Settled: Approved “")).to_be_visible()
+    expect(page.get_by_text("No disputed case")).to_be_visible()
     page.get_by_role("button", name="Progress").click()
     expect(page.get_by_text("Cohen's kappa, ana and bo")).to_be_visible()
     page.screenshot(path=PICTURES / "review-progress.png")
+    page.context.close()
+
+
+def test_no_case_of_another_view_stays_open(browser: Browser, server: str) -> None:
+    page = a_reviewer(browser, server, "ana", "?dataset=live&id=chat-0")
+    expect(page.get_by_text("chat-0 · live")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.get_by_text("No disputed case")).to_be_visible()
+    expect(page.get_by_text("chat-0 · live")).to_have_count(0)
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_have_count(0)
     page.context.close()
 
 

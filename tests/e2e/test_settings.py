@@ -35,10 +35,23 @@ def test_an_owner_sets_alerts_tokens_and_tries_redaction(opened: Open, built_app
         page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
         page.get_by_role("textbox", name="Name", exact=True).fill("Ann")
+        expect(page.get_by_role("combobox", name="Role")).to_be_disabled()
         page.get_by_role("button", name="Make a token").click()
+        # The first token is the owner's, stays readable, and this browser goes on with it.
         token = page.locator("pre", has_text="evergold_")
         expect(token).to_be_visible()
+        expect(page.get_by_role("row", name="Ann owner")).to_be_visible()
+        assert page.evaluate("localStorage.getItem('evergold.token')") == token.inner_text()
+        page.get_by_role("textbox", name="Name", exact=True).fill("Bo")
+        page.get_by_role("button", name="Make a token").click()
+        expect(page.get_by_text("The token of Bo. It is shown this once.")).to_be_visible()
         value = token.inner_text()
+        # Where the token of this browser is none any more, still no dialog covers the one that is shown.
+        page.get_by_role("button", name="Revoke the token of Ann").click()
+        with page.expect_event("response", lambda response: response.status == 401):
+            page.get_by_role("button", name="Really revoke the token of Ann").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        expect(token).to_have_text(value)
         page.goto(f"{address}/settings")
         page.get_by_label("Access token").fill(value)
         page.keyboard.press("Enter")

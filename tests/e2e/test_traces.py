@@ -130,9 +130,26 @@ def test_a_case_with_the_right_answer_is_made_from_a_trace_and_taken_back(opened
 def test_a_trace_is_scored_by_key(opened: Open, address: str) -> None:
     page = opened(f"{address}/traces/tr-00030")
     expect(page.get_by_role("button", name="Good", exact=True)).to_be_visible()
-    page.keyboard.press("b")
+    page.keyboard.press("-")
     expect(page.get_by_text("Scored 1 trace as bad.")).to_be_visible()
     expect(page.get_by_role("region", name="Why this is, or is not, golden")).to_contain_text("Failure")
+
+
+@pytest.mark.parametrize(("keys", "leads_to"), [("gr", "review"), ("gb", "benchmarks"), ("gc", "cases")])
+def test_going_elsewhere_by_key_gives_no_verdict_on_the_open_trace(
+    opened: Open, address: str, keys: str, leads_to: str
+) -> None:
+    page = opened(f"{address}/traces/tr-00031")
+    expect(page.get_by_role("button", name="Good", exact=True)).to_be_visible()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method != "GET" else None)
+    # The key after the first of a sequence stands for nothing else, even where there is no such sequence.
+    page.keyboard.press("g")
+    page.keyboard.press("v")
+    for key in keys:
+        page.keyboard.press(key)
+    expect(page).to_have_url(re.compile(f"/{leads_to}"))
+    assert [url for url in sent if "/review/" not in url] == []
 
 
 def test_filters_columns_and_order_stand_in_the_address_and_a_view_is_kept(opened: Open, address: str) -> None:

@@ -16,6 +16,11 @@ export function useCaller() {
   });
 }
 
+/** Whether the server asks nobody for a token: who has none has no name there. */
+export function useIsOpen(): boolean {
+  return useCaller().data?.name === "";
+}
+
 /** Whether the caller's role includes `role`. Until the server has answered nothing is taken away. */
 export function useMay(role: Role): boolean {
   const caller = useCaller();

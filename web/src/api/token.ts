@@ -43,13 +43,25 @@ export function saveToken(value: string): void {
   publish({ value, required: false });
 }
 
+let shown = 0;
+
+/** Keeps the dialog that asks for a token closed while a new token is shown, which nobody can see again. */
+export function showToken(): () => void {
+  shown += 1;
+  publish({ ...state });
+  return () => {
+    shown -= 1;
+    publish({ ...state });
+  };
+}
+
 export function useTokenRequired(): boolean {
   return useSyncExternalStore(
     (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => state.required,
+    () => state.required && shown === 0,
   );
 }
 

@@ -1,7 +1,7 @@
 /** What fills an empty page: a file dropped here, sample data by a button, or snippets that send traces here. */
 import { Button, FileButton, Group, Tabs } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { useMay } from "@/api/access";
 import { api, type Schemas, unwrap } from "@/api/client";
 import { currentToken } from "@/api/token";
@@ -67,29 +67,43 @@ export function Beginning({ of, sample = false, children }: BeginningProps) {
 }
 
 const LOOK_MS = 300;
+const RENEW_MS = 1_000;
+/** What is stored shows up a few seconds later: figures are counted and cases made in the background. */
+const SHOWS_MS = 20_000;
 
-/** A button that stores the sample, and says how much of it is there while that goes on. */
+/** A button that stores the sample, and says so until the page has something else to show, which takes the place of this. */
 export function SampleData() {
   const client = useQueryClient();
   const may = useMay("editor");
+  const [coming, setComing] = useState(false);
   const samples = useMutation({
     mutationFn: () => unwrap(api.POST("/api/v1/samples")),
-    onSettled: () => client.invalidateQueries(),
+    onSuccess: () => setComing(true),
   });
+  useEffect(() => {
+    if (!coming) return;
+    const renewing = setInterval(() => void client.invalidateQueries(), RENEW_MS);
+    const end = setTimeout(() => setComing(false), SHOWS_MS);
+    return () => {
+      clearInterval(renewing);
+      clearTimeout(end);
+    };
+  }, [coming, client]);
+  const busy = samples.isPending || coming;
   const stored = useQuery({
     queryKey: ["sample-progress"],
-    enabled: samples.isPending,
+    enabled: busy,
     refetchInterval: LOOK_MS,
     queryFn: async () => (await unwrap(api.GET("/api/v1/stats/overview", { params: { query: {} } }))).traces,
   });
   if (!may) return null;
   return (
     <>
-      <Button variant="default" loading={samples.isPending} onClick={() => samples.mutate()}>
+      <Button variant="default" loading={busy} onClick={() => samples.mutate()}>
         Use sample data
       </Button>
       <output>
-        {samples.isPending && `${plural(stored.data ?? 0, "trace")} stored so far; cases are made of them…`}
+        {busy && `Loading sample data… ${stored.data ? `${plural(stored.data, "trace")} so far.` : ""}`}
         {samples.error?.message}
       </output>
     </>

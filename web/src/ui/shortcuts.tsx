@@ -18,8 +18,15 @@ let pending = "";
 let pendingSince = 0;
 const listeners = new Set<() => void>();
 
+/** Single keys that also begin a sequence: one typed for the sequence would act at once. There must be none. */
+export function clashing(keys: readonly string[]): string[] {
+  return keys.filter((key) => !key.includes(" ") && keys.some((other) => other.startsWith(`${key} `)));
+}
+
 function replace(next: readonly ShortcutGroup[]): void {
   groups = next;
+  const clashes = clashing(groups.flatMap((group) => group.shortcuts.map(({ keys }) => keys)));
+  if (clashes.length > 0) console.error(`Keys that also begin a sequence, and do nothing else: ${clashes.join(" ")}`);
   for (const listener of listeners) listener();
 }
 
@@ -95,20 +102,21 @@ function onKeyDown(event: KeyboardEvent): void {
   event.preventDefault();
 }
 
-/** Runs what a key stands for, alone or after the one before it; says whether it stands for anything. */
+const MODIFIERS = ["Shift", "Control", "Alt", "AltGraph", "Meta", "CapsLock"];
+
+/**
+ * Runs what a key stands for, alone or after the one before it; says whether it stands for anything. A key that begins a sequence
+ * does nothing else, and neither does the key after it.
+ */
 function act(key: string, timeStamp: number): boolean {
+  if (MODIFIERS.includes(key)) return false;
   const sequence = pending && timeStamp - pendingSince < SEQUENCE_MS ? `${pending} ${key}` : "";
-  const match = (sequence && find(sequence)) || find(key);
-  pending = "";
-  if (match) {
-    match.run();
-    return true;
-  }
-  if (groups.some((group) => group.shortcuts.some((shortcut) => shortcut.keys.startsWith(`${key} `)))) {
-    pending = key;
-    pendingSince = timeStamp;
-  }
-  return false;
+  const begins = groups.some((group) => group.shortcuts.some((shortcut) => shortcut.keys.startsWith(`${key} `)));
+  const match = sequence ? find(sequence) : begins ? undefined : find(key);
+  pending = begins && !match ? key : "";
+  pendingSince = timeStamp;
+  match?.run();
+  return match !== undefined;
 }
 
 // Tests of what imports this have no window.

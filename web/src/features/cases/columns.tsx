@@ -20,7 +20,7 @@ function specsOf(search: string | undefined, repeats: Repeats = new Map()): Colu
     {
       id: "main",
       label: "Input",
-      width: "minmax(0, 5fr)",
+      width: "minmax(0, 6fr)",
       always: true,
       cell: ({ dataset, id, name, input }) => {
         const repeated = repeats.get(`${dataset}/${id}`);
@@ -37,18 +37,18 @@ function specsOf(search: string | undefined, repeats: Repeats = new Map()): Colu
     {
       id: "second",
       label: "Expected answer",
-      header: "Expected, or else the answer",
-      width: "minmax(0, 4fr)",
+      header: "Answer",
+      width: "minmax(0, 3fr)",
       usual: true,
       cell: (entry) => markedDim(wanted(entry), search),
     },
     { id: "kind", label: "Kind", width: "80px", cell: ({ kind }) => kind },
-    { id: "dataset", label: "Dataset", width: "112px", usual: true, cell: ({ dataset }) => dataset },
+    { id: "dataset", label: "Dataset", width: "minmax(56px, 1.2fr)", usual: true, cell: ({ dataset }) => dataset },
     { id: "review", label: "Review", width: "100px", cell: ({ review }) => review },
     {
       id: "tags",
       label: "Tags",
-      width: "minmax(0, 150px)",
+      width: "minmax(56px, 1.2fr)",
       usual: true,
       cell: ({ tags }) => <FirstTag tags={tags} />,
     },

@@ -85,6 +85,10 @@ function Numbers({ seen, period }: { seen: Overview; period: Period }) {
       <Question>What became of it?</Question>
       <div className={classes.wide}>
         <TierStrip seen={seen} />
+        <p className={classes.counted}>
+          Counted are traces of this period, each once. A type leads to all its cases: those of other times, of several
+          datasets and without a trace, too.
+        </p>
       </div>
       <div className={classes.wide}>
         <Panel title="Intake and what it became" aside={`${plural(seen.traces, "trace")} in all`}>

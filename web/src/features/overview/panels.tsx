@@ -392,7 +392,11 @@ export function AlertsPanel() {
       {rules.length > 0 && alerts.length === 0 && <p className={classes.calm}>Nothing fires.</p>}
       <ul className={classes.bars}>
         {alerts.map((alert) => (
-          <AlertLine key={alert.id} alert={alert} />
+          <AlertLine
+            key={alert.id}
+            alert={alert}
+            mutedUntil={rules.find(({ name }) => name === alert.rule)?.muted_until}
+          />
         ))}
       </ul>
       {rules.length > 0 && <p className={classes.calm}>{where}</p>}
@@ -401,17 +405,19 @@ export function AlertsPanel() {
   );
 }
 
-function AlertLine({ alert }: { alert: Alert }) {
+function AlertLine({ alert, mutedUntil }: { alert: Alert; mutedUntil: string | null | undefined }) {
+  const muted = mutedUntil && !alert.resolved_at ? `Muted until ${moment(mutedUntil)}` : "";
+  const words = [muted, notified(alert)].filter(Boolean);
   return (
     <li className={classes.bar}>
       <span className={classes.barName}>
-        <strong>{alert.resolved_at ? "Over" : "Firing"}</strong>
+        <strong>{alert.resolved_at ? "Over" : muted ? "Muted" : "Firing"}</strong>
         <span>
           {visible(alert.text)}. <Behind link={linkOfAlert(alert)} rule={alert.rule} />
         </span>
       </span>
       <span className={classes.barValue}>{moment(alert.opened_at)}</span>
-      <span className={classes.change}>{notified(alert)}</span>
+      {words.length > 0 && <span className={classes.change}>{words.join(". ")}</span>}
     </li>
   );
 }
@@ -425,7 +431,7 @@ function Behind({ link, rule }: { link: AlertLink; rule: string }) {
 
 function notified(alert: Alert): string {
   const last = alert.deliveries?.[0];
-  if (!last) return "Written to the log";
+  if (!last) return "";
   if (last.status === "sent") return "Notification sent";
   if (last.status === "given_up") return `Notification given up after ${last.tries} tries: ${last.error}`;
   return last.error ? `Notification waits, tried ${last.tries} times: ${last.error}` : "Notification waits";

@@ -1,8 +1,9 @@
 /** What this workspace is set to: models, alerts, people, redaction; what a file or the environment sets is read-only here. */
 import { Button, Code, Select, Textarea, TextInput } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
-import { useMay } from "@/api/access";
+import { type ReactNode, useEffect, useState } from "react";
+import { useIsOpen, useMay } from "@/api/access";
+import { showToken } from "@/api/token";
 import { age, count, moment } from "@/ui/format";
 import { Facts, Page, Panel } from "@/ui/Page";
 import { CopyText, Failed, Loading } from "@/ui/states";
@@ -256,16 +257,18 @@ const ROLES: Record<Role, string> = {
 
 function Tokens() {
   const seen = useTokens(true);
+  const isOpen = useIsOpen();
   const add = useAddToken();
   const revoke = useRevokeToken();
   const [name, setName] = useState("");
   const [role, setRole] = useState<Role>("reviewer");
   const [asked, setAsked] = useState("");
+  const valid = (seen.data ?? []).filter((token) => !token.revoked_at);
+  const first = seen.data !== undefined && valid.length === 0 && isOpen;
   const send = (event: React.FormEvent) => {
     event.preventDefault();
-    add.mutate({ name, role }, { onSuccess: () => setName("") });
+    add.mutate({ name, role: first ? "owner" : role, first }, { onSuccess: () => setName("") });
   };
-  const valid = (seen.data ?? []).filter((token) => !token.revoked_at);
   return (
     <Panel title="People and tokens" aside="once there is a token, every caller needs one">
       {valid.length > 0 && (
@@ -296,11 +299,12 @@ function Tokens() {
         <Select
           label="Role"
           data={Object.entries(ROLES).map(([value, may]) => ({ value, label: `${value}: ${may}` }))}
-          value={role}
+          value={first ? "owner" : role}
+          disabled={first}
           allowDeselect={false}
           onChange={(value) => value && setRole(value as Role)}
         />
-        <Button type="submit" variant="default" loading={add.isPending}>
+        <Button type="submit" variant="default" loading={add.isPending} disabled={!seen.data}>
           Make a token
         </Button>
         {add.error && (
@@ -309,13 +313,27 @@ function Tokens() {
           </p>
         )}
       </form>
-      {add.data && (
-        <div role="status">
-          <p className={classes.calm}>The token of {visible(add.data.name)}. It is shown this once.</p>
-          <CopyText what="the token">{add.data.token}</CopyText>
-        </div>
+      {first && (
+        <p className={classes.calm}>
+          The first token is the owner's, because only an owner can make tokens for others. This browser keeps it and
+          goes on with it.
+        </p>
       )}
+      {add.data && <ShownToken made={add.data} kept={add.variables?.first ?? false} />}
     </Panel>
+  );
+}
+
+/** A token that was just made; nothing may cover it. */
+function ShownToken({ made, kept }: { made: { name: string; token: string }; kept: boolean }) {
+  useEffect(showToken, []);
+  return (
+    <div role="status">
+      <p className={classes.calm}>
+        The token of {visible(made.name)}. It is shown this once{kept && ", and this browser keeps it"}.
+      </p>
+      <CopyText what="the token">{made.token}</CopyText>
+    </div>
   );
 }
 

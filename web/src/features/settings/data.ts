@@ -1,6 +1,7 @@
 /** What the settings page asks for and changes: settings, endpoints, alert rules, tokens. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { api, type Schemas, unwrap, WATCH_MS } from "@/api/client";
+import { saveToken } from "@/api/token";
 
 export type AlertRule = Schemas["AlertRuleState"];
 export type Role = Schemas["Role"];
@@ -56,8 +57,13 @@ export function useTokens(enabled: boolean) {
 export function useAddToken() {
   const cache = useQueryClient();
   return useMutation({
-    mutationFn: (wanted: { name: string; role: Role }) => unwrap(api.POST("/api/v1/tokens", { body: wanted })),
-    onSuccess: () => void cache.invalidateQueries({ queryKey: ["tokens"] }),
+    /** From the first token on every caller needs one: this browser takes it before it asks for anything else. */
+    mutationFn: async ({ first, ...wanted }: { name: string; role: Role; first: boolean }) => {
+      const made = await unwrap(api.POST("/api/v1/tokens", { body: wanted }));
+      if (first) saveToken(made.token);
+      return made;
+    },
+    onSuccess: (_, { first }) => void cache.invalidateQueries(first ? {} : { queryKey: ["tokens"] }),
   });
 }
 

@@ -21,8 +21,8 @@ export function TraceActions({ trace }: { trace: Trace }) {
   useShortcuts("This trace", [
     ...(mayScore
       ? [
-          { keys: "g", does: "Good", run: () => actions.score(1) },
-          { keys: "b", does: "Bad", run: () => actions.score(0) },
+          { keys: "+", does: "Good", run: () => actions.score(1) },
+          { keys: "-", does: "Bad", run: () => actions.score(0) },
         ]
       : []),
     ...(mayEdit
@@ -40,7 +40,7 @@ export function TraceActions({ trace }: { trace: Trace }) {
           <Button
             size="compact-sm"
             variant="default"
-            {...keyed("g")}
+            {...keyed("+")}
             onClick={() => actions.score(1)}
             disabled={actions.busy}
           >
@@ -49,7 +49,7 @@ export function TraceActions({ trace }: { trace: Trace }) {
           <Button
             size="compact-sm"
             variant="default"
-            {...keyed("b")}
+            {...keyed("-")}
             onClick={() => actions.score(0)}
             disabled={actions.busy}
           >

@@ -63,9 +63,13 @@ export function CaseDesk({ file, me, why, isNextLoaded, onDecided, onSettled }: 
   const moderates = useMay("editor");
   const deciders = file.decided_by.filter((name) => name !== me);
   const locked = deciders.length > 0 && !moderates;
+  const settles = file.standing === "disputed" && moderates;
 
-  async function decide(decision: Decision) {
+  async function decide(given: Decision) {
     if (leaving.current) return;
+    // One more opinion would not end a dispute: a verdict of whoever may settle it does.
+    const rules = settles && (given.verdict === "approve" || given.verdict === "dismiss");
+    const decision = rules ? { ...given, adjudicate: true } : given;
     // A key that is pressed until the next case is shown is meant for that one.
     leaving.current = holdKeys();
     // Whoever comes back to this case finds it decided, and the keys that go with that.
@@ -96,18 +100,12 @@ export function CaseDesk({ file, me, why, isNextLoaded, onDecided, onSettled }: 
   }
 
   useShortcuts("This case", [
-    { keys: "a", does: "Approve", run: () => void approve() },
-    { keys: "d", does: "Dismiss", run: decideLater({ verdict: "dismiss" }) },
+    { keys: "a", does: settles ? "Settle: approve" : "Approve", run: () => void approve() },
+    { keys: "d", does: settles ? "Settle: dismiss" : "Dismiss", run: decideLater({ verdict: "dismiss" }) },
     { keys: "o", does: "Ask for a second opinion", run: decideLater({ verdict: "second_opinion" }) },
     { keys: "s", does: "Skip", run: decideLater({ verdict: "skip" }) },
     ...(mayCorrect(entry) && !locked ? [{ keys: "C", does: "Save as correction", run: decideLater(CORRECTION) }] : []),
     ...(decided && !locked ? [{ keys: "r", does: "Reopen", run: decideLater({ verdict: "reopen" }) }] : []),
-    ...(file.standing === "disputed" && moderates
-      ? [
-          { keys: "A", does: "Settle: approve", run: decideLater({ verdict: "approve", adjudicate: true }) },
-          { keys: "D", does: "Settle: dismiss", run: decideLater({ verdict: "dismiss", adjudicate: true }) },
-        ]
-      : []),
     { keys: "e", does: "Edit the expected answer or query", run: () => first.current?.focus() },
     { keys: "m", does: "Write a comment", run: () => note.current?.focus() },
   ]);
@@ -134,6 +132,7 @@ export function CaseDesk({ file, me, why, isNextLoaded, onDecided, onSettled }: 
             entry={entry}
             decided={decided}
             locked={locked}
+            settles={settles}
             missing={missing}
             onDecide={(decision) => void decide(decision)}
           />
@@ -151,7 +150,7 @@ export function CaseDesk({ file, me, why, isNextLoaded, onDecided, onSettled }: 
             {draft.problem}
           </p>
         )}
-        <Opinions file={file} me={me} onDecide={(decision) => void decide(decision)} />
+        <Opinions file={file} me={me} />
         {locked && (
           <p className="eg-dim">
             {deciders.join(", ")} decided this case. To change it, ask for a second opinion, or let an editor reopen it.
@@ -211,13 +210,13 @@ export function CaseDesk({ file, me, why, isNextLoaded, onDecided, onSettled }: 
   );
 }
 
-type OpinionsProps = { file: CaseFile; me: string; onDecide: (decision: Decision) => void };
+type OpinionsProps = { file: CaseFile; me: string };
 
 /**
  * What colleagues said. Hidden until this reviewer has spoken, where several must agree: an opinion read before one's own is
  * not independent. Shown at once when they differ, because then somebody must rule.
  */
-function Opinions({ file, me, onDecide }: OpinionsProps) {
+function Opinions({ file, me }: OpinionsProps) {
   const [open, setOpen] = useState(false);
   const moderates = useMay("editor");
   const spoken = file.opinions.filter((opinion) => opinion.verdict !== "skip");
@@ -245,25 +244,8 @@ function Opinions({ file, me, onDecide }: OpinionsProps) {
           Show them before I decide
         </Button>
       )}
-      {disputed && moderates && (
-        <Group gap="xs" mt={6}>
-          <Button
-            size="compact-sm"
-            variant="default"
-            {...keyed("A")}
-            onClick={() => onDecide({ verdict: "approve", adjudicate: true })}
-          >
-            Settle: approve
-          </Button>
-          <Button
-            size="compact-sm"
-            variant="default"
-            {...keyed("D")}
-            onClick={() => onDecide({ verdict: "dismiss", adjudicate: true })}
-          >
-            Settle: dismiss
-          </Button>
-        </Group>
+      {disputed && !moderates && (
+        <p className="eg-dim">An editor or owner settles it; your verdict is one more opinion.</p>
       )}
     </section>
   );
@@ -340,6 +322,8 @@ type VerdictsProps = {
   decided: boolean;
   /** Decided by others, and the reader does not moderate. */
   locked: boolean;
+  /** Reviewers differ, and the verdict of the reader ends that. */
+  settles: boolean;
   missing: string[];
   onDecide: (decision: Decision) => void;
 };
@@ -352,7 +336,7 @@ function mayCorrect(entry: Case): boolean {
 }
 
 /** The verdicts on a case as buttons, and what still stands in the way of approving it. */
-function Verdicts({ entry, decided, locked, missing, onDecide }: VerdictsProps) {
+function Verdicts({ entry, decided, locked, settles, missing, onDecide }: VerdictsProps) {
   return (
     <>
       <Button
@@ -361,7 +345,7 @@ function Verdicts({ entry, decided, locked, missing, onDecide }: VerdictsProps) 
         {...keyed("a")}
         onClick={() => onDecide({ verdict: "approve" })}
       >
-        Approve
+        {settles ? "Settle: approve" : "Approve"}
       </Button>
       {entry.kind === "chat" && entry.entry_type !== "correction" && (
         <Button
@@ -374,7 +358,7 @@ function Verdicts({ entry, decided, locked, missing, onDecide }: VerdictsProps) 
         </Button>
       )}
       <Button variant="default" {...keyed("d")} onClick={() => onDecide({ verdict: "dismiss" })}>
-        Dismiss
+        {settles ? "Settle: dismiss" : "Dismiss"}
       </Button>
       <Button variant="default" {...keyed("o")} onClick={() => onDecide({ verdict: "second_opinion" })}>
         Second opinion

@@ -80,6 +80,14 @@ export function ReviewPage() {
     return select(key);
   });
   const at = current === null ? -1 : items.findIndex((item) => nameOf(item) === nameOf(current));
+  // Another view has other cases: an open one that is not in it is closed, whose buttons would act on it unseen.
+  const narrowing = JSON.stringify(filters);
+  const narrowed = useRef(narrowing);
+  useEffect(() => {
+    if (narrowed.current === narrowing || !queue.isSuccess || queue.isFetching) return;
+    narrowed.current = narrowing;
+    if (current && at < 0 && !queue.hasNextPage) setView({ ...view, dataset: undefined, id: undefined });
+  });
   const step = (by: 1 | -1) => void select(items[Math.max(0, Math.min(items.length - 1, at + by))]);
   const waiting = (item: QueueItem) =>
     item.review !== "validated" && item.status === "active" && !done.current.has(nameOf(item));
@@ -141,7 +149,8 @@ export function ReviewPage() {
     if (!chosen.has(nameOf(item))) choose(item);
     requestAnimationFrame(() => document.getElementById(ASSIGN_FIELD)?.focus());
   }
-  const toggleDisputed = () => setView({ ...view, standing: view.standing === "disputed" ? undefined : "disputed" });
+  const toggleDisputed = () =>
+    setView({ ...view, standing: view.standing === "disputed" ? undefined : "disputed", show: undefined });
   const toggleProgress = () => setView({ ...view, show: view.show ? undefined : "progress" });
 
   useShortcuts("Queue", [
@@ -202,7 +211,8 @@ export function ReviewPage() {
               <BulkBar items={items.filter((item) => chosen.has(nameOf(item)))} onDone={() => setChosen(new Set())} />
               {queue.isPending && <Awaited what="the queue" />}
               {queue.isError && <Failed error={queue.error} retry={() => void queue.refetch()} />}
-              {queue.data && (
+              {empty && <p className={classes.none}>{view.standing === "disputed" ? "No disputed case" : "No case"}</p>}
+              {queue.data && !empty && (
                 <QueueList
                   items={items}
                   current={current}
@@ -218,6 +228,7 @@ export function ReviewPage() {
           {current === null ? (
             <Start
               empty={empty}
+              disputed={view.standing === "disputed"}
               loaded={queue.data !== undefined}
               onStart={() => void select(items.find(waiting) ?? items[0])}
             />
@@ -254,7 +265,9 @@ function Awaited({ what }: { what: string }) {
   );
 }
 
-function Start({ empty, loaded, onStart }: { empty: boolean; loaded: boolean; onStart: () => void }) {
+type StartProps = { empty: boolean; disputed: boolean; loaded: boolean; onStart: () => void };
+
+function Start({ empty, disputed, loaded, onStart }: StartProps) {
   if (!empty) {
     const start = (
       <Button disabled={!loaded} onClick={onStart}>
@@ -267,6 +280,7 @@ function Start({ empty, loaded, onStart }: { empty: boolean; loaded: boolean; on
       </Empty>
     );
   }
+  if (disputed) return <Empty title="Nothing to settle">Wherever two reviewers have decided, they agree.</Empty>;
   return (
     <Empty title="Nothing to review in this view">
       <p>Cases come here from curated traces, from files, and from the traces you send to review.</p>

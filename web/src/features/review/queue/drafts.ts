@@ -273,7 +273,10 @@ export function useUndo(me: string, onUndone: (key: Key) => Promise<void>) {
     drop: (one: Decided) => setDecided((before) => before.filter((other) => other !== one)),
     undo,
     problem,
-    message: last === undefined ? null : `${WORDS[last.decision.verdict]} “${titleOf(last.before.case)}”.`,
+    message:
+      last === undefined
+        ? null
+        : `${last.decision.adjudicate ? "Settled: " : ""}${WORDS[last.decision.verdict]} “${titleOf(last.before.case)}”.`,
   };
 }
 
