@@ -63,6 +63,11 @@ def test_traces_are_read_from_tables_and_lists(data: bytes) -> None:
     assert (trace.id, trace.input, trace.output, trace.cost, trace.tags) == ("t1", "Hi", "Hello", 0.5, ("a",))
 
 
+def test_a_text_of_a_table_stays_a_text() -> None:
+    (trace,) = read(b'id,input,output\nt1,Total?,"{""total"": 5}"\n')
+    assert trace.output == '{"total": 5}'
+
+
 HALF = chat("Hi \ud83d")
 
 

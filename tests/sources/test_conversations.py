@@ -90,7 +90,7 @@ LS, SORT = "Use this:\n```sh\nls\n```", "Sorted:\n```python\nsorted(x)\n```"
 
 
 @each_row(
-    "said",
+    "listed",
     [
         ("How do I list files?", LS + "\nThat does it.", "And hidden ones?", LS, "Sort a list.", SORT),
         ("How do I list files?", LS, "Now sort them", SORT, "I get:\nNameError: x", SORT),
@@ -98,8 +98,10 @@ LS, SORT = "Use this:\n```sh\nls\n```", "Sorted:\n```python\nsorted(x)\n```"
         ("An intent?", "```xml\n<action a='b'/>\n```", "More", "```xml\n<action/>\n```", "And one more", LS),
     ],
 )
-def test_a_chat_whose_answers_all_hold_code_stays_a_chat(said: tuple[str, ...]) -> None:
-    assert [(trace.input, trace.output) for trace in read(spoken(*said))] == [*zip(said[::2], said[1::2], strict=True)]
+def test_a_chat_whose_answers_all_hold_code_stays_a_chat(listed: tuple[str, ...]) -> None:
+    assert [(trace.input, trace.output) for trace in read(spoken(*listed))] == [
+        *zip(listed[::2], listed[1::2], strict=True)
+    ]
 
 
 @each_row(
@@ -129,8 +131,8 @@ def test_results_between_commands_make_a_run(results: tuple[str, str]) -> None:
     ],
 )
 def test_an_answer_in_several_messages_is_whole(parts: tuple[str, ...], whole: str) -> None:
-    said = [MESSAGES[1], *({"role": "assistant", "content": part} for part in parts), *MESSAGES[3:]]
-    first, second = read({"created_at": 1772352000, "messages": said})
+    listed = [MESSAGES[1], *({"role": "assistant", "content": part} for part in parts), *MESSAGES[3:]]
+    first, second = read({"created_at": 1772352000, "messages": listed})
     assert (first.output, second.output) == (whole, "We are closed.")
     assert second.started_at and first.ended_at and (second.started_at - first.ended_at).seconds == 1
 
@@ -232,7 +234,17 @@ def test_a_table_of_messages_is_a_chat_for_each_session() -> None:
     ]
 
 
+def test_messages_of_gemini_in_one_session_are_told_apart_by_their_text() -> None:
+    asked = [
+        {"session_id": "k", "contents": [{"role": "user", "parts": [{"text": text}]}], "response": text}
+        for text in "ab"
+    ]
+    assert [(trace.input, trace.output) for trace in read(*asked)] == [("a", "a"), ("b", "b")]
+
+
 def test_a_request_that_failed_is_a_failed_trace() -> None:
+    later = {"messages": MESSAGES[1:4], "response": {"error": {"message": "Rate limit"}}}
+    assert [trace.status for trace in read(later)] == [TraceStatus.COMPLETED, TraceStatus.FAILED]
     (trace,) = read(CALLED | {"response": {"error": {"message": "Rate limit"}}})
     assert (trace.input, trace.output, trace.status) == ("When do you open?", None, TraceStatus.FAILED)
 
@@ -257,6 +269,8 @@ def test_requests_of_one_session_are_one_chat() -> None:
         "messages": [first["messages"][0], {"role": "assistant", "content": "A"}, second["messages"][0]]
     }
     assert shown(first, repeated) == shown(first, second)
+    parts = [first | {"usage": {"prompt_tokens": 3}}, second | {"usage": {"prompt_tokens": 4}}]
+    assert [trace.metadata["messages"][-1]["extra"]["usage"]["prompt_tokens"] for trace in read(*parts)] == [3, 4]
     assert len(shown(one("a?", "A"), one("a?", "A"), one("b?", "B"))) == 3
 
 
@@ -266,17 +280,19 @@ def test_a_chat_with_a_reward_keeps_answer_session_and_user() -> None:
 
 
 def test_messages_alone_keep_user_and_model_and_come_in_the_order_of_their_times() -> None:
-    said = [
+    listed = [
         {"role": role, "content": text, "session_id": "s", "created_at": f"2026-01-01T00:00:0{second}Z"}
         for second, (role, text) in enumerate((("user", "a?"), ("assistant", "A"), ("user", "b?"), ("assistant", "B")))
     ]
-    said[0]["user_id"], said[1]["model"] = "ana", "m1"
-    assert shown(*reversed(said)) == shown(*said) == [("s", "a?", "A"), ("s", "b?", "B")]
-    assert {(trace.user_id, trace.metadata["model"]) for trace in read(*said)} == {("ana", "m1")}
+    listed[0]["user_id"], listed[1]["model"] = "ana", "m1"
+    assert shown(*reversed(listed)) == shown(*listed) == [("s", "a?", "A"), ("s", "b?", "B")]
+    assert {(trace.user_id, trace.metadata["model"]) for trace in read(*listed)} == {("ana", "m1")}
 
 
 def test_what_a_whole_chat_cost_is_no_cost_of_its_turns() -> None:
-    assert [trace.cost for trace in read(TALK | {"cost": 0.5, "usage": {"prompt_tokens": 3}})] == [None, None]
+    turns = read(TALK | {"cost": 0.5, "usage": {"prompt_tokens": 3}})
+    assert [trace.cost for trace in turns] == [None, None]
+    assert {(turn.metadata["chat_cost"], turn.metadata["chat_usage"]["prompt_tokens"]) for turn in turns} == {(0.5, 3)}
     (trace,) = read(one("a?", "A", cost=0.5, usage={"prompt_tokens": 3, "completion_tokens": 2}))
     assert (trace.cost, trace.metadata["input_tokens"], trace.metadata["output_tokens"]) == (0.5, 3, 2)
 

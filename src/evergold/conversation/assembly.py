@@ -156,6 +156,7 @@ def texts_of(trace: Trace, conversation: Conversation) -> tuple[str, str | None]
 
 
 def _start_of(span: Span) -> tuple[str, int, str]:
+    """When a span began; of several without a time, `call-9` comes before `call-10`."""
     return (span.started_at.isoformat() if span.started_at else "", len(span.id), span.id)
 
 

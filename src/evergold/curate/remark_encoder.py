@@ -27,7 +27,9 @@ DOUBTED = 0.3  # from here on it is a doubt: people see it, and it is no failure
 READ, GRANTED, ADMITTED, BIAS = 0.58, 2.6, 3.7, -0.95
 """The regression: the logit of an alarm as the encoder reads it; a next answer that apologises for what may be wrong or agrees,
 or that admits a mistake. After a question it may only confirm: there an admission counts as an apology, agreement not at all."""
-WEAK = 0.1  # below it a message hardly reads as a remark, and is none, however much the next answer apologises
+WEAK = (
+    0.1  # below it a message hardly reads as a remark, and is at most a doubt, however much the next answer apologises
+)
 LEAST = 1e-3  # of a probability whose logit is taken
 ACCEPTED = 0.8  # a false acceptance makes a wrong answer golden, so it has to be sure
 MOST_KEPT = 20_000  # messages whose shares are kept, of some 400 bytes each

@@ -46,16 +46,17 @@ BATCH = 1000
 ASKED = ("input", "question", "prompt", "query", "instruction", "user_input", "problem")
 # An `answer` comes last: beside one of the others it is what a model answered.
 ANSWERED = (
-    *(
-        "expected",
-        "expected_output",
-        "expected_answer",
-        "reference_answer",
-        "correct_answer",
-        "ground_truth",
-        "reference",
-    ),
-    *("target", "solution", "ideal", "answer"),
+    "expected",
+    "expected_output",
+    "expected_answer",
+    "reference_answer",
+    "correct_answer",
+    "ground_truth",
+    "reference",
+    "target",
+    "solution",
+    "ideal",
+    "answer",
 )
 READABLE = (".parquet", ".jsonl", ".json")
 

@@ -150,9 +150,9 @@ def one_case(line: bytes, where: str, case_of: Callable[[Record], Case]) -> Case
 
 def try_line(record: Record | BadInput, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
     """The case of one record, or what is wrong with it; a line that was none comes as what was wrong."""
+    if isinstance(record, BadInput):
+        return Rejected(where=where, reason=record.message)
     try:
-        if isinstance(record, BadInput):
-            raise record
         return case_of(record)
     except ValidationError as problem:
         return Rejected.of(problem, where, Case)

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
+from evergold.conversation.message import decode_json
 from evergold.errors import BadInput
 from evergold.model.faults import Rejected
 from evergold.model.trace import Record
@@ -22,6 +23,9 @@ from evergold.seams import Incoming
 
 RECORD: TypeAdapter[Incoming] = TypeAdapter(Record)
 SHOWN = 2000
+HELD_AS_JSON = frozenset(
+    {"tags", "metadata", "scores", "spans", "messages", "tools", "contexts"}
+)  # in cells of a table
 LONGEST_DOCUMENT = 512 << 20  # bytes, of a line or of a whole file; decoding takes several times as much memory
 
 
@@ -46,20 +50,13 @@ class NativeLines:
                     yield part
                     continue
                 where, value = part
-                value = {key: _cell(cell) for key, cell in value.items()} if table else value
+                if table:
+                    value = {key: decode_json(cell) if key in HELD_AS_JSON else cell for key, cell in value.items()}
                 yield parse_value(value, where, first)
             return
         for number, line in enumerate(chain([first], source), 1):
             if line.strip():
                 yield parse_line(line, f"{name}:{number}")
-
-
-def _cell(cell: str) -> Any:
-    """What a cell of a table holds: a list or an object as JSON, or a text."""
-    try:
-        return load_json(cell.encode()) if cell[:1] in ("[", "{") else cell
-    except orjson.JSONDecodeError:
-        return cell
 
 
 def parse_line(line: bytes, where: str) -> Incoming | Rejected:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
+from evergold.conversation import text_of
 from evergold.conversation.message import KNOWN_ROLES, Message, decode_object, role_named, tool_call
 from evergold.conversation.reader import messages_in, text_message
 from evergold.sources.agents.log_lines import objects_in
@@ -257,15 +258,19 @@ def _continue_chat(chat: dict[str, Any], more: dict[str, Any]) -> None:
 
 
 def _whole_chat(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The messages of a chat with the reply beside them, each with the time of the request where it has none."""
+    """The messages of a chat with the reply beside them; the new one has the time of its request, and what it used."""
     listed = list_messages(document)
+    answer = decode_object(document.get("response"))
+    used = {key: of[key] for of in (answer, document) for key in (*COSTS, "usage", "model") if of.get(key) is not None}
     moment = {key: document[key] for key in MOMENTS if document.get(key) is not None}
-    whole = [*listed, *(reply_beside(document) if listed[-1].get("role") != "assistant" else ())]
+    replies = reply_beside(document) if listed[-1].get("role") != "assistant" else ()
+    whole = [*listed, *(reply | used for reply in replies)]
     return [message if not set(MOMENTS).isdisjoint(message) else message | moment for message in whole]
 
 
-def _words(message: dict[str, Any]) -> tuple[Any, ...]:
-    return role_named(message.get("role")), message.get("content", message.get("text")), message.get("tool_calls")
+def _words(message: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """What a message says, however it is written."""
+    return [(one["role"], text_of(one), "tool_calls" in one) for one in messages_in([message], "input")]
 
 
 def _sort_by_time(chat: dict[str, Any]) -> None:

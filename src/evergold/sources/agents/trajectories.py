@@ -422,16 +422,19 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
     known = {*MESSAGE_LISTS, *SESSIONS, "id", "uuid", *USERS, *MOMENTS, *COSTS, "model", "tools"}
     small = (str, int, float, bool)
     run.metadata = {key: value for key, value in document.items() if key not in known and isinstance(value, small)}
-    # What a chat of several turns cost is no cost of any one.
+    answer = decode_object(document.get("response"))
+    run.failed = bool(document.get("error") or answer.get("error")) and run.messages[-1]["role"] != "assistant"
+    run.model = run.model or _find_first(answer, ("model", "modelVersion"))
+    usage = next((one for key in USAGES for of in (document, answer) if isinstance(one := of.get(key), dict)), {})
     if sum(message["role"] == "user" for message in run.messages) == 1:
         run.cost = _cost(document)
-        answer = decode_object(document.get("response"))
-        run.failed = bool(document.get("error") or answer.get("error")) and run.messages[-1]["role"] != "assistant"
-        run.model = run.model or _find_first(answer, ("model", "modelVersion"))
-        usage = next((one for key in USAGES for of in (document, answer) if isinstance(one := of.get(key), dict)), {})
-        run.metadata |= {"usage": usage} if usage else {}
         counts = {name: next((usage[key] for key in keys if key in usage), None) for name, keys in TOKENS.items()}
         run.metadata |= {name: count for name, count in counts.items() if isinstance(count, int)}
+        run.metadata |= {"usage": usage} if usage else {}
+    else:
+        # What a chat of several turns used is what no one of them did.
+        of_all = {"chat_usage": usage, "chat_cost": _cost(document)}
+        run.metadata |= {name: value for name, value in of_all.items() if value not in (None, {})}
     return run
 
 

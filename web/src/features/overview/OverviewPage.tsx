@@ -86,8 +86,8 @@ function Numbers({ seen, period }: { seen: Overview; period: Period }) {
       <div className={classes.wide}>
         <TierStrip seen={seen} />
         <p className={classes.counted}>
-          Counted are traces of this period, each once. A type leads to all its cases: those of other times, of several
-          datasets and without a trace, too.
+          These are traces of this period, each counted once. A type opens all of its cases, those of other periods and
+          datasets too.
         </p>
       </div>
       <div className={classes.wide}>
