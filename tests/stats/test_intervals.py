@@ -125,7 +125,7 @@ def test_no_failures_in_ten_do_not_prove_that_there_are_none() -> None:
     ours = proportion_interval(7, 30)
     assert ours is not None
     assert [ours.low, ours.high] == pytest.approx([wilson.low, wilson.high], abs=1e-5)
-    assert ours.as_dict()["n"] == 30
+    assert ours.n == 30
 
 
 def test_draws_that_are_all_equal_leave_room_for_what_was_not_drawn() -> None:

@@ -123,7 +123,7 @@ def _rate(flags: Sequence[bool]) -> Interval | None:
 
 
 def _figure(interval: Interval | None) -> Figure | None:
-    return None if interval is None else Figure.model_validate(interval.as_dict())
+    return None if interval is None else Figure.model_validate(interval, from_attributes=True)
 
 
 def _convert_label(row: Any) -> Any:

@@ -18,7 +18,7 @@ import numpy as np
 
 from evergold.bench.retrieval import BUDGETS, CUTS, NDCG_CUT, CaseScore, Gold, Overlap, gold_of_tier
 from evergold.formats.dataset_ab import Prediction
-from evergold.stats.intervals import Column, Derived, Figures, Floats, Interval, intervals_of, mean_bootstrap
+from evergold.stats.intervals import Column, Derived, Floats, Interval, intervals_of, mean_bootstrap
 
 TOKEN_BUDGETS = (1_000, 4_000, 8_000, 32_000)
 BYTES_PER_TOKEN = 4
@@ -167,9 +167,9 @@ def summarize(scores: Sequence[CaseScore], seed: int = 0) -> Json:
 def summarize_source(scores: Sequence[SourceScore], seed: int = 0) -> Json:
     """Figures that needed the repository: recall within tokens, and symbols."""
     columns = {f"tokens {budget}": _column([score.tokens[budget] for score in scores]) for budget in TOKEN_BUDGETS}
-    result = _group(intervals_of(Figures(columns, {}), seed))
+    result = _group(intervals_of(columns, {}, seed))
     counts = [score.symbols for score in scores if score.symbols]
-    symbols = _group(intervals_of(Figures(*_level("", counts)), seed)) if counts else None
+    symbols = _group(intervals_of(*_level("", counts), seed)) if counts else None
     return {"tokens": result.get("tokens"), "symbol": symbols, "symbol_n": len(counts)}
 
 
@@ -208,7 +208,7 @@ def _figures(scores: Sequence[CaseScore], seed: int) -> Json:
     of_files, derived_of_files = _level("file ", [score.files for score in scores])
     for name in RANKED:
         of_files[f"file ranked {name}"] = _column([score.ranked.get(name) for score in scores])
-    return _group(intervals_of(Figures(columns | of_files, derived | derived_of_files), seed))
+    return _group(intervals_of(columns | of_files, derived | derived_of_files, seed))
 
 
 def _level(prefix: str, counts: Sequence[Overlap | None]) -> tuple[dict[str, Column], dict[str, Derived]]:

@@ -13,11 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evergold.errors import BadInput
-from evergold.stats.intervals import DRAWS, Floats, Interval, bootstrap, draw_tables, mean_bootstrap
+from evergold.stats.intervals import (
+    DRAWS,
+    LEVEL,
+    Floats,
+    Interval,
+    bootstrap,
+    divide_known,
+    draw_tables,
+    mean_bootstrap,
+)
 from evergold.stats.scores import Scores, read_scores
 
 
-def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95) -> Interval | None:
+def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> Interval | None:
     """Kappa of two reviewers with its interval; None when no case was shared or all verdicts are one.
 
     The interval is drawn from the tables that could have given this one (a Dirichlet posterior): unlike the large-sample
@@ -33,7 +42,7 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]], level: float = 0.95)
     if np.isnan(value):
         return None
     agree = np.trace(counts) == len(pairs)
-    tail = (1 - level) if agree else (1 - level) / 2
+    tail = (1 - LEVEL) if agree else (1 - LEVEL) / 2
     # The weight of what was not observed is unknown, so the wider end of a light and a heavier one counts.
     ends = [np.nanquantile(_cohen(draw_tables(counts, weight)), [tail, 1 - tail]) for weight in (1.0, 2.0)]
     low, high = float(min(end[0] for end in ends)), float(max(end[1] for end in ends))
@@ -81,10 +90,8 @@ def agreement(judged: Scores, labelled: Scores, *, passing: float = PASSING) -> 
     reason = _missing_labels([label for _, label in pairs])
     if reason is None and result is None:
         reason = "judge and labels give one verdict only, so agreement beyond chance is undefined"
-    unscored = len(judged) - len(pairs)
-    if result is None:
-        return JudgeAgreement(None, None, None, len(pairs), False, reason, unscored)
-    return JudgeAgreement(result.value, result.low, result.high, len(pairs), reason is None, reason, unscored)
+    kappa, low, high = (result.value, result.low, result.high) if result else (None, None, None)
+    return JudgeAgreement(kappa, low, high, len(pairs), reason is None, reason, len(judged) - len(pairs))
 
 
 def _missing_labels(labels: Sequence[bool]) -> str | None:
@@ -97,9 +104,7 @@ def _missing_labels(labels: Sequence[bool]) -> str | None:
     return None
 
 
-def fleiss_kappa(
-    verdicts: Sequence[Sequence[Hashable]], seed: int = 0, level: float = 0.95, draws: int = DRAWS
-) -> Interval | None:
+def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]], draws: int = DRAWS) -> Interval | None:
     """Kappa of all reviewers with a bootstrap interval over cases; a case with one verdict cannot agree and is left out."""
     shared = [case for case in verdicts if len(case) > 1]
     if not shared:
@@ -107,7 +112,7 @@ def fleiss_kappa(
     counts = _counts(shared)
     if np.isnan(_fleiss(counts[None, :, :])[0]):
         return None
-    return bootstrap(lambda rows: _fleiss(counts[rows]), len(shared), seed=seed, level=level, draws=draws)
+    return bootstrap(lambda rows: _fleiss(counts[rows]), len(shared), draws=draws)
 
 
 def raw_agreement(verdicts: Sequence[Sequence[Hashable]]) -> Interval | None:
@@ -134,9 +139,7 @@ def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
         # n·Σx² - (Σx)² is the sum of squared differences over the pairs of a case: no loop over pairs.
         observed = ((size * square - total**2) / (size - 1)).sum(axis=-1) / all_of
         expected = (all_of * square.sum(axis=-1) - total.sum(axis=-1) ** 2) / (all_of * (all_of - 1))
-        room = expected > 1e-12
-        figures: Floats = 1 - np.divide(observed, expected, out=np.full(np.shape(observed), np.nan), where=room)
-        return figures
+        return 1 - divide_known(observed, expected)
 
     if np.isnan(alpha(np.arange(len(shared))[None, :])[0]):
         return None
@@ -148,9 +151,7 @@ def _cohen(tables: Floats) -> Floats:
     shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
     observed = np.trace(shares, axis1=-2, axis2=-1)
     expected = (shares.sum(axis=-1) * shares.sum(axis=-2)).sum(axis=-1)
-    room = 1 - expected
-    kappas: Floats = np.divide(observed - expected, room, out=np.full(np.shape(room), np.nan), where=room > 1e-12)
-    return kappas
+    return divide_known(observed - expected, 1 - expected)
 
 
 def _counts(verdicts: Sequence[Sequence[Hashable]]) -> Floats:
@@ -174,14 +175,8 @@ def _fleiss(counts: NDArray[np.float64]) -> Floats:
     observed = _pairwise(counts).mean(axis=-1)
     totals = counts.sum(axis=-2)
     room = 1 - np.sum((totals / totals.sum(axis=-1, keepdims=True)) ** 2, axis=-1)
-    figures: Floats = np.divide(
-        observed - (1 - room), room, out=np.full(np.shape(observed), np.nan), where=np.abs(room) > 1e-12
-    )
-    return figures
+    return divide_known(observed - (1 - room), room)
 
 
 def _categories(labels: Iterable[Hashable]) -> dict[Hashable, int]:
-    index: dict[Hashable, int] = {}
-    for label in labels:
-        index.setdefault(label, len(index))
-    return index
+    return {label: number for number, label in enumerate(dict.fromkeys(labels))}

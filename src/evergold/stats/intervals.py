@@ -11,11 +11,10 @@ of bounded size, so that memory does not grow with cases × draws.
 """
 
 import math
-from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from statistics import NormalDist, fmean, median
+from statistics import NormalDist, fmean, median, multimode
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,6 +84,7 @@ def _away_from_zero(value: float, tiny: float) -> float:
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
+LEVEL = 0.95
 DRAWS = 2000
 # Row numbers of a slice of draws: 32 MB of 64-bit integers.
 CELLS_AT_ONCE = 4_000_000
@@ -102,21 +102,21 @@ def resample(statistic: Callable[[Rows], Floats], n: int, *, seed: int = 0, draw
     )
 
 
-def draw_tables(counts: Floats, weight: float, *, seed: int = 0, draws: int = DRAWS) -> Floats:
+def draw_tables(counts: Floats, weight: float) -> Floats:
     """Draw tables of shares that could have given these counts: a Dirichlet posterior whose prior weighs `weight` cases."""
-    prior = weight / counts.size
-    drawn = np.random.default_rng(seed).dirichlet((counts + prior).ravel(), size=draws)
+    drawn = np.random.default_rng(0).dirichlet((counts + weight / counts.size).ravel(), size=DRAWS)
     return np.asarray(drawn.reshape(-1, *counts.shape), dtype=np.float64)
 
 
-def _weights_of(rows: Rows) -> Floats:
-    """Count how often each case was drawn, per draw."""
-    n = rows.shape[1]
-    return np.stack([np.bincount(drawn, minlength=n) for drawn in rows]).astype(np.float64)
+def divide_known(above: Floats, below: Floats) -> Floats:
+    """Divide element by element; nan where what stands below the line is 0 but for rounding."""
+    shape = np.shape(below)
+    shares: Floats = np.divide(above, below, out=np.full(shape, np.nan), where=np.abs(below) > 1e-12)
+    return shares
 
 
-def percentile_bounds(figures: Floats, level: float, n: int) -> tuple[float, float] | tuple[None, None]:
-    """Give the bounds that hold `level` of the figures; a draw on which the statistic is undefined (nan) is left out.
+def percentile_bounds(figures: Floats, n: int) -> tuple[float, float] | tuple[None, None]:
+    """Give the bounds that hold 95 % of the figures; a draw on which the statistic is undefined (nan) is left out.
 
     Draws of `n` equal cases are all the same, which says nothing of cases that were not drawn: then the bounds leave room
     for the share of other cases that could have gone unseen. Figures lie between -1 and 1.
@@ -124,9 +124,9 @@ def percentile_bounds(figures: Floats, level: float, n: int) -> tuple[float, flo
     known = figures[~np.isnan(figures)]
     if known.size == 0:
         return None, None
-    low, high = map(float, np.quantile(known, [(1 - level) / 2, (1 + level) / 2]))
+    low, high = map(float, np.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
     if high - low < 1e-12:
-        half = unseen_share(n, 1 - level)
+        half = unseen_share(n, 1 - LEVEL)
         low, high = max(0.0 if low >= 0 else -1.0, low - half), min(1.0, high + half)
     return low, high
 
@@ -146,11 +146,8 @@ class Interval:
     n: int
     method: str = "bootstrap"
 
-    def as_dict(self) -> dict[str, float | int | None]:
-        return {"value": self.value, "low": self.low, "high": self.high, "n": self.n}
 
-
-def t_interval(values: ArrayLike, clusters: Sequence[Hashable] | None = None, level: float = 0.95) -> Interval | None:
+def t_interval(values: ArrayLike, clusters: Sequence[Hashable] | None = None) -> Interval | None:
     """The mean with its t interval; None for no values, because the mean of nothing is not 0.
 
     Values of one cluster are not independent: see `clustered_error`.
@@ -163,7 +160,7 @@ def t_interval(values: ArrayLike, clusters: Sequence[Hashable] | None = None, le
     if sums.size < 2:
         return Interval(mean, None, None, data.size, method)
     error, df = clustered_error(sums, sizes, mean)
-    half = t_quantile((1 + level) / 2, df) * error
+    half = t_quantile((1 + LEVEL) / 2, df) * error
     return Interval(mean, mean - half, mean + half, data.size, method)
 
 
@@ -201,9 +198,7 @@ def mean_bootstrap(values: ArrayLike, seed: int = 0) -> Interval | None:
     return bootstrap(lambda rows: data[rows].mean(axis=-1), data.size, seed=seed)
 
 
-def bootstrap(
-    statistic: Callable[[Rows], Floats], n: int, seed: int = 0, level: float = 0.95, draws: int = DRAWS
-) -> Interval | None:
+def bootstrap(statistic: Callable[[Rows], Floats], n: int, seed: int = 0, draws: int = DRAWS) -> Interval | None:
     """A percentile interval of any statistic of n cases; `statistic` as `resample` calls it."""
     if n == 0:
         return None
@@ -211,15 +206,15 @@ def bootstrap(
     value = float(statistic(np.arange(n)[None, :])[0])
     if n == 1:
         return Interval(value, None, None, 1)
-    low, high = percentile_bounds(resample(statistic, n, seed=seed, draws=draws), level, n)
+    low, high = percentile_bounds(resample(statistic, n, seed=seed, draws=draws), n)
     return Interval(value, low, high, n)
 
 
-def proportion_interval(successes: int, n: int, level: float = 0.95) -> Interval | None:
+def proportion_interval(successes: int, n: int) -> Interval | None:
     """A share with its Wilson interval, which stays inside [0, 1] and does not shrink to a point at 0 of n."""
     if n == 0:
         return None
-    low, high = wilson_bounds(successes / n, n, level)
+    low, high = wilson_bounds(successes / n, n, LEVEL)
     return Interval(successes / n, low, high, n, "Wilson")
 
 
@@ -237,61 +232,45 @@ Column = tuple[list[float], list[float]]
 Derived = Callable[[Mapping[str, Floats]], Floats]
 
 
-@dataclass(frozen=True)
-class Figures:
-    """Named columns of (numerators, denominators), and figures worked out from them, such as an F1 of micro averages.
-
-    A column is Σ numerator / Σ denominator: a mean has ones below (zeros where a case has no value), a micro average sizes.
-    """
-
-    columns: dict[str, Column]
-    derived: dict[str, Derived]
-
-
 def intervals_of(
-    figures: Figures, seed: int = 0, level: float = 0.95, draws: int = DRAWS
+    columns: Mapping[str, Column], derived: Mapping[str, Derived], seed: int = 0
 ) -> dict[str, Interval | None]:
     """An interval per figure, all from one set of draws; None where the figure is undefined on the cases themselves.
 
-    A draw is a vector of how often each case was drawn, so all figures of all draws are two matrix products.
+    A column is Σ numerator / Σ denominator: a mean has ones below (zeros where a case has no value), a micro average sizes.
+    `derived` are worked out from columns, such as an F1 of micro averages. A draw is a vector of how often each case was
+    drawn, so all figures of all draws are two matrix products.
     """
-    names = [*figures.columns, *figures.derived]
-    n = len(next(iter(figures.columns.values()), ([], []))[0])
+    names = [*columns, *derived]
+    n = len(next(iter(columns.values()), ([], []))[0])
     if n == 0:
         return dict.fromkeys(names)
-    tops, bottoms = (np.array(side, dtype=np.float64).T for side in zip(*figures.columns.values(), strict=True))
-    values = _evaluate(figures, np.ones((1, n)), tops, bottoms)[0]
-    drawn = np.empty((0, len(names)))
-    if n > 1:
-        drawn = resample(lambda rows: _evaluate(figures, _weights_of(rows), tops, bottoms), n, seed=seed, draws=draws)
+    tops, bottoms = (np.array(side, dtype=np.float64).T for side in zip(*columns.values(), strict=True))
+
+    def evaluate(rows: Rows) -> Floats:
+        """Compute every figure, in columns, for each draw."""
+        often = np.stack([np.bincount(drawn, minlength=n) for drawn in rows]).astype(np.float64)
+        ratios = divide_known(often @ tops, often @ bottoms)
+        by_name: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(columns)}
+        return np.column_stack([*by_name.values(), *(derive(by_name) for derive in derived.values())])
+
+    values = evaluate(np.arange(n)[None, :])[0]
+    drawn = resample(evaluate, n, seed=seed) if n > 1 else np.empty((0, len(names)))
     # Cases that take part in a figure: those with anything below the line.
-    counted = dict(zip(figures.columns, np.count_nonzero(bottoms, axis=0).tolist(), strict=True))
+    counted = dict(zip(columns, np.count_nonzero(bottoms, axis=0).tolist(), strict=True))
     results: dict[str, Interval | None] = {}
     for at, name in enumerate(names):
-        low, high = percentile_bounds(drawn[:, at], level, max(1, counted.get(name, n)))
+        low, high = percentile_bounds(drawn[:, at], max(1, counted.get(name, n)))
         results[name] = None if np.isnan(values[at]) else Interval(float(values[at]), low, high, counted.get(name, n))
     return results
 
 
-def _evaluate(figures: Figures, weights: Floats, tops: Floats, bottoms: Floats) -> Floats:
-    """Compute every figure, in columns, for each row of weights."""
-    above, below = weights @ tops, weights @ bottoms
-    ratios = np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
-    by_name: dict[str, Floats] = {name: ratios[:, at] for at, name in enumerate(figures.columns)}
-    return np.column_stack([*by_name.values(), *(derive(by_name) for derive in figures.derived.values())])
-
-
-def pearson(one: ArrayLike, other: ArrayLike, seed: int = 0) -> Interval | None:
-    """Correlation of values; None for fewer than three cases, or when one side never varies."""
-    x, y = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+def spearman(one: ArrayLike, other: ArrayLike) -> Interval | None:
+    """Correlation of ranks, taken once over all cases; None for fewer than three cases, or when one side never varies."""
+    x, y = ranks(one), ranks(other)
     if x.size < 3 or x.std() == 0 or y.std() == 0:
         return None
-    return bootstrap(lambda rows: _correlations(x[rows], y[rows]), x.size, seed=seed)
-
-
-def spearman(one: ArrayLike, other: ArrayLike, seed: int = 0) -> Interval | None:
-    """Correlation of ranks, ties sharing their mean rank; ranks are taken once, over all cases."""
-    return pearson(ranks(one), ranks(other), seed)
+    return bootstrap(lambda rows: _correlations(x[rows], y[rows]), x.size)
 
 
 def ranks(values: ArrayLike) -> Floats:
@@ -308,9 +287,7 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> Floats:
     """One correlation per row; nan where a draw has no variation."""
     x = x - x.mean(axis=-1, keepdims=True)
     y = y - y.mean(axis=-1, keepdims=True)
-    spread = np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1))
-    figures: Floats = np.divide((x * y).sum(axis=-1), spread, out=np.full(spread.shape, np.nan), where=spread > 1e-12)
-    return figures
+    return divide_known((x * y).sum(axis=-1), np.sqrt((x**2).sum(axis=-1) * (y**2).sum(axis=-1)))
 
 
 PASSING = 0.5
@@ -320,21 +297,19 @@ Reducer = Callable[[Sequence[float]], float]
 
 def mode(values: Sequence[float]) -> float:
     """The most frequent value; on a tie the smallest, so that a tie never flatters."""
-    counts = Counter(values)
-    top = max(counts.values())
-    return min(value for value, count in counts.items() if count == top)
+    return min(multimode(values))
 
 
-def pass_at(values: Sequence[float], k: int, passing: float = PASSING) -> float:
+def pass_at(values: Sequence[float], k: int) -> float:
     """pass@k: the chance that at least one of k trials drawn from these passes (unbiased estimate)."""
-    n, passed = _count_passes(values, k, passing)
+    n, passed = _count_passes(values, k)
     # One minus the share of subsets of size k in which nothing passed.
     return 1 - math.comb(n - passed, k) / math.comb(n, k)
 
 
-def pass_all(values: Sequence[float], k: int, passing: float = PASSING) -> float:
+def pass_all(values: Sequence[float], k: int) -> float:
     """pass^k: the chance that all of k trials drawn from these pass (unbiased estimate)."""
-    n, passed = _count_passes(values, k, passing)
+    n, passed = _count_passes(values, k)
     return math.comb(passed, k) / math.comb(n, k)
 
 
@@ -353,7 +328,7 @@ def reducer(name: str) -> Reducer:
     raise ValueError(f"unknown reducer {name!r}; valid are {', '.join(plain)}, pass@K and pass^K, such as pass@3")
 
 
-def _count_passes(values: Sequence[float], k: int, passing: float) -> tuple[int, int]:
+def _count_passes(values: Sequence[float], k: int) -> tuple[int, int]:
     if k > len(values):
         raise ValueError(f"pass over {k} trials needs {k} scored trials, there are {len(values)}")
-    return len(values), sum(value >= passing for value in values)
+    return len(values), sum(value >= PASSING for value in values)

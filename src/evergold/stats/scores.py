@@ -100,11 +100,9 @@ def mean_score(values: Scores, *, groups: Iterable[Hashable] | None = None) -> M
     if data.size == 0:
         return MeanScore(None, None, None, 0, 0, len(values))
     sample = _Sample(data, names)
-    bounds: Bounds = sample.bounds
-    method = sample.method
+    (low, high), method = sample.bounds(ALPHA), sample.method
     if sample.is_binary and not sample.is_constant:
-        bounds, method = (lambda alpha: wilson_bounds(sample.mean, data.size, 1 - alpha)), "Wilson"
-    low, high = bounds(ALPHA)
+        (low, high), method = wilson_bounds(sample.mean, data.size, 1 - ALPHA), "Wilson"
     return MeanScore(
         sample.mean, max(0.0, low), min(1.0, high), data.size, sample.groups, len(values) - data.size, method
     )
@@ -139,8 +137,9 @@ def compare_scores(
     p, method = sample.p, sample.method
     if sample.is_binary and not sample.is_constant:
         gained, lost = int((after > before).sum()), int((after < before).sum())
-        bounds, p = _tango(sample, gained, lost), max(p, _score_p(gained, lost))
-        method = "Tango"
+        # Not constant: at least one case was gained or lost.
+        tail = 1 - NormalDist().cdf(abs(gained - lost) / math.sqrt(gained + lost))
+        bounds, p, method = _tango(sample, gained, lost), max(p, 2 * tail), "Tango"
     low, high = bounds(ALPHA)
     low, high = max(-1.0, low), min(1.0, high)
     verdict = decide(sample.mean, low, high, p, sample.groups, margin)
@@ -214,18 +213,13 @@ class _Sample:
         self.is_constant = int(common) == self.groups
         self._agreeing = float(common) / self.groups
         self.error, self._df = clustered_error(sums, sizes, self.mean)
-        self.visible = max(visible_effect(self.error), self._bound_unseen(ALPHA))
+        self.visible = max(visible_effect(self.error), self.bound_unseen(ALPHA))
 
     def bounds(self, alpha: float) -> tuple[float, float]:
         """The interval of 1 - alpha by Student's t, never narrower than what agreeing groups leave open."""
-        half = self._bound_unseen(alpha)
-        if self.error > 0:
-            half = max(half, t_quantile(1 - alpha / 2, self._df) * self.error)
+        error = t_quantile(1 - alpha / 2, self._df) * self.error if self.error > 0 else 0.0
+        half = max(error, self.bound_unseen(alpha))
         return self.mean - half, self.mean + half
-
-    def widen(self, low: float, high: float, alpha: float) -> tuple[float, float]:
-        half = self._bound_unseen(alpha)
-        return min(low, self.mean - half), max(high, self.mean + half)
 
     @property
     def p(self) -> float:
@@ -235,7 +229,7 @@ class _Sample:
         tail = 2 * (1 - t_cdf(abs(self.mean) / self.error, self._df)) if self.error > 0 else 0.0
         return min(1.0, max(chance, unseen, tail))
 
-    def _bound_unseen(self, alpha: float) -> float:
+    def bound_unseen(self, alpha: float) -> float:
         """How large a share of other values could be missing from this many groups, by how many groups agree."""
         return unseen_share(self.groups, alpha) * self._agreeing
 
@@ -252,8 +246,9 @@ def _tango(sample: _Sample, gained: int, lost: int) -> Bounds:
         return (gained - lost - n * difference) / math.sqrt(max(variance, 1e-12))
 
     def bounds(alpha: float) -> tuple[float, float]:
-        z = NormalDist().inv_cdf(1 - alpha / 2)
-        return sample.widen(_find_crossing(score, -1.0, mean, z), _find_crossing(score, mean, 1.0, -z), alpha)
+        z, half = NormalDist().inv_cdf(1 - alpha / 2), sample.bound_unseen(alpha)
+        low, high = _find_crossing(score, -1.0, mean, z), _find_crossing(score, mean, 1.0, -z)
+        return min(low, mean - half), max(high, mean + half)
 
     return bounds
 
@@ -264,10 +259,6 @@ def _find_crossing(score: Callable[[float], float], low: float, high: float, lev
         middle = (low + high) / 2
         low, high = (middle, high) if score(middle) > level else (low, middle)
     return (low + high) / 2
-
-
-def _score_p(gained: int, lost: int) -> float:
-    return 2 * (1 - NormalDist().cdf(abs(gained - lost) / math.sqrt(gained + lost))) if gained + lost else 1.0
 
 
 def _count_more(sample: _Sample, low: float, high: float, margin: float) -> int | None:
