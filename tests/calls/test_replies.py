@@ -14,8 +14,8 @@ from evergold.calls.endpoints import (
     Endpoint,
     local_endpoint,
     openai_endpoint,
-    openai_provider,
     parse_object,
+    without_key,
 )
 from evergold.errors import BadInput, Unavailable
 from evergold.prices import cost
@@ -112,8 +112,8 @@ def test_an_identity_never_holds_the_key(endpoint: Endpoint, identity: str) -> N
 
 def test_a_server_of_ones_own_has_no_known_price(monkeypatch: pytest.MonkeyPatch) -> None:
     openai_variables(monkeypatch)
-    assert openai_provider(Settings()) == "openai"
-    assert openai_provider(Settings(model_base_url="http://x")) == ""
+    assert without_key("m", Settings()).provider == "openai"
+    assert without_key("m", Settings(model_base_url="http://x")).provider == ""
 
 
 def test_an_unknown_local_model_is_answered_with_those_that_exist() -> None:

@@ -56,12 +56,15 @@ def request_options(question: Question, abilities: frozenset[str]) -> dict[str, 
         described = {"name": question.task, "schema": question.answer_schema, "strict": True}
         options["response_format"] = {"type": "json_schema", "json_schema": described}
     elif "tools" in abilities:
-        function = {"name": ANSWER_TOOL, "description": "Give your answer.", "parameters": question.answer_schema}
-        options["tools"] = [{"type": "function", "function": function}]
+        options["tools"] = [{"type": "function", "function": _answer_function(question)}]
         options["tool_choice"] = {"type": "function", "function": {"name": ANSWER_TOOL}}
     if "logprobs" in abilities and question.wants_logprobs:
         options |= {"logprobs": True, "top_logprobs": TOP_ALTERNATIVES}
     return options
+
+
+def _answer_function(question: Question) -> dict[str, Any]:
+    return {"name": ANSWER_TOOL, "description": "Give your answer.", "parameters": question.answer_schema}
 
 
 def reduce_abilities(abilities: frozenset[str], question: Question, complaint: str) -> frozenset[str] | None:
@@ -76,9 +79,8 @@ def reduce_abilities(abilities: frozenset[str], question: Question, complaint: s
     lowered = complaint.casefold()
     named = [ability for ability, words in MENTIONS.items() if ability in in_use and any(w in lowered for w in words)]
     # What the endpoint names is dropped first; the fixed order applies when its message says nothing.
-    for ability in (*named, *(name for name in DROPPED_FIRST if name in in_use)):
-        return abilities - {ability}
-    return None
+    ordered = [*named, *(name for name in DROPPED_FIRST if name in in_use)]
+    return abilities - {ordered[0]} if ordered else None
 
 
 ROUNDING = 0.01
@@ -148,29 +150,6 @@ SHAPE = "\n\nAnswer with one JSON object that fits this schema, and nothing else
 
 Messages = list[dict[str, Any]]
 
-
-def _check_reply(reply: Reply, question: Question) -> tuple[dict[str, Any] | None, str | None]:
-    data = parse_object(reply.text)
-    if data is None:
-        return None, "it is not one JSON object"
-    problem = problem_with(question, data)
-    return (data, None) if problem is None else (None, problem)
-
-
-def _answer(
-    reply: Reply, data: dict[str, Any] | None, reason: str | None, usage: Usage, repaired: bool = False
-) -> JudgeAnswer:
-    details = {name: True for name, flag in (("broken", reply.broken), ("repaired", repaired)) if flag}
-    return JudgeAnswer(
-        data=data if reason is None else None,
-        reason=reason,
-        text=reply.text,
-        token_logprobs=reply.logprobs,
-        usage=usage,
-        details=details,
-    )
-
-
 # Statuses by which servers refuse a parameter they do not know; others are failures of the call itself.
 NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 501})
 # A small model on this machine tends to repeat itself without an end.
@@ -189,7 +168,7 @@ class JudgeLimits:
 class _ModelJudge:
     """One call of a model per question, one more to repair. A bad moment of the endpoint is waited out."""
 
-    def __init__(self, model: Endpoint | NativeModel, limits: JudgeLimits | None = None) -> None:
+    def __init__(self, model: Endpoint | NativeModel, limits: JudgeLimits | None) -> None:
         self.identity = model.identity
         self._limits = limits or JudgeLimits()
         self._retry = RetryPolicy(tries=self._limits.retries + 1)
@@ -197,30 +176,39 @@ class _ModelJudge:
     async def ask(self, question: Question) -> JudgeAnswer:
         """The answer to a question, with the time it took."""
         started = perf_counter()
-        answer = await self._ask_twice(question)
-        details = answer.details | {"latency_ms": (perf_counter() - started) * 1000}
-        return answer.model_copy(update={"details": details})
-
-    async def _ask_twice(self, question: Question) -> JudgeAnswer:
         schema = orjson.dumps(question.answer_schema).decode()
         messages: Messages = [
             {"role": "system", "content": SYSTEM},
             {"role": "user", "content": question.prompt + SHAPE.format(schema=schema)},
         ]
-        first = await self._reply(messages, question)
-        data, problem = _check_reply(first, question)
-        # A refusal or a cut-off would only be repeated: no second call is spent on it.
-        if problem is None or first.final is not None:
-            return _answer(first, data, first.final, first.usage)
-        messages += [
-            {"role": "assistant", "content": first.text or "(nothing)"},
-            {"role": "user", "content": REPAIR.format(problem=problem, schema=schema)},
-        ]
-        second = await self._reply(messages, question)
-        data, problem = _check_reply(second, question)
-        reason = second.final or (f"no usable answer after one repair: {problem}" if problem else None)
-        # Both calls were paid, whichever of them gave the answer.
-        return _answer(second, data, reason, first.usage.plus(second.usage), repaired=True)
+        usage, details = Usage(), dict[str, Any]()
+        while True:
+            reply = await self._reply(messages, question)
+            # Both calls were paid, whichever of them gave the answer.
+            usage = usage.plus(reply.usage)
+            data = parse_object(reply.text)
+            problem = "it is not one JSON object" if data is None else problem_with(question, data)
+            # A refusal or a cut-off would only be repeated: no second call is spent on it.
+            if problem is None or reply.final is not None or details:
+                break
+            messages += [
+                {"role": "assistant", "content": reply.text or "(nothing)"},
+                {"role": "user", "content": REPAIR.format(problem=problem, schema=schema)},
+            ]
+            details = {"repaired": True}
+        reason = reply.final or (f"no usable answer after one repair: {problem}" if problem else None)
+        return JudgeAnswer(
+            data=data if reason is None else None,
+            reason=reason,
+            text=reply.text,
+            token_logprobs=reply.logprobs,
+            usage=usage,
+            details={
+                **({"broken": True} if reply.broken else {}),
+                **details,
+                "latency_ms": (perf_counter() - started) * 1000,
+            },
+        )
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
         raise NotImplementedError
@@ -234,9 +222,7 @@ class OpenAIJudge(_ModelJudge):
         self._endpoint = endpoint
         self._abilities = EVERYTHING
         self._client = OpenAIClient(endpoint, self._limits.timeout)
-
-    async def close(self) -> None:
-        await self._client.close()
+        self.close = self._client.close
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
         """One reply, asking for less until the endpoint understands; what it refused is remembered once it answers."""
@@ -292,14 +278,16 @@ class NativeJudge(_ModelJudge):
 
     def __init__(self, model: NativeModel, limits: JudgeLimits | None = None) -> None:
         super().__init__(model, limits)
-        self._model = model
-
-    async def close(self) -> None:
-        await self._model.close()
+        self._model, self.close = model, model.close
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
+        from pydantic_ai.models import ModelRequestParameters
+
+        # The answer is demanded as the call of a tool: the one form that all three providers enforce.
+        tool = tool_definition(_answer_function(question), kind="output")
+        demanded = ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
         try:
-            response = await call_with_retries(self._retry, partial(self._send, messages, _answer_tool(question)))
+            response = await call_with_retries(self._retry, partial(self._send, messages, demanded))
         except CallFailure as failure:
             return Reply(final=f"the judge's endpoint failed ({failure.error_class}): {failure}", broken=True)
         usage = self._model.usage(response)
@@ -335,12 +323,3 @@ def _make_native_judge(provider: str, address: str, settings: Settings) -> Nativ
 make_anthropic_judge = partial(_make_native_judge, "anthropic")
 make_google_judge = partial(_make_native_judge, "google")
 make_mistral_judge = partial(_make_native_judge, "mistral")
-
-
-def _answer_tool(question: Question) -> Any:
-    from pydantic_ai.models import ModelRequestParameters
-
-    described = {"name": ANSWER_TOOL, "description": "Give your answer.", "parameters": question.answer_schema}
-    tool = tool_definition(described, kind="output")
-    # The answer is demanded as the call of a tool: the one form that all three providers enforce.
-    return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)

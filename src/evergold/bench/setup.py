@@ -21,7 +21,7 @@ from evergold.bench.replay.play import StepLog
 from evergold.bench.replay.record import each_turn
 from evergold.bench.runner import Parts
 from evergold.calls.caller import RetryPolicy
-from evergold.calls.endpoints import openai_identity, openai_provider
+from evergold.calls.endpoints import RemoteModel, without_key
 from evergold.calls.targets import make_target, parse_name, refuse_remote
 from evergold.credentials import hide_address
 from evergold.errors import BadInput
@@ -114,7 +114,7 @@ class RunSetup:
 
     def _provider(self, plugin: str) -> str:
         """Whose prices hold for the models of a plugin; empty: nobody's known."""
-        return openai_provider(self._settings) if plugin == "openai" else plugin
+        return without_key("", self._settings).provider if plugin == "openai" else plugin
 
     def new_run(self, spec: RunSpec, *, origin: str, local: bool, **where: Any) -> tuple[Run, Sequence[Case]]:
         """Make a run that nothing refuses, with the cases as they are now; `origin` is whose it is, a server's or a command's.
@@ -173,7 +173,7 @@ class RunSetup:
     def _target(self, model: str) -> str:
         """What will answer: the model's name, and where it is asked when that is not the public address."""
         name = parse_name(model)
-        return openai_identity(name.address, self._settings) if name.plugin == "openai" else model
+        return without_key(name.address, self._settings).identity if name.plugin == "openai" else model
 
     def parts(self, run: Run, slot: Slot | None = None, workers: "Workers | None" = None) -> Parts:
         """Make what works on a run; with workers of a cluster those call target and judge."""
@@ -200,15 +200,13 @@ class RunSetup:
         self, workers: "Workers", spec: RunSpec, target: Target, judge: Judge | None
     ) -> tuple[Target, Judge | None]:
         """Have workers call the target and ask the judge."""
-        from evergold.calls.endpoints import RemoteJudge, RemoteTarget
-
         # Workers get the keys of models, not the way into the database and the server.
         sent = replace(self._settings, database_url="", server_token="")
-        called = RemoteTarget(target, partial(make_target, spec.model, spec.params, sent), workers.executor)
+        called = RemoteModel(target, partial(make_target, spec.model, spec.params, sent), workers.executor)
         if judge is None:
             return called, None
         name = judge_named(spec.judge, self._settings)
-        return called, RemoteJudge(judge, partial(make_judge, name, sent), workers.executor)
+        return called, RemoteModel(judge, partial(make_judge, name, sent), workers.executor)
 
     def _deadline(self, spec: RunSpec) -> float:
         """Seconds one call may take."""

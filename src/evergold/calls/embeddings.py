@@ -64,15 +64,10 @@ def _rows(made: Any) -> list[list[float]]:
     """The vectors in the order of their texts, which the protocol promises by their index alone."""
     data = made.get("data") if isinstance(made, dict) else None
     rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-    whole = [row for row in rows if isinstance(row.get("index"), int) and _is_vector(row.get("embedding"))]
-    return [row["embedding"] for row in sorted(whole, key=lambda row: row["index"])]
-
-
-def _is_vector(value: Any) -> bool:
-    """Whether it is a list of numbers that 32 bits hold; NaN and infinity are none."""
-    return isinstance(value, list) and all(
-        isinstance(number, int | float) and -LARGEST < number < LARGEST for number in value
-    )
+    listed = [row for row in rows if isinstance(row.get("index"), int) and isinstance(row.get("embedding"), list)]
+    vectors = [row["embedding"] for row in sorted(listed, key=lambda row: row["index"])]
+    # Numbers that 32 bits hold; NaN and infinity are none.
+    return [one for one in vectors if all(isinstance(n, int | float) and -LARGEST < n < LARGEST for n in one)]
 
 
 def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

@@ -19,7 +19,7 @@ import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from json import JSONDecoder
 from pathlib import Path
@@ -49,6 +49,11 @@ class Endpoint:
     provider: str = ""
 
     @property
+    def priced(self) -> bool:
+        """Whether money spent here is known, which a budget in money needs."""
+        return cost(self.provider, self.model, 1, 1) is not None
+
+    @property
     def identity(self) -> str:
         """What a run records: the model, and the URL when it is not the public one. Never the key."""
         if self.provider == "local":
@@ -68,33 +73,20 @@ def openai_endpoint(model: str, settings: Settings) -> Endpoint:
     """The endpoint of `openai/MODEL`. Raises `Unavailable` when the public API is meant and there is no key."""
     if not model:
         raise BadInput("a model name is missing after openai/; write for example openai/gpt-4o")
-    base_url = _base_url(settings)
+    endpoint = without_key(model, settings)
     api_key = settings.model_api_key or Secret(os.environ.get("OPENAI_API_KEY", ""))
-    if not api_key and base_url == PUBLIC_URL:
+    if not api_key and endpoint.base_url == PUBLIC_URL:
         raise Unavailable(
             f"no key for openai/{model}: set OPENAI_API_KEY (or the setting model.api_key), "
             "or OPENAI_BASE_URL to a server of your own"
         )
-    return Endpoint(model, base_url, api_key or "none", _provider(base_url))
+    return replace(endpoint, api_key=api_key or "none")
 
 
-def openai_identity(model: str, settings: Settings) -> str:
-    """What a run records of `openai/MODEL`, known before a key is."""
-    return Endpoint(model, _base_url(settings), "").identity
-
-
-def openai_provider(settings: Settings) -> str:
-    """The name `openai/…` is priced under here: empty when a server of one's own answers, whose prices nobody knows."""
-    return _provider(_base_url(settings))
-
-
-def _base_url(settings: Settings) -> str:
+def without_key(model: str, settings: Settings) -> Endpoint:
+    """The endpoint of `openai/MODEL` before its key is known; nobody knows the prices of a server of one's own."""
     url = settings.model_base_url or os.environ.get("OPENAI_BASE_URL") or PUBLIC_URL
-    return Secret(url.rstrip("/")) if url != PUBLIC_URL else PUBLIC_URL
-
-
-def _provider(base_url: str) -> str:
-    return "openai" if base_url == PUBLIC_URL else ""
+    return Endpoint(model, url, "", "openai") if url == PUBLIC_URL else Endpoint(model, Secret(url.rstrip("/")), "")
 
 
 _OPENING = re.compile(r"```(?:json)?[ \t]{0,20}\r?\n", re.IGNORECASE)
@@ -104,7 +96,11 @@ _CLOSING = re.compile(r"\n[ \t]{0,20}```")
 def parse_object(text: str) -> dict[str, Any] | None:
     """Whole, in a Markdown fence, or after some words."""
     # `raw_decode` stops where the object ends, so words behind it do no harm.
-    for candidate in (text.strip(), _in_fence(text), text[text.find("{") :]):
+    # The fence is found in two searches, so that no text takes longer than it is long.
+    opening = _OPENING.search(text)
+    closing = _CLOSING.search(text, opening.end() - 1) if opening else None
+    fenced = text[opening.end() : closing.start()].strip() if opening and closing else ""
+    for candidate in (text.strip(), fenced, text[text.find("{") :]):
         try:
             value, _ = JSONDecoder().raw_decode(candidate)
         except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, endless nesting
@@ -112,13 +108,6 @@ def parse_object(text: str) -> dict[str, Any] | None:
         if isinstance(value, dict):
             return value
     return None
-
-
-def _in_fence(text: str) -> str:
-    """What the first Markdown fence holds. Two searches, so that no text takes longer than it is long."""
-    opening = _OPENING.search(text)
-    closing = _CLOSING.search(text, opening.end() - 1) if opening else None
-    return text[opening.end() : closing.start()].strip() if opening and closing else ""
 
 
 # As many calls at once as a run may be set to make.
@@ -133,7 +122,6 @@ _ACCOUNT = (("OPENAI_ORG_ID", "OpenAI-Organization"), ("OPENAI_PROJECT_ID", "Ope
 class SealedClient(httpx2.AsyncClient):
     """An HTTP client whose replies and errors hold none of the keys that were sent, though endpoints repeat them.
 
-
     A reply is read whole, up to one byte more than `most_bytes`: it may be endless.
     """
 
@@ -147,26 +135,23 @@ class SealedClient(httpx2.AsyncClient):
         learn_headers(request.headers)
         try:
             reply = await super().send(request, stream=True, **options)
+            body = bytearray()
             try:
-                body = await self._read(reply)
+                async for piece in reply.aiter_bytes():
+                    body += piece
+                    if len(body) > self._most_bytes:
+                        break
             finally:
                 await reply.aclose()
         except Exception as problem:
             seal(problem)
             raise
         headers = {name: hide(value) for name, value in reply.headers.items() if name not in _BYTE_HEADERS}
-        sealed = httpx2.Response(reply.status_code, headers=headers, content=hide_bytes(body), request=request)
+        sealed = httpx2.Response(
+            reply.status_code, headers=headers, content=hide_bytes(bytes(body[: self._most_bytes + 1])), request=request
+        )
         sealed.next_request, sealed.elapsed = reply.next_request, reply.elapsed
         return sealed
-
-    async def _read(self, reply: httpx2.Response) -> bytes:
-        pieces, size = [], 0
-        async for piece in reply.aiter_bytes():
-            pieces.append(piece)
-            size += len(piece)
-            if size > self._most_bytes:
-                break
-        return b"".join(pieces)[: self._most_bytes + 1]
 
 
 class OpenAIClient:
@@ -200,8 +185,7 @@ class OpenAIClient:
             raise CallFailure("bad_request", f"the request cannot be sent as JSON: {problem}") from problem
         if 200 <= reply.status_code < 300:
             return _decode(reply)
-        complaint = _complaint(reply)
-        raise classify(reply.status_code, complaint.get("code"), _words(complaint), reply.headers)
+        raise _refusal(reply)
 
     async def close(self) -> None:
         if self._http is not None:
@@ -259,24 +243,22 @@ def _decode(reply: httpx2.Response) -> Any:
         raise CallFailure("malformed", f"the endpoint's reply is not valid JSON: {problem}") from problem
 
 
-def _complaint(reply: httpx2.Response) -> dict[str, Any]:
-    """The error of a refusal: servers send it as `error`, as the whole body, or as plain text."""
+def _refusal(reply: httpx2.Response) -> CallFailure:
+    """What a refusal means, with all that the endpoint sent: the parameter that it refuses may stand beside its message."""
     try:
         body = json.loads(reply.content)
     except (ValueError, RecursionError):
         body = None
+    # Servers send the error as `error`, as the whole body, or as plain text.
     error = body.get("error", body) if isinstance(body, dict) else body
-    if isinstance(error, dict):
-        return {"status": reply.status_code, **error}
-    return {"status": reply.status_code, "message": error if isinstance(error, str) else reply.text[:500]}
-
-
-def _words(complaint: dict[str, Any]) -> str:
-    """Everything the endpoint sent: the parameter that it refuses may stand beside its message."""
-    fields = {name: value for name, value in complaint.items() if name != "status" and value is not None}
+    if not isinstance(error, dict):
+        error = {"message": error if isinstance(error, str) else reply.text[:500]}
+    status = error.pop("status", reply.status_code)
+    fields = {name: value for name, value in error.items() if value is not None}
     message = fields.pop("message", None)
     rest = f" {fields}" if fields else ""
-    return f"HTTP {complaint['status']}: {message or 'no reason given'}{rest}"
+    words = f"HTTP {status}: {message or 'no reason given'}{rest}"
+    return classify(reply.status_code, fields.get("code"), words, reply.headers)
 
 
 MODELS = ("smollm2",)
@@ -324,8 +306,8 @@ def _weights() -> Path:
 LOST = "the workers of the cluster went away; what is done stays: start them and go on with --resume"
 
 
-class _WorkerCalls:
-    """A target or judge that workers call, while limits, budget and log stay with the process that asks.
+class RemoteModel:
+    """A target or judge that workers call and ask, while limits, budget and log stay with the process that asks.
 
     `here` is the same one in this process: it says what a call is and costs. In each worker it is made once, by the
     function that makes it here, and kept there with its connections.
@@ -359,17 +341,9 @@ class _WorkerCalls:
                 raise
             raise TargetUnusable(LOST) from problem
 
-
-class RemoteTarget(_WorkerCalls):
-    """A target that workers call."""
-
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
         made: Attempt = await self._call("attempt", case, trial, seed)
         return made
-
-
-class RemoteJudge(_WorkerCalls):
-    """A judge that workers ask."""
 
     async def ask(self, question: Question) -> JudgeAnswer:
         answer: JudgeAnswer = await self._call("ask", question)

@@ -25,7 +25,6 @@ from evergold.conversation import text_of
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
 from evergold.model.tool_calls import ToolCall
-from evergold.prices import cost
 from evergold.settings import Settings
 
 # A small model on this machine answers for minutes without a bound.
@@ -36,8 +35,13 @@ class _ChatTarget:
     """One request per attempt; tool calls are captured, not executed."""
 
     def __init__(self, model: Endpoint | NativeModel, params: Mapping[str, Any]) -> None:
-        self.identity = model.identity
+        self.identity, self._priced_by = model.identity, model
         self._params = dict(params)
+
+    @property
+    def priced(self) -> bool:
+        """Whether money spent here is known, which a budget in money needs."""
+        return self._priced_by.priced
 
     def request(self, case: Case, seed: int | None) -> dict[str, Any]:
         """The whole request: what is sent, and what the response cache goes by."""
@@ -64,11 +68,7 @@ class OpenAITarget(_ChatTarget):
         self._endpoint = endpoint
         # No timeout of its own: the run has one.
         self._client = OpenAIClient(endpoint)
-
-    @property
-    def priced(self) -> bool:
-        """Whether money spent here is known, which a budget in money needs."""
-        return cost(self._endpoint.provider, self._endpoint.model, 1, 1) is not None
+        self.close = self._client.close
 
     def request(self, case: Case, seed: int | None) -> dict[str, Any]:
         body: dict[str, Any] = {"model": self._endpoint.model, "messages": messages(case, self._params)}
@@ -78,9 +78,6 @@ class OpenAITarget(_ChatTarget):
         if seed is not None:
             body["seed"] = seed
         return body
-
-    async def close(self) -> None:
-        await self._client.close()
 
     async def _send(self, request: dict[str, Any]) -> dict[str, Any]:
         completion = await self._client.post("/chat/completions", request)
@@ -127,11 +124,7 @@ class NativeTarget(_ChatTarget):
 
     def __init__(self, model: NativeModel, params: Mapping[str, Any]) -> None:
         super().__init__(model, params)
-        self._model = model
-
-    @property
-    def priced(self) -> bool:
-        return self._model.priced
+        self._model, self.close = model, model.close
 
     def request(self, case: Case, seed: int | None) -> dict[str, Any]:
         settings = {name: value for name, value in self._params.items() if name not in OWN_PARAMS}
@@ -144,9 +137,6 @@ class NativeTarget(_ChatTarget):
             "tools": list(case.tools),
             "settings": settings,
         }
-
-    async def close(self) -> None:
-        await self._model.close()
 
     async def _send(self, request: dict[str, Any]) -> dict[str, Any]:
         from pydantic_ai.models import ModelRequestParameters
