@@ -14,10 +14,8 @@ from evergold.bench.metrics import make_metric, make_metrics, measure, parse_met
 from evergold.bench.metrics.judged import average_precision, value_position, weighted_score
 from evergold.bench.metrics.questions import (
     list_question,
-    no_answer,
     object_schema,
     problem_with,
-    read_verdicts,
     verdict_question,
 )
 from evergold.bench.metrics.text import f_score, words
@@ -37,7 +35,7 @@ from evergold.calls.targets import parse_name, refuse_remote
 from evergold.errors import BadInput, Refused
 from evergold.machine import is_dead, new_owner
 from evergold.model.judge import JudgeAnswer, Question
-from evergold.model.run import Measurement, MeasurementState, Replay, Turns, Usage
+from evergold.model.run import Attempt, Measurement, MeasurementState, Replay, Turns, Usage
 from tests.builders import a_case, an_attempt
 from tests.rows import each_row
 
@@ -137,17 +135,27 @@ def verdicts(*pairs: tuple[Any, Any]) -> dict[str, Any]:
 def test_an_answer_that_does_not_fit_its_question_says_why(data: Any, problem: str | None) -> None:
     said = problem_with(QUESTION, data)
     assert said is None if problem is None else said is not None and problem in said
-    assert (read_verdicts(QUESTION, JudgeAnswer(data=data if isinstance(data, dict) else None)) is None) is (
-        problem is not None
-    )
+
+
+def judged(answer: JudgeAnswer) -> Measurement:
+    class Fixed:
+        identity = "fixed"
+
+        async def ask(self, question: Question) -> JudgeAnswer:
+            return answer
+
+    case = a_case(input="q", assertions=({"must": "say it"}, {"must": "say more"}))
+    return asyncio.run(measure(make_metric("assertions"), case, Attempt(case_id=case.id, output="a"), Fixed()))
 
 
 def test_a_judge_that_broke_is_an_error_and_one_without_an_answer_is_not() -> None:
-    broken = no_answer(QUESTION, JudgeAnswer(reason="unreachable", details={"broken": True, "latency_ms": 5.0}))
+    broken = judged(JudgeAnswer(reason="unreachable", details={"broken": True, "latency_ms": 5.0}))
     assert broken.state is MeasurementState.ERROR and broken.details["judge_ms"] == 5.0
-    silent = no_answer(QUESTION, JudgeAnswer(data=verdicts((1, "yes")), usage=Usage(input_tokens=3)))
+    silent = judged(JudgeAnswer(data=verdicts((1, "true")), usage=Usage(input_tokens=3)))
     assert silent.state is MeasurementState.UNSCORED and silent.usage.input_tokens == 3
     assert "exactly once" in (silent.reason or "")
+    turned = judged(JudgeAnswer(data=verdicts((2, "false"), (1, "true"))))
+    assert turned.value == 0.5 and turned.reason == "not fulfilled: must: say more (r)"
 
 
 @each_row(

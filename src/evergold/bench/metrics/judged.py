@@ -13,26 +13,19 @@ from typing import Any, ClassVar
 
 from evergold.bench.metrics.questions import (
     MATERIAL,
+    Interview,
     PromptedMetric,
-    add_usage,
     fence,
-    list_question,
-    listed_texts,
-    no_answer,
     number_items,
     object_schema,
-    read_verdicts,
-    share_of,
-    show_verdicts,
-    verdict_question,
 )
 from evergold.bench.metrics.text import NO_REFERENCE
 from evergold.errors import BadInput, describe_unknown
 from evergold.model.case import Case
-from evergold.model.judge import JudgeAnswer, Question
+from evergold.model.judge import Question
 from evergold.model.run import Attempt, Measurement
-from evergold.seams import Judge
 
+NO_CONTEXTS = "the case has no contexts"
 MODES = {"entailment": frozenset({"supported"}), "non_contradiction": frozenset({"supported", "not_found"})}
 CLAIMS_PROMPT = f"""List the factual claims of the text below. A claim is one statement that can be true or false on its \
 own; replace pronouns by what they stand for. Leave out questions, greetings, opinions about the conversation and \
@@ -66,43 +59,39 @@ class Faithfulness(PromptedMetric):
         if self.mode not in MODES:
             raise BadInput(f"metric faithfulness: {describe_unknown('mode', self.mode, tuple(MODES))}")
 
-    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
-        contexts = [context.text for context in case.contexts if context.text]
+    async def interview(self, case: Case, attempt: Attempt, asked: Interview) -> Measurement:
+        contexts = _texts_of(case)
         if not contexts:
-            return Measurement.not_applicable("the case has no contexts")
+            return Measurement.not_applicable(NO_CONTEXTS)
         # Silence makes no claims; a value of 1 would reward it and 0 would call it unfaithful.
         if not attempt.output.strip():
             return Measurement.unscored("the answer is empty: it makes no claims")
-        return await _measure_claims(attempt.output, contexts, judge, self.mode, "the answer makes no claims")
+        return await _measure_claims(attempt.output, contexts, asked, self.mode, "the answer makes no claims")
 
 
-async def _measure_claims(text: str, contexts: list[str], judge: Judge, mode: str, none: str) -> Measurement:
+def _texts_of(case: Case) -> list[str]:
+    """The contexts of a case whose text was not lost."""
+    return [context.text for context in case.contexts if context.text]
+
+
+async def _measure_claims(text: str, contexts: list[str], asked: Interview, mode: str, none: str) -> Measurement:
     """The share of the claims of a text that the contexts support; unscored, because of `none`, where it makes none."""
-    listing = list_question("claims", {"output": text}, fence(CLAIMS_PROMPT, text=text), "claims", {})
-    listed = await judge.ask(listing)
-    claims = listed_texts(listing, listed, "claims")
-    if claims is None:
-        return no_answer(listing, listed)
+    claims = await asked.list_texts("claims", {"output": text}, fence(CLAIMS_PROMPT, text=text))
     if not claims:
-        return add_usage(Measurement.unscored(none), listed)
+        return Measurement.unscored(none)
     prompt = fence(CLAIM_VERDICTS_PROMPT, contexts=number_items(contexts), claims=number_items(claims))
     inputs = {"claims": claims, "contexts": contexts, "mode": mode}
     possible = ("supported", "contradicted", "not_found")
-    question = verdict_question("claim_verdicts", inputs, prompt, len(claims), possible)
-    answer = await judge.ask(question)
-    verdicts = read_verdicts(question, answer)
-    if verdicts is None:
-        return no_answer(question, listed, answer)
-    # The first three claims that fail are enough of a reason; all verdicts are in the details.
+    verdicts = await asked.judge("claim_verdicts", inputs, prompt, len(claims), possible)
     against = [
-        f"{verdict['verdict']}: {claims[number - 1]} ({verdict['reason']})"
-        for number, verdict in sorted(verdicts.items())
+        f"{verdict['verdict']}: {claim} ({verdict['reason']})"
+        for claim, verdict in zip(claims, verdicts, strict=True)
         if verdict["verdict"] not in MODES[mode]
     ]
-    shown = show_verdicts("claim", claims, verdicts, answer)
+    # The first three claims that fail are enough of a reason; all verdicts are in the details.
     reason = "; ".join(against[:3]) or "every claim is supported"
-    measured = Measurement.of(share_of(verdicts, MODES[mode]), reason, claims=len(claims), verdicts=shown)
-    return add_usage(measured, listed, answer)
+    shown = asked.show("claim", claims, verdicts)
+    return Measurement.of((len(claims) - len(against)) / len(claims), reason, claims=len(claims), verdicts=shown)
 
 
 @dataclass(frozen=True)
@@ -112,14 +101,11 @@ class ContextualRecall(PromptedMetric):
     prompts: ClassVar[tuple[str, ...]] = (CLAIMS_PROMPT, CLAIM_VERDICTS_PROMPT)
     version: ClassVar[str] = "1"
 
-    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
-        contexts = [context.text for context in case.contexts if context.text]
-        if not contexts:
-            return Measurement.not_applicable("the case has no contexts")
-        reference = case.reference_text()
-        if reference is None:
-            return Measurement.not_applicable(NO_REFERENCE)
-        return await _measure_claims(reference, contexts, judge, "entailment", "the reference makes no statements")
+    async def interview(self, case: Case, attempt: Attempt, asked: Interview) -> Measurement:
+        contexts, reference = _texts_of(case), case.reference_text()
+        if not contexts or reference is None:
+            return Measurement.not_applicable(NO_REFERENCE if contexts else NO_CONTEXTS)
+        return await _measure_claims(reference, contexts, asked, "entailment", "the reference makes no statements")
 
 
 STATEMENTS_PROMPT = f"""Split the answer below into its statements, one per sentence or list item, keeping its words. Say \
@@ -149,51 +135,26 @@ class AnswerRelevancy(PromptedMetric):
     prompts: ClassVar[tuple[str, ...]] = (STATEMENTS_PROMPT, STATEMENT_VERDICTS_PROMPT)
     version: ClassVar[str] = "2"
 
-    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
+    async def interview(self, case: Case, attempt: Attempt, asked: Interview) -> Measurement:
         if not attempt.output.strip():
             # An empty answer is off the question, not unmeasurable: 0 without asking the judge.
             return Measurement.of(0.0, "the answer is empty", statements=0, refusal=False)
         both = {"input": case.input, "output": attempt.output}
-        refusal = {"refusal": {"type": "boolean"}}
-        listing = list_question(
-            "statements",
-            both,
-            fence(STATEMENTS_PROMPT, question=case.input, answer=attempt.output),
-            "statements",
-            refusal,
-        )
-        listed = await judge.ask(listing)
-        statements = listed_texts(listing, listed, "statements")
-        if statements is None or listed.data is None:
-            return no_answer(listing, listed)
-        refused = listed.data["refusal"]
+        prompt = fence(STATEMENTS_PROMPT, question=case.input, answer=attempt.output)
+        statements = await asked.list_texts("statements", both, prompt, refusal={"type": "boolean"})
+        refused = (asked.last.data or {})["refusal"]
         if not statements:
-            empty = Measurement.of(0.0, "the answer has no statements", statements=0, refusal=refused)
-            return add_usage(empty, listed)
+            return Measurement.of(0.0, "the answer has no statements", statements=0, refusal=refused)
         prompt = fence(STATEMENT_VERDICTS_PROMPT, question=case.input, statements=number_items(statements))
-        inputs = {"input": case.input, "statements": statements}
-        question = verdict_question("statement_verdicts", inputs, prompt, len(statements), ("relevant", "irrelevant"))
-        answer = await judge.ask(question)
-        verdicts = read_verdicts(question, answer)
-        if verdicts is None:
-            return no_answer(question, listed, answer)
-        return add_usage(_measure_statements(statements, verdicts, refused, answer), listed, answer)
-
-
-def _measure_statements(
-    statements: list[str], verdicts: dict[int, dict[str, Any]], refused: bool, answer: JudgeAnswer
-) -> Measurement:
-    aside = [statements[number - 1] for number, verdict in sorted(verdicts.items()) if verdict["verdict"] != "relevant"]
-    reason = f"irrelevant: {'; '.join(aside[:3])}" if aside else "every statement is relevant"
-    shown = show_verdicts("statement", statements, verdicts, answer)
-    return Measurement.of(
-        share_of(verdicts, frozenset({"relevant"})),
+        inputs, count = {"input": case.input, "statements": statements}, len(statements)
+        verdicts = await asked.judge("statement_verdicts", inputs, prompt, count, ("relevant", "irrelevant"))
+        paired = zip(statements, verdicts, strict=True)
+        aside = [statement for statement, verdict in paired if verdict["verdict"] != "relevant"]
+        reason = f"irrelevant: {'; '.join(aside[:3])}" if aside else "every statement is relevant"
         # A refusal is named in the reason, because its statements may well be on the subject.
-        f"refusal; {reason}" if refused else reason,
-        statements=len(statements),
-        refusal=refused,
-        verdicts=shown,
-    )
+        reason = f"refusal; {reason}" if refused else reason
+        shown = asked.show("statement", statements, verdicts)
+        return Measurement.of((count - len(aside)) / count, reason, statements=count, refusal=refused, verdicts=shown)
 
 
 CONTEXTS_PROMPT = f"""Decide for each numbered context whether it is useful for reaching the expected output from the input.
@@ -226,26 +187,17 @@ class ContextualPrecision(PromptedMetric):
     prompts: ClassVar[tuple[str, ...]] = (CONTEXTS_PROMPT,)
     version: ClassVar[str] = "2"
 
-    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
-        contexts = [context.text for context in case.contexts if context.text]
-        if not contexts:
-            return Measurement.not_applicable("the case has no contexts")
-        reference = case.reference_text()
-        if reference is None:
-            return Measurement.not_applicable(NO_REFERENCE)
+    async def interview(self, case: Case, attempt: Attempt, asked: Interview) -> Measurement:
+        contexts, reference = _texts_of(case), case.reference_text()
+        if not contexts or reference is None:
+            return Measurement.not_applicable(NO_REFERENCE if contexts else NO_CONTEXTS)
         prompt = fence(CONTEXTS_PROMPT, input=case.input, expected_output=reference, contexts=number_items(contexts))
         inputs = {"input": case.input, "expected": reference, "contexts": contexts}
-        question = verdict_question("context_verdicts", inputs, prompt, len(contexts), ("useful", "not_useful"))
-        answer = await judge.ask(question)
-        verdicts = read_verdicts(question, answer)
-        if verdicts is None:
-            return no_answer(question, answer)
-        useful = [verdicts[number]["verdict"] == "useful" for number in sorted(verdicts)]
+        verdicts = await asked.judge("context_verdicts", inputs, prompt, len(contexts), ("useful", "not_useful"))
+        useful = [verdict["verdict"] == "useful" for verdict in verdicts]
         ranks = [rank for rank, is_useful in enumerate(useful, start=1) if is_useful]
         reason = f"useful at rank {', '.join(map(str, ranks))}" if ranks else "no context is useful"
-        shown = [verdicts[number] for number in sorted(verdicts)]
-        measured = Measurement.of(average_precision(useful), f"{reason} of {len(useful)}", verdicts=shown)
-        return add_usage(measured, answer)
+        return Measurement.of(average_precision(useful), f"{reason} of {len(useful)}", verdicts=verdicts)
 
 
 ASSERTIONS_PROMPT = f"""Decide for each numbered sentence whether it is true of the answer to the question. Read each \
@@ -270,7 +222,7 @@ class Assertions(PromptedMetric):
     version: ClassVar[str] = "1"
     passing: ClassVar[float] = 1.0
 
-    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
+    async def interview(self, case: Case, attempt: Attempt, asked: Interview) -> Measurement:
         if not case.assertions:
             return Measurement.not_applicable("the case has no assertions")
         stated = [pair for one in case.assertions for pair in one.items()]
@@ -279,18 +231,13 @@ class Assertions(PromptedMetric):
         prompt = fence(
             ASSERTIONS_PROMPT, question=case.input, answer=attempt.output or "(empty)", sentences=number_items(texts)
         )
-        question = verdict_question("assertion_verdicts", inputs, prompt, len(texts), ("true", "false"))
-        answer = await judge.ask(question)
-        verdicts = read_verdicts(question, answer)
-        if verdicts is None:
-            return no_answer(question, answer)
-        shown = show_verdicts("assertion", [f"{w.replace('_', ' ')}: {text}" for w, text in stated], verdicts, answer)
+        verdicts = await asked.judge("assertion_verdicts", inputs, prompt, len(texts), ("true", "false"))
+        shown = asked.show("assertion", [f"{word.replace('_', ' ')}: {text}" for word, text in stated], verdicts)
         for (word, _), verdict in zip(stated, shown, strict=True):
             verdict["holds"] = (verdict["verdict"] == "true") is (word == "must")
         broken = [f"{one['assertion']} ({one['reason']})" for one in shown if not one["holds"]]
-        value = 1 - len(broken) / len(shown)
         reason = f"not fulfilled: {'; '.join(broken[:3])}" if broken else "every assertion holds"
-        return add_usage(Measurement.of(value, reason, assertions=len(shown), verdicts=shown), answer)
+        return Measurement.of(1 - len(broken) / len(shown), reason, assertions=len(shown), verdicts=shown)
 
 
 # Alternatives below one per cent are noise of the tokenizer and shift a mean more than they mean.
@@ -391,7 +338,7 @@ class Correctness(PromptedMetric):
     version: ClassVar[str] = "2"
     compares: ClassVar[bool] = True
 
-    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
+    async def interview(self, case: Case, attempt: Attempt, asked: Interview) -> Measurement:
         reference = case.reference_text()
         if reference is None:
             return Measurement.not_applicable(NO_REFERENCE)
@@ -400,24 +347,19 @@ class Correctness(PromptedMetric):
         question = Question(
             task="correctness", inputs=inputs, prompt=prompt, answer_schema=CORRECTNESS_SCHEMA, wants_logprobs=True
         )
-        answer = await judge.ask(question)
-        # A panel or a program may grade between whole numbers, so any finite number is accepted.
-        if answer.data is None or not _is_number(answer.data.get("score")) or set(answer.data) - {"reason", "score"}:
-            return no_answer(question, answer)
-        return add_usage(_read_grade(answer.data, answer), answer)
+        data = await asked.ask(question, _is_grade)
+        raw, answer = data["score"], asked.last
+        if not 0 <= raw <= TOP:
+            return Measurement.unscored(f"the judge scored {raw}, outside 0 to {TOP}", raw=raw)
+        # Where the endpoint gives log-probabilities, the expected grade is used: it is finer than whole numbers.
+        weighted = weighted_score(answer.text, answer.token_logprobs, TOP)
+        kind = answer.details.get("scoring", "raw" if weighted is None else "weighted")
+        value = float(raw) if weighted is None else weighted
+        return Measurement.of(value / TOP, str(data.get("reason", "")), raw=raw, scoring=kind)
 
 
-def _read_grade(data: dict[str, Any], answer: JudgeAnswer) -> Measurement:
-    score = float(data["score"])
-    if not 0 <= score <= TOP:
-        return Measurement.unscored(f"the judge scored {data['score']}, outside 0 to {TOP}", raw=data["score"])
-    # Where the endpoint gives log-probabilities, the expected grade is used: it is finer than whole numbers.
-    weighted = weighted_score(answer.text, answer.token_logprobs, TOP)
-    value = score if weighted is None else weighted
-    kind = answer.details.get("scoring", "raw" if weighted is None else "weighted")
-    return Measurement.of(value / TOP, str(data.get("reason", "")), raw=data["score"], scoring=kind)
-
-
-def _is_number(value: object) -> bool:
-    """A judge that is a program (offline, a panel) may grade between whole numbers."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+def _is_grade(data: dict[str, Any]) -> bool:
+    """Whether an answer is a finite number with a reason; a program or a panel may grade between whole numbers."""
+    score = data.get("score")
+    is_number = isinstance(score, int | float) and not isinstance(score, bool) and abs(score) <= sys.float_info.max
+    return is_number and not set(data) - {"reason", "score"}

@@ -8,13 +8,79 @@ it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
+from evergold.model.case import Case
 from evergold.model.judge import JudgeAnswer, Question
-from evergold.model.run import Measurement, Usage
+from evergold.model.run import Attempt, Measurement, Usage
 from evergold.model.values import content_hash
+from evergold.seams import Judge
+
+
+class Unanswered(Exception):
+    """The judge broke, or gave no answer that can be used; `measurement` says which."""
+
+    def __init__(self, measurement: Measurement) -> None:
+        super().__init__(measurement.reason)
+        self.measurement = measurement
+
+
+class Interview:
+    """The questions of one measurement to its judge, and what their answers cost."""
+
+    def __init__(self, judge: Judge) -> None:
+        self._judge = judge
+        self._answers: list[JudgeAnswer] = []
+
+    async def ask(self, question: Question, fits: Callable[[dict[str, Any]], bool] | None = None) -> dict[str, Any]:
+        """Ask, and give the answer's data; raises `Unanswered`. `fits` says it instead of the question's schema."""
+        answer = await self._judge.ask(question)
+        self._answers.append(answer)
+        problem = problem_with(question, answer.data)
+        if answer.data is not None and (fits(answer.data) if fits else problem is None):
+            return answer.data
+        if answer.details.get("broken"):
+            raise Unanswered(Measurement.error(answer.reason or "the judge failed"))
+        raise Unanswered(
+            Measurement.unscored(f"{question.task}: {answer.reason or problem or 'the judge gave no answer'}")
+        )
+
+    async def list_texts(self, task: str, inputs: dict[str, Any], prompt: str, **extra: Any) -> list[str]:
+        """Ask for a list of texts, called like the task."""
+        data = await self.ask(list_question(task, inputs, prompt, task, extra))
+        return [text.strip() for text in data[task] if text.strip()]
+
+    async def judge(
+        self, task: str, inputs: dict[str, Any], prompt: str, count: int, verdicts: tuple[str, ...]
+    ) -> list[dict[str, Any]]:
+        """Ask for one verdict per item, and give them in the order of the items."""
+        data = await self.ask(verdict_question(task, inputs, prompt, count, verdicts))
+        return sorted(data["verdicts"], key=lambda verdict: verdict["id"])
+
+    @property
+    def last(self) -> JudgeAnswer:
+        return self._answers[-1]
+
+    def show(self, name: str, items: Sequence[str], verdicts: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Each item with its verdict and what a program knows besides: how likely it is, the evidence. That changes no value."""
+        beside = self.last.details.get("beside") or [{}] * len(items)
+        return [{name: item} | verdict | known for item, verdict, known in zip(items, verdicts, beside, strict=True)]
+
+    def add_usage(self, measurement: Measurement) -> Measurement:
+        """The measurement with what the answers cost in tokens, money and time."""
+        usage = Usage()
+        for answer in self._answers:
+            usage = usage.plus(answer.usage)
+        spent = [answer.details["latency_ms"] for answer in self._answers if "latency_ms" in answer.details]
+        timed: dict[str, Any] = {"judge_ms": round(sum(spent), 3)} if spent else {}
+        if cached := sum(bool(answer.details.get("cached")) for answer in self._answers):
+            timed["judge_cached"] = cached
+        # In a language that the offline judge was not measured in it compares words alone.
+        if any(answer.details.get("outside") for answer in self._answers):
+            timed["outside"] = True
+        return measurement.model_copy(update={"usage": usage, "details": measurement.details | timed})
 
 
 class PromptedMetric:
@@ -25,6 +91,18 @@ class PromptedMetric:
     def prompt_hash(self) -> str:
         """Identity of the words a judge is asked with; a judge asked in other words is another judge."""
         return content_hash(list(self.prompts))
+
+    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
+        asked = Interview(judge)
+        try:
+            made = await self.interview(case, attempt, asked)
+        except Unanswered as problem:
+            made = problem.measurement
+        return asked.add_usage(made)
+
+    async def interview(self, case: Case, attempt: Attempt, asked: Interview) -> Measurement:
+        """Measure by what the judge says; its answers are paid and timed by `measure_with`."""
+        raise NotImplementedError
 
 
 def object_schema(properties: dict[str, Any]) -> dict[str, Any]:
@@ -63,60 +141,6 @@ def problem_with(question: Question, data: Any) -> str | None:
     if sorted(got) != wanted:
         return f"verdicts must have each of the ids {_join(wanted)} exactly once; got {_join(got) or 'none'}"
     return None
-
-
-def listed_texts(question: Question, answer: JudgeAnswer, key: str) -> list[str] | None:
-    """The texts under `key`; None when the answer is missing or does not fit.
-
-    A list in the wrong form is no list: nothing is judged that the judge did not state itself.
-    """
-    if answer.data is None or problem_with(question, answer.data) is not None:
-        return None
-    return [text.strip() for text in answer.data[key] if text.strip()]
-
-
-def read_verdicts(question: Question, answer: JudgeAnswer) -> dict[int, dict[str, Any]] | None:
-    """Verdicts by id; None when the answer is missing or does not fit."""
-    if answer.data is None or problem_with(question, answer.data) is not None:
-        return None
-    return {verdict["id"]: verdict for verdict in answer.data["verdicts"]}
-
-
-def add_usage(measurement: Measurement, *answers: JudgeAnswer) -> Measurement:
-    """The measurement with what its judge's answers cost in tokens, money and time."""
-    usage = Usage()
-    for answer in answers:
-        usage = usage.plus(answer.usage)
-    spent = [answer.details["latency_ms"] for answer in answers if "latency_ms" in answer.details]
-    timed: dict[str, Any] = {"judge_ms": round(sum(spent), 3)} if spent else {}
-    if cached := sum(bool(answer.details.get("cached")) for answer in answers):
-        timed["judge_cached"] = cached
-    # In a language that the offline judge was not measured in it compares words alone.
-    if any(answer.details.get("outside") for answer in answers):
-        timed["outside"] = True
-    return measurement.model_copy(update={"usage": usage, "details": measurement.details | timed})
-
-
-def no_answer(question: Question, *answers: JudgeAnswer) -> Measurement:
-    """The measurement when the last answer cannot be used: an error when the judge broke, else unscored."""
-    last = answers[-1]
-    if last.details.get("broken"):
-        return add_usage(Measurement.error(last.reason or "the judge failed"), *answers)
-    reason = last.reason or problem_with(question, last.data) or "the judge gave no answer"
-    return add_usage(Measurement.unscored(f"{question.task}: {reason}"), *answers)
-
-
-def share_of(verdicts: dict[int, dict[str, Any]], counts_as: frozenset[str]) -> float:
-    """The share of verdicts that count. The verdict alone decides: a value says nothing that its reasons deny."""
-    return sum(verdict["verdict"] in counts_as for verdict in verdicts.values()) / len(verdicts)
-
-
-def show_verdicts(
-    name: str, items: list[str], verdicts: dict[int, dict[str, Any]], answer: JudgeAnswer
-) -> list[dict[str, Any]]:
-    """Each item with its verdict and what a program knows besides: how likely it is, the evidence. That changes no value."""
-    beside = answer.details.get("beside") or [{}] * len(items)
-    return [{name: items[n - 1], **verdict, **beside[n - 1]} for n, verdict in sorted(verdicts.items())]
 
 
 def _schema_problem(schema: dict[str, Any], value: Any, where: str) -> str | None:

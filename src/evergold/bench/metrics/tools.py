@@ -8,21 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from evergold.bench.metrics.questions import (
-    MATERIAL,
-    PromptedMetric,
-    add_usage,
-    fence,
-    no_answer,
-    read_verdicts,
-    verdict_question,
-)
+from evergold.bench.metrics.questions import MATERIAL, Interview, PromptedMetric, fence
 from evergold.bench.metrics.text import f_score
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Measurement
 from evergold.model.tool_calls import ExpectedTool, ToolCall, call_likeness, differing_arguments
 from evergold.model.values import canonical_json
-from evergold.seams import Judge
 
 INFINITY = float("inf")
 
@@ -189,7 +180,7 @@ class SemanticToolCorrectness(PromptedMetric):
     compares: ClassVar[bool] = True
     ordered: bool = True
 
-    async def measure_with(self, case: Case, attempt: Attempt, judge: Judge) -> Measurement:
+    async def interview(self, case: Case, attempt: Attempt, asked: Interview) -> Measurement:
         plain = ToolCorrectness(ordered=self.ordered)
         expected, actual = case.expected_calls(), attempt.tool_calls
         if expected is None:
@@ -208,15 +199,11 @@ class SemanticToolCorrectness(PromptedMetric):
             for pair in pairs
         )
         prompt = fence(ARGUMENTS_PROMPT, task=case.input, pairs=shown)
-        question = verdict_question("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))
-        answer = await judge.ask(question)
-        verdicts = read_verdicts(question, answer)
-        if verdicts is None:
-            return no_answer(question, answer)
-        for number, (i, j) in enumerate(doubtful, start=1):
-            if verdicts[number]["verdict"] == "same":
+        verdicts = await asked.judge("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))
+        for (i, j), verdict in zip(doubtful, verdicts, strict=True):
+            if verdict["verdict"] == "same":
                 weights[i][j] = 1.0
-        return add_usage(plain.score(case, expected, actual, weights), answer)
+        return plain.score(case, expected, actual, weights)
 
 
 def tool_correctness(ordered: bool = True, semantic: bool = False) -> ToolCorrectness | SemanticToolCorrectness:
