@@ -16,7 +16,7 @@ from threading import Lock
 from typing import Any
 
 from evergold import plugins
-from evergold.bench.retrieval import gold_of_case
+from evergold.bench.retrieval import Spans, gold_of_case, merge_by_path
 from evergold.calls.caller import failed_attempt
 from evergold.errors import BadInput, EvergoldError, Unavailable
 from evergold.model.case import Case, LineRange
@@ -92,7 +92,7 @@ class Bm25Retriever:
         self._counts: dict[str, Counter[str]] = {}
 
     def retrieve(self, query: str, repo: Path, commit: str) -> Attempt:
-        wanted = list(dict.fromkeys(words_of(query)))
+        wanted = tuple(dict.fromkeys(words_of(query)))
         with Repo.open(repo) as opened:
             files = files_at(opened, commit)
             # Words per blob; what is large or binary has none.
@@ -100,7 +100,15 @@ class Bm25Retriever:
             documents = {file.path: self._counts[file.blob] for file in files}
             lengths = {path: counts.total() for path, counts in documents.items()}
             best = _rank_best(bm25(wanted, count_words(documents), lengths))
-            lines = {path: _lines_with(opened, commit, tuple(wanted), path) for path in best}
+            blobs = {file.path: file.blob for file in files}
+            texts = zip(best, opened.objects.read_many([blobs[path] for path in best]), strict=True)
+            # Lines that hold a word of the query.
+            lines = {
+                path: {
+                    n for n, line in enumerate(text.decode("utf-8", "replace").split("\n"), 1) if _holds(line, wanted)
+                }
+                for path, text in texts
+            }
         return Attempt(case_id="", paths=tuple(best), ranges=_widen_hits(lines))
 
 
@@ -128,11 +136,8 @@ class EmbeddingRetriever:
         lengths = {file.path: self._passages[file.blob][1] for file in files}
         best = _rank_best({path: float(each.max()) for path, each in likeness.items() if lengths[path]})
         starts = {path: int(likeness[path].argmax()) * PASSAGE for path in best}
-        ranges = (
-            LineRange(path=path, start=at + 1, end=max(at + 1, min(at + PASSAGE, lengths[path])))
-            for path, at in starts.items()
-        )
-        return Attempt(case_id="", paths=tuple(best), ranges=tuple(ranges))
+        spans = {path: [(at + 1, max(at + 1, min(at + PASSAGE, lengths[path])))] for path, at in starts.items()}
+        return Attempt(case_id="", paths=tuple(best), ranges=_ranges_of(spans))
 
 
 def _new_texts(opened: Repo, files: list[TreeFile], known: Container[str]) -> Iterator[tuple[str, str]]:
@@ -140,13 +145,6 @@ def _new_texts(opened: Repo, files: list[TreeFile], known: Container[str]) -> It
     new = [blob for blob in dict.fromkeys(file.blob for file in files) if blob not in known]
     for blob, content in zip(new, opened.objects.read_many(new), strict=True):
         yield blob, "" if len(content) > LARGEST or b"\0" in content[:8000] else content.decode("utf-8", "replace")
-
-
-def _lines_with(opened: Repo, commit: str, words: tuple[str, ...], path: str) -> set[int]:
-    """Lines of a file that hold a word of the query."""
-    blob = opened.objects.read_at(commit, path)
-    text = opened.objects.read(blob.id).decode("utf-8", "replace") if blob else ""
-    return {number for number, line in enumerate(text.split("\n"), 1) if _holds(line, words)}
 
 
 @lru_cache(maxsize=65536)
@@ -160,19 +158,12 @@ def _rank_best(scores: dict[str, float]) -> list[str]:
 
 def _widen_hits(lines: dict[str, set[int]]) -> tuple[LineRange, ...]:
     """Ranges of a few lines around each hit, merged; files in the order given."""
-    ranges: list[LineRange] = []
-    for path, numbers in lines.items():
-        start = end = 0
-        for number in sorted(numbers):
-            if end and number - AROUND <= end + 1:
-                end = number + AROUND
-                continue
-            if end:
-                ranges.append(LineRange(path=path, start=start, end=end))
-            start, end = max(1, number - AROUND), number + AROUND
-        if end:
-            ranges.append(LineRange(path=path, start=start, end=end))
-    return tuple(ranges)
+    hits = ((path, number) for path, numbers in lines.items() for number in numbers)
+    return _ranges_of(merge_by_path((path, max(1, number - AROUND), number + AROUND) for path, number in hits))
+
+
+def _ranges_of(lines: Spans) -> tuple[LineRange, ...]:
+    return tuple(LineRange(path=path, start=start, end=end) for path, spans in lines.items() for start, end in spans)
 
 
 ORACLE = "oracle"
@@ -213,10 +204,7 @@ class OracleTarget:
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
         gold = gold_of_case(case).edited
-        ranges = tuple(
-            LineRange(path=path, start=start, end=end) for path, spans in gold.lines.items() for start, end in spans
-        )
-        return Attempt(case_id=case.id, trial=trial, ranges=ranges, paths=gold.files)
+        return Attempt(case_id=case.id, trial=trial, ranges=_ranges_of(gold.lines), paths=gold.files)
 
 
 def make_retriever(address: str, params: Mapping[str, Any], settings: Settings) -> RetrieverTarget | OracleTarget:

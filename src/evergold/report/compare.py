@@ -26,7 +26,7 @@ from evergold.model.report import (
     RunDecision,
 )
 from evergold.model.run import AttemptOutcome, Board, Entry, Run, Scale, UnrankedRun
-from evergold.report.scores import Groups, by_case, run_means, scales_of
+from evergold.report.scores import Groups, average_by_name, by_case, run_means, scales_of
 from evergold.stats.intervals import t_interval
 from evergold.stats.scores import MARGIN, ScoreComparison, compare_scores, decide, holm, more_for_p
 from evergold.store.run.attempts import AttemptCost, Value
@@ -75,7 +75,9 @@ def compare(
             f"nothing to compare: {first.run.id} and {second.run.id} have no case with a value of "
             f"{', '.join(names)} in both; run them over the same dataset, or see `evergold report` for the reasons"
         )
-    answered = _scores_where_all_answered(sides)
+    # The same over the cases to which every run got all its replies.
+    lost = {row.case_id for side in sides for row in side.rows if row.outcome is AttemptOutcome.ERROR}
+    answered = [by_case([row for row in side.rows if row.case_id not in lost]) for side in sides]
     without = {name: _pair(name, answered, scales.get(name), grouped, margin) for name in names}
     decided = _decide_all(known, margin)
     otherwise = _decide_all([pair for pair in without.values() if pair is not None], margin)
@@ -187,12 +189,6 @@ def find_differences(first: RunValues, second: RunValues, groups: Groups, metric
     return CaseDifferences(name, values, differences, kinds)
 
 
-def _scores_where_all_answered(sides: Sequence[RunValues]) -> list[dict[str, dict[str, float]]]:
-    """The scores of cases to which every run got all its replies."""
-    lost = {row.case_id for side in sides for row in side.rows if row.outcome is AttemptOutcome.ERROR}
-    return [by_case([row for row in side.rows if row.case_id not in lost]) for side in sides]
-
-
 @dataclass(frozen=True)
 class _Verdict:
     """A verdict that is corrected for the number of metrics, and over how many cases."""
@@ -268,9 +264,20 @@ def _describe_side(side: RunValues) -> ComparedRun:
 
 def _figures(first: RunValues, second: RunValues, groups: Groups) -> Iterable[ComparedFigure]:
     """Errors, cost and latency of both runs over the cases that both have them for."""
-    yield _compare_errors([_error_shares(side.spent) for side in (first, second)], groups)
+    before, after = (
+        average_by_name((one.case_id, one.outcome is AttemptOutcome.ERROR) for one in side.spent)
+        for side in (first, second)
+    )
+    yield _compare_errors(before, after, groups)
     for name, key, unit in (("cost", "cost", "$"), ("latency", "latency_ms", "ms")):
-        one, other = (_by_case(side.spent, key) for side in (first, second))
+        one, other = (
+            average_by_name(
+                (each.case_id, value)
+                for each in side.spent
+                if (value := getattr(each, key)) is not None and each.outcome is AttemptOutcome.ANSWERED
+            )
+            for side in (first, second)
+        )
         shared = sorted(one.keys() & other.keys())
         paid = [case for case in shared if one[case] > 0 and other[case] > 0]
         logs = [math.log(other[case] / one[case]) for case in paid]
@@ -293,19 +300,12 @@ def _figures(first: RunValues, second: RunValues, groups: Groups) -> Iterable[Co
         )
 
 
-def _error_shares(spent: Sequence[AttemptCost]) -> dict[str, float]:
-    """The share of the attempts at each case that ended with an error."""
-    lost: dict[str, list[bool]] = {}
-    for one in spent:
-        lost.setdefault(one.case_id, []).append(one.outcome is AttemptOutcome.ERROR)
-    return {case: fmean(some) for case, some in lost.items()}
-
-
-def _compare_errors(sides: Sequence[Mapping[str, float]], groups: Groups) -> ComparedFigure:
-    shared = sorted(sides[0].keys() & sides[1].keys())
+def _compare_errors(before: Mapping[str, float], after: Mapping[str, float], groups: Groups) -> ComparedFigure:
+    """Compare the shares of the attempts at each case that ended with an error."""
+    shared = sorted(before.keys() & after.keys())
     if not shared:
         return ComparedFigure(name="errors", unit="share", first=None, second=None)
-    one, other = ([side[case] for case in shared] for side in sides)
+    one, other = ([side[case] for case in shared] for side in (before, after))
     # The other way round, because fewer is better.
     result = compare_scores(other, one, groups=groups.cluster_names(shared))
     return ComparedFigure(
@@ -318,15 +318,6 @@ def _compare_errors(sides: Sequence[Mapping[str, float]], groups: Groups) -> Com
         low=result.low,
         high=result.high,
     )
-
-
-def _by_case(spent: Sequence[AttemptCost], name: str) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
-    for one in spent:
-        value = getattr(one, name)
-        if value is not None and one.outcome is AttemptOutcome.ANSWERED:
-            values.setdefault(one.case_id, []).append(value)
-    return {case: fmean(some) for case, some in values.items()}
 
 
 def _decide(metrics: Sequence[MetricComparison]) -> tuple[RunDecision, MetricComparison]:
@@ -366,7 +357,8 @@ def _sentence(result: RunComparison, decision: RunDecision, main: MetricComparis
         parts.append(f"{_plural(second.failed, 'invalid reply', 'invalid replies')} against {first.failed:,}")
     if first.truncated or second.truncated:
         parts.append(f"{second.truncated:,} truncated against {first.truncated:,}")
-    parts += filter(None, [", ".join(filter(None, map(_describe_figure, result.figures)))])
+    if figures := ", ".join(filter(None, map(_describe_figure, result.figures))):
+        parts.append(figures)
     return f"{'; '.join(parts)}."
 
 
@@ -470,23 +462,21 @@ def board_of(group: Sequence[RunValues]) -> Board:
     scored = Counter(row.metric for item in group for row in item.rows if row.value is not None)
     # A metric that few cases have would rank models on an accident of the dataset; ties keep the order of the runs.
     metrics = tuple(sorted(seen, key=lambda name: -scored[name]))
-    entries = [_entry(item, metrics) for item in group]
-    reasons = [
-        why_not_ranked([mean for mean in entry.means if mean.metric in item.run.spec.metrics])
-        for item, entry in zip(group, entries, strict=True)
-    ]
-    ranked = [entry for entry, reason in zip(entries, reasons, strict=True) if reason is None]
+    ranked, excluded = [], []
+    for item in group:
+        entry = _entry(item, metrics)
+        why = why_not_ranked([mean for mean in entry.means if mean.metric in item.run.spec.metrics])
+        if why is None:
+            ranked.append(entry)
+        else:
+            excluded.append(UnrankedRun(model=entry.model, run_id=entry.run_id, why=why))
     return Board(
         dataset=dataset,
         version=version,
         content_hash=content_hash,
         metrics=metrics,
         entries=tuple(sorted(ranked, key=lambda entry: _rank(entry, scales_of(group[0].run).get(metrics[0])))),
-        excluded=tuple(
-            UnrankedRun(model=entry.model, run_id=entry.run_id, why=reason)
-            for entry, reason in zip(entries, reasons, strict=True)
-            if reason is not None
-        ),
+        excluded=tuple(excluded),
         weighted=group[0].groups.questions is not None,
     )
 

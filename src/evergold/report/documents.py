@@ -71,7 +71,7 @@ def tables_of(report: RunReport) -> Iterator[Table]:
 LONGEST_TEXT = 600
 LONGEST_CELL = 120
 _MARKS = re.compile(r"[\\`\[\]]")
-_BLOCK_MARKS = re.compile(r"^(\s*)([#~=+>-])")
+_BLOCK_MARKS, ESCAPED = re.compile(r"^(\s*)([#~=+>-])"), r"\1\\\2"
 
 
 def to_markdown(report: RunReport) -> str:
@@ -186,7 +186,8 @@ def _failures(report: RunReport) -> list[str]:
         lines += [f"### {_cell(failure.case_id)}, trial {failure.trial}: {_headline(failure)}", ""]
         for name, text in (("input", failure.input), ("expected", failure.expected), ("output", failure.output)):
             if text:
-                lines += [f"**{name}**", "", *_quoted_lines(text), ""]
+                quoted = (_escape(line) for line in shorten(text, LONGEST_TEXT).splitlines())
+                lines += [f"**{name}**", "", *(f"> {_BLOCK_MARKS.sub(ESCAPED, line)}" for line in quoted), ""]
     return lines
 
 
@@ -201,11 +202,6 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str
     lines = [f"| {' | '.join(map(_cell, columns))} |", f"|{'---|' * len(columns)}"]
     lines += [f"| {' | '.join(_cell(value) for value in row)} |" for row in rows]
     return [*lines, ""]
-
-
-def _quoted_lines(text: str) -> list[str]:
-    lines = shorten(text, LONGEST_TEXT).splitlines()
-    return ["> " + _BLOCK_MARKS.sub(r"\1\\\2", _escape(line)) for line in lines]
 
 
 def _cell(value: object) -> str:
@@ -269,22 +265,26 @@ Rows = list[tuple[str, str, str, str]]
 
 def as_rows(figures: Json) -> Rows:
     """(level, figure, value, interval) of everything that has a value."""
-    rows: Rows = []
+    named: list[tuple[str, str, Json]] = []
     for level in ("line", "file"):
         held = figures.get(level) or {}
         for average in ("macro", "micro"):
-            rows += [_row(level, f"{average} {name}", bounds) for name, bounds in (held.get(average) or {}).items()]
+            named += [(level, f"{average} {name}", bounds) for name, bounds in (held.get(average) or {}).items()]
         # Figures beside the averages (such as reciprocal rank) have one value each.
-        rows += [_row(level, name, bounds) for name, bounds in held.items() if name not in ("macro", "micro")]
+        named += [(level, name, bounds) for name, bounds in held.items() if name not in ("macro", "micro")]
     for name, bounds in (figures.get("budget") or {}).items():
         label = "area under recall by budget" if name == "area" else f"recall within {name} lines"
-        rows.append(_row("line", label, bounds))
+        named.append(("line", label, bounds))
     for name, bounds in (figures.get("tokens") or {}).items():
-        rows.append(_row("line", f"recall within {name} tokens", bounds))
+        named.append(("line", f"recall within {name} tokens", bounds))
     for average, held in (figures.get("symbol") or {}).items():
-        rows += [_row("symbol", f"{average} {name}", bounds) for name, bounds in held.items()]
-    rows.append(_row("line", "noise rate", figures["noise"]))
-    return [row for row in rows if row[2]]
+        named += [("symbol", f"{average} {name}", bounds) for name, bounds in held.items()]
+    named.append(("line", "noise rate", figures["noise"]))
+    return [
+        (level, name, write_number(bounds["value"]), _write_interval(bounds))
+        for level, name, bounds in named
+        if bounds["value"] is not None
+    ]
 
 
 def compare_rows(figures: Json) -> Rows:
@@ -293,10 +293,6 @@ def compare_rows(figures: Json) -> Rows:
         for name, bounds in figures["compare"].items()
         if bounds["value"] is not None
     ]
-
-
-def _row(level: str, figure: str, bounds: Json) -> tuple[str, str, str, str]:
-    return level, figure, write_number(bounds["value"]), _write_interval(bounds)
 
 
 def write_number(value: Any, signed: bool = False) -> str:

@@ -5,7 +5,7 @@ many there were stands beside the mean. A mean may also be one in which each que
 it.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -44,45 +44,38 @@ def by_case(
     return results
 
 
-@dataclass
-class AttemptCounts:
-    """Attempts of a metric by case: those with a value, and what stands beside the mean."""
-
-    scored: Counter[str] = field(default_factory=Counter)
-    not_applicable: Counter[str] = field(default_factory=Counter)
-    own: Counter[str] = field(default_factory=Counter)
-    errors: Counter[str] = field(default_factory=Counter)
-    failed: Counter[str] = field(default_factory=Counter)
-    truncated: Counter[str] = field(default_factory=Counter)
-    uncited: Counter[str] = field(default_factory=Counter)
-    outside: Counter[str] = field(default_factory=Counter)
-
-    def add(self, row: Value) -> None:
-        if not row.applies:
-            self.not_applicable[row.case_id] += 1
-            return
-        for counter, counts in (
-            (self.scored, row.value is not None),
-            (self.own, row.own),
-            (self.errors, row.outcome is AttemptOutcome.ERROR),
-            (self.failed, row.outcome is AttemptOutcome.FAILED),
-            (self.truncated, row.truncated),
-            (self.uncited, row.uncited),
-            (self.outside, row.outside),
-        ):
-            if counts:
-                counter[row.case_id] += 1
-
-    def select(self, cases: set[str]) -> "AttemptCounts":
-        return AttemptCounts(*(Counter({c: some[c] for c in some.keys() & cases}) for some in vars(self).values()))
+AttemptCounts = Mapping[str, Counter[str]]
+"""Attempts of a metric, by what they are counted as and by case: those with a value, and what stands beside the mean."""
 
 
 def count_attempts(rows: Iterable[Value]) -> dict[str, AttemptCounts]:
     """Metric → its attempts, counted."""
-    results: dict[str, AttemptCounts] = {}
+    results: dict[str, defaultdict[str, Counter[str]]] = {}
     for row in rows:
-        results.setdefault(row.metric, AttemptCounts()).add(row)
-    return results
+        counts = results.setdefault(row.metric, defaultdict(Counter))
+        counted_as = {
+            "not_applicable": not row.applies,
+            "scored": row.value is not None,
+            "own": row.own,
+            "errors": row.outcome is AttemptOutcome.ERROR,
+            "failed": row.outcome is AttemptOutcome.FAILED,
+            "truncated": row.truncated,
+            "uncited": row.uncited,
+            "outside": row.outside,
+        }
+        for name, counted in counted_as.items():
+            # One that the metric does not apply to counts as nothing else.
+            if counted and (row.applies or name == "not_applicable"):
+                counts[name][row.case_id] += 1
+    return {**results}
+
+
+def average_by_name(values: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """The mean of the values of each name."""
+    by_name: dict[str, list[float]] = {}
+    for name, value in values:
+        by_name.setdefault(name, []).append(value)
+    return {name: fmean(some) for name, some in by_name.items()}
 
 
 Scores = Mapping[str, Mapping[str, float]]
@@ -115,7 +108,9 @@ class Groups:
 
     def reduce(self, values: Mapping[str, float]) -> Mapping[str, float]:
         """The value of each question, or of each case where every case counts by itself."""
-        return values if self.questions is None else _by_question(values, self.questions)
+        if self.questions is None:
+            return values
+        return average_by_name((self.questions.get(case, case), value) for case, value in values.items())
 
     def cluster_names(self, cases: Iterable[str]) -> list[str]:
         """The cluster of each case; one outside every cluster is by itself, and its prefix keeps it apart from a name."""
@@ -134,38 +129,33 @@ def means_of(
     """Each metric's mean with its 95 % interval; `size` is how many cases (or questions) and attempts there are."""
     cases, attempts = size
     for metric, scale in scales.items():
-        counted = counts.get(metric, AttemptCounts())
+        counted = defaultdict(Counter, counts.get(metric, {}))
         values = groups.reduce(scores.get(metric, {}))
         # A question that has a scored case is inside the mean, whatever its other cases are. Answers that are their own
         # reference are outside the denominator only where `by_case` left them outside the mean.
-        own = groups.names_of(counted.own) - values.keys()
-        apart = groups.names_of(counted.not_applicable) - values.keys() - own
+        own = groups.names_of(counted["own"]) - values.keys()
+        apart = groups.names_of(counted["not_applicable"]) - values.keys() - own
         over = mean_on_scale([*values.values()], groups.cluster_names(values), scale)
-        applicable = attempts - counted.not_applicable.total() - (counted.own.total() if own else 0)
-        scored = counted.scored.total() - (counted.own.total() if own else 0)
-        if exclude_errors:
-            applicable, scored = applicable - counted.errors.total(), scored - counted.errors.total()
+        left_out = counted["own"].total() if own else 0
         # The cases that have no value because every reply to them was lost.
+        lost: set[str] = set()
+        if exclude_errors:
+            left_out += counted["errors"].total()
+            lost = counted["errors"].keys() - scores.get(metric, {}).keys()
+        applicable = attempts - counted["not_applicable"].total() - left_out
         yield Mean(
             metric=metric,
             value=over.value,
             low=over.low,
             high=over.high,
             n=over.n,
-            of=cases
-            - len(apart)
-            - len(own)
-            - (len(counted.errors.keys() - scores.get(metric, {}).keys()) if exclude_errors else 0),
+            of=cases - len(apart) - len(own) - len(lost),
             interval=over.method,
             not_applicable=len(apart),
-            self_compared=len(groups.names_of(counted.own)),
-            errors=counted.errors.total(),
-            failed=counted.failed.total(),
-            truncated=counted.truncated.total(),
-            uncited=counted.uncited.total(),
-            outside=counted.outside.total(),
+            self_compared=len(groups.names_of(counted["own"])),
             excluded=exclude_errors,
-            coverage=min(1.0, scored / applicable) if applicable > 0 else None,
+            coverage=min(1.0, (counted["scored"].total() - left_out) / applicable) if applicable > 0 else None,
+            **{name: counted[name].total() for name in ("errors", "failed", "truncated", "uncited", "outside")},
         )
 
 
@@ -173,11 +163,9 @@ def mean_on_scale(values: Sequence[float], names: Sequence[str], scale: Scale | 
     """The mean of values on a metric's scale, in groups by name; without a scale by Student's t alone."""
     if scale is None:
         result = t_interval(values, names)
-        return (
-            MeanScore(None, None, None, 0, 0)
-            if result is None
-            else MeanScore(result.value, result.low, result.high, result.n, len(set(names)), method=result.method)
-        )
+        if result is None:
+            return MeanScore(None, None, None, 0, 0)
+        return MeanScore(result.value, result.low, result.high, result.n, len(set(names)), method=result.method)
     over = mean_score([scale.share_of(value) for value in values], groups=names)
     if over.value is None or over.low is None or over.high is None:
         return over
@@ -201,13 +189,6 @@ def run_means(
             exclude_errors=exclude_errors,
         )
     )
-
-
-def _by_question(values: Mapping[str, float], question_of: Mapping[str, str]) -> dict[str, float]:
-    by_name: dict[str, list[float]] = {}
-    for case, value in values.items():
-        by_name.setdefault(question_of.get(case, case), []).append(value)
-    return {question: fmean(some) for question, some in by_name.items()}
 
 
 NO_REFERENCE = "none"

@@ -7,9 +7,8 @@ its reason.
 
 import heapq
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, count
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Literal
 
 from pydantic import BaseModel
@@ -19,10 +18,7 @@ from evergold.model.case import Case
 from evergold.model.report import MIN_COVERAGE, Mean
 from evergold.model.run import Attempt, Measurement, MeasurementState, MetricSpec, Run, RunStatus, Usage
 from evergold.report.scores import (
-    AttemptCounts,
     Groups,
-    Scales,
-    Scores,
     by_case,
     candidate_warnings,
     count_attempts,
@@ -258,38 +254,42 @@ def summarise(
         scores = by_case(tally.rows, reducer_named(chosen.reducer), exclude_errors=chosen.errors == "exclude")
     except ValueError as problem:
         raise BadInput(str(problem)) from problem
-    parts_of = _Parts(scores, count_attempts(tally.rows), scales_of(run), groups or Groups(), run.spec.trials, chosen)
-    grouped = parts_of.groups
+    counted, scales, grouped = count_attempts(tally.rows), scales_of(run), groups or Groups()
+
+    def means_over(part: set[str]) -> tuple[Mean, ...]:
+        values = {metric: {id: some[id] for id in some if id in part} for metric, some in scores.items()}
+        counts = {
+            metric: {name: Counter({id: some[id] for id in some.keys() & part}) for name, some in by_name.items()}
+            for metric, by_name in counted.items()
+        }
+        size = (grouped.count(part), len(part) * run.spec.trials)
+        return tuple(means_of(values, counts, scales, grouped, size, exclude_errors=chosen.errors == "exclude"))
+
     origins = {case.id: origin_of(case) for case in known.values()}
-    names = list(parts_of.scales)
-    whole = {mean.metric: mean for mean in parts_of.means(set(known))}
+    whole = {mean.metric: mean for mean in means_over(set(known))}
     summaries = tuple(_summary(spec, whole[spec.name], tally) for spec in run.metrics)
-    report = RunReport(
+    questions = None if grouped.questions is None else grouped.count(set(known))
+    warnings = [] if questions is None else [f"each question counts once: {questions} questions, {len(known)} cases"]
+    warnings += warnings_of(run, [summary.mean for summary in summaries], tally.attempts, calibrations or {})
+    warnings += candidate_warnings(origins, {name: scores.get(name, {}) for name in scales})
+    for name, number in tally.unisolated.items():
+        if number:
+            answers = "1 answer was" if number == 1 else f"{number} answers were"
+            why = "their code could have changed the verdict (see the reasons of the cases)"
+            warnings.append(f"{name}: {answers} tested unisolated; {why}")
+    return RunReport(
         run=run,
         reducer=chosen.reducer,
         cases=len(known),
-        questions=None if grouped.questions is None else grouped.count(set(known)),
+        questions=questions,
         metrics=summaries,
-        slices=tuple(_slices(_parts(known, origins), parts_of)),
+        slices=tuple(_slices(_parts(known, origins), means_over)),
         failures=tuple(failure for _, _, failure in sorted(tally.worst, key=lambda entry: entry[:2], reverse=True)),
         failing=tally.failing,
         target=_spend(run.usage, tally.attempts, tally.latencies, tally.cached),
         judge=_spend(run.judge_usage, len(tally.judge_latencies), tally.judge_latencies, tally.judge_cached),
-        warnings=(),
+        warnings=tuple(warnings),
     )
-    result = warnings_of(run, [summary.mean for summary in summaries], tally.attempts, calibrations or {})
-    if report.questions is not None:
-        result = chain([f"each question counts once: {report.questions} questions, {len(known)} cases"], result)
-    result = chain(result, candidate_warnings(origins, {name: scores.get(name, {}) for name in names}))
-    result = chain(result, _warn_unisolated(tally.unisolated))
-    return report.model_copy(update={"warnings": tuple(result)})
-
-
-def _warn_unisolated(counts: Mapping[str, int]) -> Iterator[str]:
-    for name, number in counts.items():
-        if number:
-            answers = "1 answer was" if number == 1 else f"{number} answers were"
-            yield f"{name}: {answers} tested unisolated; their code could have changed the verdict (see the reasons of the cases)"
 
 
 def _summary(spec: MetricSpec, mean: Mean, tally: _Tally) -> MetricSummary:
@@ -318,33 +318,16 @@ def _parts(cases: Mapping[str, Case], origins: Mapping[str, str]) -> dict[str, d
     return groups
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """What the means of a run, or of some of its cases, are made from."""
-
-    scores: Scores
-    counts: Mapping[str, AttemptCounts]
-    scales: Scales
-    groups: Groups
-    trials: int
-    options: Options
-
-    def means(self, cases: set[str]) -> Iterator[Mean]:
-        part = {metric: {id: values[id] for id in values if id in cases} for metric, values in self.scores.items()}
-        counts = {metric: counted.select(cases) for metric, counted in self.counts.items()}
-        size = (self.groups.count(cases), len(cases) * self.trials)
-        left_out = self.options.errors == "exclude"
-        return means_of(part, counts, self.scales, self.groups, size, exclude_errors=left_out)
-
-
-def _slices(groups: Mapping[str, Mapping[str, Sequence[str]]], parts_of: _Parts) -> Iterable[Slice]:
+def _slices(
+    groups: Mapping[str, Mapping[str, Sequence[str]]], means_over: Callable[[set[str]], tuple[Mean, ...]]
+) -> Iterable[Slice]:
     """Parts of the run, where there is more than one part."""
     for by, parts in groups.items():
         # One part only would repeat the whole. A single tag is no such case: untagged cases are outside it.
         if len(parts) < 2 and by != "tag":
             continue
         for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
-            yield Slice(by=by, name=name, cases=len(ids), means=tuple(parts_of.means(set(ids))))
+            yield Slice(by=by, name=name, cases=len(ids), means=means_over(set(ids)))
 
 
 def _spend(usage: Usage, calls: int, latencies: list[float], cached: int) -> Spending:
