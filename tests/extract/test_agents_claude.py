@@ -35,7 +35,7 @@ def extracted(log: ClaudeLog, rules: AgentRules | None = None) -> tuple[list[Cas
     with Repo.open(log.repo.path) as repo:
         extraction = AgentExtraction(repo, rules)
         said = Counter(
-            str(item)
+            item.reason
             for flow in ClaudeCodeSource(log.path.parent).flows()
             for item in extraction.absorb(extraction.read(flow))
         )

@@ -300,5 +300,5 @@ def test_what_is_no_trajectory_is_named(text: str, reason: str, repo: GitRepo, t
     path.write_text(text)
     with Repo.open(repo.path) as opened:
         extraction = AgentExtraction(opened)
-        said = [str(item) for flow in AtifSource([path]).flows() for item in extraction.absorb(extraction.read(flow))]
+        said = [item.reason for flow in AtifSource([path]).flows() for item in extraction.absorb(extraction.read(flow))]
     assert str(path) in said[0] and reason in said[0]

@@ -27,18 +27,13 @@ _NOWHERE = b"/dev/null"
 class Header:
     """What stands between `diff --git` (on line `at`) and the first hunk. Most headers set few of these."""
 
-    minus: bytes | None = None
-    plus: bytes | None = None
     source: bytes | None = None
     destination: bytes | None = None
-    renamed = copied = added = deleted = binary = False
-    old_blob: str | None = None
-    new_blob: str | None = None
-    old_mode: str | None = None
-    new_mode: str | None = None
+    renamed = copied = added = deleted = False
 
-    def __init__(self, at: int, names: bytes = b"") -> None:
-        self.at, self.names = at, names
+    def __init__(self, at: int, names: bytes = b"", minus: bytes | None = None, plus: bytes | None = None) -> None:
+        self.at, self.names, self.minus, self.plus = at, names, minus, plus
+        self.file = FileDiff(None, None, ChangeType.MODIFIED)
 
     @property
     def name(self) -> str:
@@ -59,20 +54,17 @@ class Header:
     def _raw_paths(self) -> tuple[bytes, bytes]:
         if self.source is not None and self.destination is not None:
             return unquote(self.source), unquote(self.destination)
-        path = _one_path(self.names)
+        path, sides = _one_path(self.names), (self.minus, self.plus)
         # `diff --git` of a rename without prefixes cannot be split; the two name lines say which files they are.
-        if path is None and (pair := _pair(self.minus, self.plus, plain=not self.names)):
+        if path is None and (pair := _pair(*sides, plain=not self.names)):
             return pair
-        if path is not None and self._agrees(path):
+        # The `---` and `+++` lines must mean this file too.
+        if path is not None and all(name in (None, _NOWHERE) or unquote(name).endswith(path) for name in sides):
             return path, path
         raise bad_diff(
             self.at,
             f"cannot tell which file {self.name!r} is; make the diff with git's default prefixes, or with --no-prefix",
         )
-
-    def _agrees(self, path: bytes) -> bool:
-        """Whether the `---` and `+++` lines mean this file too."""
-        return all(name is None or name == _NOWHERE or unquote(name).endswith(path) for name in (self.minus, self.plus))
 
 
 def read_header(lines: list[bytes], at: int) -> tuple[Header, int]:
@@ -96,13 +88,6 @@ def read_header(lines: list[bytes], at: int) -> tuple[Header, int]:
     return header, at
 
 
-def read_plain_header(lines: list[bytes], at: int) -> Header:
-    """The two lines that begin a file in a diff that git did not write."""
-    header = Header(at)
-    header.minus, header.plus = _file_name(_line(lines[at])), _file_name(_line(lines[at + 1]))
-    return header
-
-
 def begins_plain_file(lines: list[bytes], at: int) -> bool:
     """Whether `---`, `+++` and a hunk follow each other here: a line removed from a file may also begin with `--`."""
     starts = (b"--- ", b"+++ ", b"@@ -")
@@ -117,13 +102,14 @@ def bad_diff(at: int, reason: str) -> BadInput:
 
 def _take(header: Header, line: bytes) -> bool:
     """Take one header line in; False where the header has ended."""
+    file = header.file
     if line.startswith(b"index "):
         blobs, _, mode = line[len(b"index ") :].decode("ascii", "replace").partition(" ")
         old, _, new = blobs.partition("..")
         # A row of zeros stands for no file; the mode stands here where both sides have the same.
-        header.old_blob, header.new_blob = (blob if blob.strip("0") else None for blob in (old, new))
+        file.old_blob, file.new_blob = (blob if blob.strip("0") else None for blob in (old, new))
         if mode:
-            header.old_mode = header.new_mode = mode
+            file.old_mode = file.new_mode = mode
     elif line.startswith(b"--- "):
         header.minus = _file_name(line)
     elif line.startswith((b"similarity index ", b"dissimilarity index ")):
@@ -136,15 +122,15 @@ def _take(header: Header, line: bytes) -> bool:
         else:
             header.destination = name
     elif line.startswith(b"new file mode "):
-        header.added, header.new_mode = True, _mode(line)
+        header.added, file.new_mode = True, _mode(line)
     elif line.startswith(b"deleted file mode "):
-        header.deleted, header.old_mode = True, _mode(line)
+        header.deleted, file.old_mode = True, _mode(line)
     elif line.startswith(b"old mode "):
-        header.old_mode = _mode(line)
+        file.old_mode = _mode(line)
     elif line.startswith(b"new mode "):
-        header.new_mode = _mode(line)
+        file.new_mode = _mode(line)
     elif line.startswith(b"Binary files ") or line == b"GIT binary patch":
-        header.binary = True
+        file.binary = True
     else:
         return False
     return True
@@ -342,36 +328,24 @@ def runs(signs: bytes) -> list[tuple[int, int, int]]:
     return results
 
 
-class _Text(NamedTuple):
-    """The lines of a diff, and the first byte of each in one string: in that, a hunk is a run of four signs, and what
-    changed is found at the speed of a search instead of line by line."""
-
-    lines: list[bytes]
-    signs: bytes
-
-    @classmethod
-    def of(cls, data: bytes) -> "_Text":
-        lines = data.split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        # An empty line is an unchanged one that lost its space, or one between files.
-        signs = b"".join([line[:1] or b" " for line in lines])
-        # A context line whose space was stripped may begin with the carriage return of its line end.
-        return cls(lines, signs.replace(b"\r", b" "))
-
-
 def parse_diff(diff: bytes | str) -> list[FileDiff]:
     """Every file of the diff, in its order. Raises BadInput, naming the line, for what is not a whole plain diff."""
-    text = _Text.of(diff.encode("utf-8", "surrogatepass") if isinstance(diff, str) else diff)
-    lines = text.lines
+    lines = (diff.encode("utf-8", "surrogatepass") if isinstance(diff, str) else diff).split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    # The first byte of each line in one string: in that, a hunk is a run of four signs, and what changed is found at the
+    # speed of a search. An empty line is an unchanged one that lost its space (it may begin with the carriage return of its
+    # line end), or one between files.
+    signs = b"".join([line[:1] or b" " for line in lines]).replace(b"\r", b" ")
     files: list[FileDiff] = []
     at, end = 0, len(lines)
     while at < end:
         line = lines[at]
         if line.startswith(b"diff --git "):
-            at = _add_file(files, *read_header(lines, at), text)
+            at = _add_file(files, *read_header(lines, at), lines, signs)
         elif line.startswith(b"--- ") and begins_plain_file(lines, at):
-            at = _add_file(files, read_plain_header(lines, at), at + 2, text)
+            minus, plus = (_file_name(_line(name)) for name in lines[at : at + 2])
+            at = _add_file(files, Header(at, b"", minus, plus), at + 2, lines, signs)
         else:
             _look_between_files(files, line, at)
             at += 1
@@ -393,35 +367,31 @@ def _look_between_files(files: list[FileDiff], line: bytes, at: int) -> None:
         files.append(FileDiff(path, path, ChangeType.MODIFIED, new_mode=SUBMODULE_MODE))
 
 
-def _add_file(files: list[FileDiff], header: Header, at: int, text: _Text) -> int:
+def _add_file(files: list[FileDiff], header: Header, at: int, lines: list[bytes], signs: bytes) -> int:
     """Read the hunks that follow a header; returns the line after them."""
-    hunks, after = _read_hunks(text, at, header.name)
-    if (header.minus is not None or header.plus is not None) and not hunks:
+    file = header.file
+    file.hunks, after = _read_hunks(lines, signs, at, header.name)
+    if (header.minus is not None or header.plus is not None) and not file.hunks:
         raise bad_diff(at - 1, f"{header.name} has file names but no hunk; the diff is cut off")
-    old_path, new_path = header.paths()
-    files.append(
-        FileDiff(
-            old_path,
-            new_path,
-            _change_type(header, old_path, new_path, bool(hunks)),
-            header.old_blob,
-            header.new_blob,
-            header.old_mode,
-            header.new_mode,
-            header.binary,
-            hunks,
-        )
-    )
+    file.old_path, file.new_path = header.paths()
+    if file.old_path is None:
+        file.type = ChangeType.ADDED
+    elif file.new_path is None:
+        file.type = ChangeType.DELETED
+    elif header.copied or header.renamed:
+        file.type = ChangeType.COPIED if header.copied else ChangeType.RENAMED
+    elif file.old_mode != file.new_mode and not file.hunks and not file.binary:
+        file.type = ChangeType.MODE
+    files.append(file)
     return after
 
 
-def _read_hunks(text: _Text, at: int, name: str) -> tuple[list[Hunk], int]:
+def _read_hunks(lines: list[bytes], signs: bytes, at: int, name: str) -> tuple[list[Hunk], int]:
     """The hunks of one file, and the line after them. `name` is for messages.
 
     A hunk reads on while lines look like its own, and is nearly always followed by one that does not; where that was too
     far (an empty line, a signature, the `---` of a plain diff), it is cut at its exact end.
     """
-    lines, signs = text
     hunks: list[Hunk] = []
     end = len(lines)
     while at < end and (match := _HUNK.match(lines[at])):
@@ -459,16 +429,3 @@ def _is_stray(lines: list[bytes], at: int) -> bool:
     if line.startswith((b"+", b" ", b"\\")):
         return True
     return line.startswith(b"-") and line.rstrip() != b"--" and not begins_plain_file(lines, at)
-
-
-def _change_type(header: Header, old_path: str | None, new_path: str | None, has_hunks: bool) -> ChangeType:
-    if old_path is None:
-        return ChangeType.ADDED
-    if new_path is None:
-        return ChangeType.DELETED
-    if header.copied:
-        return ChangeType.COPIED
-    if header.renamed:
-        return ChangeType.RENAMED
-    mode_only = header.old_mode != header.new_mode and not has_hunks and not header.binary
-    return ChangeType.MODE if mode_only else ChangeType.MODIFIED

@@ -100,7 +100,7 @@ class BaseCommits:
         claimed = [
             case.kind is CaseKind.CONTEXT
             and bool(case.base_commit)
-            and (case.review is ReviewState.VALIDATED or _brings_proof(case))
+            and (case.review is ReviewState.VALIDATED or bool((kept := of_row(case.extra)) and kept.diff))
             for case in cases
         ]
         if self._folder is None or not any(claimed):
@@ -131,12 +131,6 @@ class BaseCommits:
             return None
         with Repo.open(self._folder) as repo:
             return settle(case, repo, change)
-
-
-def _brings_proof(case: Case) -> bool:
-    """Whether a case of another tool brings the change that its base can be proved with."""
-    kept = of_row(case.extra)
-    return kept is not None and bool(kept.diff)
 
 
 def _reason_of(case: Case) -> str:

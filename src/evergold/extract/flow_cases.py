@@ -11,7 +11,7 @@ a stored case, in the shape the review page reads; never in the rows of the file
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import PurePosixPath
@@ -207,9 +207,6 @@ def shorten(text: str) -> str:
     return f"{text[:RESULT_LIMIT]}\n… {len(text) - RESULT_LIMIT} more characters"
 
 
-RANK_QUERY = "ranked_repo_summary"
-
-
 @dataclass(frozen=True)
 class Rules:
     """The choices of an extraction; the defaults are those a benchmark wants, the others read the approvals literally."""
@@ -240,7 +237,8 @@ def extract_flow(
 
 def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> Extracted:
     change = change_of(segment)
-    query = _query(segment.actions)
+    asked = (action.params.get("rankQuery") for action in segment.actions if action.type == "ranked_repo_summary")
+    query = next((text for text in asked if isinstance(text, str) and text.strip()), "")
     base = prove(change, repo) if repo else BaseProof(None, ("no repository was given",))
     golden = golden_of(change)
     if base.files is not None:
@@ -260,7 +258,7 @@ def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> E
         id=segment.case_id,
         dataset=DATASET,
         kind=CaseKind.CONTEXT,
-        input=query or "",
+        input=query,
         paths=paths.rank(),
         ranges=ranked,
         base_commit=base.commit,
@@ -276,14 +274,6 @@ def _extract(flow: Flow, segment: Segment, repo: Repo | None, rules: Rules) -> E
     why_no_query = "" if query else "no ranked_repo_summary of this case has a rankQuery"
     evidence = evidence_of(flow, segment) if rules.evidence else None
     return Extracted(case, why_no_query, "; ".join(base.problems), tuple(remarks), evidence)
-
-
-def _query(actions: Iterable[Action]) -> str | None:
-    for action in actions:
-        text = action.params.get("rankQuery") if action.type == RANK_QUERY else None
-        if isinstance(text, str) and text.strip():
-            return text
-    return None
 
 
 def _rank(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[PathRanking, RangeRanking, list[str]]:

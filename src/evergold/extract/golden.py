@@ -11,8 +11,9 @@ the changes already merged are taken out of the cumulative one.
 
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -49,7 +50,10 @@ def read_approval(action: Action) -> Approval:
     info = _object(action.params.get("mergeApprovalInfo"))
     names = ("diff", "diffSinceLastReview", "sourceBranch", "defaultTargetBranch")
     texts = {name: text_in(info.get(name)) or text_in(action.params.get(name)) for name in names}
-    result = _result(action.result)
+    result: dict[str, Any] = {}
+    # Anything but a JSON object is no approval.
+    with suppress(orjson.JSONDecodeError):
+        result = _object(orjson.loads(action.result or ""))
     # Both spellings of these keys occur.
     chosen = _object(result.get("Params", result.get("params"))).get("targetBranch")
     return Approval(
@@ -64,14 +68,6 @@ def read_approval(action: Action) -> Approval:
         # The answer may name the merge commit in any of its fields; each candidate is proved before it is used.
         named_objects=tuple(dict.fromkeys(_OBJECT_ID.findall(action.result or ""))),
     )
-
-
-def _result(text: str | None) -> dict[str, Any]:
-    """The answer to the request; anything but a JSON object is no approval."""
-    try:
-        return _object(orjson.loads(text or ""))
-    except orjson.JSONDecodeError:
-        return {}
 
 
 def _object(value: object) -> dict[str, Any]:
@@ -114,9 +110,6 @@ def split(flow: Flow, all_approvals: bool = False) -> list[Segment]:
     return segments
 
 
-_WITHOUT_OLD = (ChangeType.ADDED, ChangeType.COPIED)
-
-
 class FileStep(NamedTuple):
     """What the change did at one path. A blob may be abbreviated, None where the file is absent, "" where unknown."""
 
@@ -138,7 +131,7 @@ def steps_of(files: Sequence[FileDiff]) -> list[FileStep]:
     for file in files:
         if file.submodule:
             continue
-        if file.type in _WITHOUT_OLD or file.old_path is None:
+        if file.type in (ChangeType.ADDED, ChangeType.COPIED) or file.old_path is None:
             steps.append(FileStep(file.new_path or "", None, file.new_blob or ""))
         elif file.new_path is None:
             steps.append(FileStep(file.old_path, file.old_blob or "", None))
@@ -214,34 +207,31 @@ def golden_of(change: CodeChange) -> Golden:
 def remove_known(files: list[FileDiff], earlier: list[FileDiff]) -> list[FileDiff]:
     """The files of a cumulative diff with the changes of an earlier one taken out."""
     known = {(file.old_path, file.new_path): file for file in earlier}
-    kept: list[FileDiff] = []
-    for file in files:
-        before = known.get((file.old_path, file.new_path))
-        rest = file if before is None else _subtract_file(file, before)
-        if rest is not None:
-            kept.append(rest)
-    return kept
+    rests = (_subtract_file(file, known.get((file.old_path, file.new_path))) for file in files)
+    return [rest for rest in rests if rest is not None]
 
 
-def _subtract_file(file: FileDiff, before: FileDiff) -> FileDiff | None:
+def _subtract_file(file: FileDiff, before: FileDiff | None) -> FileDiff | None:
     """The changes `before` does not have; None where there is nothing left."""
+    if before is None:
+        return file
     if file.type in (ChangeType.ADDED, ChangeType.DELETED) or file.binary:
         # A file that is added, deleted or binary is one change as a whole; blobs decide where the diff names them.
         same = file.new_blob == before.new_blob if file.new_blob else file.hunks == before.hunks
         return None if same else file
     seen = {identity for hunk in before.hunks for identity in _identities(hunk)}
-    hunks = [part for hunk in file.hunks for part in _new_parts(hunk, seen)]
+    hunks: list[Hunk] = []
+    for hunk in file.hunks:
+        identities = _identities(hunk)
+        if seen.isdisjoint(identities):
+            # A hunk of new changes alone keeps its context lines.
+            hunks.append(hunk)
+        else:
+            parts = zip(hunk.split_changes(), identities, strict=True)
+            hunks += [part for part, identity in parts if identity not in seen]
     # A change of mode has no hunk.
     moved = (file.old_mode, file.new_mode) != (before.old_mode, before.new_mode)
     return replace(file, hunks=hunks) if hunks or moved else None
-
-
-def _new_parts(hunk: Hunk, seen: set[tuple[int, bytes, bytes]]) -> list[Hunk]:
-    """The changes of a hunk that are not `seen`; a hunk of new changes alone keeps its context lines."""
-    identities = _identities(hunk)
-    if seen.isdisjoint(identities):
-        return [hunk]
-    return [part for part, identity in zip(hunk.split_changes(), identities, strict=True) if identity not in seen]
 
 
 def _identities(hunk: Hunk) -> list[tuple[int, bytes, bytes]]:
@@ -282,13 +272,9 @@ class Extracted:
     lines: PairLines | None = None
 
 
-class SkippedItem(str):
+class SkippedItem(NamedTuple):
     """The reason a commit or a session made no case; of a commit also its kind, and whether a program wrote it."""
 
-    kind: str
-    bot: bool
-
-    def __new__(cls, reason: str, kind: str = "", bot: bool = False) -> Self:
-        item = super().__new__(cls, reason)
-        item.kind, item.bot = kind, bot
-        return item
+    reason: str
+    kind: str = ""
+    bot: bool = False

@@ -45,6 +45,7 @@ from evergold.model.values import hash_bytes
 from evergold.repo.git import Repo
 from evergold.repo.history import Commit, commits, readable_diffs
 from evergold.spread import Spread
+from evergold.store.database.rows import batches
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,6 @@ KIND = "of another kind (--kinds takes others)"
 EMPTY = "touches no file that counts"
 BULK = "bulk change"
 NO_BASE_LINES = "changes no line of code that its base has"
-
 
 # The most that a message of one line stands for: files of code, hunks, lines of the base.
 SHORT = 8, 60, 400
@@ -193,18 +193,22 @@ def cases_of_part(repo_dir: Path, rules: HistoryRules, part: list[Commit]) -> li
         ]
 
 
-def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[Extracted | Rejected | SkippedItem]:
+def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[HistoryItem]:
     """Diffs are read a window at a time, so that the base files of many commits are one question to git."""
     if not rules.noise:
         rules = replace(rules, exclude=(*rules.exclude, *_generated_paths(repo)))
     pairs = [(commit.id, commit.parents[0]) for commit in chosen.values()]
-    window: list[Parsed | Rejected | SkippedItem] = []
-    for commit_id, diff in readable_diffs(repo, pairs):
-        window.append(_parse(chosen[commit_id], diff, rules))
-        if len(window) == DIFFS_AT_ONCE:
-            yield from _finish(window, repo, rules)
-            window = []
-    yield from _finish(window, repo, rules)
+    read = (_parse(chosen[commit_id], diff, rules) for commit_id, diff in readable_diffs(repo, pairs))
+    for window in batches(read, DIFFS_AT_ONCE):
+        files = (file for item in window if isinstance(item, Parsed) for file in item.files)
+        changed = (file.old_blob for file in files if file.hunks and file.old_path and not file.submodule)
+        blobs = list(dict.fromkeys(blob for blob in changed if blob))
+        base_files = dict(zip(blobs, repo.objects.read_many(blobs), strict=True))
+        for item in window:
+            yield _case(item, base_files, rules) if isinstance(item, Parsed) else item
+
+
+_MARKED = {f"linguist-{mark}{value}" for mark in ("generated", "vendored") for value in ("", "=true")}
 
 
 def _generated_paths(repo: Repo) -> tuple[str, ...]:
@@ -215,20 +219,6 @@ def _generated_paths(repo: Repo) -> tuple[str, ...]:
     globs = [fields[0].replace("**", "*") for fields in marked if _MARKED & set(fields[1:])]
     # A pattern without a slash is about the name in any folder; one with it begins at the root.
     return tuple(form for glob in globs for form in ((glob.lstrip("/"),) if "/" in glob else (glob, f"*/{glob}")))
-
-
-_MARKED = {f"linguist-{mark}{value}" for mark in ("generated", "vendored") for value in ("", "=true")}
-
-
-def _finish(
-    window: list[Parsed | Rejected | SkippedItem], repo: Repo, rules: HistoryRules
-) -> Iterator[Extracted | Rejected | SkippedItem]:
-    parsed = [item for item in window if isinstance(item, Parsed)]
-    changed = (file for item in parsed for file in item.files if file.hunks and file.old_path and not file.submodule)
-    blobs = list(dict.fromkeys(file.old_blob for file in changed if file.old_blob))
-    base_files = dict(zip(blobs, repo.objects.read_many(blobs), strict=True))
-    for item in window:
-        yield _case(item, base_files, rules) if isinstance(item, Parsed) else item
 
 
 def _unfit(commit: Commit, repo: Repo, rules: HistoryRules, first_parent: bool) -> SkippedItem | None:
@@ -310,8 +300,6 @@ def _text_of(file: FileDiff) -> bytes:
 
 
 _VERSION = re.compile(rb"\d+(?:\.\d+)+[\w.+-]*(?: *\(.{4,20}\))?")  # perhaps with its day
-
-
 _IMPORT = re.compile(rb"[+-](?:import|from|use|using|require|#\s*include)\b")
 
 
@@ -353,6 +341,13 @@ def _case(parsed: Parsed, base_files: dict[str, bytes], rules: HistoryRules) -> 
         return SkippedItem(NO_BASE_LINES, kind, bot)
     ranking = PathRanking()
     ranking.add_golden(files)
+    metadata: dict[str, Any] = {"baseVerified": True, "commit": commit.id, "authored": commit.authored.isoformat()}
+    if message.issues:
+        metadata["issues"] = list(message.issues)
+    if message.trailers:
+        metadata["trailers"] = [list(trailer) for trailer in message.trailers]
+    if left_out := parsed.left_out + len(parsed.files) - len(files):
+        metadata["filesLeftOut"] = left_out
     # Of the kinds that are taken by default only real requests come this far.
     enough = len(message.query.split()) >= rules.min_words
     case = Case.model_validate(
@@ -364,8 +359,7 @@ def _case(parsed: Parsed, base_files: dict[str, bytes], rules: HistoryRules) -> 
             "paths": ranking.rank(),
             "ranges": ranges,
             "base_commit": commit.parents[0],
-            "metadata": _metadata(commit, message, parsed.left_out + len(parsed.files) - len(files))
-            | {"kind": str(kind), "bot": bot},
+            "metadata": metadata | {"kind": str(kind), "bot": bot},
             "provenance": Provenance(source="git", repository=rules.repository or None, case_index=0),
         }
     )
@@ -440,14 +434,3 @@ def _ranges(file: FileDiff, base_files: dict[str, bytes]) -> list[dict[str, Any]
         shared | {"start": start, "end": end, "text_hash": hash_bytes(head.text(start, end))}
         for start, end in spans_of(file, line_count=head.line_count)
     ]
-
-
-def _metadata(commit: Commit, message: Message, left_out: int) -> dict[str, Any]:
-    metadata: dict[str, Any] = {"baseVerified": True, "commit": commit.id, "authored": commit.authored.isoformat()}
-    if message.issues:
-        metadata["issues"] = list(message.issues)
-    if message.trailers:
-        metadata["trailers"] = [list(trailer) for trailer in message.trailers]
-    if left_out:
-        metadata["filesLeftOut"] = left_out
-    return metadata

@@ -321,47 +321,35 @@ _LEFT_BEHIND = _any_of(
     r"(?:.*/)?(?:play(?:ground)?|scratch(?:pad)?|tmp|temp)(?:/.*|\.\w+)$",
 )
 # Which kind of work a file alone stands for, by its path.
-_FILES = (
-    (
-        CommitKind.CI,
-        _any_of(
-            r"(?:.*/)?\.(?:github|gitlab|circleci|travis|buildkite|husky|vscode|idea|devcontainer|changeset|ci)/.*",
-            r"(?:.*/)?(?:\.gitlab-ci|\.travis|\.?appveyor|azure-pipelines[^/]*|\.pre-commit-config|codecov|\.golangci"
-            r"|\.?readthedocs|\.goreleaser)\.ya?ml$",
-            r"(?:.*/)?(?:jenkinsfile[^/]*|tox\.ini|noxfile\.py|mypy\.ini|pytest\.ini|\.?ruff\.toml|renovate\.json5?)$",
-            r"(?:.*/)?\.(?:git(?:ignore|attributes|modules|-blame-ignore-revs)|editorconfig|coveragerc|flake8|pylintrc)$",
-            r"(?:.*/)?\.(?:mailmap|npmignore|npmrc|nvmrc|jshintrc|dockerignore|eslint[^/]*|prettier[^/]*|nycrc[^/]*)$",
-            r"(?:.*/)?(?:eslint\.config\.\w+|codeowners)$|(?:scripts/)?ci/.*",
-        ),
+_FILES = {
+    CommitKind.CI: _any_of(
+        r"(?:.*/)?\.(?:github|gitlab|circleci|travis|buildkite|husky|vscode|idea|devcontainer|changeset|ci)/.*",
+        r"(?:.*/)?(?:\.gitlab-ci|\.travis|\.?appveyor|azure-pipelines[^/]*|\.pre-commit-config|codecov|\.golangci"
+        r"|\.?readthedocs|\.goreleaser)\.ya?ml$",
+        r"(?:.*/)?(?:jenkinsfile[^/]*|tox\.ini|noxfile\.py|mypy\.ini|pytest\.ini|\.?ruff\.toml|renovate\.json5?)$",
+        r"(?:.*/)?\.(?:git(?:ignore|attributes|modules|-blame-ignore-revs)|editorconfig|coveragerc|flake8|pylintrc)$",
+        r"(?:.*/)?\.(?:mailmap|npmignore|npmrc|nvmrc|jshintrc|dockerignore|eslint[^/]*|prettier[^/]*|nycrc[^/]*)$",
+        r"(?:.*/)?(?:eslint\.config\.\w+|codeowners)$|(?:scripts/)?ci/.*",
     ),
-    (
-        CommitKind.TESTS,
-        _any_of(
-            r"(?:.*/)?(?:tests?|testing|specs?|__tests__|test_?data|fixtures|e2e|benchmarks?|acceptance)/.*",
-            r"(?:.*/)?(?:test_[^/]*|test\.\w+|[^/]*[_.-](?:tests?|spec)\.\w+|conftest\.py|[^/]*tests?\.(?:java|cs|kt|php|swift))$",
-        ),
+    CommitKind.TESTS: _any_of(
+        r"(?:.*/)?(?:tests?|testing|specs?|__tests__|test_?data|fixtures|e2e|benchmarks?|acceptance)/.*",
+        r"(?:.*/)?(?:test_[^/]*|test\.\w+|[^/]*[_.-](?:tests?|spec)\.\w+|conftest\.py|[^/]*tests?\.(?:java|cs|kt|php|swift))$",
     ),
-    (
-        CommitKind.DOCS,
-        _any_of(
-            r"(?:.*/)?(?:docs?|docs_src|documentation|man|examples?|website|site|translations?|locale|blog)/.*",
-            r"(?:.*/)?(?:changelog\.d|changes\.d|newsfragments?|\.changes|release-notes)/.*",
-            r".*\.(?:md|mdx|rst|adoc|asciidoc|png|jpe?g|gif|svg|pdf|ico|po|pot|tex|[1-8]\.in)$",
-            r"(?:.*/)?(?:readme|changelog|changes|history|news|licen[sc]e|copying|authors|contribut(?:ors|ing)|notice"
-            r"|maintainers|security|code_of_conduct|todo|citation|thanks|mkdocs|funding)(?:[._-][^/]*)?$",
-        ),
+    CommitKind.DOCS: _any_of(
+        r"(?:.*/)?(?:docs?|docs_src|documentation|man|examples?|website|site|translations?|locale|blog)/.*",
+        r"(?:.*/)?(?:changelog\.d|changes\.d|newsfragments?|\.changes|release-notes)/.*",
+        r".*\.(?:md|mdx|rst|adoc|asciidoc|png|jpe?g|gif|svg|pdf|ico|po|pot|tex|[1-8]\.in)$",
+        r"(?:.*/)?(?:readme|changelog|changes|history|news|licen[sc]e|copying|authors|contribut(?:ors|ing)|notice"
+        r"|maintainers|security|code_of_conduct|todo|citation|thanks|mkdocs|funding)(?:[._-][^/]*)?$",
     ),
-    (
-        CommitKind.DEPENDENCY,
-        _any_of(
-            r"(?:.*/)?(?:requirements|constraints)[^/]*$|requirements/.*|(?:.*/)?go\.(?:mod|sum|work)$",
-            r"(?:.*/)?(?:[^/]*\.lock|[^/]*lock\.(?:json|yaml)|npm-shrinkwrap\.json|pipfile|gemfile|packages\.config)$",
-            r"(?:.*/)?(?:(?:package|composer|bower|component|vcpkg)\.json|pyproject\.toml|setup\.(?:py|cfg)|cargo\.toml)$",
-            r"(?:.*/)?(?:[^/]*\.gemspec|pom\.xml|build\.gradle(?:\.kts)?|environment\.ya?ml|mix\.exs|[^/]*\.csproj)$",
-            r"(?:.*/)?(?:libs\.versions\.toml|directory\.packages\.props|package\.swift|deps\.edn|project\.clj)$",
-        ),
+    CommitKind.DEPENDENCY: _any_of(
+        r"(?:.*/)?(?:requirements|constraints)[^/]*$|requirements/.*|(?:.*/)?go\.(?:mod|sum|work)$",
+        r"(?:.*/)?(?:[^/]*\.lock|[^/]*lock\.(?:json|yaml)|npm-shrinkwrap\.json|pipfile|gemfile|packages\.config)$",
+        r"(?:.*/)?(?:(?:package|composer|bower|component|vcpkg)\.json|pyproject\.toml|setup\.(?:py|cfg)|cargo\.toml)$",
+        r"(?:.*/)?(?:[^/]*\.gemspec|pom\.xml|build\.gradle(?:\.kts)?|environment\.ya?ml|mix\.exs|[^/]*\.csproj)$",
+        r"(?:.*/)?(?:libs\.versions\.toml|directory\.packages\.props|package\.swift|deps\.edn|project\.clj)$",
     ),
-)
+}
 # `fix(parser)!: …`: who writes such a prefix has named what kind it is.
 _CONVENTIONAL = re.compile(r"^([a-z]+)(?:\(([^)]*)\))?!?: ?", re.I)
 _SCOPE = re.compile(r"[\w/.,*-]+: +(?=\w)")
@@ -386,85 +374,64 @@ _DOCUMENTS = (
     r"(?:docs?|documentation|docstrings?|comments?|examples?|readme\S*|changelog|spelling|wording|copyright\w*)"
 )
 _TOOLS = r"(?:black|isort|ruff|prettier|gofmt|clang-format|eslint|flake8|pyupgrade|autopep8|pre-?commit|rustfmt|mypy)"
-_SUBJECTS = (
-    (
-        CommitKind.RELEASE,
-        _any_of(
-            rf"(?:[\w./@-]+[ @])?{_VERSION}[.!]?$",
-            r"(?:version|releas(?:e|es|ed|ing)|tag|cut|publish|prepar(?:e|ing)|start(?:ing)?|finali[sz]e)\b"
-            rf"(?:[ :-]+(?:the|for|of|to|version|release|stable|dev\w*|as|new|next|up))*[ :-]*[\w.-]*[ -]?{_VERSION}\b",
-            r"bump(?:s|ed|ing)? (?:the |\w+ )?(?:version|release)",
-            rf"bump(?:s|ed|ing)? (?:to|up to)? ?{_VERSION}[.!]?$",
-            r"(?:update|set|increase|increment|change|bump) (?:the )?(?:\w+ )?version(?: number| string)?(?: to| for|$)",
-            rf"(?:bump|prepare|update|set)(?: \w+)? (?:for|to) (?:the )?(?:next )?(?:{_VERSION}|release|dev(?:elopment)?)",
-            r"back to dev|post[- ]release|next (?:development )?(?:version|iteration)|version bump|new release",
-            r"prep(?:are|ping)? (?:for )?(?:the )?(?:next )?release|(?:add |update )?release notes?\b|release$|v\d+$",
-        ),
+_SUBJECTS = {
+    CommitKind.RELEASE: _any_of(
+        rf"(?:[\w./@-]+[ @])?{_VERSION}[.!]?$",
+        r"(?:version|releas(?:e|es|ed|ing)|tag|cut|publish|prepar(?:e|ing)|start(?:ing)?|finali[sz]e)\b"
+        rf"(?:[ :-]+(?:the|for|of|to|version|release|stable|dev\w*|as|new|next|up))*[ :-]*[\w.-]*[ -]?{_VERSION}\b",
+        r"bump(?:s|ed|ing)? (?:the |\w+ )?(?:version|release)",
+        rf"bump(?:s|ed|ing)? (?:to|up to)? ?{_VERSION}[.!]?$",
+        r"(?:update|set|increase|increment|change|bump) (?:the )?(?:\w+ )?version(?: number| string)?(?: to| for|$)",
+        rf"(?:bump|prepare|update|set)(?: \w+)? (?:for|to) (?:the )?(?:next )?(?:{_VERSION}|release|dev(?:elopment)?)",
+        r"back to dev|post[- ]release|next (?:development )?(?:version|iteration)|version bump|new release",
+        r"prep(?:are|ping)? (?:for )?(?:the )?(?:next )?release|(?:add |update )?release notes?\b|release$|v\d+$",
     ),
-    (
-        CommitKind.DEPENDENCY,
-        _any_of(
-            r"bump(?:s|ed)? (?:\S+ )*from \S+ to \S+|bump(?:s|ed)? (?:the )?\S+ group\b|\[security\] bump",
-            rf"{_UPDATE} {_ARTICLES}(?:(?:to|dev|development|npm|python|go|rust|node|test|docs?|example|build) )*"
-            r"(?:dependenc\w+|deps|requirements?|packages|lock ?files?|modules|submodules?|pins|pinned \w+|vendor\w*)\b",
-            rf"{_UPDATE} (?:the )?(?:dependency )?[\w@./-]+(?: requirement)? (?:from \S+ )?to [\w@./-]* ?{_VERSION}",
-            rf"{_UPDATE} [\w@/-]+ ?(?:to|=>|->|=) ?v?\d|bump (?:https?://|[\w-]+(?:\.[\w-]+)*/)\S+",
-            r"(?:\w+: ?)?[\w@/.-]+ ?(?:>=|==|~>|@)[ ~^]*\d",
-        ),
+    CommitKind.DEPENDENCY: _any_of(
+        r"bump(?:s|ed)? (?:\S+ )*from \S+ to \S+|bump(?:s|ed)? (?:the )?\S+ group\b|\[security\] bump",
+        rf"{_UPDATE} {_ARTICLES}(?:(?:to|dev|development|npm|python|go|rust|node|test|docs?|example|build) )*"
+        r"(?:dependenc\w+|deps|requirements?|packages|lock ?files?|modules|submodules?|pins|pinned \w+|vendor\w*)\b",
+        rf"{_UPDATE} (?:the )?(?:dependency )?[\w@./-]+(?: requirement)? (?:from \S+ )?to [\w@./-]* ?{_VERSION}",
+        rf"{_UPDATE} [\w@/-]+ ?(?:to|=>|->|=) ?v?\d|bump (?:https?://|[\w-]+(?:\.[\w-]+)*/)\S+",
+        r"(?:\w+: ?)?[\w@/.-]+ ?(?:>=|==|~>|@)[ ~^]*\d",
     ),
-    (
-        CommitKind.DOCS,
-        _any_of(
-            rf"(?:\w+: )?(?:(?:fix|correct|typo)\w*:? {_ARTICLES})?"
-            r"(?:typos?|spelling|grammar|misspell\w*|docstrings?|comments?)\b",
-            rf"(?:fix|improve|update|add|expand|clarify|tweak|reword|correct|remove|change)\w* (?:\S+ ){{0,2}}{_DOCUMENTS}"
-            r"(?:\b(?! (?:generat|build|command|option|pars|handl|string))|$)",
-            r"doc(?:s|ument(?:ed|ing|s|ation)?)\b|.* (?:docs|documentation|readme\S*|docstrings?|examples?|links?)[.]?$",
-            r".*\btypos?\b",
-        ),
+    CommitKind.DOCS: _any_of(
+        rf"(?:\w+: )?(?:(?:fix|correct|typo)\w*:? {_ARTICLES})?"
+        r"(?:typos?|spelling|grammar|misspell\w*|docstrings?|comments?)\b",
+        rf"(?:fix|improve|update|add|expand|clarify|tweak|reword|correct|remove|change)\w* (?:\S+ ){{0,2}}{_DOCUMENTS}"
+        r"(?:\b(?! (?:generat|build|command|option|pars|handl|string))|$)",
+        r"doc(?:s|ument(?:ed|ing|s|ation)?)\b|.* (?:docs|documentation|readme\S*|docstrings?|examples?|links?)[.]?$",
+        r".*\btypos?\b",
     ),
-    (
-        CommitKind.TESTS,
-        _any_of(
-            r"(?:add|fix|improve|update|extend|more|remove|adjust|move|write|wrote|port|refactor|rename|clean ?up|skip"
-            r"|correct|enable|disable)\w* (?:\S+ ){0,3}(?:tests?|specs?|test cases?|test suite|coverage)"
-            r"(?:$|\b(?! ?(?:client|runner|\w+ client|request|helper|utilit|framework)))"
-            r"(?!.* and (?!\S*tests?\b)(?:fix|add|mak|chang|us)\w*)",
-            r"tests? |.* benchmarks?[.]?$",
-        ),
+    CommitKind.TESTS: _any_of(
+        r"(?:add|fix|improve|update|extend|more|remove|adjust|move|write|wrote|port|refactor|rename|clean ?up|skip"
+        r"|correct|enable|disable)\w* (?:\S+ ){0,3}(?:tests?|specs?|test cases?|test suite|coverage)"
+        r"(?:$|\b(?! ?(?:client|runner|\w+ client|request|helper|utilit|framework)))"
+        r"(?!.* and (?!\S*tests?\b)(?:fix|add|mak|chang|us)\w*)",
+        r"tests? |.* benchmarks?[.]?$",
     ),
-    (
-        CommitKind.CI,
-        _any_of(
-            rf"(?:run|apply|use|ran|applied|switch to|(?:re)?format|check)\w* (?:\S+ )?{_TOOLS}\b",
-            r"(?:fix|pacify|satisfy|please|silence|lint|resolve|address)\w* (?:\S+ )?"
-            rf"(?:lint\w*|{_TOOLS}|pylint|pep8|jshint|gol\w+|clippy|formatting|whitespace|indentation|(?:code )?style)\b",
-            r"(?:re-?)?format(?:ted|ting)? (?:code|files|everything|source)|whitespace|pep ?8|lint(?:ing)?$|pre-commit",
-            r"(?:travis|github actions?|circleci|appveyor|ci)\b",
-        ),
+    CommitKind.CI: _any_of(
+        rf"(?:run|apply|use|ran|applied|switch to|(?:re)?format|check)\w* (?:\S+ )?{_TOOLS}\b",
+        r"(?:fix|pacify|satisfy|please|silence|lint|resolve|address)\w* (?:\S+ )?"
+        rf"(?:lint\w*|{_TOOLS}|pylint|pep8|jshint|gol\w+|clippy|formatting|whitespace|indentation|(?:code )?style)\b",
+        r"(?:re-?)?format(?:ted|ting)? (?:code|files|everything|source)|whitespace|pep ?8|lint(?:ing)?$|pre-commit",
+        r"(?:travis|github actions?|circleci|appveyor|ci)\b",
     ),
-    (
-        CommitKind.REFACTOR,
-        _any_of(
-            r"(?:refactor|renam|mov|extract|simplif|clean|tid[iy]|reorgani[sz]|restructur|inlin|dedup|split|moderni[sz]"
-            r"|consolidat|unif|streamlin|polish|rewrit|rework|rearrang|reorder|optimi[sz]|replac|convert|migrat|factor|merg"
-            r"|separat|sort)\w*\b",
-            r"(?:drop|remov|delet)\w* (?:\S+ ){0,2}"
-            r"(?:unused|dead|unnecessary|unneeded|redundant|duplicate\w*|obsolete|legacy|deprecated|useless|extra|stale)\b",
-            r"(?:add|fix|improve|use|update)\w* (?:\S+ ){0,3}(?:type ?(?:hints?|annotations?)|typing|annotations)\b",
-            r"speed up|use \S+ instead of",
-        ),
+    CommitKind.REFACTOR: _any_of(
+        r"(?:refactor|renam|mov|extract|simplif|clean|tid[iy]|reorgani[sz]|restructur|inlin|dedup|split|moderni[sz]"
+        r"|consolidat|unif|streamlin|polish|rewrit|rework|rearrang|reorder|optimi[sz]|replac|convert|migrat|factor|merg"
+        r"|separat|sort)\w*\b",
+        r"(?:drop|remov|delet)\w* (?:\S+ ){0,2}"
+        r"(?:unused|dead|unnecessary|unneeded|redundant|duplicate\w*|obsolete|legacy|deprecated|useless|extra|stale)\b",
+        r"(?:add|fix|improve|use|update)\w* (?:\S+ ){0,3}(?:type ?(?:hints?|annotations?)|typing|annotations)\b",
+        r"speed up|use \S+ instead of",
     ),
-    (
-        CommitKind.FIX,
-        _any_of(
-            r"(?:\S+: )?(?:fix|bugfix|hotfix|correct|resolv|repair|prevent|avoid|handl|guard|work ?around|ensur|patch|mend"
-            r"|restor|stop|do not|don't|never|properly|make sure|bug)\w*\b",
-            r".*\b(?:bugs?|crash\w*|regression|broken|leak\w*|incorrect\w*|race condition|deadlock|wrong\w*|fix(?:es|ed)?"
-            r"|exceptions? (?:when|if|in|on)|panic\w*|overflow|vulnerab\w*|typeerror|segfault)\b",
-        ),
+    CommitKind.FIX: _any_of(
+        r"(?:\S+: )?(?:fix|bugfix|hotfix|correct|resolv|repair|prevent|avoid|handl|guard|work ?around|ensur|patch|mend"
+        r"|restor|stop|do not|don't|never|properly|make sure|bug)\w*\b",
+        r".*\b(?:bugs?|crash\w*|regression|broken|leak\w*|incorrect\w*|race condition|deadlock|wrong\w*|fix(?:es|ed)?"
+        r"|exceptions? (?:when|if|in|on)|panic\w*|overflow|vulnerab\w*|typeerror|segfault)\b",
     ),
-)
+}
 # With a manifest among the files; what else changed came with the new version.
 _UPGRADE = re.compile(rf"(?:bump|upgrad)\w*\b|{_UPDATE} (?:to )?(?:the )?(?:latest|newest|new|[\w@./-]+ v?\d)", re.I)
 _BESIDE_CODE = (CommitKind.DOCS, CommitKind.TESTS, CommitKind.CI)
@@ -530,7 +497,7 @@ def is_noise(path: str, beside_code: bool = False) -> bool:
 @lru_cache(maxsize=65536)
 def kind_of_path(path: str) -> CommitKind | None:
     """The kind of work a path alone stands for; None for code."""
-    return next((kind for kind, pattern in _FILES if pattern.match(path)), None)
+    return next((kind for kind, pattern in _FILES.items() if pattern.match(path)), None)
 
 
 def _kind_of_prefix(subject: str) -> CommitKind | None:
@@ -550,4 +517,6 @@ def _kind_of_prefix(subject: str) -> CommitKind | None:
 
 
 def _kind_of_words(subject: str, among: Sequence[CommitKind] = tuple(CommitKind)) -> CommitKind:
-    return next((kind for kind, pattern in _SUBJECTS if kind in among and pattern.match(subject)), CommitKind.FEATURE)
+    return next(
+        (kind for kind, pattern in _SUBJECTS.items() if kind in among and pattern.match(subject)), CommitKind.FEATURE
+    )

@@ -19,6 +19,7 @@ and the reason stays with the case.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 from evergold.extract.diff import ChangeType, FileDiff, Hunk, parse_diff
@@ -85,14 +86,14 @@ def prove(change: CodeChange, repo: Repo, base: str | None = None, explain: bool
 
     `explain` looks for what speaks for a base that was given, which takes the history of the target.
     """
-    if base is not None and (commit := repo.objects.commit(base)) is None:
+    commit = repo.objects.commit(base) if base is not None else None
+    if base is not None and commit is None:
         shallow = f" ({SHALLOW})" if repo.shallow_commits else ""
         return BaseProof(None, (f"commit {base} is not in the repository{shallow}",))
-    if base is not None and not change.diff:
+    if commit is not None and not change.diff:
         return BaseProof(commit)
     golden = _find_paths(golden_of(change), repo, change)
-    if base is not None:
-        assert commit is not None
+    if commit is not None:
         proof = _prove_at(change, golden, repo, commit)
         if proof.problems or not explain:
             return proof
@@ -113,13 +114,8 @@ def prove(change: CodeChange, repo: Repo, base: str | None = None, explain: bool
 def find_bases(change: CodeChange, repo: Repo, most: int) -> list[BaseProof]:
     """The commits at which a change proves, the likeliest first; the first is the one `prove` finds."""
     golden = _find_paths(golden_of(change), repo, change)
-    proved: list[BaseProof] = []
-    for proof in _proofs(change, golden, repo) if golden.proof else ():
-        if not proof.problems:
-            proved.append(proof)
-        if len(proved) == most:
-            break
-    return proved
+    proofs = _proofs(change, golden, repo) if golden.proof else ()
+    return list(islice((proof for proof in proofs if not proof.problems), most))
 
 
 def _proofs(change: CodeChange, golden: Golden, repo: Repo) -> Iterator[BaseProof]:
@@ -209,13 +205,11 @@ def candidates(index: ChangeIndex, steps: Sequence[FileStep]) -> list[Candidate]
     for candidate in results.values():
         # Files that the commit touched and this change did not: a squash of several changes has many.
         candidate.other_files = index.files_of[candidate.changed_by] - candidate.replaced
-    return sorted(results.values(), key=_rank)[:MOST_CANDIDATES]
-
-
-def _rank(candidate: Candidate) -> tuple[int, int, int, int]:
-    """Sort key: commits that make the whole change, then most of it, then replace most of it, with the fewest others."""
-    whole = candidate.made == candidate.steps
-    return (not whole, -candidate.made, -candidate.replaced, candidate.other_files)
+    # Commits that make the whole change come first, then most of it, then replace most of it, with the fewest others.
+    ranked = sorted(
+        results.values(), key=lambda one: (one.made != one.steps, -one.made, -one.replaced, one.other_files)
+    )
+    return ranked[:MOST_CANDIDATES]
 
 
 def _diff_blobs(repo: Repo, blobs: list[str]) -> FileDiff:

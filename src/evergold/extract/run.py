@@ -35,7 +35,6 @@ from evergold.store.database.rows import batches
 EXTRACTED = "extracted"
 
 Item = Extracted | Rejected | SkippedItem | str
-Produce = Callable[[Wanted], Iterator[Item]]
 Keep = Callable[[Case], None]
 
 
@@ -91,7 +90,7 @@ class Extraction:
         return self.lacks(case_id) and not pair.is_edited(case_id)
 
 
-def run_extraction(produce: Produce, into: Extraction) -> Summary:
+def run_extraction(produce: Callable[[Wanted], Iterator[Item]], into: Extraction) -> Summary:
     """`produce` is given the question "is this case wanted?" and yields cases, known ids and problems."""
     summary = Summary()
     # Two extractions into one folder would each write a file without the rows of the other.
@@ -112,7 +111,7 @@ def _take(item: Item, pair: DatasetPair, into: Extraction, summary: Summary) -> 
     if isinstance(item, Rejected):
         summary.rejected.append(item)
     elif isinstance(item, SkippedItem):
-        summary.skipped[str(item)] += 1
+        summary.skipped[item.reason] += 1
     elif isinstance(item, str):
         summary.counts["known"] += 1
     # Known to the files and wanted by the store only: the row in the files stays as it is.
@@ -311,6 +310,6 @@ def extract_cases(
             for item in items:
                 if isinstance(item, Extracted | Rejected):
                     yield item
-                elif flow.agent:
-                    yield Rejected(where=f"session {flow.id}", reason=item)
+                elif isinstance(item, SkippedItem):
+                    yield Rejected(where=f"session {flow.id}", reason=item.reason)
         yield from (item for item in sessions.cases() if isinstance(item, Extracted))

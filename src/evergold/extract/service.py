@@ -21,7 +21,6 @@ from evergold.extract.ranges import HunkContext, Side
 from evergold.extract.run import (
     EXTRACTED,
     Extraction,
-    RowCheck,
     Summary,
     check_rows,
     extract_history,
@@ -65,6 +64,8 @@ def _show_nothing(_label: str, _total: int | None) -> AbstractContextManager[Adv
 class Flows:
     """`store` opens the database; it is asked for only when an extraction goes into it."""
 
+    check_rows = staticmethod(check_rows)
+
     def __init__(self, store: Callable[[], Store]) -> None:
         self._store = store
 
@@ -103,10 +104,6 @@ class Flows:
                 agents = AgentRules(options["trailers"] or TRAILERS, evidence=into_store)
                 with progress("sessions", logs.count()) as advance, spread_over(cluster) as spread:
                     return extract_sessions(logs, into, repo_dir, agents, advance, spread)
-
-    def check_rows(self, path: Path, repo_dir: Path, advance: Advance = lambda rows: None) -> RowCheck:
-        """Prove every row of a dataset A or B file against the repository."""
-        return check_rows(path, repo_dir, advance)
 
     def fill_from_history(self, repo_dir: Path, limit: int, advance: Advance = lambda commits: None) -> int:
         """Put the newest cases of a repository's history into dataset `context`; return how many.

@@ -239,10 +239,8 @@ def _numbered_in(text: str) -> dict[int, str]:
 
 
 def _ref(action: Action) -> FileRef | None:
-    for key in _PATH_KEYS:
-        if isinstance(action.params.get(key), str) and action.params[key]:
-            return FileRef(action.params[key], action.cwd)
-    return None
+    named = (action.params.get(key) for key in _PATH_KEYS)
+    return next((FileRef(path, action.cwd) for path in named if path and isinstance(path, str)), None)
 
 
 def _number(params: dict[str, Any], *keys: str) -> int | None:

@@ -6,7 +6,7 @@ folder.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -45,13 +45,12 @@ class AgentRules:
     repository: str = ""
 
 
-@dataclass(frozen=True)
-class CommitRead:
+class CommitRead(NamedTuple):
     """What a session says about a commit: its part of it, or the reason why there is none."""
 
-    boundary: Boundary
+    commit: Commit
     reason: str = ""
-    files: list[FileDiff] = field(default_factory=list)
+    files: Sequence[FileDiff] = ()
     part: DraftPart | None = None
 
 
@@ -60,19 +59,9 @@ class SessionRead:
     """What is kept of a session that was read: `flow` is its head, without its steps."""
 
     flow: Flow
-    problems: tuple[str, ...]
     unknown_tools: Counter[str]
     reasons: Counter[str] = field(default_factory=Counter)
     commits: list[CommitRead] = field(default_factory=list)
-
-
-class _Share(NamedTuple):
-    """What one session says about a commit; `flow` is the session's head, `at` the number of the commit in it."""
-
-    flow: Flow
-    at: int
-    boundary: Boundary
-    part: DraftPart
 
 
 @dataclass
@@ -80,21 +69,17 @@ class _Draft:
     """What is kept of a commit until its sessions are all read."""
 
     commit: Commit
-    files: list[FileDiff]
-    shares: list[_Share] = field(default_factory=list)
+    files: Sequence[FileDiff]
+    shares: list[DraftPart] = field(default_factory=list)
 
     @cached_property
-    def own(self) -> list[_Share]:
-        """The shares of the sessions whose own edits are in the commit, in the order of time."""
-        shares = sorted(self.shares, key=lambda share: share.part.began)
+    def parts(self) -> list[DraftPart]:
+        """The parts of the sessions whose own edits are in the commit, in the order of time."""
+        shares = sorted(self.shares, key=lambda share: share.began)
         if any(share.boundary.own for share in shares):
             return [share for share in shares if self._is_own(share.boundary)]
         # Which of several sessions a commit belongs to that none of them names cannot be seen: the nearest is taken.
         return [share for share in shares if share.boundary.was_stated] or shares[-1:]
-
-    @property
-    def parts(self) -> list[DraftPart]:
-        return [share.part for share in self.own]
 
     def _is_own(self, boundary: Boundary) -> bool:
         """Whether a session has its share in a commit that holds lines of sessions."""
@@ -124,39 +109,34 @@ class AgentExtraction:
 
     def read(self, flow: Flow) -> SessionRead:
         """What a session says about commits; nothing is kept of it here, so that a worker may read it."""
-        problems = tuple(flow.metadata.get("problems", ()))
         session = Session.of(flow)
-        # Actions hold all texts of the session. Only the head of the flow is kept, or memory grows with every session.
-        read = SessionRead(flow.model_copy(update={"actions": ()}), problems, session.unknown_tools)
+        read = SessionRead(session.flow, session.unknown_tools)
         if not session.steps:
             read.reasons[NO_STEPS] += 1
             return read
         checkouts = session.checkouts(self._files_near(session))
         boundaries = find_boundaries(session, self._history, checkouts, read.reasons)
-        before = -1
         for at, boundary in enumerate(boundaries):
             # Two boundaries at one step share the steps before it: a command may have made both commits.
-            if at and boundaries[at - 1].index < boundary.index:
-                before = boundaries[at - 1].index
-            read.commits.append(self._read_commit(session, boundary, before))
+            before = max((other.index for other in boundaries if other.index < boundary.index), default=-1)
+            read.commits.append(self._read_commit(session, boundary, at, before + 1))
         if not boundaries and not read.reasons:
             read.reasons[NO_COMMIT] += 1
         return read
 
     def absorb(self, read: SessionRead) -> Iterator[Rejected | SkippedItem]:
         """Keep what a session said about commits that are wanted."""
-        yield from (Rejected(where=f"session {read.flow.id}", reason=problem) for problem in read.problems)
+        for problem in read.flow.metadata.get("problems", ()):
+            yield Rejected(where=f"session {read.flow.id}", reason=problem)
         self.unknown_tools += read.unknown_tools
         reasons = Counter(read.reasons)
-        for at, commit in enumerate(read.commits):
-            moment = commit.boundary.commit
-            if not self._wanted(moment.id):
-                self._known.add(moment.id)
-            elif commit.part is None:
-                reasons[commit.reason] += 1
+        for commit, reason, files, part in read.commits:
+            if not self._wanted(commit.id):
+                self._known.add(commit.id)
+            elif part is None:
+                reasons[reason] += 1
             else:
-                draft = self._drafts.setdefault(moment.id, _Draft(moment, commit.files))
-                draft.shares.append(_Share(read.flow, at, commit.boundary, commit.part))
+                self._drafts.setdefault(commit.id, _Draft(commit, files)).shares.append(part)
         for reason, count in reasons.items():
             yield from [SkippedItem(reason)] * count
 
@@ -166,15 +146,23 @@ class AgentExtraction:
         for draft in sorted(self._drafts.values(), key=lambda draft: draft.commit.authored):
             yield self._case(draft)
 
-    def _read_commit(self, session: Session, boundary: Boundary, before: int) -> CommitRead:
-        """The part of a session that led to a commit: the steps after `before`."""
+    def _read_commit(self, session: Session, boundary: Boundary, at: int, first: int) -> CommitRead:
+        """The part of a session that led to a commit, the number `at` of it: the steps from `first` on."""
         moment = boundary.commit
         if not self._wanted(moment.id):
-            return CommitRead(boundary)
+            return CommitRead(moment)
         files, reason = self._counted_files(moment)
         if reason:
-            return CommitRead(boundary, reason)
-        return CommitRead(boundary, files=files, part=self._part(session, boundary, before, files))
+            return CommitRead(moment, reason)
+        steps = session.steps[first : boundary.index + 1]
+        part = DraftPart(session.flow, at, boundary, steps[0].action.created, session.requests(first, boundary.index))
+        renamed = {file.new_path: file.old_path for file in files if file.new_path and file.old_path}
+        tree = BaseTree(self._repo, moment.parents[0], {new: old for new, old in renamed.items() if new != old})
+        reader = PartReader(session.checkouts(self._paths_at(moment.parents[0])), tree)
+        reader.fill(part, session, first, {file.old_path for file in files if file.old_path})
+        if self._rules.evidence:
+            part.calls = [call_of(step.action) for step in steps if step.events]
+        return CommitRead(moment, files=files, part=part)
 
     def _counted_files(self, moment: Commit) -> tuple[list[FileDiff], str]:
         """The files of a commit that count, or why it makes no case; sessions share commits, so it is read once."""
@@ -188,19 +176,6 @@ class AgentExtraction:
             lacking = UNREADABLE if moment.id in self._history.unreadable else EMPTY
             self._files[moment.id] = files, "" if files else lacking
         return self._files[moment.id]
-
-    def _part(self, session: Session, boundary: Boundary, before: int, files: list[FileDiff]) -> DraftPart:
-        moment = boundary.commit
-        renamed = {file.new_path: file.old_path for file in files if file.new_path and file.old_path}
-        tree = BaseTree(self._repo, moment.parents[0], {new: old for new, old in renamed.items() if new != old})
-        checkouts = session.checkouts(self._paths_at(moment.parents[0]))
-        edited = {file.old_path for file in files if file.old_path}
-        # A commit at the very step of the one before still has that step as its part.
-        first, last = before + 1, max(boundary.index, before + 1)
-        part = PartReader(checkouts, tree).read(session, first, last, edited)
-        if self._rules.evidence:
-            part.calls = [call_of(step.action) for step in session.steps[first : last + 1] if step.events]
-        return part
 
     def _files_near(self, session: Session) -> frozenset[str]:
         """The repository's files at about the time of a session: enough to see where its checkouts were."""
@@ -216,15 +191,14 @@ class AgentExtraction:
         return self._tracked[commit]
 
     def _case(self, draft: _Draft) -> Extracted:
-        moment = draft.commit
-        base = moment.parents[0]
+        base = draft.commit.parents[0]
         # Sessions that were continued repeat the request they began with.
-        first = draft.own[0]
+        first = draft.parts[0]
         requests = list(dict.fromkeys(text for part in draft.parts for text in part.requests))
         paths, ranges = self._rank_looks(draft, base)
         counts = sum((part.counts for part in draft.parts), Counter[str]())
         case = Case(
-            id=moment.id,
+            id=draft.commit.id,
             dataset=DATASET,
             kind=CaseKind.CONTEXT,
             input="\n\n".join(requests),
@@ -262,8 +236,7 @@ class AgentExtraction:
         return paths, ranges
 
     def _evidence(self, draft: _Draft, requests: list[str]) -> dict[str, Any]:
-        moment = draft.commit
-        diff = self._repo.run("diff", "-M", moment.parents[0], moment.id, "--").decode("utf-8", "replace")
+        diff = self._repo.run("diff", "-M", draft.commit.parents[0], draft.commit.id, "--").decode("utf-8", "replace")
         calls = [call for part in draft.parts for call in part.calls]
         return {"diff": diff, "tool_calls": calls, "suggested_queries": requests}
 
@@ -275,9 +248,9 @@ def _metadata(draft: _Draft, counts: Counter[str]) -> dict[str, Any]:
         "baseVerified": True,
         "commit": moment.id,
         "authored": moment.authored.isoformat(),
-        "boundary": draft.own[0].boundary.how,
-        "branch": draft.own[0].flow.branch,
-        "sessions": list(dict.fromkeys(part.session_id for part in draft.parts)),
+        "boundary": draft.parts[0].boundary.how,
+        "branch": draft.parts[0].flow.branch,
+        "sessions": list(dict.fromkeys(part.flow.id for part in draft.parts)),
         "editedInSession": [file.path for file in draft.files if not edited.isdisjoint(paths_of(file))],
         "reads": {name: count for name, count in sorted(counts.items()) if count},
     }

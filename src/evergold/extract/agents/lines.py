@@ -20,6 +20,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import takewhile
+from operator import eq
 from typing import Any, NamedTuple
 
 from evergold.extract.agents.events import (
@@ -34,8 +36,9 @@ from evergold.extract.agents.events import (
     Replacement,
     text_lines,
 )
-from evergold.extract.agents.session import Checkouts, Session
+from evergold.extract.agents.session import Boundary, Checkouts, Session
 from evergold.extract.ranges import Span, merge_lines
+from evergold.model.flow import Flow
 from evergold.repo.git import Repo
 
 
@@ -136,12 +139,8 @@ class WorkFile:
             finish = at + len(old)
             before, after = text_lines(text[begin:finish]), []
         # Lines that are the same on both sides keep their number at base.
-        head = 0
-        while head < min(len(before), len(after)) and before[head] == after[head]:
-            head += 1
-        tail = 0
-        while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-            tail += 1
+        head = len([*takewhile(bool, map(eq, before, after))])
+        tail = len([*takewhile(bool, map(eq, reversed(before[head:]), reversed(after[head:])))])
         start = text.count("\n", 0, begin) + 1 + head
         self.splice(start, len(before) - head - tail, after[head : len(after) - tail])
 
@@ -178,12 +177,10 @@ def seen_of(look: Looked, file: WorkFile) -> Seen:
         # Blank lines agree nearly everywhere; only lines with text are counted as witnesses.
         telling = [number for number in numbered if numbered[number].strip()] or list(numbered)
         right = sum(_is_line(file, number, numbered[number]) for number in telling)
-        if right >= TRUSTED_SHARE * len(telling):
-            positions = [number if _is_line(file, number, text) else 0 for number, text in sorted(numbered.items())]
-        else:
-            positions = [0] * len(numbered)
-        texts = [text.strip() for _, text in sorted(numbered.items())]
-        return _resolve(texts, positions, file)
+        trusted = right >= TRUSTED_SHARE * len(telling)
+        in_order = sorted(numbered.items())
+        positions = [number if trusted and _is_line(file, number, text) else 0 for number, text in in_order]
+        return _resolve([text.strip() for _, text in in_order], positions, file)
     if look.shown is None:
         return Seen([])
     shown = [line.strip() for line in look.shown]
@@ -271,9 +268,11 @@ class Shown:
 
 @dataclass
 class DraftPart:
-    """What one session did for one commit."""
+    """What one session did for one commit, the number `at` of the session; `flow` is the session's head."""
 
-    session_id: str
+    flow: Flow
+    at: int
+    boundary: Boundary
     began: datetime
     requests: list[str]
     shown: list[Shown] = field(default_factory=list)
@@ -312,18 +311,16 @@ class PartReader:
         self._checkouts, self._tree = checkouts, tree
         self._files: dict[tuple[str, str], tuple[str | None, WorkFile]] = {}
 
-    def read(self, session: Session, first: int, last: int, remembered: set[str]) -> DraftPart:
-        """Steps `first…last`, after those before them that showed files of `remembered`, which the agent still knew."""
-        asked = session.requests(first, last)
-        part = DraftPart(session.flow.id, session.steps[max(first, 0)].action.created, asked)
+    def fill(self, part: DraftPart, session: Session, first: int, remembered: set[str]) -> None:
+        """Take in the steps from `first` on, after those before them that showed files of `remembered`, which the agent
+        still knew."""
         if first > 0 and remembered:
             # A reader of its own: what the agent knew before must not move the line numbers of this part.
             earlier = PartReader(self._checkouts, self._tree)
             known = earlier._walk(session, range(first), Counter(), remembered)
             part.shown += [shown for shown in known if shown.spans]
-        part.shown += self._walk(session, range(first, last + 1), part.counts)
-        part.edited = session.edited_paths(self._checkouts, last)
-        return part
+        part.shown += self._walk(session, range(first, part.boundary.index + 1), part.counts)
+        part.edited = session.edited_paths(self._checkouts, part.boundary.index)
 
     def _walk(
         self, session: Session, steps: range, counts: Counter[str], only: set[str] | None = None

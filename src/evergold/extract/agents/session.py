@@ -13,7 +13,7 @@ whose files it changed in a way the log does not show (`sed -i`) counts where th
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -72,14 +72,8 @@ class Checkouts:
 
 def _root_of(path: str, tracked: Collection[str]) -> str | None:
     """The folder before the longest end of the path that is a file of the repository."""
-    if not path.startswith("/"):
-        return None
-    at = path.find("/", 1)
-    while at >= 0:
-        if path[at + 1 :] in tracked:
-            return path[:at]
-        at = path.find("/", at + 1)
-    return None
+    ends = (match.start() for match in re.finditer("/", path)) if path.startswith("/") else ()
+    return next((path[:at] for at in ends if at and path[at + 1 :] in tracked), None)
 
 
 def _is_inside(path: str, root: str) -> bool:
@@ -103,13 +97,16 @@ class SessionStep:
 
 @dataclass
 class Session:
+    """`flow` is the head of its flow, without the actions."""
+
     flow: Flow
     steps: list[SessionStep] = field(default_factory=list)
     unknown_tools: Counter[str] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, flow: Flow) -> "Session":
-        session = cls(flow)
+        # Actions hold all texts of the session. Only the head of the flow is kept, or memory grows with every session.
+        session = cls(flow.model_copy(update={"actions": ()}))
         for action in flow.actions:
             session.steps.append(SessionStep(action, tuple(events_of(action))))
             tool = tool_of(action)
@@ -133,12 +130,8 @@ class Session:
 
     def index_at(self, time: datetime) -> int:
         """The last step that was taken by then; -1 for a time before all of them."""
-        index = -1
-        for at, step in enumerate(self.steps):
-            # Times of a log need not rise; the last step in its order that is early enough counts.
-            if step.action.created <= time:
-                index = at
-        return index
+        # Times of a log need not rise; the last step in its order that is early enough counts.
+        return max((at for at, step in enumerate(self.steps) if step.action.created <= time), default=-1)
 
     def commits(self) -> Iterator[tuple[int, Committed]]:
         for at, step in enumerate(self.steps):
@@ -286,10 +279,10 @@ class History:
 
     @cached_property
     def by_trailer(self) -> dict[str, list[Commit]]:
-        results: dict[str, list[Commit]] = {}
+        results = defaultdict(list)
         for moment in self.moments:
             for value in self._trailer.findall(moment.message):
-                results.setdefault(value, []).append(moment)
+                results[value].append(moment)
         return results
 
     def find_named(self, name: str) -> list[Commit]:
@@ -331,9 +324,16 @@ class History:
 
     def files(self, moments: list[Commit]) -> dict[str, list[FileDiff]]:
         """The files each commit changed against its first parent; git is asked once for all that are not known."""
-        self._read_files(
-            [(moment.id, moment.parents[0]) for moment in moments if moment.id not in self._files and moment.parents]
-        )
+        new = [(moment.id, moment.parents[0]) for moment in moments if moment.id not in self._files and moment.parents]
+        for commit, diff in readable_diffs(self.repo, new):
+            try:
+                if isinstance(diff, BadInput):
+                    raise diff
+                self._files[commit] = parse_diff(diff)
+            except BadInput as problem:
+                # A commit whose objects a partial clone lacks has no files; the others have theirs.
+                self._files[commit] = []
+                self.unreadable[commit] = problem.message
         return self._files
 
     def lines(self, moment: Commit) -> dict[str, FileLines]:
@@ -352,17 +352,6 @@ class History:
         result = sorted(later[:MOST_SEARCHED], key=lambda moment: (moment.id not in self.main_line, moment.committed))
         self.files(result)
         return result
-
-    def _read_files(self, pairs: list[tuple[str, str]]) -> None:
-        """A commit whose objects a partial clone lacks has no files; the others have theirs."""
-        for commit, diff in readable_diffs(self.repo, pairs):
-            try:
-                if isinstance(diff, BadInput):
-                    raise diff
-                self._files[commit] = parse_diff(diff)
-            except BadInput as problem:
-                self._files[commit] = []
-                self.unreadable[commit] = problem.message
 
     def _find_near(self, time: datetime, within: timedelta) -> list[Commit]:
         """Commits written about a time, the nearest first."""

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import chain, dropwhile, pairwise
 from posixpath import join, normpath
 
 from evergold.extract.agents.events import (
@@ -235,8 +236,7 @@ def _span_of(command: Command) -> LineSpan | None:
     if command.name == "sed":
         spans = _sed_spans(command)
         return spans[0] if spans and len(spans) == 1 else None
-    find = {"head": _head, "tail": _tail}.get(command.name)
-    return find(command) if find else None
+    return _ends_span(command) if command.name in ("head", "tail") else None
 
 
 def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -250,8 +250,7 @@ def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
 
 
 def _heads(command: Command, folder: str | None) -> Iterator[_Stream]:
-    span = _head(command) if command.name == "head" else _tail(command)
-    yield from (_Stream(FileRef(word, folder), span) for word in _operands(command))
+    yield from (_Stream(FileRef(word, folder), _ends_span(command)) for word in _operands(command))
 
 
 def _sed_streams(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -303,38 +302,35 @@ def _find_hits(first: Command, rest: Pipeline, output: Lines, folder: str | None
         yield from results or shown_by_path(output, folder)
 
 
-def _head(command: Command) -> LineSpan | None:
+def _ends_span(command: Command) -> LineSpan | None:
+    """The lines that `head` or `tail` lets through; None where it counts bytes."""
     if _value(command, "-c") is not None:
         return None
-    number = _count(command, 10)
-    return LineSpan(1, number) if number > 0 else None
-
-
-def _tail(command: Command) -> LineSpan | None:
-    if _value(command, "-c") is not None:
-        return None
+    if command.name == "head":
+        number = _count(command)
+        return LineSpan(1, number) if number > 0 else None
     asked = _value(command, "-n") or next((word for word in command.words[1:] if word.startswith("+")), "")
     if asked.startswith("+") and asked[1:].isdecimal():
         return LineSpan(max(1, int(asked[1:][:MOST_DIGITS])), 0)
-    return LineSpan(-_count(command, 10), 0)
+    return LineSpan(-_count(command), 0)
 
 
-def _count(command: Command, default: int) -> int:
-    """The number of `-n 5`, `-n5`, `-5` or `--lines=5`."""
+def _count(command: Command) -> int:
+    """The number of `-n 5`, `-n5`, `-5` or `--lines=5`; 10 where none is given."""
     for at, word in enumerate(command.words[1:], start=1):
         if match := re.fullmatch(r"-(?:n|-lines=)?(\d{1,9})\d*", word):
             return int(match[1])
         if word in ("-n", "--lines") and at + 1 < len(command.words):
             digits = command.words[at + 1].lstrip("+-")
-            return int(digits[:MOST_DIGITS]) if digits.isdecimal() else default
-    return default
+            return int(digits[:MOST_DIGITS]) if digits.isdecimal() else 10
+    return 10
 
 
 def _sed_spans(command: Command) -> list[LineSpan] | None:
     """The spans of `sed -n 'a,bp;c,dp'`; None for a script that does anything else."""
     if not _has_flag(command, "n"):
         return None
-    scripts = [command.words[at + 1] for at, word in enumerate(command.words[:-1]) if word == "-e"]
+    scripts = [script for word, script in pairwise(command.words) if word == "-e"]
     scripts = scripts or _operands(command)[:1]
     spans: list[LineSpan] = []
     for part in (part.strip() for script in scripts for part in script.split(";")):
@@ -366,12 +362,9 @@ def _operands(command: Command) -> list[str]:
 
 
 def _value(command: Command, *options: str) -> str | None:
-    for at, word in enumerate(command.words[:-1]):
-        if word in options:
-            return command.words[at + 1]
-    return next(
-        (word[2:] for word in command.words for option in options if re.fullmatch(rf"{option}\+?\d+", word)), None
-    )
+    following = (value for word, value in pairwise(command.words) if word in options)
+    joined = (word[2:] for word in command.words for option in options if re.fullmatch(rf"{option}\+?\d+", word))
+    return next(chain(following, joined), None)
 
 
 def _has_flag(command: Command, flag: str) -> bool:
@@ -380,16 +373,10 @@ def _has_flag(command: Command, flag: str) -> bool:
 
 
 _READERS: dict[str, Callable[[Command, str | None], Iterator[_Stream]]] = {
-    "cat": _cat,
-    "bat": _cat,
-    "less": _cat,
-    "more": _cat,
-    "nl": _cat,
-    "head": _heads,
-    "tail": _heads,
+    **dict.fromkeys(("cat", "bat", "less", "more", "nl"), _cat),
+    **dict.fromkeys(("head", "tail"), _heads),
+    **dict.fromkeys(("awk", "gawk"), _awk),
     "sed": _sed_streams,
-    "awk": _awk,
-    "gawk": _awk,
     "git": _git,
 }
 
@@ -398,15 +385,10 @@ _PREFIXES = ("do", "then", "else", "sudo", "time", "command", "env", "exec", "!"
 _COMMIT_LINE = re.compile(r"^\[(?P<branch>.+?) (?:\(root-commit\) )?(?P<id>[0-9a-f]{7,40})\] (?P<subject>.*)$", re.M)
 # Programs that change the files they name, and the option that makes them do so; "": always.
 _IN_PLACE = {
-    "gofmt": "-w",
-    "goimports": "-w",
-    "gofumpt": "-w",
+    **dict.fromkeys(("gofmt", "goimports", "gofumpt"), "-w"),
+    **dict.fromkeys(("sed", "perl"), "-i"),
+    **dict.fromkeys(("black", "rm", "touch"), ""),
     "prettier": "--write",
-    "black": "",
-    "sed": "-i",
-    "perl": "-i",
-    "rm": "",
-    "touch": "",
 }
 _MERGED = ("Merge made by", "Fast-forward", "Squash commit")
 
@@ -443,10 +425,8 @@ def join_path(folder: str | None, path: str) -> str:
 
 def _strip_keywords(command: Command) -> Command:
     """Without keywords of the shell and variables set for the command."""
-    words = list(command.words)
-    while words and (words[0] in _PREFIXES or re.match(r"[A-Za-z_]\w*=", words[0])):
-        words.pop(0)
-    return Command(words, command.into, command.document)
+    words = dropwhile(lambda word: word in _PREFIXES or re.match(r"[A-Za-z_]\w*=", word), command.words)
+    return Command(list(words), command.into, command.document)
 
 
 def _prints_diff(command: Command) -> bool:
