@@ -67,16 +67,12 @@ class AlertRule(BaseModel, frozen=True, extra="forbid"):
     """What every rule has. Its name says which alert is which; it may be left out while rules of a kind differ otherwise."""
 
     name: Annotated[str, Field(max_length=100)] = ""
-
-    @property
-    def subject(self) -> str:
-        return ""
+    kind: AlertKind
 
     @property
     def label(self) -> str:
-        # `kind` is declared on the subclasses only, each with its own Literal type.
-        kind = self.model_dump()["kind"]
-        return self.name or (f"{kind}:{self.subject}" if self.subject else str(kind))
+        subject = getattr(self, "check", None) or getattr(self, "dataset", None)
+        return self.name or (f"{self.kind}:{subject}" if subject else str(self.kind))
 
 
 class FailingRate(AlertRule, frozen=True):
@@ -86,10 +82,6 @@ class FailingRate(AlertRule, frozen=True):
     below: Share = 0.3
     window: Duration = "1h"
     least: Annotated[int, Field(ge=1)] = 20
-
-    @property
-    def subject(self) -> str:
-        return self.check
 
 
 class IntakeStopped(AlertRule, frozen=True):
@@ -104,18 +96,10 @@ class DatasetDrop(AlertRule, frozen=True):
     window: Duration = "24h"
     least: Annotated[int, Field(ge=1)] = 20
 
-    @property
-    def subject(self) -> str:
-        return self.dataset or ""
-
 
 class GateFailed(AlertRule, frozen=True):
     kind: Literal[AlertKind.GATE_FAILED]
     dataset: str | None = None
-
-    @property
-    def subject(self) -> str:
-        return self.dataset or ""
 
 
 class CoverageLow(AlertRule, frozen=True):
@@ -141,20 +125,15 @@ def read_rules(tables: Sequence[Mapping[str, Any]]) -> tuple[AlertRule, ...]:
     """Read every rule; two of one name are an error."""
     rules: dict[str, AlertRule] = {}
     for number, table in enumerate(tables, 1):
-        where = f"alerts.rules, rule {number}"
-        rule = _parse_rule(table, where)
+        where, kind = f"alerts.rules, rule {number}", table.get("kind")
+        if kind not in KINDS:
+            raise BadInput(f"{where}: {describe_unknown('kind', str(kind), tuple(KINDS))}")
+        try:
+            rule = KINDS[kind].model_validate(dict(table))
+        except ValidationError as problem:
+            raise refused_settings(problem, KINDS[kind], where) from problem
         # Alerts are stored by label. Two rules of one label would open and close each other's alert.
         if rule.label in rules:
             raise BadInput(f"{where}: there is another rule {rule.label!r}; give one of them a name")
         rules[rule.label] = rule
     return tuple(rules.values())
-
-
-def _parse_rule(table: Mapping[str, Any], where: str) -> AlertRule:
-    kind = table.get("kind")
-    if kind not in KINDS:
-        raise BadInput(f"{where}: {describe_unknown('kind', str(kind), tuple(KINDS))}")
-    try:
-        return KINDS[kind].model_validate(dict(table))
-    except ValidationError as problem:
-        raise refused_settings(problem, KINDS[kind], where) from problem

@@ -8,9 +8,9 @@ the webhook is called, and all of it runs in one thread of a server, so that nei
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
-from functools import partial
+from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy import Connection
@@ -62,100 +62,84 @@ def readings_of(
     connection: Connection, rules: Sequence[AlertRule], now: datetime, sizes: dict[str, int]
 ) -> list[Reading]:
     """Read every rule that watches a condition; a gate speaks for itself when it is decided."""
-    readings: list[Reading] = []
-    for rule in rules:
-        if isinstance(rule, FailingRate):
-            readings.append(_failing_rate(connection, rule, now))
-        elif isinstance(rule, IntakeStopped):
-            readings.append(_intake(connection, rule, now))
-        elif isinstance(rule, DatasetDrop):
-            readings += _drops(connection, rule, now, sizes)
-        elif isinstance(rule, CoverageLow):
-            readings.append(_coverage(connection, rule))
-        elif isinstance(rule, TopicDrift):
-            readings.append(_drift(connection, rule))
-    return readings
+    return [
+        Reading(rule=rule.label, kind=rule.kind, subject=subject, firing=firing, text=text, details=details)
+        for rule in rules
+        if type(rule) in READERS
+        for subject, firing, text, details in READERS[type(rule)](connection, rule, now, sizes)
+    ]
 
 
-def _failing_rate(connection: Connection, rule: FailingRate, now: datetime) -> Reading:
-    since = _subtract_window(now, rule.window)
+Finding = tuple[str, bool, str, dict[str, Any]]
+"""What a condition is of, whether it holds, and both in words and in figures."""
+
+
+def _failing_rate(connection: Connection, rule: FailingRate, now: datetime, _: dict[str, int]) -> Iterator[Finding]:
+    since = stamp_before(now, duration(rule.window))
     scored, failing = scored_since(connection, rule.check, since, rule.below)
     # A window without scores is calm, not failing: nothing was measured.
     rate = failing / scored if scored else 0.0
-    return Reading(
-        rule=rule.label,
-        kind=AlertKind.FAILING_RATE,
-        subject=rule.check,
-        firing=scored >= rule.least and rate > rule.above,
-        text=f"{rule.check} is below {rule.below:g} on {failing} of {scored} traces ({rate:.1%}) of the last "
-        f"{rule.window}; the limit is {rule.above:.0%}",
-        details={"check": rule.check, "scored": scored, "failing": failing, "rate": rate, "window": rule.window}
-        | {"below": rule.below, "since": since},
+    text = (
+        f"{rule.check} is below {rule.below:g} on {failing} of {scored} traces ({rate:.1%}) of the last "
+        f"{rule.window}; the limit is {rule.above:.0%}"
     )
+    counts = {"check": rule.check, "scored": scored, "failing": failing, "rate": rate, "window": rule.window}
+    yield rule.check, scored >= rule.least and rate > rule.above, text, counts | {"below": rule.below, "since": since}
 
 
-def _intake(connection: Connection, rule: IntakeStopped, now: datetime) -> Reading:
+def _intake(connection: Connection, rule: IntakeStopped, now: datetime, _: dict[str, int]) -> Iterator[Finding]:
     last = last_received(connection)
     silent = seconds_between(last, stamp(now))
-    return Reading(
-        rule=rule.label,
-        kind=AlertKind.INTAKE_STOPPED,
-        # A store that never received a trace is not firing: a new installation has not stopped, it has not begun.
-        firing=silent is not None and silent > duration(rule.after).total_seconds(),
-        text="no trace has ever come"
-        if last is None
-        else f"the newest trace came at {last[:19].replace('T', ' ')} UTC; the limit is {rule.after} without one",
-        details={"last": last, "after": rule.after},
-    )
+    # A store that never received a trace is not firing: a new installation has not stopped, it has not begun.
+    firing = silent is not None and silent > duration(rule.after).total_seconds()
+    text = "no trace has ever come"
+    if last is not None:
+        text = f"the newest trace came at {last[:19].replace('T', ' ')} UTC; the limit is {rule.after} without one"
+    yield "", firing, text, {"last": last, "after": rule.after}
 
 
-def _drops(connection: Connection, rule: DatasetDrop, now: datetime, sizes: dict[str, int]) -> list[Reading]:
-    before = largest_since(connection, _subtract_window(now, rule.window))
+def _drops(connection: Connection, rule: DatasetDrop, now: datetime, sizes: dict[str, int]) -> Iterator[Finding]:
+    before = largest_since(connection, stamp_before(now, duration(rule.window)))
     # A dataset that was emptied is missing from `sizes`, and one
     # that is new is missing from `before`: both are looked at.
-    names = [rule.dataset] if rule.dataset else sorted(before.keys() | sizes.keys())
-    return [_drop(rule, name, before.get(name, 0), sizes.get(name, 0)) for name in names]
+    for name in [rule.dataset] if rule.dataset else sorted(before.keys() | sizes.keys()):
+        most, cases = before.get(name, 0), sizes.get(name, 0)
+        lost = (most - cases) / most if most else 0.0
+        text = (
+            f"dataset {name} has {cases} cases and had {most} within the last {rule.window} ({-lost:+.1%}); "
+            f"the limit is {-rule.by:+.0%}"
+        )
+        details = {"dataset": name, "cases": cases, "most": most, "lost": lost, "window": rule.window}
+        yield name, most >= rule.least and lost > rule.by, text, details
 
 
-def _drop(rule: DatasetDrop, name: str, most: int, cases: int) -> Reading:
-    lost = (most - cases) / most if most else 0.0
-    return Reading(
-        rule=rule.label,
-        kind=AlertKind.DATASET_DROP,
-        subject=name,
-        firing=most >= rule.least and lost > rule.by,
-        text=f"dataset {name} has {cases} cases and had {most} within the last {rule.window} ({-lost:+.1%}); "
-        f"the limit is {-rule.by:+.0%}",
-        details={"dataset": name, "cases": cases, "most": most, "lost": lost, "window": rule.window},
-    )
-
-
-def _coverage(connection: Connection, rule: CoverageLow) -> Reading:
+def _coverage(connection: Connection, rule: CoverageLow, _: datetime, __: dict[str, int]) -> Iterator[Finding]:
     share = coverage_figures(connection).get("share")
-    return Reading(
-        rule=rule.label,
-        kind=AlertKind.COVERAGE_LOW,
-        # Traffic that was not sorted yet is not uncovered.
-        firing=share is not None and share < rule.below,
-        text="the coverage of the traffic is not known yet"
-        if share is None
-        else f"{share:.0%} of the traffic of the last 28 days is in covered topics; the limit is {rule.below:.0%}",
-        details={"share": share, "below": rule.below},
-    )
+    text = "the coverage of the traffic is not known yet"
+    if share is not None:
+        text = f"{share:.0%} of the traffic of the last 28 days is in covered topics; the limit is {rule.below:.0%}"
+    # Traffic that was not sorted yet is not uncovered.
+    yield "", share is not None and share < rule.below, text, {"share": share, "below": rule.below}
 
 
-def _drift(connection: Connection, rule: TopicDrift) -> Reading:
+def _drift(connection: Connection, _: TopicDrift, __: datetime, ___: dict[str, int]) -> Iterator[Finding]:
     drift = coverage_figures(connection).get("drift") or {"value": None, "threshold": None, "alarm": False}
-    return Reading(
-        rule=rule.label,
-        kind=AlertKind.TOPIC_DRIFT,
-        firing=drift["alarm"],
-        text="too little traffic to compare its topics"
-        if drift["value"] is None
-        else f"the topics of the last 7 days lie {drift['value']:.3f} from those of the 28 days before; "
-        f"by chance it is at most {drift['threshold']:.3f}",
-        details=drift,
-    )
+    text = "too little traffic to compare its topics"
+    if drift["value"] is not None:
+        text = (
+            f"the topics of the last 7 days lie {drift['value']:.3f} from those of the 28 days before; "
+            f"by chance it is at most {drift['threshold']:.3f}"
+        )
+    yield "", drift["alarm"], text, drift
+
+
+READERS: dict[type[AlertRule], Callable[..., Iterator[Finding]]] = {
+    FailingRate: _failing_rate,
+    IntakeStopped: _intake,
+    DatasetDrop: _drops,
+    CoverageLow: _coverage,
+    TopicDrift: _drift,
+}
 
 
 def gate_readings(rules: Sequence[AlertRule], dataset: str, target: str, passed: bool, why: str) -> list[Reading]:
@@ -174,21 +158,16 @@ def gate_readings(rules: Sequence[AlertRule], dataset: str, target: str, passed:
     ]
 
 
-def _subtract_window(now: datetime, window: str) -> str:
-    return str(stamp(now - duration(window)))
-
-
-def stamp_before(now: datetime, **parts: float) -> str:
+def stamp_before(now: datetime, ago: timedelta) -> str:
     """Give the stored form of a moment that lies so far back."""
-    return str(stamp(now - timedelta(**parts)))
+    return str(stamp(now - ago))
 
 
 _log = logging.getLogger("evergold.alerts")
-CALM_MINUTES = (
-    15  # so long a condition must not hold before its alert is over: a rate at its limit is one alert, not many
-)
+# So long a condition must not hold before its alert is over: a rate at its limit is one alert, not many.
+CALM = timedelta(minutes=15)
 FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0  # seconds between two tries, doubled each time
-GIVE_UP_HOURS = 24
+GIVE_UP = timedelta(hours=24)
 LEASE_SECONDS = 60.0  # longer than a POST can take
 
 
@@ -219,14 +198,13 @@ class AlertStage:
             return False
         now = self._clock()
         # Nine tenths: a server that wakes a moment before the interval is over looks now, not one wake-up later.
-        not_since = stamp_before(now, seconds=0.9 * self.plan.every_seconds)
+        not_since = stamp_before(now, timedelta(seconds=0.9 * self.plan.every_seconds))
         if not self._store.write(claim_look, str(stamp(now)), not_since):
             return False
         # Readings are computed between two short transactions: the
         # claim is kept first, and no lock is held while they scan.
         readings, sizes = self._read(now)
-        changed = self._store.db.write(partial(self._keep, readings=readings, sizes=sizes, now=now))
-        self._log_changes(changed)
+        self._log_changes(self._store.write(self._keep, readings, sizes, now))
         return True
 
     def readings(self) -> list[Reading]:
@@ -239,9 +217,7 @@ class AlertStage:
         if readings:
             now = self._clock()
             calm = str(stamp(now))  # a gate does not flap
-            self._log_changes(
-                self._store.db.write(partial(self._apply, readings=readings, moment=calm, calm_before=calm))
-            )
+            self._log_changes(self._store.write(self._apply, readings, calm, calm))
 
     def deliver_due(self, most: int = 20) -> int:
         """Send the notifications that are due and that no other server is sending; how many were sent or tried."""
@@ -251,9 +227,7 @@ class AlertStage:
             until = str(stamp(now + timedelta(seconds=LEASE_SECONDS)))
             # The lease is written before the POST. A server that dies
             # while sending leaves a lease that another takes over.
-            taken = self._store.db.write(
-                partial(take_delivery, owner=self._owner, moment=str(stamp(now)), lease_until=until)
-            )
+            taken = self._store.write(take_delivery, owner=self._owner, moment=str(stamp(now)), lease_until=until)
             if taken is None:
                 break
             self._deliver(self.plan.webhook, taken, now)
@@ -264,19 +238,16 @@ class AlertStage:
         alert = self._store.read(alert_by_id, taken.alert_id)
         posted = webhook.post(message(alert, taken.event), str(taken.id), int(now.timestamp()))
         if not posted.error:
-            settled = partial(settle_delivery, taken=taken, owner=self._owner, moment=str(stamp(now)))
-            self._store.db.write(settled)
+            self._store.write(settle_delivery, taken=taken, owner=self._owner, moment=str(stamp(now)))
             return
         # The exponent is capped: 2 ** tries grows without limit as long as a receiver is down.
         wait = min(LONGEST_WAIT, max(FIRST_WAIT * 2 ** min(taken.tries - 1, 20), posted.wait_seconds or 0.0))
         next_at = stamp(now + timedelta(seconds=wait))
         # The age of the notification decides, not the number of tries: a receiver may ask for long waits.
-        if taken.created_at <= stamp_before(now, hours=GIVE_UP_HOURS):
+        if taken.created_at <= stamp_before(now, GIVE_UP):
             next_at = None
             _log.error("alert %d: given up after %d tries: %s", taken.alert_id, taken.tries, posted.error)
-        self._store.db.write(
-            partial(postpone_delivery, taken=taken, owner=self._owner, error=posted.error, next_at=next_at)
-        )
+        self._store.write(postpone_delivery, taken=taken, owner=self._owner, error=posted.error, next_at=next_at)
 
     def _read(self, now: datetime) -> tuple[list[Reading], dict[str, int]]:
         with self._store.db.read() as connection:
@@ -287,13 +258,15 @@ class AlertStage:
         self, connection: Connection, readings: Sequence[Reading], sizes: dict[str, int], now: datetime
     ) -> list[tuple[Alert, AlertEvent]]:
         moment = str(stamp(now))
-        keep_sizes(connection, sizes, moment, stamp_before(now, days=KEPT_SIZES_DAYS))
+        keep_sizes(connection, sizes, moment, stamp_before(now, timedelta(days=KEPT_SIZES_DAYS)))
         # An alert whose rule was removed from the settings would stay open for ever, since nothing reads it again.
         close_unknown(connection, [rule.label for rule in self.rules(connection)], moment)
         forget_old(connection)
-        changed = self._apply(connection, readings, moment, stamp_before(now, minutes=CALM_MINUTES))
+        changed = self._apply(connection, readings, moment, stamp_before(now, CALM))
         if self.plan.repeat_hours > 0:
-            for alert_id in due_reminders(connection, moment, stamp_before(now, hours=self.plan.repeat_hours)):
+            for alert_id in due_reminders(
+                connection, moment, stamp_before(now, timedelta(hours=self.plan.repeat_hours))
+            ):
                 changed.append(self._announce(connection, alert_id, AlertEvent.REMINDER, moment))
         return changed
 

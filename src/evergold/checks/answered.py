@@ -15,8 +15,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import ClassVar
 
@@ -30,41 +29,20 @@ from evergold.text.words import fold_text
 LANGUAGES = ("english", "spanish")
 
 
-@dataclass(frozen=True)
-class Phrases:
-    """Compiled sets.
+@cache
+def phrases() -> dict[str, re.Pattern[str]]:
+    """Compile the sets of all languages together.
 
     `opening`, `courtesy` and `self_named` ("as an AI") are stripped; `technical` matches whole replies; `error`, `apology` and
     `filler` match whole clauses, `refusal` their beginning. `inability` matches the beginning of a clause after an apology or
     `self_named`, `excuse` whole clauses after an inability. Those of signals: `gives_up` matches whole clauses, the others are
     looked for in a whole message.
     """
-
-    opening: re.Pattern[str]
-    courtesy: re.Pattern[str]
-    self_named: re.Pattern[str]
-    refusal: re.Pattern[str]
-    inability: re.Pattern[str]
-    excuse: re.Pattern[str]
-    apology: re.Pattern[str]
-    technical: re.Pattern[str]
-    error: re.Pattern[str]
-    filler: re.Pattern[str]
-    gives_up: re.Pattern[str]
-    settled: re.Pattern[str]
-    wants_person: re.Pattern[str]
-    hands_over: re.Pattern[str]
-
-
-@cache
-def phrases() -> Phrases:
-    """Compile the sets of all languages together."""
     gathered: dict[str, list[str]] = defaultdict(list)
     for language in LANGUAGES:
         for name, patterns in read(language).items():
             gathered[name] += patterns
-    compiled = {name: re.compile("|".join(f"(?:{one})" for one in patterns)) for name, patterns in gathered.items()}
-    return Phrases(**compiled)
+    return {name: re.compile("|".join(f"(?:{one})" for one in patterns)) for name, patterns in gathered.items()}
 
 
 def read(language: str) -> dict[str, list[str]]:
@@ -75,13 +53,9 @@ def read(language: str) -> dict[str, list[str]]:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as problem:
         raise BadInput(f"phrase file {language}.toml cannot be read as UTF-8 TOML: {problem}") from problem
     words: dict[str, str] = table.get("words", {})
-    return {name: [_fill_words(pattern, words) for pattern in patterns] for name, patterns in table["sets"].items()}
-
-
-def _fill_words(pattern: str, words: dict[str, str]) -> str:
-    for name, group in words.items():
-        pattern = pattern.replace("{" + name + "}", group)
-    return pattern
+    # What is in braces and no word is a repeat count.
+    fill = partial(re.sub, r"\{(\w+)\}", lambda named: words.get(named[1], named[0]))
+    return {name: [*map(fill, patterns)] for name, patterns in table["sets"].items()}
 
 
 LONGEST = 1500  # a longer reply has content, whatever its opening
@@ -160,10 +134,7 @@ class Answered:
         reply = (turn.output or "").strip()
         # A reply without a letter or digit may still be an answer: an emoji, a check mark.
         if not any(map(str.isalnum, reply)):
-            wordless = bool(reply) and any(
-                sign.isprintable() and not sign.isspace() and ord(sign) > 0x2FF for sign in reply
-            )
-            return FINE if wordless else CheckResult(0.0, "the reply is empty", reply[:40])
+            return FINE if has_signs(reply) else CheckResult(0.0, "the reply is empty", reply[:40])
         if reply.casefold() in _NOTHING:
             return CheckResult(0.0, "the reply is a placeholder for no value", reply)
         # Folding costs time in proportion to the text, and only the opening decides.
@@ -180,9 +151,9 @@ class Answered:
         return None
 
 
-def json_asked(turn: Turn) -> bool:
-    """Whether the question or the request asked for JSON."""
-    return (turn.output_type or "").startswith("json") or _JSON_ASKED.search(fold_text(turn.input[:4000])) is not None
+def has_signs(text: str) -> bool:
+    """Whether a text has a sign beyond letters with marks, such as a picture."""
+    return any(sign.isprintable() and not sign.isspace() and ord(sign) > 0x2FF for sign in text)
 
 
 def _find_raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
@@ -205,7 +176,8 @@ def _find_raw(reply: str, head: str, turn: Turn) -> CheckResult | None:
             return CALLED
         return CheckResult(0.0, "the reply is a tool call as text", reply[:80])
     # A question that is JSON itself expects JSON back.
-    if json_asked(turn) or turn.input.lstrip()[:1] in ("{", "["):
+    asked = (turn.output_type or "").startswith("json") or _JSON_ASKED.search(fold_text(turn.input[:4000]))
+    if asked or turn.input.lstrip()[:1] in ("{", "["):
         return None
     if len(objects) == 1 and _is_error(objects[0]):
         return CheckResult(0.0, "the reply is an error object", reply[:80])
@@ -226,25 +198,22 @@ def _has_called(calls: list[dict[str, object]], turn: Turn) -> bool:
     if turn.finish_reasons and turn.finish_reasons[-1].lower() in _CALLING:
         return True
     ran = {step.name for step in turn.tools}
-    return all(_called_name(call) in ran for call in calls)
-
-
-def _called_name(item: dict[str, object]) -> object:
-    inner = item.get("function")
-    if isinstance(inner, dict):
-        return inner.get("name")
-    return next((item[name] for name, given in _CALL_KEYS if name in item and given in item), None)
+    for call in calls:
+        inner = call.get("function")
+        flat = next((call[name] for name, given in _CALL_KEYS if name in call and given in call), None)
+        if (inner.get("name") if isinstance(inner, dict) else flat) not in ran:
+            return False
+    return True
 
 
 def _is_error(item: dict[str, object]) -> bool:
-    if item.get("error") or item.get("errors") or item.get("exception") or item.get("isError") is True:
+    if any(item.get(name) for name in ("error", "errors", "exception")) or item.get("isError") is True:
         return True
-    if str(item.get("status", "")).casefold() in ("error", "failed", "failure", "fail"):
-        return True
-    if item.get("success") is False or item.get("ok") is False:
+    status = str(item.get("status", "")).casefold()
+    if status in ("error", "failed", "failure", "fail") or item.get("success") is False or item.get("ok") is False:
         return True
     message = fold_text(str(item.get("message") or item.get("detail") or ""))
-    return len(item) <= 3 and bool(message) and phrases().error.fullmatch(message.strip(" .!")) is not None
+    return len(item) <= 3 and bool(message) and phrases()["error"].fullmatch(message.strip(" .!")) is not None
 
 
 def reports_failure(result: str) -> bool:
@@ -257,7 +226,9 @@ def reports_failure(result: str) -> bool:
             return False
         return isinstance(value, dict) and _is_error(value)
     head = fold_text(text[:LONGEST])
-    return bool(_OPENS_AS_ERROR.match(text) or _TRACE.match(head) or phrases().technical.fullmatch(head.rstrip(" .!")))
+    return bool(
+        _OPENS_AS_ERROR.match(text) or _TRACE.match(head) or phrases()["technical"].fullmatch(head.rstrip(" .!"))
+    )
 
 
 def admits_failure(answer: str) -> bool:
@@ -286,7 +257,7 @@ def _find_phrase(reply: str, head: str) -> CheckResult | None:
     if len(reply) > LONGEST or reply[0] in _QUOTES:
         return None
     sets = phrases()
-    if sets.technical.fullmatch(head.strip().rstrip(" .!")):
+    if sets["technical"].fullmatch(head.strip().rstrip(" .!")):
         return CheckResult(0.0, "the reply is an error text", reply[:80])
     first, evidence, content, apologised, declined = None, "", 0, False, False
     for clause in _clauses(head):
@@ -325,20 +296,20 @@ def _kind(clause: str, *, declined: bool = False, begun: bool = False) -> tuple[
     `begun`: the reply has apologised before; `declined`: it has said before that it is not able to.
     """
     sets = phrases()
-    if sets.apology.fullmatch(clause):
+    if sets["apology"].fullmatch(clause):
         return "apology", True
     clause, sorry, as_ai = _strip_courtesies(clause)
     if not clause:
         return ("apology" if sorry else "filler"), sorry
-    if sets.apology.fullmatch(clause):
+    if sets["apology"].fullmatch(clause):
         return "apology", True
-    if (sets.error.fullmatch(clause) or sets.technical.fullmatch(clause)) and not _REPORT.search(clause):
+    if (sets["error"].fullmatch(clause) or sets["technical"].fullmatch(clause)) and not _REPORT.search(clause):
         return "error", sorry
-    if (sorry or as_ai or begun) and sets.inability.match(clause):
+    if (sorry or as_ai or begun) and sets["inability"].match(clause):
         return "inability", sorry
-    if sets.refusal.match(clause):
+    if sets["refusal"].match(clause):
         return "refusal", sorry
-    filler = sets.filler.fullmatch(clause) or (declined and sets.excuse.fullmatch(clause))
+    filler = sets["filler"].fullmatch(clause) or (declined and sets["excuse"].fullmatch(clause))
     return ("filler" if filler else "content"), sorry
 
 
@@ -348,8 +319,8 @@ def _strip_courtesies(clause: str) -> tuple[str, bool, bool]:
     sorry, as_ai, stripped = False, False, True
     # Several courtesies may stand in a row ("Hi! Thanks for asking. Unfortunately …").
     while stripped:
-        opening, self_named = sets.opening.match(clause), sets.self_named.match(clause)
-        courtesy = opening or self_named or sets.courtesy.match(clause)
+        opening, self_named = sets["opening"].match(clause), sets["self_named"].match(clause)
+        courtesy = opening or self_named or sets["courtesy"].match(clause)
         stripped = courtesy is not None and courtesy.end() > 0
         if courtesy is not None and stripped:
             sorry, as_ai = sorry or opening is not None, as_ai or self_named is not None

@@ -57,28 +57,13 @@ def import_function(name: str) -> Callable[[Turn], Any]:
     return called  # type: ignore[no-any-return]
 
 
-def called_function(name: str, turn: Turn, timeout: float) -> CheckResult | None:
-    """Call the function, at most so long. One that hung is not called again in this process."""
-    try:
-        value = call_within(timeout, name, lambda: import_function(name)(turn))
-    except PluginTimeout as problem:
-        raise CheckFailed(str(problem)) from problem
-    except Exception as problem:
-        raise CheckFailed(f"{name} raised {type(problem).__name__}: {problem}") from problem
-    return as_result(value, name)
-
-
 def as_result(value: Any, name: str) -> CheckResult | None:
     """Read what a check returned; anything but a value from 0 to 1 is an error, never a score."""
     if value is None:
         return None
-    # bool before int: True is an int in Python and means a pass here.
-    if isinstance(value, bool):
-        value = float(value)
-    result = value if isinstance(value, CheckResult) else None
-    if result is None and isinstance(value, int | float):
-        result = CheckResult(float(value), f"{name} returned {value:g}")
-    if result is None:
+    # True is an int in Python, and means a pass here.
+    result = CheckResult(float(value), f"{name} returned {value:g}") if isinstance(value, int | float) else value
+    if not isinstance(result, CheckResult):
         raise CheckFailed(
             f"{name} returned {value!r}; allowed are a number from 0 to 1, a truth value, CheckResult, None"
         )
@@ -134,24 +119,17 @@ def violations(value: Any, schema: dict[str, Any], path: str = "$") -> Iterator[
         yield f"{path} is not {schema['const']!r}"
     yield from _limits(value, schema, path)
     if isinstance(value, dict):
-        yield from _of_object(value, schema, path)
+        properties, more = schema.get("properties", {}), schema.get("additionalProperties", True)
+        yield from (f"{path}.{name} is missing" for name in schema.get("required", []) if name not in value)
+        for name, item in value.items():
+            inner = properties.get(name, more)
+            if isinstance(inner, dict):
+                yield from violations(item, inner, f"{path}.{name}")
+            elif inner is False:
+                yield f"{path}.{name} is not allowed"
     if isinstance(value, list) and isinstance(schema.get("items"), dict):
         for number, item in enumerate(value):
             yield from violations(item, schema["items"], f"{path}[{number}]")
-
-
-def _of_object(value: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[str]:
-    for name in schema.get("required", []):
-        if name not in value:
-            yield f"{path}.{name} is missing"
-    properties, more = schema.get("properties", {}), schema.get("additionalProperties", True)
-    for name, item in value.items():
-        if name in properties:
-            yield from violations(item, properties[name], f"{path}.{name}")
-        elif more is False:
-            yield f"{path}.{name} is not allowed"
-        elif isinstance(more, dict):
-            yield from violations(item, more, f"{path}.{name}")
 
 
 def _limits(value: Any, schema: dict[str, Any], path: str) -> Iterator[str]:
@@ -196,6 +174,7 @@ class When(BaseModel, frozen=True, extra="forbid"):
 class OwnCheck(BaseModel, frozen=True, extra="forbid"):
     """What every check of one's own has."""
 
+    source: ClassVar[ScoreSource] = ScoreSource.SYSTEM
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_.-]{0,62}$")]
     when: When = When()
     sample: UnitValue = 1.0
@@ -205,10 +184,6 @@ class OwnCheck(BaseModel, frozen=True, extra="forbid"):
     def version(self) -> str:
         """Identity of everything that can change a result."""
         return content_hash(self.model_dump(mode="json")).removeprefix("sha256:")[:12]
-
-    @property
-    def source(self) -> ScoreSource:
-        return ScoreSource.SYSTEM
 
     def check(self, turn: Turn) -> CheckResult | None:
         # By a hash of check and trace: the same trace is in the sample every time, and two checks sample independently.
@@ -307,21 +282,25 @@ class PythonCheck(OwnCheck, frozen=True):
     version_: str = Field("1", alias="version")
 
     def apply(self, turn: Turn) -> CheckResult | None:
-        return called_function(self.function, turn, self.timeout_seconds)
+        try:
+            # One that hung is not called again in this process.
+            value = call_within(self.timeout_seconds, self.function, lambda: import_function(self.function)(turn))
+        except PluginTimeout as problem:
+            raise CheckFailed(str(problem)) from problem
+        except Exception as problem:
+            raise CheckFailed(f"{self.function} raised {type(problem).__name__}: {problem}") from problem
+        return as_result(value, self.function)
 
 
 class JudgeCheck(OwnCheck, frozen=True):
     """Asks a judge with a rubric; `budget` is the most calls a day."""
 
     slow: ClassVar[bool] = True
+    source: ClassVar[ScoreSource] = ScoreSource.LLM_JUDGE
     kind: Literal["judge"]
     judge: str
     rubric: Annotated[str, Field(min_length=1)]
     budget: Annotated[int, Field(ge=0)] = 100
-
-    @property
-    def source(self) -> ScoreSource:
-        return ScoreSource.LLM_JUDGE
 
 
 Own = Annotated[
@@ -339,7 +318,10 @@ def read_checks(
     for path in map(Path, paths):
         for number, table in enumerate(_tables(path), 1):
             where = f"{path}, check {number}"
-            check = _parse_check(table, where)
+            try:
+                check: OwnCheck = _OWN.validate_python(table)
+            except ValidationError as problem:
+                raise refused_settings(problem, OwnCheck, where) from problem
             if check.name in checks:
                 raise BadInput(f"{where}: there is another check called {check.name!r}; rename one")
             # Judges and functions are looked up when the file is
@@ -365,10 +347,3 @@ def _tables(path: Path) -> list[Any]:
             f"check file {str(path)!r} holds {sorted(table) or 'nothing'}; it holds [[check]] tables and nothing else"
         )
     return listed
-
-
-def _parse_check(table: Any, where: str) -> OwnCheck:
-    try:
-        return _OWN.validate_python(table)
-    except ValidationError as problem:
-        raise refused_settings(problem, OwnCheck, where) from problem

@@ -10,12 +10,11 @@ must be a courtesy, or all of it short exclamations ("¡Buen viaje!").
 
 import re
 import tomllib
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import ClassVar
 
-from evergold.checks.answered import phrases
+from evergold.checks.answered import has_signs, phrases
 from evergold.model.check import CheckResult, Turn
 from evergold.text.words import fold_text
 
@@ -56,14 +55,12 @@ class NotGivenUp:
     version: ClassVar[str] = "1"
 
     def check(self, turn: Turn) -> CheckResult | None:
+        following = _next_message(turn)
         if words := gives_up(turn.input):
             return CheckResult(0.5, "the message gives up and asks for nothing", words)
-        following = _next_message(turn)
-        if following is None:
-            return None
-        if words := gives_up(following):
+        if following is not None and (words := gives_up(following)):
             return CheckResult(0.5, "the user gave up after this answer", words)
-        return CheckResult(1.0, "the user went on")
+        return None if following is None else CheckResult(1.0, "the user went on")
 
 
 class NotHandedOver:
@@ -73,14 +70,12 @@ class NotHandedOver:
     version: ClassVar[str] = "1"
 
     def check(self, turn: Turn) -> CheckResult | None:
+        following = _next_message(turn)
         if words := hands_over(turn.output or ""):
             return CheckResult(0.5, "the answer hands over to a person", words)
-        following = _next_message(turn)
-        if following is None:
-            return None
-        if words := wants_person(following):
+        if following is not None and (words := wants_person(following)):
             return CheckResult(0.5, "the user asked for a person after this answer", words)
-        return CheckResult(1.0, "the user went on with the assistant")
+        return None if following is None else CheckResult(1.0, "the user went on with the assistant")
 
 
 def gives_up(message: str) -> str:
@@ -89,23 +84,26 @@ def gives_up(message: str) -> str:
         return ""
     text, sets = fold_text(message).strip(), phrases()
     # "Never mind, I found it" gives up the question because it is solved.
-    if sets.settled.search(text):
+    if sets["settled"].search(text):
         return ""
     for clause in _CLAUSES.split(text):
-        if match := sets.gives_up.fullmatch(clause.strip(" -*\"'()")):
+        if match := sets["gives_up"].fullmatch(clause.strip(" -*\"'()")):
             return match[0]
     return ""
 
 
 def wants_person(message: str) -> str:
     """Give the words by which a message asks for a person instead of the assistant, "" where it does not."""
-    match = phrases().wants_person.search(fold_text(message)) if len(message) <= SHORT else None
-    return match[0] if match else ""
+    return _find_phrase("wants_person", message, SHORT)
 
 
 def hands_over(answer: str) -> str:
     """Give the words by which an answer hands the conversation to a person, "" where it does not."""
-    match = phrases().hands_over.search(fold_text(answer)) if len(answer) <= OPENING else None
+    return _find_phrase("hands_over", answer, OPENING)
+
+
+def _find_phrase(name: str, text: str, longest: int) -> str:
+    match = phrases()[name].search(fold_text(text)) if len(text) <= longest else None
     return match[0] if match else ""
 
 
@@ -163,18 +161,6 @@ _EXCLAIMS = re.compile(
 _SMILEYS = re.compile(r"(?<!\w)[:;]-?[)DPp](?!\w)|<3|\^\^")
 
 
-@dataclass(frozen=True)
-class Courtesies:
-    """The words of `phrases/courtesies.toml`, folded."""
-
-    courteous: frozenset[str]
-    assenting: frozenset[str]
-    beside: frozenset[str]
-    after_thanks: frozenset[str]
-    replying: frozenset[str]
-    replying_parts: frozenset[str]
-
-
 class Substance:
     """0.5 when message and answer are courtesies alone; no result for every other turn."""
 
@@ -199,19 +185,20 @@ def courtesy(message: str) -> str | None:
     words = _SUBSTANCE_WORDS.findall(fold_text(bare))
     if not words:
         # Signs that are no gestures may mean anything.
-        wordless = gestures and not any(
-            sign.isprintable() and not sign.isspace() and ord(sign) > 0x2FF for sign in bare
-        )
-        return "courteous" if wordless else None
+        return "courteous" if gestures and not has_signs(bare) else None
     known = courtesies()
-    core = [word for word in words if word in known.courteous or word in known.assenting]
-    others = {word for word in words if word not in core} - known.beside
-    if not core or len(words) > MOST_WORDS or (others - known.after_thanks):
+    core = [word for word in words if word in known["courteous"] or word in known["assenting"]]
+    others = {word for word in words if word not in core} - known["beside"]
+    if not core or len(words) > MOST_WORDS or (others - known["after_thanks"]):
         return None
-    if others and core[0] not in known.courteous:
+    if others and core[0] not in known["courteous"]:
         return None
     # A word of both kinds is read by the stricter rule.
-    return "courteous" if any(word in known.courteous and word not in known.assenting for word in core) else "assenting"
+    return (
+        "courteous"
+        if any(word in known["courteous"] and word not in known["assenting"] for word in core)
+        else "assenting"
+    )
 
 
 def is_courteous_answer(answer: str, *, strict: bool) -> bool:
@@ -229,16 +216,16 @@ def is_courteous_answer(answer: str, *, strict: bool) -> bool:
 
 def _shows_courtesy(clause: str) -> bool:
     known, words = courtesies(), _SUBSTANCE_WORDS.findall(clause)
-    if any(word in known.replying or word in known.courteous for word in words):
+    if any(word in known["replying"] or word in known["courteous"] for word in words):
         return True
     # "Okay then" says nothing by itself, and an answer of signs alone is a gesture.
-    return all(word in known.assenting or word in known.beside for word in words) or any(
-        part in clause for part in known.replying_parts
+    return all(word in known["assenting"] or word in known["beside"] for word in words) or any(
+        part in clause for part in known["replying_parts"]
     )
 
 
 @cache
-def courtesies() -> Courtesies:
-    """Read the words once."""
+def courtesies() -> dict[str, frozenset[str]]:
+    """The words of `phrases/courtesies.toml`, folded, by what they do."""
     table = tomllib.loads(files("evergold.checks").joinpath("phrases", "courtesies.toml").read_text("utf-8"))["words"]
-    return Courtesies(**{name: frozenset(fold_text(" ".join(lines)).split()) for name, lines in table.items()})
+    return {name: frozenset(fold_text(" ".join(lines)).split()) for name, lines in table.items()}

@@ -8,6 +8,7 @@ import re
 import threading
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -78,19 +79,18 @@ class CheckReport:
 
     traces: int = 0
     changed: int = 0
-    values: dict[str, dict[str, int]] = field(default_factory=dict)
-    errors: dict[str, int] = field(default_factory=dict)
+    values: dict[str, Counter[str]] = field(default_factory=dict)
+    errors: Counter[str] = field(default_factory=Counter)
     examples: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, outcomes: Sequence[Checked]) -> None:
         for each in outcomes:
             if each.error is not None:
-                self.errors[each.check] = self.errors.get(each.check, 0) + 1
+                self.errors[each.check] += 1
                 self._example(f"{each.check} could not run: {each.error}", each.trace_id)
                 continue
             word = "does not apply" if each.result is None else f"{each.result.value:g}"
-            by_value = self.values.setdefault(each.check, {})
-            by_value[word] = by_value.get(word, 0) + 1
+            self.values.setdefault(each.check, Counter())[word] += 1
             if each.result is not None and each.result.value < 1:
                 self._example(f"{each.check}: {each.result.reason}", each.trace_id)
 
@@ -154,12 +154,11 @@ class CheckStage:
             return []
         fresh = find_unchecked(connection, trace_ids, self.suite.identity)
         self.put(connection, fresh)
-        follow_up = FOLLOW_UP & self.suite.checks.keys()
-        if not follow_up:
-            return []
-        # Fresh traces were checked with their follow-ups a moment ago.
         new = set(fresh)
-        earlier = [one for one in dict.fromkeys(before_in_session(connection, trace_ids)) if one not in new]
+        follow_up = FOLLOW_UP & self.suite.checks.keys()
+        before = before_in_session(connection, trace_ids) if follow_up else []
+        # Fresh traces were checked with their follow-ups a moment ago.
+        earlier = [one for one in dict.fromkeys(before) if one not in new]
         if not earlier:
             return []
         outcomes = list(self.suite.run(turns_of(connection, earlier), follow_up))
@@ -186,28 +185,17 @@ class CheckStage:
             with self._store.db.read() as connection:
                 ids = ids_between(connection, after, upto)
             while ids:
-                reached = self.run_ahead(ids, everything=everything, seconds=AHEAD_SECONDS)
-                self._keep(ids[:reached], everything, portion, report, progress)
+                reached = self.run_ahead(ids, everything=everything)
+                # In short transactions.
+                for some in portion.of(ids[:reached]):
+                    work = portion.time_work(partial(self._run_suite, ids=some, everything=everything))
+                    outcomes, changed = self._store.db.write_again(work)
+                    report.add(outcomes)
+                    report.traces += len(some)
+                    report.changed += changed
+                    progress(len(some))
                 ids = ids[reached:]
         return report
-
-    def _keep(
-        self,
-        ids: Sequence[str],
-        everything: bool,
-        portion: Portion,
-        report: CheckReport,
-        progress: Callable[[int], None],
-    ) -> None:
-        """Check these traces and keep the results, in short transactions."""
-        for some in portion.of(ids):
-            outcomes, changed = self._store.db.write_again(
-                portion.time_work(partial(self._run_suite, ids=some, everything=everything))
-            )
-            report.add(outcomes)
-            report.traces += len(some)
-            report.changed += changed
-            progress(len(some))
 
     def dry_run(self, progress: Callable[[int], None] = lambda _: None) -> CheckReport:
         """Report what a backfill would find, without keeping it."""
@@ -230,12 +218,10 @@ class CheckStage:
     def _run_suite(self, connection: Connection, ids: Sequence[str], everything: bool) -> tuple[list[Checked], int]:
         if not self.suite:
             # Checks that were turned off leave their scores behind; a backfill takes them away.
-            gone = drop_checks(connection, ids)
-            if gone:
-                enqueue(connection, ids)
-            return [], gone
-        wanted = ids if everything else find_unchecked(connection, ids, self.suite.identity)
-        outcomes, changed = self.put(connection, wanted)
+            wanted, outcomes, changed = ids, list[Checked](), drop_checks(connection, ids)
+        else:
+            wanted = ids if everything else find_unchecked(connection, ids, self.suite.identity)
+            outcomes, changed = self.put(connection, wanted)
         if changed:
             # A changed score may change the verdict, so the trace is curated again.
             enqueue(connection, wanted)

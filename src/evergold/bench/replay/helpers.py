@@ -57,8 +57,11 @@ async def invent(caller: Caller, target: Target, case: Case, call: ToolCall, ear
     schema = next((tool for tool in case.tools if _name(tool) == call.name), None)
     described = f"Its schema: {json_text(schema)}\n" if schema else ""
     text = INVENT.format(name=call.name, args=json_text(call.args), schema=described, earlier=results)
-    asked = Case(id=case.id, input=text, messages=({"role": "user", "content": text},))
-    return await caller.call(target, asked)
+    return await _ask(caller, target, case, text)
+
+
+async def _ask(caller: Caller, target: Target, case: Case, text: str) -> Attempt:
+    return await caller.call(target, Case(id=case.id, input=text, messages=({"role": "user", "content": text},)))
 
 
 async def next_turn(
@@ -141,9 +144,11 @@ async def draft_by_model(caller: Caller, target: Target, name: str, case: Case) 
     """Let the model of this name draft; where it fails or answers something else, the rule does."""
     if not user_texts(case):
         return None
-    text = ASK.format(conversation=_transcript(case))
-    asked = Case(id=case.id, input=text, messages=({"role": "user", "content": text},))
-    made = await caller.call(target, asked)
+    # What both sides said, without tools; of a long conversation the beginning.
+    messages = [(str(message.get("role")), text_of(message).strip()) for message in _messages(case)]
+    lines = [f"{role}: {text}" for role, text in messages if role in ("user", "assistant") and text]
+    conversation = "\n\n".join(lines or [f"user: {case.input}"])[:MOST_ASKED]
+    made = await _ask(caller, target, case, ASK.format(conversation=conversation))
     if made.error is not None:
         return draft_by_rule(case, made.error)
     try:
@@ -162,13 +167,6 @@ def user_texts(case: Case) -> list[str]:
     """What the user wrote, message by message; the input where the case has no messages."""
     texts = [text_of(message).strip() for message in _messages(case) if message.get("role") == "user"]
     return [text for text in texts if text] or ([case.input.strip()] if case.input.strip() else [])
-
-
-def _transcript(case: Case) -> str:
-    """What both sides said, without tools; of a long conversation the beginning."""
-    messages = [(str(message.get("role")), text_of(message).strip()) for message in _messages(case)]
-    lines = [f"{role}: {text}" for role, text in messages if role in ("user", "assistant") and text]
-    return "\n\n".join(lines or [f"user: {case.input}"])[:MOST_ASKED]
 
 
 def _facts(texts: Sequence[str]) -> list[str]:

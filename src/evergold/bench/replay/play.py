@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import orjson
 
-from evergold.bench.replay.record import Record, RecordedReply, each_turn, opening_messages
+from evergold.bench.replay.record import Record, each_turn, opening_messages
 from evergold.calls.caller import Journal
 from evergold.conversation import text_of
 from evergold.conversation.pairs import is_cut
@@ -51,33 +51,25 @@ class StepDraft:
         self.messages.append(message)
         return made
 
-    def answer(self, call: ToolCall, reply: RecordedReply) -> ToolCall:
-        """Append a recorded result."""
-        origin = ResultOrigin.NEAR if reply.near else ResultOrigin.RECORDED
-        extra: dict[str, Any] = {"replay": origin.value} if reply.near else {}
-        if reply.near:
-            extra["recorded_args"] = self.record.calls[reply.number].args
-        return self._put(call, reply.result, reply.failed, origin, extra, reply.number)
-
-    def make_up(self, call: ToolCall, result: Any, failed: bool, origin: ResultOrigin) -> ToolCall:
-        """Append a result that the record does not have, marked in the message."""
-        return self._put(call, result, failed, origin, {"replay": origin.value}, None)
-
     def stop(self, call: ToolCall, reason: str) -> None:
         """End the trajectory at a call that has no result."""
         self.stopped = self.stopped or f"{call.name}: {reason}"
         self.calls.append(ReplayedCall(call=call, origin=ResultOrigin.NONE))
 
-    def _put(
-        self, call: ToolCall, result: Any, failed: bool, origin: ResultOrigin, extra: Message, number: int | None
+    def put(
+        self, call: ToolCall, result: Any, failed: bool, origin: ResultOrigin, number: int | None = None
     ) -> ToolCall:
+        """Append a result; one that the record does not have in these words is marked in the message."""
+        extra: Message = {} if origin is ResultOrigin.RECORDED else {"replay": origin.value}
+        if origin is ResultOrigin.NEAR and number is not None:
+            extra["recorded_args"] = self.record.calls[number].args
+        if failed:
+            extra["failed"] = True
         done = call.model_copy(update={"result": result, "failed": failed})
         self.calls.append(ReplayedCall(call=done, origin=origin, recorded=number))
         # Text and lists of parts are valid contents of a message; anything else becomes JSON text.
         content = result if isinstance(result, str | list) else json_text(result)
         message: Message = {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": content}
-        if failed:
-            extra = {**extra, "failed": True}
         self.messages.append(message | ({"extra": extra} if extra else {}))
         return done
 

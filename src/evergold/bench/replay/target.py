@@ -68,9 +68,10 @@ class AppTools:
             # Another thread hands the work to the loop and waits; the loop is free meanwhile.
             return asyncio.run_coroutine_threadsafe(self._answer(name, args), self._loop).result()
         # On the loop itself waiting would be a deadlock: only what needs no waiting is answered.
-        if self._must_wait(name, args):
+        draft, invents = self._turn.draft, self._turn.play.replay.on_unrecorded is OnUnrecorded.MODEL
+        if invents and draft.record.copy().answer(ToolCall(name=name, args=args)) is None:
             reason = "a plain function called from async code cannot wait for an invented result; make the tool async"
-            return _reply(self._turn.draft.make_up(self._begin(name, args), reason, True, ResultOrigin.ERROR))
+            return _reply(draft.put(self._begin(name, args), reason, True, ResultOrigin.ERROR))
         return _run_now(self._settle(name, args))
 
     async def ask_async(self, name: str, args: dict[str, Any]) -> app_side.ToolReply:
@@ -98,11 +99,6 @@ class AppTools:
         if draft.stopped is not None:
             raise app_side.Stopped(draft.stopped)
         return draft.take_reply(None, [ToolCall(name=name, args=_ARGS.validate_python(args))])[0]
-
-    def _must_wait(self, name: str, args: dict[str, Any]) -> bool:
-        if self._turn.play.replay.on_unrecorded is not OnUnrecorded.MODEL:
-            return False
-        return self._turn.draft.record.copy().answer(ToolCall(name=name, args=args)) is None
 
     def _on_loop(self) -> bool:
         try:
@@ -264,8 +260,7 @@ class ReplayTarget:
         """Make a step of what the model answered: put results behind its calls, and the user's message behind an answer."""
         draft, play = turn.draft, turn.play
         calls = draft.take_reply(made.output, made.tool_calls) if draft.stopped is None else []
-        end: ReplayEnd | None = None
-        reason: str | None = None
+        end, reason = None, None
         for call in calls:
             await self.settle(turn, call)
         if draft.stopped is not None:
@@ -309,18 +304,19 @@ class ReplayTarget:
         draft, play = turn.draft, turn.play
         reply = draft.record.answer(call)
         if reply is not None:
-            return draft.answer(call, reply)
+            origin = ResultOrigin.NEAR if reply.near else ResultOrigin.RECORDED
+            return draft.put(call, reply.result, reply.failed, origin, reply.number)
         reason = draft.record.reason(call)
         if self._replay.on_unrecorded is OnUnrecorded.STOP:
             draft.stop(call, reason)
             return None
         if self._replay.on_unrecorded is OnUnrecorded.ERROR:
-            return draft.make_up(call, TOOL_ERROR.format(reason=reason), True, ResultOrigin.ERROR)
+            return draft.put(call, TOOL_ERROR.format(reason=reason), True, ResultOrigin.ERROR)
         earlier = [one.call for one in (*play.calls, *draft.calls)]
         made = await invent(turn.caller, self._helpers.tools or self._inner, play.case, call, earlier)
         draft.helper_usage = draft.helper_usage.plus(made.usage)
         text = made.output if made.error is None else f"error: {made.error}"
-        return draft.make_up(call, text, made.error is not None, ResultOrigin.INVENTED)
+        return draft.put(call, text, made.error is not None, ResultOrigin.INVENTED)
 
 
 class _Turn:

@@ -71,7 +71,8 @@ class ReplayUsers:
                 break
             with self._store.db.read() as connection:
                 cases = [get_case(connection, dataset, name) for name in lacking.names[first : first + AT_ONCE]]
-            for case, draft in zip(cases, self._drafts(cases, model), strict=True):
+            drafts = list(map(draft_by_rule, cases)) if model is None else asyncio.run(self._ask(cases, model))
+            for case, draft in zip(cases, drafts, strict=True):
                 if draft is not None:
                     self._keep(case, draft)
                     by[draft.by] += 1
@@ -93,7 +94,11 @@ class ReplayUsers:
 
         def work(connection: "Connection") -> Case:
             case = get_case(connection, dataset, case_id)
-            checked = _require_user({**case.metadata, **user})
+            checked = SimulatedUser.of({**case.metadata, **user})
+            if checked is None:
+                raise BadInput(
+                    "the case has no drafted user; state its goal, or draft one: evergold replay-users draft DATASET"
+                )
             # The marks of the draft go with the confirmation.
             kept = {name: value for name, value in case.metadata.items() if not name.startswith("user_drafted")}
             changes = {
@@ -124,11 +129,6 @@ class ReplayUsers:
                     lacking.names.append(case.id)  # the id alone: a dataset may be large
         return lacking
 
-    def _drafts(self, cases: Sequence[Case], model: str | None) -> list[UserDraft | None]:
-        if model is None:
-            return [draft_by_rule(case) for case in cases]
-        return asyncio.run(self._ask(cases, model))
-
     async def _ask(self, cases: Sequence[Case], model: str) -> list[UserDraft | None]:
         target: Any = make_target(model, {}, self._settings)
         policy = RetryPolicy(tries=self._settings.benchmark_tries)
@@ -145,12 +145,3 @@ class ReplayUsers:
         changed = case.model_copy(update=changes)
         # The version that was read must still be the one in the store, or somebody's edit would be lost.
         self._store.write(revise_case, changed, author, case.version)
-
-
-def _require_user(metadata: Mapping[str, Any]) -> SimulatedUser:
-    user = SimulatedUser.of(metadata)
-    if user is None:
-        raise BadInput(
-            "the case has no drafted user; state its goal, or draft one: evergold replay-users draft DATASET"
-        )
-    return user
