@@ -82,7 +82,7 @@ def _check_pairing(path: Path, ids: set[str]) -> BuildFinding:
     finding = BuildFinding("both datasets hold the same cases", path.name)
     sibling = sibling_of(path)
     if sibling is None:
-        finding.outcome, finding.message = "not measured", "the other file of the pair is not beside this one"
+        finding.skip("the other file of the pair is not beside this one")
         return finding
     others = {row["caseId"] for _, row in read_rows(sibling, [])}
     for case_id in sorted(ids ^ others):

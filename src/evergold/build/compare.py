@@ -239,43 +239,34 @@ def sample(path: Path, count: int, seed: int, split: str | None = None) -> Sampl
 
 
 def compare(before: Path, after: Path) -> Comparison:
-    old, new = _Look(), _Look()
-    portraits = [look.describe(path) for look, path in ((old, before), (new, after))]
-    return Comparison(before=portraits[0], after=portraits[1], drift=drift(old.profile, new.profile))
+    (old, was), (new, now) = _describe(before), _describe(after)
+    return Comparison(before=was, after=now, drift=drift(old, new))
 
 
-@dataclass
-class _Look:
-    """A build's profile, and its lengths on a scale that people can read."""
-
-    profile: Profile = field(default_factory=Profile)
-    inputs: Counter[int] = field(default_factory=Counter)
-    references: Counter[int] = field(default_factory=Counter)
-
-    def describe(self, path: Path) -> Portrait:
-        """Read the records of a build and say what it is made of."""
-        manifest = manifests.read(path)
-        decoders = {name: decoder_of(manifest, name) for name in manifest.splits}
-        for one, location, line in build_records(path, manifest):
-            try:
-                record = decoders[location.split](line)
-            except (ValueError, msgspec.DecodeError):
-                raise BadInput(f"{one} in {location.path.name} is no record; `evergold verify` tells more") from None
-            if record is not None:
-                asked, reference = first_text(record, INPUTS) or "", first_text(record, REFERENCES) or ""
-                self.profile.add(record.task_type, tags_of(record), asked, reference)
-                self.inputs[_bound(asked)] += 1
-                self.references[_bound(reference)] += 1
-        profile = self.profile
-        return Portrait(
-            version=manifest.version,
-            records=profile.records,
-            types=dict(profile.types.most_common()),
-            tags=dict(profile.tags.most_common()),
-            input_lengths=dict(sorted(self.inputs.items())),
-            reference_lengths=dict(sorted(self.references.items())),
-            repeated=profile.repeated,
-        )
+def _describe(path: Path) -> tuple[Profile, Portrait]:
+    """Read the records of a build and say what it is made of, with lengths on a scale that people can read."""
+    profile, inputs, references = Profile(), Counter[int](), Counter[int]()
+    manifest = manifests.read(path)
+    decoders = {name: decoder_of(manifest, name) for name in manifest.splits}
+    for one, location, line in build_records(path, manifest):
+        try:
+            record = decoders[location.split](line)
+        except (ValueError, msgspec.DecodeError):
+            raise BadInput(f"{one} in {location.path.name} is no record; `evergold verify` tells more") from None
+        if record is not None:
+            asked, reference = first_text(record, INPUTS) or "", first_text(record, REFERENCES) or ""
+            profile.add(record.task_type, tags_of(record), asked, reference)
+            inputs[_bound(asked)] += 1
+            references[_bound(reference)] += 1
+    return profile, Portrait(
+        version=manifest.version,
+        records=profile.records,
+        types=dict(profile.types.most_common()),
+        tags=dict(profile.tags.most_common()),
+        input_lengths=dict(sorted(inputs.items())),
+        reference_lengths=dict(sorted(references.items())),
+        repeated=profile.repeated,
+    )
 
 
 def _bound(text: str) -> int:

@@ -102,7 +102,9 @@ def find_unsupported(reference: str, contexts: Sequence[str], judge: "OfflineJud
     if not claims:
         return None
     by_contexts: dict[tuple[int, ...], list[str]] = defaultdict(list)
-    indexes = _indexes_by_citation(contexts)
+    # A context is cited by its label where contexts have labels, else by its position from 1.
+    labels = {int(label[1]): index for index, text in enumerate(contexts) if (label := _LABEL.match(text))}
+    indexes = labels or {index + 1: index for index in range(len(contexts))}
     for claim in claims[:SENTENCES]:
         cited = tuple(dict.fromkeys(indexes[number] for number in markers(claim) if number in indexes))
         by_contexts[cited or tuple(range(len(contexts)))].append(without_markers(claim))
@@ -125,12 +127,6 @@ def _unsupported_by(passages: Sequence[str], claims: Iterable[str], judge: "Offl
         for claim, answer in zip(asked, answers, strict=True)
         if answer.verdict in words
     ]
-
-
-def _indexes_by_citation(contexts: Sequence[str]) -> dict[int, int]:
-    """The number that cites a context → its index: its label where contexts have labels, else its position from 1."""
-    labels = {int(label[1]): index for index, text in enumerate(contexts) if (label := _LABEL.match(text))}
-    return labels or {index + 1: index for index in range(len(contexts))}
 
 
 def _flatten(text: str) -> str:
@@ -156,8 +152,7 @@ def source_problem(record: Any) -> str | None:
     # Both names occur: of the record, and of the answer alone.
     for field in CITATIONS:
         for citation in getattr(record, field, None) or ():
-            problem = _cited_wrongly(citation, record, known)
-            if problem:
+            if problem := _cited_wrongly(citation, record, known):
                 return f"{field}: {problem}"
     return None
 

@@ -73,12 +73,12 @@ def clusters_of(cases: Iterable[Case]) -> Clusters:
     """Find the repeats among cases. A question of a few words counts when its words are the same; one of none never."""
     union, first = _Union(), dict[str, str]()
     for case in sorted(cases, key=lambda case: case.id):
-        union.add(case.id)
+        union[case.id] = case.id
         if question := question_of(case):
             union.join(first.setdefault(question, case.id), case.id)
     # Exact copies were joined before, so near copies are searched among distinct questions only.
     _join_near({case_id: question for question, case_id in first.items()}, union)
-    return Clusters({case_id: union.root(case_id) for case_id in union.names()})
+    return Clusters({case_id: union.root(case_id) for case_id in list(union)})
 
 
 def best_of(cases: Sequence[Case]) -> Case:
@@ -104,12 +104,12 @@ def without_repeats(cases: Sequence[Case], clusters: Clusters) -> tuple[list[Cas
     return [case for case in cases if case.id not in instead], weights, instead
 
 
-def report_of(clusters: Clusters, split_of: Mapping[str, str], shown: int) -> dict[str, Any]:
+def report_of(clusters: Clusters, split_of: Mapping[str, str]) -> dict[str, Any]:
     """What a manifest says of repeats: how many questions are asked again, by how many cases, the largest first."""
     repeated = sorted(clusters.list_repeats().items(), key=lambda item: (-len(item[1]), item[0]))
     largest = [
         {"cluster": name, "cases": len(ids), "split": split_of.get(ids[0]), "examples": ids[:3]}
-        for name, ids in repeated[:shown]
+        for name, ids in repeated[:SHOWN]
     ]
     return {"clusters": len(repeated), "cases": sum(len(ids) for _, ids in repeated), "largest": largest}
 
@@ -131,41 +131,29 @@ def _join_near(questions: Mapping[str, str], union: "_Union") -> None:
         rare = rarest(shingles, often, THRESHOLD) if shingles else []
         for other in dict.fromkeys(chain.from_iterable(known[word] for word in rare)):
             near = union.root(other) != union.root(name) and jaccard(texts[other], shingles) >= THRESHOLD
-            # A conversation and its next turn share nearly all words and ask two things.
-            if near and _are_alike(last[other], last[name]):
+            # A conversation and its next turn share nearly all words and ask two things: the last turns must be alike too.
+            if near and (
+                last[other] == last[name] or jaccard(*map(shingles_of, (last[other], last[name]))) >= THRESHOLD
+            ):
                 union.join(other, name)
         for word in rare:
             known[word].append(name)
 
 
-def _are_alike(one: str, other: str) -> bool:
-    """Whether two last turns say the same: equal words, or nearly the same where they are long enough to tell."""
-    return one == other or jaccard(shingles_of(one), shingles_of(other)) >= THRESHOLD
-
-
-class _Union:
-    """Names that belong together; a set is named after its first name in order."""
-
-    def __init__(self) -> None:
-        self._above: dict[str, str] = {}
-
-    def names(self) -> Iterator[str]:
-        return iter(list(self._above))
-
-    def add(self, name: str) -> None:
-        self._above.setdefault(name, name)
+class _Union(dict[str, str]):
+    """Names that belong together, each with the one above it; a set is named after its first name in order."""
 
     def root(self, name: str) -> str:
-        while self._above[name] != name:
+        while self[name] != name:
             # Path halving keeps the trees flat without a second pass.
-            self._above[name] = self._above[self._above[name]]
-            name = self._above[name]
+            self[name] = self[self[name]]
+            name = self[name]
         return name
 
     def join(self, one: str, other: str) -> None:
         # The smaller name becomes the root, so that a cluster is named the same in whatever order cases come.
         first, second = sorted((self.root(one), self.root(other)))
-        self._above[second] = first
+        self[second] = first
 
 
 SHOWN = 50  # pairs, cases and clusters of each kind that a manifest lists
@@ -362,7 +350,7 @@ def _join_groups(cases: Sequence[Case], dealing: Dealing) -> tuple[dict[str, lis
     union, seen = _Union(), dict[str, str]()
     for case in cases:
         key = group_key(case, dealing.group_by)
-        union.add(key)
+        union.setdefault(key, key)
         union.join(key, seen.setdefault(dealing.repeats.get(case.id, case.id), key))
     groups: dict[str, list[str]] = defaultdict(list)
     joined: dict[str, set[str]] = defaultdict(set)

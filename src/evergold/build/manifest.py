@@ -11,7 +11,7 @@ was changed is one, never the end of the verification.
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
@@ -26,7 +26,7 @@ from evergold.errors import BadInput, NotFound
 from evergold.formats.atomic import recover
 from evergold.model.build import FileEntry, Manifest
 from evergold.model.case import Case, written_case
-from evergold.model.faults import faults_of, first_fault
+from evergold.model.faults import first_fault
 from evergold.model.values import content_hash
 from evergold.storage import is_url, location, normal
 from evergold.text.words import xml_text
@@ -35,7 +35,6 @@ CASE_SCHEMA = "evergold-case"
 """The schema of a frozen dataset: each line is a case."""
 SEAL = "manifest_hash"
 _VERSION = re.compile(r"v\d+(\.\d+)*")
-_BLOCK = 1 << 20
 
 
 def builder_version() -> str:
@@ -84,14 +83,9 @@ def files_hash(files: Mapping[str, str]) -> str:
 
 def hash_file(path: Path) -> tuple[str, int]:
     """The sha256 of a file and its size."""
-    digest = hashlib.sha256()
-    size = 0
-    # Unbuffered: blocks of a megabyte go straight into the hash.
+    # Unbuffered: large blocks go straight into the hash.
     with path.open("rb", buffering=0) as source:
-        while block := source.read(_BLOCK):
-            digest.update(block)
-            size += len(block)
-    return digest.hexdigest(), size
+        return hashlib.file_digest(source, "sha256").hexdigest(), source.tell()
 
 
 def read(path: Path) -> Manifest:
@@ -246,8 +240,7 @@ def verify(path: Path) -> Report:
 def _seal(path: Path) -> BuildFinding:
     """The manifest's own fields, of which its hash was taken when it was written."""
     finding = BuildFinding("manifest", "all fields")
-    file = path / "manifest.json" if path.is_dir() else path
-    fields: dict[str, Any] = orjson.loads(file.read_bytes())
+    fields = orjson.loads((path / "manifest.json" if path.is_dir() else path).read_bytes())
     stated = fields.get(SEAL)
     if stated is None:
         finding.skip("the manifest has no hash of itself")
@@ -262,7 +255,7 @@ def _pin_splits(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any
         entry = FileEntry.model_validate({"count": 0, **pinned})
     except ValidationError as problem:
         finding = BuildFinding("sha256", name)
-        finding.fail(f"the manifest's entry cannot be read: {faults_of(problem.errors(include_url=False))[0]}")
+        finding.fail(f"the manifest's entry cannot be read: {first_fault(problem)}")
         return finding
     return _file(path, manifest, name, entry, may_be_absent=name == "source")
 
@@ -306,27 +299,19 @@ def _cases(path: Path, manifest: Manifest, name: str, entry: FileEntry) -> Build
         return finding
     with result.open("rb") as source:
         for number, line in enumerate(source, 1):
-            for problem in _problems_of(line):
-                finding.fail(f"line {number}{problem}")
+            try:
+                row = orjson.loads(line)
+                if isinstance(row, dict) and "canary" in row:
+                    continue
+                pinned = row.pop("rev", None) if isinstance(row, dict) else None
+                derived = written_case(row).rev()
+            except ValueError as problem:
+                fault = first_fault(problem, Case) if isinstance(problem, ValidationError) else problem
+                finding.fail(f"line {number} is no case: {fault}")
+                continue
+            if pinned != derived:
+                finding.fail(f"line {number} ({row['id']}): its content gives {derived}, the line says {pinned}")
     return finding
-
-
-def _problems_of(line: bytes) -> Iterator[str]:
-    """What is wrong with a line of a frozen dataset; nothing with a canary."""
-    try:
-        row = orjson.loads(line)
-        if isinstance(row, dict) and "canary" in row:
-            return
-        pinned = row.pop("rev", None) if isinstance(row, dict) else None
-        derived = written_case(row).rev()
-    except ValueError as problem:
-        faults = (
-            faults_of(problem.errors(include_url=False), Case) if isinstance(problem, ValidationError) else [problem]
-        )
-        yield f" is no case: {faults[0]}"
-        return
-    if pinned != derived:
-        yield f" ({row['id']}): its content gives {derived}, the line says {pinned}"
 
 
 def _schema(path: Path, manifest: Manifest) -> BuildFinding:

@@ -240,16 +240,16 @@ class SeenIds:
         return self.add_fingerprint(fingerprint(content))
 
     def add_fingerprint(self, value: int) -> bool:
-        if value in self._recent or (self._older is not None and self._is_older(value)):
+        if value in self._recent:
             return False
+        if self._older is not None:
+            at = self._older.searchsorted(self._older.dtype.type(value))
+            if at < len(self._older) and self._older[at] == value:
+                return False
         self._recent.add(value)
         if len(self._recent) >= _RECENT_IDS:
             self._sort()
         return True
-
-    def _is_older(self, value: int) -> bool:
-        at = self._older.searchsorted(self._older.dtype.type(value))
-        return bool(at < len(self._older) and self._older[at] == value)
 
     def _sort(self) -> None:
         import numpy as np  # only a large build pays for the import

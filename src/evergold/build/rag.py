@@ -126,10 +126,10 @@ def route_block(block: Block, router: RecordRouter, max_line: int, limit: int | 
                 if isinstance(result, Excluded):
                     part.excluded[result.task_type] += 1
                 else:
-                    record = Kept(
-                        part.lines, offset, len(raw), result.split, _id_fingerprint(result.task_id), result.line
-                    )
-                    part.kept.append(record)
+                    # The same id has the same 64 bits, however it is escaped.
+                    name = result.task_id
+                    name = _encode(_decode_text(name)) if b"\\" in name else name
+                    part.kept.append(Kept(part.lines, offset, len(raw), result.split, fingerprint(name), result.line))
         except Refusal as why:
             is_record = why.reason not in _NOT_A_RECORD
             part.records += is_record
@@ -142,11 +142,6 @@ def route_block(block: Block, router: RecordRouter, max_line: int, limit: int | 
 
 def _too_long(size: int, max_line: int) -> str:
     return f"{size:,} bytes; the longest line allowed has {max_line:,}"
-
-
-def _id_fingerprint(task_id: bytes) -> int:
-    """Return 64 bits for an id, given as JSON text; the same for the same id, however it is escaped."""
-    return fingerprint(_encode(_decode_text(task_id)) if b"\\" in task_id else task_id)
 
 
 def route_part(location: str, splits: tuple[Split, ...], max_line: int, block: Block) -> Part:

@@ -40,20 +40,16 @@ class RepeatedQuestions:
 
     def of(self, dataset: str, case_ids: Iterable[str] = ()) -> Repeats:
         """Count the repeats in a dataset, and find those of the cases named."""
-        reading = self._read_fresh(dataset)
+        with self._lock:  # two who ask at once wait for one reading
+            state = self._store.read(dataset_state, dataset)
+            reading = self._readings.get(dataset)
+            if reading is None or (reading.state != state and time.monotonic() > reading.good_until):
+                reading = self._readings[dataset] = self._read(dataset, state)
         known = {case_id: reading.cluster_of[case_id] for case_id in case_ids if case_id in reading.cluster_of}
         shown = {
             case_id: RepeatedQuestion(cases=len(ids), examples=tuple(ids[:EXAMPLES])) for case_id, ids in known.items()
         }
         return Repeats(counts=reading.counts, of=shown)
-
-    def _read_fresh(self, dataset: str) -> _Reading:
-        with self._lock:  # two who ask at once wait for one reading
-            state = self._store.read(dataset_state, dataset)
-            kept = self._readings.get(dataset)
-            if kept is None or (kept.state != state and time.monotonic() > kept.good_until):
-                kept = self._readings[dataset] = self._read(dataset, state)
-            return kept
 
     def _read(self, dataset: str, state: tuple[int, str]) -> _Reading:
         began = time.monotonic()

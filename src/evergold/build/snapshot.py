@@ -7,6 +7,7 @@ hash of its content, so that any later reader can prove that a case is the one t
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -111,11 +112,15 @@ def draft(
     repeats["ungrouped"] = require_groups(taken, spec.group_by)
     dealing = Dealing(spec.shares, spec.group_by, spec.seed, clusters.name_of)
     split_of = deal(taken, dealing, earlier_splits or {})
-    leaks = _look_for_leaks(spec, taken, split_of) | {"repeats": repeats | report_of(clusters, split_of, SHOWN)}
+    leaks = _look_for_leaks(spec, taken, split_of) | {"repeats": repeats | report_of(clusters, split_of)}
     # Lines are made once and written by split: a case is in one split only.
-    lines = {case.id: _line(case) for case in taken}
+    marks = {case.id: {"review": str(case.review), "evidence": str(case.evidence), "rev": case.rev()} for case in taken}
+    lines = {case.id: canonical_json(case.content() | marks[case.id]) + b"\n" for case in taken}
+    canary = canonical_json({"canary": canary_of(spec.dataset)}) + b"\n" if spec.canary else b""
     # Members of a split are written in the order of their ids, whatever order the store gave.
-    contents = {name: b"".join(_of_split(spec, name, taken, split_of, lines)) for name in spec.shares}
+    contents = {
+        name: canary + b"".join(lines[case.id] for case in taken if split_of[case.id] == name) for name in spec.shares
+    }
     excluded_lines = b"".join(canonical_json({"id": one, "reason": reason}) + b"\n" for one, reason in excluded)
     manifest = _manifest(spec, taken, split_of, contents) | leaks
     # Which case a repeat repeats is said in the file of those left out.
@@ -171,19 +176,6 @@ def _repeats(
     kept, weights, instead = without_repeats(taken, clusters)
     excluded += sorted((one, f"repeats {other}") for one, other in instead.items())
     return kept, {"mode": ONE, "left_out": len(instead), "weights": weights}
-
-
-def _line(case: Case) -> bytes:
-    content = case.content() | {"review": str(case.review), "evidence": str(case.evidence), "rev": case.rev()}
-    return canonical_json(content) + b"\n"
-
-
-def _of_split(
-    spec: SnapshotSpec, name: str, cases: Sequence[Case], split_of: Mapping[str, str], lines: Mapping[str, bytes]
-) -> Iterable[bytes]:
-    if spec.canary:
-        yield canonical_json({"canary": canary_of(spec.dataset)}) + b"\n"
-    yield from (lines[case.id] for case in cases if split_of[case.id] == name)
 
 
 def canary_of(dataset: str) -> str:
@@ -265,12 +257,10 @@ def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterabl
         if others and not spec.force:
             raise Conflict(f"{spec.out} holds {', '.join(others)} already; choose another --out, or add --force")
         return None
-    try:
+    there: Any = None
+    with suppress(ValueError):
         there = orjson.loads(spec.manifest.read_bytes())
-    except ValueError:
-        there = {}
-    if not isinstance(there, dict):
-        there = {}
+    there = there if isinstance(there, dict) else {}
     # Time and builder may differ between two makings of one build.
     if all(there.get(name) == value for name, value in manifest.items() if name not in _OF_THE_MOMENT):
         return {**manifest, **{name: there[name] for name in _OF_THE_MOMENT & there.keys()}}

@@ -55,21 +55,16 @@ def _split_file(path: Path, dataset_type: str) -> Frozen:
     """A split file: a version of the manifest beside it, or known by its own hash where none pins it."""
     digest, _ = hash_file(path)
     for beside in sorted(path.parent.glob("*.json")):
-        manifest = _manifest_or_none(beside)
-        for name, entry in manifest.splits.items() if manifest else ():
-            assert manifest is not None
+        try:
+            manifest = read_manifest(beside)
+        except EvergoldError:
+            continue  # another JSON file that lies there
+        for name, entry in manifest.splits.items():
             # A manifest without hashes pins by path alone.
             pinned = entry.sha256 is None or entry.sha256.removeprefix("sha256:") == digest
             if pinned and locate(beside, manifest, entry.path).resolve() == path.resolve():
                 return _frozen_split(beside, manifest, name, dataset_type)
     return Frozen(dataset_type, digest[:12], f"sha256:{digest}", _cases(path, _reader_of(path, dataset_type)))
-
-
-def _manifest_or_none(path: Path) -> Manifest | None:
-    try:
-        return read_manifest(path)
-    except EvergoldError:
-        return None  # another JSON file that lies there
 
 
 def _reader_of(path: Path, dataset_type: str, entry: FileEntry | None = None) -> Format:

@@ -11,20 +11,17 @@ from typing import Any, NamedTuple
 import msgspec
 
 from evergold.build.offline_records import OPENED, Fields, Refusal, read_fields, show_value
+from evergold.build.records import AnyObject
 from evergold.build.spec import ALIGNED, EMPTY, LIST_KINDS, Column, Kind, Split
 
 _decode_text = msgspec.json.Decoder(str).decode
 _decode_raws = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
-class _Anything(msgspec.Struct):
-    """Any object, known to be one, with none of its members."""
-
-
 _decode_list: dict[Kind, Callable[[bytes], list[Any]]] = {
     "texts": msgspec.json.Decoder(list[str | None]).decode,
     "contexts": _decode_raws,
-    "objects": msgspec.json.Decoder(list[_Anything | None]).decode,
+    "objects": msgspec.json.Decoder(list[AnyObject | None]).decode,
 }
 _encode = msgspec.json.Encoder().encode
 _OPENS: dict[Kind, tuple[bytes, str]] = {

@@ -9,6 +9,7 @@ Git writes a path with control characters, quotes, backslashes or bytes above 12
 files: it stays unambiguous, and `path_bytes` gives the bytes back.
 """
 
+import io
 import os
 import re
 import subprocess
@@ -58,7 +59,9 @@ Answer = subprocess.CompletedProcess[bytes]
 
 def unquote(spelling: bytes) -> bytes:
     """The raw bytes of a path as git wrote it, quoted or plain."""
-    return _ESCAPE.sub(_unescape, spelling[1:-1]) if _QUOTED.fullmatch(spelling) else spelling
+    if not _QUOTED.fullmatch(spelling):
+        return spelling
+    return _ESCAPE.sub(lambda found: bytes([_ESCAPES.get(found[1][0]) or int(found[1], 8)]), spelling[1:-1])
 
 
 def read_quoted(text: bytes) -> bytes | None:
@@ -82,11 +85,6 @@ def path_bytes(text: str) -> bytes:
     """The raw bytes of a path of our files."""
     # A path read from JSON may hold half surrogates: it must not raise here, and it matches no file.
     return unquote(text.encode("utf-8", "surrogatepass"))
-
-
-def _unescape(match: re.Match[bytes]) -> bytes:
-    code = match[1]
-    return bytes([_ESCAPES[code[0]] if code[0] in _ESCAPES else int(code, 8)])
 
 
 def _quote_byte(byte: int) -> str:
@@ -383,6 +381,4 @@ def split_fields(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def split_lines(content: bytes) -> list[bytes]:
     """Lines as git counts them: ended by a line feed and nothing else, the end kept."""
-    lines = content.split(b"\n")
-    last = lines.pop()
-    return [line + b"\n" for line in lines] + ([last] if last else [])
+    return io.BytesIO(content).readlines()

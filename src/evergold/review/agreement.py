@@ -5,7 +5,7 @@ independent.
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import combinations, pairwise
 from statistics import fmean, median
@@ -67,7 +67,6 @@ def _pairs(words: Shared) -> list[PairAgreement]:
     return rows
 
 
-KAPPA, ALPHA, NONE = "Fleiss' kappa", "Krippendorff's alpha", "none"
 SINGLE = "no case has two answers"
 ALIKE = "every answer is the same, so chance explains all agreement"
 # Chance-corrected agreement divides by 1 - expected agreement, which is zero there.
@@ -111,15 +110,16 @@ def _measure(
     question: ReviewQuestion, shared: Sequence[Sequence[Any]]
 ) -> tuple[str, Interval | None, Interval | None, str]:
     if question.kind is QuestionKind.TEXT:
-        return NONE, None, None, "free texts are read, not counted"
+        return "none", None, None, "free texts are read, not counted"
     if question.kind is QuestionKind.SPAN:
         # Every pair of a case, then the mean: a case with five reviewers counts once.
         overlaps = [fmean(overlap(one, other) for one, other in combinations(case, 2)) for case in shared]
-        return NONE, mean_bootstrap(overlaps), None, "" if not shared else "passages have no table of chance"
-    labels = [[_label(value) for value in case] for case in shared]
+        return "none", mean_bootstrap(overlaps), None, "" if not shared else "passages have no table of chance"
+    # The order in which choices were clicked says nothing.
+    labels = [[tuple(sorted(value)) if isinstance(value, list) else value for value in case] for case in shared]
     if question.kind is QuestionKind.SCALE:
-        return ALPHA, raw_agreement(labels), interval_alpha(shared), ""
-    return KAPPA, raw_agreement(labels), fleiss_kappa(labels), ""
+        return "Krippendorff's alpha", raw_agreement(labels), interval_alpha(shared), ""
+    return "Fleiss' kappa", raw_agreement(labels), fleiss_kappa(labels), ""
 
 
 def overlap(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> float:
@@ -131,11 +131,6 @@ def overlap(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]
 
 def _characters(marks: Sequence[Mapping[str, Any]]) -> set[tuple[str, int]]:
     return {(mark["label"], at) for mark in marks for at in range(mark["start"], mark["end"])}
-
-
-def _label(value: Any) -> Hashable:
-    # The order in which choices were clicked says nothing.
-    return tuple(sorted(value)) if isinstance(value, list) else value
 
 
 def _figure(result: Interval | None, shared: int, reason: str) -> AgreementFigure:

@@ -79,7 +79,14 @@ class CaseActions:
         if case is None:
             return Picked(trace_id=trace_id, problem=f"no trace {trace_id!r} in this workspace")
         undo = None
-        there = self._store.read(_case_there, dataset, case)
+        wanted = CaseFilter(dataset=dataset, trace_id=case.provenance.trace_id, candidates=Candidates.INCLUDE)
+        with self._store.db.read() as connection:
+            same = [
+                find_case(connection, dataset, case.id),
+                *page_of_cases(connection, wanted, limit=1, before=None)[0],
+            ]
+        # The case that the dataset has already of this trace: of its id, or made of it.
+        there = next(filter(None, same), None)
         author = Author(who=who, action=ACTION, why="made from a trace by hand")
         if there is None:
             self._store.write(put_cases, [case], author)
@@ -99,13 +106,6 @@ class CaseActions:
                 answered=ReplacedAnswer(version=after.version, **replaced),
             )
         return Picked(trace_id=trace_id, dataset=dataset, id=(there or case).id, updated=there is not None, undo=undo)
-
-
-def _case_there(connection: Connection, dataset: str, case: Case) -> Case | None:
-    """Find the case that a dataset has already of the trace of this one: of its id, or made of its trace."""
-    wanted = CaseFilter(dataset=dataset, trace_id=case.provenance.trace_id, candidates=Candidates.INCLUDE)
-    same = find_case(connection, dataset, case.id)
-    return same or next(iter(page_of_cases(connection, wanted, limit=1, before=None)[0]), None)
 
 
 def _change_all(connection: Connection, wanted: CaseChange, who: str) -> CaseChanged:

@@ -46,14 +46,6 @@ def with_written_answer(case: Case, changes: Mapping[str, Any]) -> dict[str, Any
     return result
 
 
-def without_outdated_approval(draft: Case, before: Case) -> Case:
-    """The edited case without an approval of the answer it had before, where the edit gives it another one."""
-    outdated = draft.approved is not None and draft.approved == before.approved == approval_of(before)
-    if not outdated or approval_of(draft) == draft.approved:
-        return draft
-    return draft.model_copy(update={"approved": None})
-
-
 def _is_answer(case: Case) -> bool:
     """Whether the words of a correction are the right answer: sent as one, or written by a person."""
     sent = case.revised is not None and case.revised.trace_id is None and case.revised.text == case.expected
@@ -102,7 +94,12 @@ def _without_undone_reopenings(opinions: Sequence[Opinion]) -> list[Opinion]:
 
 def standing_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> Standing:
     """Where the opinions on content `rev` leave the case."""
-    return Standing.AGREED if settle_verdicts(opinions, rev, needed) else _unsettle(list_latest(opinions, rev))
+    if settle_verdicts(opinions, rev, needed):
+        return Standing.AGREED
+    verdicts = {word.verdict for word in list_latest(opinions, rev)}
+    if len(verdicts.intersection(OPINIONS)) > 1:
+        return Standing.DISPUTED
+    return Standing.SECOND_OPINION if ReviewVerdict.SECOND_OPINION in verdicts else Standing.OPEN
 
 
 def settle_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> ReviewVerdict | None:
@@ -115,17 +112,8 @@ def settle_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> Revie
     if any(word.verdict is ReviewVerdict.SECOND_OPINION for word in words):
         # A request for a second opinion raises the bar for this case alone.
         needed = max(needed, 2)
-    verdicts = {word.verdict for word in words if word.verdict in OPINIONS}
-    count = sum(word.verdict in OPINIONS for word in words)
-    return verdicts.pop() if len(verdicts) == 1 and count >= needed else None
-
-
-def _unsettle(words: Sequence[Opinion]) -> Standing:
-    if len({word.verdict for word in words if word.verdict in OPINIONS}) > 1:
-        return Standing.DISPUTED
-    if any(word.verdict is ReviewVerdict.SECOND_OPINION for word in words):
-        return Standing.SECOND_OPINION
-    return Standing.OPEN
+    verdicts = [word.verdict for word in words if word.verdict in OPINIONS]
+    return verdicts[0] if len(set(verdicts)) == 1 and len(verdicts) >= needed else None
 
 
 def apply_verdict(case: Case, verdict: ReviewVerdict | None, reviewer: str) -> Case:
@@ -181,8 +169,10 @@ def edit_case(case: Case, changes: Mapping[str, Any]) -> Case:
     except ValidationError as problem:
         faults = [str(fault) for fault in faults_of(problem.errors(include_url=False), Case)]
         raise BadInput(f"case {case.id!r} cannot be saved: {faults[0]}", problems=faults) from problem
-    if "approved" not in updates:
-        draft = without_outdated_approval(draft, case)
+    # An approval of the answer the case had before goes where the edit gives it another one.
+    outdated = "approved" not in updates and draft.approved is not None
+    if outdated and draft.approved == case.approved == approval_of(case) != approval_of(draft):
+        draft = draft.model_copy(update={"approved": None})
     if draft.base_commit != case.base_commit:
         extra = {key: value for key, value in draft.extra.items() if key not in DERIVED_FROM_COMMIT}
         draft = draft.model_copy(update={"extra": extra})

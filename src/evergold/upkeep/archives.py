@@ -177,8 +177,15 @@ class Archives:
     def remember(self, archive: Path) -> None:
         """Note where archives are, so that erasing a user finds them."""
         name = str(archive.absolute())
+
+        def note(connection: Connection) -> None:
+            # The list is read again here, where nobody else changes it: two archives noted at once are both kept.
+            noted = json.loads(fact_to_change(connection, ARCHIVES) or "[]")
+            if name not in noted:
+                put_fact(connection, ARCHIVES, json.dumps([*noted, name]))
+
         if name not in self.locations():
-            self._store.db.write(partial(_note_archive, name=name))
+            self._store.db.write(note)
 
 
 def cutoff(older_than: str) -> str:
@@ -192,13 +199,6 @@ def cutoff(older_than: str) -> str:
     except (OverflowError, ValueError) as problem:  # ValueError: more digits than Python converts
         raise BadInput(f"age {older_than[:40]!r} reaches back before the year 1") from problem
     return stamp(moment) or ""
-
-
-def _note_archive(connection: Connection, name: str) -> None:
-    # The list is read again here, where nobody else changes it: two archives noted at once are both kept.
-    noted = json.loads(fact_to_change(connection, ARCHIVES) or "[]")
-    if name not in noted:
-        put_fact(connection, ARCHIVES, json.dumps([*noted, name]))
 
 
 def _require_days(source: str | Path) -> list[str]:
@@ -235,10 +235,8 @@ def _read_digests(folder: Path) -> dict[str, str]:
     known: dict[str, str] = {}
     for part in files.list_parts(folder):
         for records in _read_part(folder, part):
-            for record in records:
-                # Parts come newest first, so the first state seen of a trace is the newest.
-                if record["id"] not in known:
-                    known[record["id"]] = hash_record(record)
+            # Parts come newest first, so the first state seen of a trace is the newest.
+            known |= {record["id"]: hash_record(record) for record in records if record["id"] not in known}
     return known
 
 
@@ -262,8 +260,7 @@ def _remove_feedback(record: Record, user: str) -> Record:
     """Take the user's corrections and reactions out of a record of somebody else."""
     reaction = Reaction(trace_id="any", emoji=None, author=user).key
     theirs = {"trace_corrections": ("author", user), "trace_scores": ("key", reaction)}
-    left = {
+    return record | {
         name: dumps([row for row in loads(record[name]) if row[column] != value])
         for name, (column, value) in theirs.items()
     }
-    return record | left

@@ -85,17 +85,17 @@ def find_neighbours(points: Floats, count: int, of: Labels | None = None) -> tup
     return which, near
 
 
-def find_communities(points: Floats, most: float = RESOLUTION) -> Labels:
+def find_communities(points: Floats) -> Labels:
     """Cut the graph of nearest neighbours into communities (Louvain); the same points give the same communities."""
     if len(points) < FEWEST:
         return np.zeros(len(points), dtype=np.int64)
-    resolution = min(most, max(1.0, len(points) / FEW))
+    resolution = min(RESOLUTION, max(1.0, len(points) / FEW))
     which, near = find_neighbours(points, NEIGHBOURS)
-    links: list[dict[int, float]] = [{} for _ in points]
+    links: list[dict[int, float]] = [defaultdict(float) for _ in points]
     for one, (others, weights) in enumerate(zip(which.tolist(), np.maximum(near, 0.01).tolist(), strict=True)):
         for other, weight in zip(others, weights, strict=True):
-            links[one][other] = links[one].get(other, 0.0) + weight
-            links[other][one] = links[other].get(one, 0.0) + weight
+            links[one][other] += weight
+            links[other][one] += weight
     own = [0.0] * len(links)
     labels = np.arange(len(points))
     while True:
@@ -134,7 +134,7 @@ def _join_nodes(
     links: list[dict[int, float]], own: list[float], numbers: list[int]
 ) -> tuple[list[dict[int, float]], list[float]]:
     """Make one node of each community."""
-    joined: list[dict[int, float]] = [{} for _ in range(max(numbers) + 1)]
+    joined: list[dict[int, float]] = [defaultdict(float) for _ in range(max(numbers) + 1)]
     inside = [0.0] * len(joined)
     for node, near in enumerate(links):
         mine = numbers[node]
@@ -143,7 +143,7 @@ def _join_nodes(
             if numbers[other] == mine:
                 inside[mine] += weight
             else:
-                joined[mine][numbers[other]] = joined[mine].get(numbers[other], 0.0) + weight
+                joined[mine][numbers[other]] += weight
     return joined, inside
 
 

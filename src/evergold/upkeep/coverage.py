@@ -77,10 +77,8 @@ def measure_coverage(connection: Any) -> TopicCoverage:
         return TopicCoverage(share=None, low=None, high=None, weeks=[], distance=None, drift=unknown, gaps=[])
     newest = newest_start(connection)
     end = datetime.now(UTC) if newest is None else min(datetime.now(UTC), datetime.fromisoformat(newest))
-    golden: dict[int | None, int] = {
-        topic: held.golden for topic, held in count_topics(connection).items() if held.golden
-    }
-    covered = {topic for topic, number in golden.items() if topic is not None and number >= ENOUGH_GOLDEN}
+    golden = {topic: held.golden for topic, held in count_topics(connection).items() if held.golden}
+    covered = {topic for topic, number in golden.items() if number >= ENOUGH_GOLDEN}
     traffic = traffic_of_topics(connection, str(stamp(end - RECENT - BEFORE)), MOST_TRACES)
     month = str(stamp(end - BEFORE))
     recent = [trace for trace in traffic if trace.started_at >= month]
@@ -105,7 +103,7 @@ def _weeks(days: Iterable[tuple[str, int | None, int]], covered: set[int]) -> li
         date = datetime.fromisoformat(day).date()
         monday = (date - timedelta(days=date.weekday())).isoformat()
         traces[monday] += number
-        inside[monday] += number if topic in covered else 0
+        inside[monday] += number * (topic in covered)
     return [CoverageWeek(week=week, traces=traces[week], share=inside[week] / traces[week]) for week in sorted(traces)]
 
 
@@ -123,12 +121,12 @@ def _gaps(connection: Any, since: str, covered: set[int]) -> list[TopicGap]:
     return gaps[:SHOWN_GAPS]
 
 
-def _distance(golden: Mapping[int | None, int], asked: Mapping[int | None, int]) -> float | None:
+def _distance(golden: Mapping[int, int], asked: Mapping[int | None, int]) -> float | None:
     if not golden or not asked:
         return None
     topics = sorted(golden.keys() | asked.keys(), key=str)
-    sides = [np.array([side.get(topic, 0) for topic in topics], dtype=np.float64) for side in (golden, asked)]
-    return float(divergence(*sides))
+    counts = [(golden.get(topic or 0, 0), asked.get(topic, 0)) for topic in topics]
+    return float(divergence(*np.array(counts, dtype=np.float64).T))
 
 
 def divergence(one: Counts, other: Counts) -> Counts:

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import inf
 
 import numpy as np
@@ -60,22 +60,10 @@ class _View:
         self.began = np.array([one.started_at for one in self.traffic], dtype=str)
         self.ground = Ground(embed_texts([one.question for one in self.traffic])) if self.traffic else None
 
-    def select_failing(self, reason: str) -> Mask:
-        """Say which traces of the traffic fail for a reason."""
-        held = {one.trace_id for one in self.failures if one.reason == reason}
-        return np.array([one.trace_id in held for one in self.traffic], dtype=bool)
-
     def since(self, window: timedelta) -> Mask:
         """Say which traces began in the time before the newest."""
         recent: Mask = self.began >= str(stamp(self.end - window))
         return recent
-
-    def topic_of(self, some: Mask) -> int | None:
-        """Give the topic that most of some traces are in."""
-        counts = Counter(
-            one.topic for one, held in zip(self.traffic, some, strict=True) if held and one.topic is not None
-        )
-        return counts.most_common(1)[0][0] if counts else None
 
     def occurrences(self, problem: ProblemRow) -> list[Occurrence]:
         """List the failures that belong to a problem, the oldest first."""
@@ -85,7 +73,7 @@ class _View:
             inside = np.zeros(len(mine), dtype=bool)
             for region in map(_read_region, problem.regions):
                 inside |= points @ self.ground.project(region.centre[None])[0] >= region.least
-            mine = [one for one, held in zip(mine, inside, strict=True) if held]
+            mine = list(compress(mine, inside))
         else:
             mine = [one for one in mine if one.topic == self.merged.get(problem.topic, problem.topic)]
         return sorted(mine, key=lambda one: one.started_at)
@@ -148,7 +136,8 @@ def _look(view: _View, problems: Sequence[ProblemRow]) -> list[ProblemRow]:
     changed: list[ProblemRow] = []
     reasons = sorted({one.reason for one in view.failures})
     for reason in reasons:
-        failing = view.select_failing(reason)
+        held = {one.trace_id for one in view.failures if one.reason == reason}
+        failing = np.array([one.trace_id in held for one in view.traffic], dtype=bool)
         before = [one for one in problems if one.reason == reason]
         after = [_follow(view, view.ground, one, failing) for one in before]
         explained = np.zeros(len(failing), dtype=bool)
@@ -197,7 +186,9 @@ def _add_region(
     view: _View, ground: Ground, region: Region, failing: Mask, reason: str, problems: list[ProblemRow]
 ) -> None:
     """Make a region part of a problem that it is like or shares the topic of, else a problem of its own."""
-    topic = view.topic_of(failing & (ground.nearness(region) >= region.least))
+    inside = failing & (ground.nearness(region) >= region.least)
+    topics = Counter(one.topic for one in compress(view.traffic, inside) if one.topic is not None)
+    topic = topics.most_common(1)[0][0] if topics else None  # that most of its traces are in
     like = [
         (max((ground.alike(region, _read_region(one)) for one in problem.regions), default=-1.0), number)
         for number, problem in enumerate(problems)

@@ -189,7 +189,14 @@ class Staleness:
             changed = _compare_answers(connection, asked.split()) if asked else []
             fresh = [] if asked else take_unrecorded(connection, AT_ONCE)
         if asked:
-            self._store.db.write(lambda connection: _keep_compared(connection, changed, asked))
+
+            def keep_compared(connection: Connection) -> None:
+                change_bases(connection, changed)
+                # Keys that were added meanwhile stay.
+                waiting = set((fact_to_change(connection, ANSWERS) or "").split())
+                put_fact(connection, ANSWERS, " ".join(sorted(waiting - set(asked.split()))))
+
+            self._store.db.write(keep_compared)
             return True
         if fresh:
             self._store.db.write(lambda connection: _record(connection, fresh))
@@ -263,16 +270,6 @@ def _record(connection: Connection, fresh: Sequence[Any]) -> None:
     put_fact(connection, ANSWERS, " ".join(sorted(asked)))
 
 
-def _keep_compared(connection: Connection, changed: Sequence[BasisRow], asked: str) -> None:
-    change_bases(connection, changed)
-    # Keys that were added meanwhile stay.
-    put_fact(
-        connection,
-        ANSWERS,
-        " ".join(sorted(set((fact_to_change(connection, ANSWERS) or "").split()) - set(asked.split()))),
-    )
-
-
 def _compare_answers(connection: Connection, keys: Iterable[str]) -> list[BasisRow]:
     """Find answers to the same question that were confirmed later and are others."""
     held: defaultdict[str, list[tuple[BasisRow, bool]]] = defaultdict(list)
@@ -283,12 +280,7 @@ def _compare_answers(connection: Connection, keys: Iterable[str]) -> list[BasisR
         sure = [row for row, confirmed in rows if confirmed]
         newest = max(sure, key=lambda row: (row.seen_at, row.entry_id), default=None)
         for row, _ in rows:
-            if (
-                newest is None
-                or row.hash == newest.hash
-                or row.seen_at >= newest.seen_at
-                or row.now_hash == newest.hash
-            ):
+            if newest is None or row.seen_at >= newest.seen_at or newest.hash in (row.hash, row.now_hash):
                 continue
             cases = cases_of_entries(connection, [row.entry_id, newest.entry_id])
             if _do_differ(cases[row.entry_id], cases[newest.entry_id]):
@@ -386,29 +378,18 @@ def _text_of(row: BasisRow, contexts: Iterable[Context], calls: Iterable[ToolCal
     wanted = row.now_hash if now else row.hash
     if row.kind == "document":
         return next((one.text for one in contexts if one.text and hash_passage(one.text) == wanted), None)
-    return next(
-        (
-            as_text(one.result)
-            for one in calls
-            if _answers(one) and _tool_key(one) == row.key and hash_result(one.result) == wanted
-        ),
-        None,
-    )
+    of_tool = (one for one in calls if _answers(one) and _tool_key(one) == row.key)
+    return next((as_text(one.result) for one in of_tool if hash_result(one.result) == wanted), None)
 
 
 def describe_stale(connection: Connection, entry: int | None = None) -> list[StaleReason]:
     """List what is open, with both sides as they can still be read, of all cases or of one."""
     rows = open_bases(connection, entry)
-    cases = cases_of_entries(
-        connection, {row.entry_id for row in rows} | {row.now_entry for row in rows if row.now_entry}
-    )
-    conversations = {
-        trace.id: conversation
-        for trace, conversation in conversations_of(
-            connection, {row.now_trace for row in rows if row.now_trace and row.kind != "answer"}
-        )
-    }
-    answers = {entry: bases_of_entry(connection, entry)[0] for entry in {row.entry_id for row in rows}}
+    entries = {row.entry_id for row in rows}
+    cases = cases_of_entries(connection, entries | {row.now_entry for row in rows if row.now_entry})
+    traces = {row.now_trace for row in rows if row.now_trace and row.kind != "answer"}
+    conversations = {trace.id: conversation for trace, conversation in conversations_of(connection, traces)}
+    answers = {entry: bases_of_entry(connection, entry)[0] for entry in entries}
     described = []
     for row in rows:
         case = cases[row.entry_id]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import compress
 from math import inf
 from typing import Any
 
@@ -71,12 +72,6 @@ ENOUGH_GOLDEN = 3
 SHOWN_MEMBERS = 20
 LONGEST_NAME = 100
 DONE = "~"  # behind every hash
-
-
-def hash_question(text: str) -> str:
-    """Give questions that differ only in case, accents and blanks the same hash; no question has none."""
-    folded = " ".join(fold_text(text).split())
-    return hashlib.blake2b(folded.encode("utf-8", "replace"), digest_size=12).hexdigest() if folded else ""
 
 
 class Topics:
@@ -163,10 +158,7 @@ class Topics:
             made = []
             for label in range(1, int(labels.max()) + 1):
                 made.append(add_topic(connection, names[label], _centre(points[labels == label]), who))
-                chosen = {
-                    question.hash: made[-1] for question, own in zip(questions, labels, strict=True) if own == label
-                }
-                set_topics(connection, chosen)
+                set_topics(connection, {question.hash: made[-1] for question in compress(questions, labels == label)})
             change_topics(connection, [{"id": topic, "name": held.name, "centre": _centre(points[labels == 0])}])
             decide_topic(connection, topic, who)
             return made
@@ -207,7 +199,9 @@ class Topics:
 
     def _sort(self, kind: str, rows: Sequence[tuple[int, Any, str]]) -> None:
         """Give new members the topic of their question, or the nearest one."""
-        hashes = [hash_question(text) for _, _, text in rows]
+        # Questions that differ only in case, accents and blanks have the same hash; no question has none.
+        folded = (" ".join(fold_text(text).split()).encode("utf-8", "replace") for _, _, text in rows)
+        hashes = [hashlib.blake2b(text, digest_size=12).hexdigest() if text else "" for text in folded]
         known = self._store.read(topics_of_questions, set(hashes))
         fresh = {name: row[2] for name, row in zip(hashes, rows, strict=True) if name and name not in known}
         space = self._load()
@@ -311,9 +305,7 @@ class Topics:
         def work(connection: Connection) -> None:
             for label in sorted(set(labels.tolist()) - {NONE}):
                 topic = add_topic(connection, names[label], _centre(points[labels == label]))
-                set_topics(
-                    connection, {q.hash: topic for q, own in zip(questions, labels, strict=True) if own == label}
-                )
+                set_topics(connection, {question.hash: topic for question in compress(questions, labels == label)})
             self._keep_space(connection, space, built, loose - int((labels >= 0).sum()))
 
         self._store.db.write(work)

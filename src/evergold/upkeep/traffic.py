@@ -196,21 +196,13 @@ def _over_time(checks: Iterable[CheckCell]) -> list[CheckOverTime]:
         held = counts.setdefault((cell.name, cell.source), {}).setdefault(cell.start, [0, 0])
         held[0] += cell.scored
         held[1] += cell.failing
-    results = [
-        CheckOverTime(
-            name=name,
-            source=source,
-            scored=sum(scored for scored, _ in starts.values()),
-            failing=sum(failing for _, failing in starts.values()),
-            buckets=[
-                CheckBucket(start=start, scored=scored, failing=failing)
-                for start, (scored, failing) in sorted(starts.items())
-            ],
-        )
-        for (name, source), starts in counts.items()
-    ]
-    failing = [check for check in results if check.failing]
-    return sorted(failing, key=lambda check: (-check.failing, check.name, check.source))[:SHOWN_CHECKS]
+    results: list[CheckOverTime] = []
+    for (name, source), starts in counts.items():
+        scored, failing = map(sum, zip(*starts.values(), strict=True))
+        buckets = [CheckBucket(start=start, scored=of, failing=bad) for start, (of, bad) in sorted(starts.items())]
+        if failing:
+            results.append(CheckOverTime(name=name, source=source, scored=scored, failing=failing, buckets=buckets))
+    return sorted(results, key=lambda check: (-check.failing, check.name, check.source))[:SHOWN_CHECKS]
 
 
 def start_of(moment: datetime, bucket: Bucket) -> datetime:
