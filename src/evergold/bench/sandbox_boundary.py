@@ -13,6 +13,7 @@ reached. An assertion that fails in a callback fails the test even if the answer
 
 from __future__ import annotations
 
+import ast
 import builtins
 import collections
 import functools
@@ -29,7 +30,6 @@ import types
 # Every process of a test loads this file, so it imports little: `typing` alone takes longer than all of it.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Callable, Iterator
     from typing import Any
 
@@ -397,7 +397,7 @@ class Peer:
     def _encode_class(self, kind: type) -> dict[str, Any]:
         if getattr(builtins, kind.__name__, None) is kind:
             return {"t": "type", "v": kind.__name__}
-        if isinstance(kind, RemoteClass | RemoteException):
+        if isinstance(kind, RemoteType):
             return {"t": "yours", "id": type.__getattribute__(kind, "_evergold_class_")[1]}
         module = kind.__module__
         if issubclass(kind, BaseException) and module.partition(".")[0] in sys.stdlib_module_names:
@@ -676,14 +676,18 @@ class RemoteObject:
         return items
 
 
-class RemoteClass(type):
-    """A class of the other side: called, it makes an object there. Its objects here are instances of it."""
+class RemoteType(type):
+    """A class of the other side: called, it makes an object there."""
 
     _evergold_class_: Any
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         peer, number = cls._evergold_class_
         return peer.call(number, args, named)
+
+
+class RemoteClass(RemoteType):
+    """A class whose objects here are instances of it."""
 
     def __getattr__(cls, name: str) -> Any:
         peer, number = type.__getattribute__(cls, "_evergold_class_")
@@ -702,14 +706,8 @@ class RemoteClass(type):
         return any(one is item or one == item for one in cls)
 
 
-class RemoteException(type):
-    """An exception class of the other side; what is raised of it is a copy."""
-
-    _evergold_class_: Any
-
-    def __call__(cls, *args: Any, **named: Any) -> Any:
-        peer, number = cls._evergold_class_
-        return peer.call(number, args, named)
+class RemoteException(RemoteType):
+    """An exception class; what is raised of it is a copy."""
 
 
 class _Documentation:
@@ -941,8 +939,6 @@ class _Uses:
     """What the text of a test takes from the answer."""
 
     def __init__(self, test: str) -> None:
-        import ast
-
         try:
             self._nodes = list(ast.walk(ast.parse(test)))
         except SyntaxError:
@@ -983,8 +979,6 @@ class _Uses:
 
     def _note_made(self, target: ast.AST, value: ast.AST | None) -> None:
         """Note of which class a variable is made."""
-        import ast
-
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for one, its in zip(target.elts, value.elts, strict=False):
                 self._note_made(one, its)
@@ -994,8 +988,6 @@ class _Uses:
 
     def _note_class(self, called: str, node: ast.Call) -> None:
         """Note what is called without arguments or asked for by `isinstance`: a class."""
-        import ast
-
         asked = ast.walk(node.args[-1]) if called in ("isinstance", "issubclass") and node.args else ()
         empty = not node.args and not node.keywords
         for name in [one.id for one in asked if isinstance(one, ast.Name)] + [called] * empty:
@@ -1013,8 +1005,6 @@ class _Uses:
 
     def _class_of(self, node: ast.AST | None) -> str:
         """The name of the class whose object an expression makes; empty where it makes none."""
-        import ast
-
         if isinstance(node, ast.BinOp):
             return self._class_of(node.left) or self._class_of(node.right)
         if isinstance(node, ast.UnaryOp):
@@ -1029,8 +1019,6 @@ class _Uses:
 
     def taken_builtins(self) -> frozenset[str]:
         """Names of Python's own that a test takes from the answer: where it calls one of them and uses no other name."""
-        import ast
-
         used = {node.id for node in self._nodes if isinstance(node, ast.Name)}
         called = {
             node.func.id for node in self._nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
@@ -1041,8 +1029,6 @@ class _Uses:
         """Give a test the module that it means, where the answer has another thing of that name."""
         if name not in sys.stdlib_module_names:
             return value
-        import ast
-
         attributes = [
             node.attr
             for node in self._nodes
@@ -1072,8 +1058,6 @@ def connect_module(names: dict[str, Any]) -> None:
 
 def _names_of_tests(sources: list[str], answer: str) -> set[str]:
     """What the files of a command define or import themselves; the answer may not replace it."""
-    import ast
-
     names: set[str] = set()
     for source in sources:
         try:

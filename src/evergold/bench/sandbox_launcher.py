@@ -86,8 +86,6 @@ def set_dumpable(value: int) -> None:
 
 def load_boundary() -> Any:
     sys.path.append("/")
-    import ast  # noqa: F401  # the boundary needs it in each process of a test
-
     import boundary  # type: ignore[import-not-found]
 
     sys.path.remove("/")
