@@ -152,10 +152,7 @@ def compare_judges(first: Calibration, second: Calibration) -> JudgeComparison:
         first=first,
         second=second,
         n=len(pairs),
-        difference=result.difference if result else None,
-        low=result.low if result else None,
-        high=result.high if result else None,
-        p=result.p if result else None,
+        **{name: getattr(result, name, None) for name in ("difference", "low", "high", "p")},
         verdict=verdict,
         advice=_advice(first, second, verdict) if result else "no label could be judged by both",
     )

@@ -41,10 +41,9 @@ def read_file(path: Path, root: Path | None = None, *, sample: bool = False) -> 
     shown = str(path.relative_to(root) if root else path)
     try:
         checked = check_tasks(bytes_of(path))
-    except OSError as problem:
-        return DatasetFile(path.stem, path, None, (f"{shown}: {problem.strerror}",), sample)
-    except Unreadable as problem:
-        return DatasetFile(path.stem, path, None, (f"{shown}: {problem}",), sample)
+    except (OSError, Unreadable) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else problem
+        return DatasetFile(path.stem, path, None, (f"{shown}: {why}",), sample)
     problems = tuple(f"{shown}:{problem.line}: {problem.message}" for problem in checked.problems)
     return DatasetFile(path.stem, path, checked.file, problems, sample)
 
@@ -80,7 +79,7 @@ def check_files(path: Path) -> FileCheck:
 def _in_folder(folder: Path, only: str | None, *, sample: bool) -> dict[str, DatasetFile]:
     results: dict[str, DatasetFile] = {}
     for path in _files(folder):
-        if only is not None and path.stem != only:
+        if only not in (None, path.stem):
             continue
         entry = read_file(path, folder, sample=sample)
         other = results.get(entry.name)

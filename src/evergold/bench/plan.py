@@ -66,7 +66,14 @@ def estimate_judging(
     # Evenly spread, because datasets are often sorted by difficulty or source.
     sampled = [cases[index] for index in range(0, len(cases), max(1, len(cases) // SAMPLED))][:SAMPLED]
     counting = CountingJudge(OfflineJudge(lexical=True))
-    asyncio.run(_ask_all(sampled, metrics, counting))
+
+    async def ask_all() -> None:
+        for case in sampled:
+            attempt = Attempt(case_id=case.id, output=case.output or case.reference_text() or "")
+            for named in metrics:
+                await named.metric.measure_with(case, attempt, counting)  # type: ignore[union-attr]
+
+    asyncio.run(ask_all())
     # The share scales the sample to all cases and trials, and characters to tokens.
     share = trials * len(cases) / len(sampled) / CHARACTERS_PER_TOKEN
     sent, made = round(counting.asked * share), round(counting.answered * share)
@@ -75,13 +82,6 @@ def estimate_judging(
         money = cost(provider(word), address, sent, made)
         total = total.plus(Usage(input_tokens=sent, output_tokens=made, cost=money))
     return total
-
-
-async def _ask_all(cases: Sequence[Case], metrics: Sequence[NamedMetric], judge: CountingJudge) -> None:
-    for case in cases:
-        attempt = Attempt(case_id=case.id, output=case.output or case.reference_text() or "")
-        for named in metrics:
-            await named.metric.measure_with(case, attempt, judge)  # type: ignore[union-attr]
 
 
 def _members(judge: str) -> list[tuple[str, str]]:

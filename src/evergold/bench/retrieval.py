@@ -101,23 +101,29 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
     """The score of one prediction; None is a case nobody answered, which finds nothing."""
     wanted = gold_of_tier(gold, tier)
     given = prediction or Prediction(gold.case_id)
-    lines = charged = None
-    if gold.has_lines and wanted.lines:
-        charged = charge(given.ranges, wanted.lines)
-        hit = sum(last - first + 1 for first, last in charged.hits)
-        lines = Overlap(hit, charged.total, size(wanted.lines))
     named = given.files
+    lines = noise = area = None
+    budget: dict[int, float] = {}
+    if gold.has_lines and wanted.lines:
+        total, charged, hits = charge(given.ranges, wanted.lines)
+        lines = Overlap(sum(last - first + 1 for first, last in hits), total, size(wanted.lines))
+        area = _area(hits, lines.golden)
+        # A hit is counted by the position at which its line was shown, so recall within a budget is one pass.
+        for limit in BUDGETS:
+            inside = sum(min(last, limit) - first + 1 for first, last in hits if first <= limit)
+            budget[limit] = inside / lines.golden
+        if total:
+            # The share of predicted lines that no tier knows; without read tiers each is either edited or noise.
+            read = gold.core.lines or gold.optional.lines
+            noise = 1 - (overlap(charged, gold_of_tier(gold, "all").lines) if read else lines.hit) / total
     return CaseScore(
         case_id=gold.case_id,
         lines=lines,
         files=_files(wanted.files, named) if wanted.files else None,
-        noise=_noise(charged, gold, lines) if charged and lines and charged.total else None,
+        noise=noise,
         ranked=_rank_figures(wanted.files, named) if wanted.files else {},
-        # A hit is counted by the position at which its line was shown, so recall within a budget is one pass.
-        budget={limit: _hit_within(charged.hits, limit) / lines.golden for limit in BUDGETS}
-        if charged and lines
-        else {},
-        area=_area(charged.hits, lines.golden) if charged and lines else None,
+        budget=budget,
+        area=area,
         missing=prediction is None,
     )
 
@@ -196,14 +202,6 @@ def _rank_figures(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, 
     return figures
 
 
-def _noise(charged: "Charged", gold: Gold, lines: Overlap) -> float:
-    """The share of predicted lines that no tier knows."""
-    # Without read tiers every predicted line is either edited or noise.
-    if not gold.core.lines and not gold.optional.lines:
-        return 1 - lines.hit / charged.total
-    return 1 - overlap(charged.lines, gold_of_tier(gold, "all").lines) / charged.total
-
-
 class Charged(NamedTuple):
     """Predicted lines in rank order, each charged once: how many, which, and at which positions golden ones came."""
 
@@ -249,10 +247,6 @@ def _parts_not_shown(held: Sequence[Span], start: int, end: int) -> list[Span]:
     if start <= end:
         parts.append((start, end))
     return parts
-
-
-def _hit_within(hits: Iterable[tuple[int, int]], limit: int) -> int:
-    return sum(min(last, limit) - first + 1 for first, last in hits if first <= limit)
 
 
 def _area(hits: Iterable[tuple[int, int]], golden: int) -> float:
@@ -307,10 +301,11 @@ def gold_of_row(row: dict[str, Any]) -> Gold:
         # A file that the change adds cannot be retrieved from the base commit.
         if entry.get("atBase", True):
             (sorted_out["edited"] if _is_edited(entry) else others).append(entry)
-    if others:
-        edited = {entry["path"] for entry in sorted_out["edited"]}
-        for entry in others:
-            sorted_out[_other_tier(entry, edited)].append(entry)
+    edited = {entry["path"] for entry in sorted_out["edited"]}
+    for entry in others:
+        # Its own word, else whether it lies in a file that was edited.
+        own = entry.get("tier")
+        sorted_out[own if own in TIERS else "core" if entry["path"] in edited else "optional"].append(entry)
     tiers = {name: _as_tier(result, of_b) for name, result in sorted_out.items()}
     return Gold(
         row["caseId"],
@@ -353,17 +348,9 @@ def files_band(gold: Gold) -> str:
 
 
 def _is_edited(entry: dict[str, Any]) -> bool:
-    tier = entry.get("tier")
-    if tier is not None and tier in TIERS:
+    if (tier := entry.get("tier")) in TIERS:
         return bool(tier == "edited")
     return not EDITED.isdisjoint(entry.get("sources") or ())
-
-
-def _other_tier(entry: dict[str, Any], edited: set[str]) -> str:
-    """Of an entry that is not edited: its own word, else whether it lies in a file that is."""
-    if entry.get("tier") in TIERS:
-        return str(entry["tier"])
-    return "core" if entry["path"] in edited else "optional"
 
 
 def _as_tier(entries: list[dict[str, Any]], of_b: bool) -> GoldTier:

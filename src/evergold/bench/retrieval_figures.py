@@ -10,7 +10,7 @@ and classes of Python files, told apart by the standard library's own parser; li
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
 
@@ -41,21 +41,25 @@ def score_source(gold: Gold, prediction: Prediction, read: ReadLines, tier: str 
     if not gold.has_lines or not wanted.lines or not gold.base_commit:
         return None
     commit = gold.base_commit
-    inside, outside = _within_files(prediction.ranges, lambda path: read(commit, path))
+    read_base = partial(read, commit)
+    inside, outside = _within_files(prediction.ranges, read_base)
     golden = {
         (path, line) for path, spans in wanted.lines.items() for start, end in spans for line in range(start, end + 1)
     }
-    symbols = _symbols_of(golden, commit, read)
-    result = _symbols_of({(path, line) for path, start, end in inside for line in range(start, end + 1)}, commit, read)
+    symbols = _symbols_of(golden, read_base)
+    result = _symbols_of({(path, line) for path, start, end in inside for line in range(start, end + 1)}, read_base)
     return SourceScore(
-        tokens=_within_tokens(inside, golden, lambda path: read(commit, path)),
+        tokens=_within_tokens(inside, golden, read_base),
         symbols=Overlap(len(symbols & result), len(result), len(symbols)) if symbols else None,
         outside=tuple(outside),
     )
 
 
+ReadBase = Callable[[str], Sequence[bytes] | None]
+
+
 def _within_files(
-    ranges: Iterable[tuple[str, int, int]], read: Callable[[str], Sequence[bytes] | None]
+    ranges: Iterable[tuple[str, int, int]], read: ReadBase
 ) -> tuple[list[tuple[str, int, int]], list[str]]:
     """Ranges cut to their files, and a word about each that had to be cut."""
     inside: list[tuple[str, int, int]] = []
@@ -73,7 +77,7 @@ def _within_files(
 
 
 def _within_tokens(
-    ranges: Iterable[tuple[str, int, int]], golden: set[tuple[str, int]], read: Callable[[str], Sequence[bytes] | None]
+    ranges: Iterable[tuple[str, int, int]], golden: set[tuple[str, int]], read: ReadBase
 ) -> dict[int, float]:
     """Recall within each budget: lines in rank order, each charged once, until the budget is spent."""
     spent = 0
@@ -95,11 +99,11 @@ def _within_tokens(
     return {budget: sum(position <= budget for position in positions) / len(golden) for budget in TOKEN_BUDGETS}
 
 
-def _symbols_of(lines: set[tuple[str, int]], commit: str, read: ReadLines) -> set[tuple[str, str]]:
+def _symbols_of(lines: set[tuple[str, int]], read: ReadBase) -> set[tuple[str, str]]:
     """The symbols of Python files that these lines lie in."""
     results: set[tuple[str, str]] = set()
     for path in {path for path, _ in lines if path.endswith(".py")}:
-        content = read(commit, path)
+        content = read(path)
         names = line_symbols(b"".join(content)) if content else None
         if names is not None:
             results |= {(path, names[line - 1]) for at, line in lines if at == path and line <= len(names)}
@@ -195,7 +199,12 @@ def compare_scores(one: Sequence[CaseScore], other: Sequence[CaseScore], seed: i
     """The second minus the first, case by case: only cases both have a value for take part, and `n` says how many."""
     theirs = {score.case_id: score for score in other}
     pairs = [(score, theirs[score.case_id]) for score in one if score.case_id in theirs]
-    return {name: _mean([(read(a), read(b)) for a, b in pairs], seed) for name, read in _COMPARED.items()}
+    results: Json = {}
+    for name, read in _COMPARED.items():
+        values = [(read(score), read(their)) for score, their in pairs]
+        known = [after - before for before, after in values if before is not None and after is not None]
+        results[name] = _bounds(mean_bootstrap(known, seed)) | {"n": len(known)}
+    return results
 
 
 def _figures(scores: Sequence[CaseScore], seed: int) -> Json:
@@ -213,18 +222,13 @@ def _figures(scores: Sequence[CaseScore], seed: int) -> Json:
 
 def _level(prefix: str, counts: Sequence[Overlap | None]) -> tuple[dict[str, Column], dict[str, Derived]]:
     """The columns of one level; a case that has no such level takes part in none of them."""
-    rates: dict[str, Callable[[Overlap], float | None]] = {
-        "precision": lambda count: count.precision,
-        "recall": lambda count: count.recall,
-        "f1": lambda count: count.f(1),
-        "f0.5": lambda count: count.f(0.5),
-        "f2": lambda count: count.f(2),
-        "iou": lambda count: count.iou,
-    }
     known = [count or NOTHING for count in counts]
     hits = [float(count.hit) for count in known]
+    rates = {name: [getattr(count, name) for count in known] for name in ("precision", "recall")}
+    rates |= {name: [count.f(beta) for count in known] for name, beta in BETAS.items()}
+    rates["iou"] = [count.iou for count in known]
     # A case without this level has zero counts and takes no part in a macro mean, whose denominator skips it.
-    columns = {f"{prefix}macro {name}": _column([rate(count) for count in known]) for name, rate in rates.items()}
+    columns = {f"{prefix}macro {name}": _column(values) for name, values in rates.items()}
     columns[f"{prefix}micro precision"] = (hits, [float(count.predicted) for count in known])
     columns[f"{prefix}micro recall"] = (hits, [float(count.golden) for count in known])
     columns[f"{prefix}micro iou"] = (hits, [float(count.predicted + count.golden - count.hit) for count in known])
@@ -263,15 +267,7 @@ def _column(values: Iterable[float | None]) -> Column:
 
 
 def _bounds(interval: Interval | None) -> Json:
-    if interval is None:
-        return {"value": None, "low": None, "high": None}
-    return {"value": interval.value, "low": interval.low, "high": interval.high}
-
-
-def _mean(pairs: Iterable[tuple[float | None, float | None]], seed: int) -> Json:
-    """The mean of the second minus the first, where both are known."""
-    known = [other - one for one, other in pairs if one is not None and other is not None]
-    return _bounds(mean_bootstrap(known, seed) if known else None) | {"n": len(known)}
+    return {name: getattr(interval, name, None) for name in ("value", "low", "high")}
 
 
 def _average(values: Iterable[float | None]) -> float | None:

@@ -78,8 +78,11 @@ def _missing_attempts(run: Run, store: AttemptStore) -> Iterator[list[tuple[Case
 async def _attempt(run: Run, case: Case, trial: int, target: Target, store: AttemptStore, caller: Caller) -> _Done:
     # Trials differ in their seed, or a provider that honours it would give the same answer each time.
     seed = None if run.spec.seed is None else run.spec.seed + trial
-    key = _cache_key(run, case, trial, seed, target)
-    if key is not None:
+    request = getattr(target, "request", None)
+    key = None
+    if run.spec.cache and request is not None:
+        # The whole request, and the trial: a repeated question is asked anew, or trials would measure nothing.
+        key = content_hash({"target": target.identity, "request": request(case, seed), "trial": trial})
         known = store.cached_replies([key]).get(key)
         if known is not None:
             # A hit took no call and no time; its tokens stay, because they say what the answer is made of.
@@ -96,14 +99,6 @@ async def _attempt(run: Run, case: Case, trial: int, target: Target, store: Atte
 def redact_error(text: str) -> str:
     """Take out what looks like a secret or is private; an endpoint may repeat more than the keys that we know."""
     return DefaultRedactor().redact(text)[0]
-
-
-def _cache_key(run: Run, case: Case, trial: int, seed: int | None, target: Target) -> str | None:
-    """The whole request, and the trial: a repeated question is asked anew, or trials would measure nothing."""
-    request = getattr(target, "request", None)
-    if not run.spec.cache or request is None:
-        return None
-    return content_hash({"target": target.identity, "request": request(case, seed), "trial": trial})
 
 
 @dataclass
@@ -244,10 +239,6 @@ MOST_TAKES = 2
 """So often in a row a run is taken up whose server died before anything of it was stored; then it has failed."""
 
 
-class Stop(EvergoldError):
-    """The run is to end now, by wish or because it is no longer ours."""
-
-
 @dataclass
 class Runner:
     runs: RunStore
@@ -263,7 +254,7 @@ class Runner:
         beat = asyncio.ensure_future(self._beat(run.id, LEASE_SECONDS + parts.limit.seconds))
         try:
             await asyncio.wait([work, beat], return_when=asyncio.FIRST_COMPLETED)
-            status, error = _outcome(work, beat)
+            status, error = beat.result() if beat.done() and not work.done() else _outcome(work)
         except asyncio.CancelledError:
             status, error = self.when_interrupted, None
             raise
@@ -308,34 +299,32 @@ class Runner:
             self.attempts.forget(run.id, lost)
             await generate(run, parts.target, self.attempts, caller)
 
-    async def _beat(self, run_id: str, lease: float) -> None:
-        """Renew the lease each second; it is long enough for a metric that holds up this loop until its limit."""
+    async def _beat(self, run_id: str, lease: float) -> tuple[RunStatus, str | None]:
+        """Renew the lease each second, until the run is to end; how it then ended.
+
+        The lease is long enough for a metric that holds up this loop until its limit.
+        """
         loop = asyncio.get_running_loop()
         last = loop.time()
         while True:
             await asyncio.sleep(BEAT_SECONDS)
             try:
                 beat = await asyncio.to_thread(self.runs.beat, run_id, self.owner, lease)
-            except Exception:  # a database that is away for a moment; the lease outlives the moment
+            except Exception as problem:  # a database that is away for a moment; the lease outlives the moment
                 # Half a lease without a beat: another process may take the run soon, so this one lets go.
                 if loop.time() - last > LEASE_SECONDS / 2:
-                    raise
+                    return RunStatus.FAILED, f"the lease could not be kept: {problem}"
                 continue
             last = loop.time()
             if beat.cancel:
-                raise Stop("cancelled")
+                return RunStatus.CANCELLED, None
             if not beat.held:
-                raise Stop("lost")
+                return RunStatus.FAILED, "the lease could not be kept: lost"
 
 
-def _outcome(work: "asyncio.Future[None]", beat: "asyncio.Future[None]") -> tuple[RunStatus, str | None]:
-    if work.done():
-        problem = work.exception()
-        if problem is None:
-            return RunStatus.COMPLETED, None
-        reason = problem.message if isinstance(problem, EvergoldError) else f"{type(problem).__name__}: {problem}"
-        return RunStatus.FAILED, reason
-    problem = beat.exception()
-    if isinstance(problem, Stop) and problem.message == "cancelled":
-        return RunStatus.CANCELLED, None
-    return RunStatus.FAILED, f"the lease could not be kept: {problem}"
+def _outcome(work: "asyncio.Future[None]") -> tuple[RunStatus, str | None]:
+    problem = work.exception()
+    if problem is None:
+        return RunStatus.COMPLETED, None
+    reason = problem.message if isinstance(problem, EvergoldError) else f"{type(problem).__name__}: {problem}"
+    return RunStatus.FAILED, reason

@@ -128,6 +128,7 @@ class RunSetup:
         by_turn = spec.replay is not None and spec.replay.turns is Turns.EACH
         chosen = PackedCases(turn for case in frozen.cases for turn in each_turn(case)) if by_turn else frozen.cases
         cases, derived = with_derived_tools(chosen)
+        name = parse_name(spec.model)
         dataset = {"name": frozen.name, "version": frozen.version, "content_hash": frozen.content_hash}
         run = Run(
             id=f"run_{datetime.now(UTC):%Y%m%d%H%M%S}_{uuid4().hex[:6]}",
@@ -139,7 +140,8 @@ class RunSetup:
                 "seed": spec.seed,
                 "code": f"evergold {version('evergold')}",
                 "origin": origin,
-                "target": self._target(spec.model),
+                # What will answer: the model's name, and where it is asked when that is not the public address.
+                "target": without_key(name.address, self._settings).identity if name.plugin == "openai" else spec.model,
                 **judged_by(spec.model, listed),
                 **({"derived_tools": derived} if derived else {}),
                 **({"candidates_left_out": frozen.candidates_left_out} if frozen.candidates_left_out else {}),
@@ -169,11 +171,6 @@ class RunSetup:
         if not any(metric.needs_judge for metric in metrics):
             return None
         return make_judge(judge_named(spec.judge, self._settings), self._settings)
-
-    def _target(self, model: str) -> str:
-        """What will answer: the model's name, and where it is asked when that is not the public address."""
-        name = parse_name(model)
-        return without_key(name.address, self._settings).identity if name.plugin == "openai" else model
 
     def parts(self, run: Run, slot: Slot | None = None, workers: "Workers | None" = None) -> Parts:
         """Make what works on a run; with workers of a cluster those call target and judge."""

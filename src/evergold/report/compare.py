@@ -9,7 +9,7 @@ A board ranks models on one version of one dataset. Versions are never mixed: ot
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 
 from evergold.errors import BadInput
@@ -189,30 +189,23 @@ def find_differences(first: RunValues, second: RunValues, groups: Groups, metric
     return CaseDifferences(name, values, differences, kinds)
 
 
-@dataclass(frozen=True)
-class _Verdict:
-    """A verdict that is corrected for the number of metrics, and over how many cases."""
-
-    p: float
-    word: PairedVerdict
-    n: int
-
-
-def _decide_all(pairs: Iterable[_Paired], margin: float) -> dict[str, _Verdict]:
+def _decide_all(pairs: Iterable[_Paired], margin: float) -> dict[str, ScoreComparison]:
     """Decide metric by metric. Each is one more chance of a false alarm; Holm keeps the chance of any at 5 %."""
-    known = [(pair.name, pair.result) for pair in pairs]
-    adjusted = holm([result.p for _, result in known])
+    known = {pair.name: pair.result for pair in pairs}
+    adjusted = holm([result.p for result in known.values()])
     return {
-        name: _Verdict(p, decide(one.difference, one.low, one.high, p, one.groups, margin), one.n)
-        for (name, one), p in zip(known, adjusted, strict=True)
+        name: replace(one, p=p, verdict=decide(one.difference, one.low, one.high, p, one.groups, margin))
+        for (name, one), p in zip(known.items(), adjusted, strict=True)
     }
 
 
-def _describe(pair: _Paired, means: Sequence[Mean], decided: _Verdict, without: _Verdict | None) -> MetricComparison:
-    result, verdict = pair.result, decided.word
+def _describe(
+    pair: _Paired, means: Sequence[Mean], result: ScoreComparison, without: ScoreComparison | None
+) -> MetricComparison:
+    verdict = result.verdict
     flips = {case: pair.change_of(case) for case in pair.before}
     shares = [mean.coverage for mean in means]
-    other = without.word if without is not None and any(mean.errors for mean in means) else verdict
+    other = without.verdict if without is not None and any(mean.errors for mean in means) else verdict
     return MetricComparison(
         metric=pair.name,
         n=result.n,
@@ -224,11 +217,11 @@ def _describe(pair: _Paired, means: Sequence[Mean], decided: _Verdict, without: 
         low=result.low,
         high=result.high,
         lower=result.lower,
-        p=decided.p,
+        p=result.p,
         test=result.method,
         verdict=verdict,
         smallest_visible=result.visible,
-        more=result.more or (more_for_p(decided.p, result.n) if verdict is PairedVerdict.INCONCLUSIVE else None),
+        more=result.more or (more_for_p(result.p, result.n) if verdict is PairedVerdict.INCONCLUSIVE else None),
         coverage=None if None in shares else min(share for share in shares if share is not None),
         answered_by_both=without.n if without else 0,
         # Same and inconclusive are one message to a reader: no difference was shown.

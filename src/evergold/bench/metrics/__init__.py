@@ -123,17 +123,13 @@ def _fault_of(value: float, scale: Scale | None) -> str | None:
     return None
 
 
-class _Asked(Exception):
-    """A metric got as far as its judge: it applies to the case."""
-
-
 class _NoJudge:
-    """Stands in for a judge that must not be asked."""
+    """Stands in for a judge that must not be asked: a metric that gets as far applies to the case."""
 
     identity = "none"
 
     async def ask(self, _question: object) -> Any:
-        raise _Asked
+        raise NotImplementedError
 
 
 async def _find_reason_not_to_apply(metric: AnyMetric, case: Case, replayed: bool) -> Measurement | None:

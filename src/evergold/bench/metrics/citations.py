@@ -52,9 +52,8 @@ class CitationRecall:
         present = sum(context.text is not None for context in case.contexts)
         if not present:
             return Measurement.unscored(NO_CONTEXTS)
-        return Measurement.of(
-            len(cited_contexts(case, attempt.output)) / present, cited=cited_contexts(case, attempt.output)
-        )
+        cited = cited_contexts(case, attempt.output)
+        return Measurement.of(len(cited) / present, cited=cited)
 
 
 @dataclass(frozen=True)
@@ -90,13 +89,12 @@ class CitationGrounded:
         parts = [part for part in cited_sentences(attempt.output) if long_words(without_markers(part))]
         if not parts:
             return Measurement.unscored("the answer has no sentence to ground")
-        loose = [part for part in parts if not self._is_grounded(case, part)]
+        loose = []
+        for part in parts:
+            cited_words, offered = long_words(without_markers(part)), set[str]()
+            for number in cited_contexts(case, part):
+                offered |= long_words(case.contexts[number - 1].text or "")
+            if len(cited_words & offered) / len(cited_words) < self.share:
+                loose.append(part)
         reason = f"not grounded: {loose[0]}" if loose else None
         return Measurement.of(1 - len(loose) / len(parts), reason, sentences=len(parts))
-
-    def _is_grounded(self, case: Case, sentence: str) -> bool:
-        cited_words = long_words(without_markers(sentence))
-        offered: set[str] = set()
-        for number in cited_contexts(case, sentence):
-            offered |= long_words(case.contexts[number - 1].text or "")
-        return len(cited_words & offered) / len(cited_words) >= self.share
