@@ -17,6 +17,7 @@ Which errors are retried, how often and after how long is decided by the class o
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from time import perf_counter
@@ -54,21 +55,16 @@ def failed_attempt(case: Case, trial: int, error_class: str, error: str, retry_a
     return Attempt(case_id=case.id, trial=trial, error=line, error_class=error_class, retry_after=retry_after)
 
 
+# 408 and 409 are what the OpenAI clients retry as well: a timeout and a lock on the server's side.
+CLASSES = {401: "auth", 403: "auth", 404: "unknown_model", 408: "server", 409: "server", 429: "rate_limit"}
+
+
 def classify(status: int, code: Any, message: str, headers: Mapping[str, str]) -> CallFailure:
     """What a refusal of an OpenAI-compatible endpoint means for this call and for the others."""
-    wait = None
-    if status == 429:
-        # OpenAI answers 429 for an empty account too; waiting does not fill it.
-        kind = "quota" if code == "insufficient_quota" else "rate_limit"
-    elif status in (401, 403):
-        kind = "auth"
-    elif status == 404:
-        kind = "unknown_model"
-    # 408 and 409 are what the OpenAI clients retry as well: a timeout and a lock on the server's side.
-    else:
-        kind = "server" if status >= 500 or status in (408, 409) else "bad_request"
-    if kind in ("rate_limit", "server"):
-        wait = retry_after(headers)
+    kind = CLASSES.get(status) or ("server" if status >= 500 else "bad_request")
+    if status == 429 and code == "insufficient_quota":
+        kind = "quota"  # OpenAI answers 429 for an empty account too; waiting does not fill it
+    wait = retry_after(headers) if kind in ("rate_limit", "server") else None
     return CallFailure(kind, message, wait, status)
 
 
@@ -82,14 +78,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         raw = headers.get(name)
         if raw is None:
             continue
-        try:
+        with suppress(ValueError):
             return max(0.0, float(raw) * scale)
-        except ValueError:
-            pass
-        try:
+        with suppress(ValueError):
             return max(0.0, parsedate_to_datetime(raw).timestamp() - time())
-        except ValueError:
-            continue
     return None
 
 

@@ -186,11 +186,11 @@ class Index(Generic[Key]):
 
     def find_best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
         """The best documents with their scores; equal scores in the order in which they were added."""
-        scores = bm25(wanted, self._groups_holding, self._lengths, self._words)
+
+        def holding(word: str) -> list[tuple[int, int]]:
+            return list(zip(*self._postings.get(word, ((), ())), strict=True))
+
+        scores = bm25(wanted, holding, self._lengths, self._words)
         # The index breaks ties, so equal scores rank the same on every machine.
         ranked = heapq.nsmallest(most, scores.items(), key=lambda item: (-item[1], item[0]))
         return [(self._keys[index], score) for index, score in ranked]
-
-    def _groups_holding(self, word: str) -> list[tuple[int, int]]:
-        document_indexes, times = self._postings.get(word, ((), ()))
-        return list(zip(document_indexes, times, strict=True))

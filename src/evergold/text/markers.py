@@ -219,18 +219,12 @@ def _translate(pattern: str) -> str:
         else:
             width = len(step)
             _refuse_group(pattern, at, in_class)
-            in_class = _in_class_behind(step, in_class, parts)
+            # A `]` right behind `[` or `[^` is one of the characters in brackets.
+            first = parts[-1:] == ["["] or parts[-2:] == ["[", "^"]
+            in_class = (step != "]" or first) if in_class else step == "["
         parts.append(step)
         at += width
     return "".join(parts)
-
-
-def _in_class_behind(step: str, in_class: bool, parts: list[str]) -> bool:
-    """Whether the next character stands in brackets: a `]` right behind `[` or `[^` is one of their characters."""
-    if not in_class:
-        return step == "["
-    first = bool(parts) and (parts[-1] == "[" or parts[-2:] == ["[", "^"])
-    return step != "]" or first
 
 
 def _escape(pattern: str, at: int, in_class: bool) -> tuple[str, int]:

@@ -128,25 +128,22 @@ def align_calls(
     Wrong is what is missing, extra, out of order (the fewest calls that would have to move) or has other arguments.
     """
     weights = call_weights(expected, actual)
-    pairs = _same_tool_pairs(expected, actual, weights)
-    kept = _longest_rise([j for _, j in pairs]) if ordered else {j for _, j in pairs}
-    made_of, used = dict(pairs), {j for _, j in pairs}
+    made_of = dict(_same_tool_pairs(expected, actual, weights))
+    kept = _longest_rise([*made_of.values()]) if ordered else {*made_of.values()}
+    extra = [k for k in range(len(actual)) if k not in made_of.values()]
     rows: list[AlignedCalls] = []
-    shown = -1
     for i, want in enumerate(expected):
         if i not in made_of:
             rows.append(AlignedCalls(want, None, ("missing",)))
             continue
         j = made_of[i]
-        if j in kept:
-            # Calls that nobody expected stand where they were made.
-            rows += [AlignedCalls(None, actual[k], ("extra",)) for k in range(shown + 1, j) if k not in used]
-            shown = max(shown, j)
+        # Calls that nobody expected stand where they were made.
+        while j in kept and extra and extra[0] < j:
+            rows.append(AlignedCalls(None, actual[extra.pop(0)], ("extra",)))
         other = f"arguments: {', '.join(differing_arguments(want, actual[j]))}" if weights[i][j] < 1 else ""
         moved = f"order: made as call {j + 1}" if j not in kept else ""
         rows.append(AlignedCalls(want, actual[j], tuple(what for what in (other, moved) if what)))
-    rows += [AlignedCalls(None, actual[k], ("extra",)) for k in range(shown + 1, len(actual)) if k not in used]
-    return rows
+    return rows + [AlignedCalls(None, actual[k], ("extra",)) for k in extra]
 
 
 def _longest_rise(numbers: Sequence[int]) -> set[int]:
@@ -195,8 +192,8 @@ class SemanticToolCorrectness(PromptedMetric):
             for number, (i, j) in enumerate(doubtful, start=1)
         ]
         shown = "\n".join(
-            f"{pair['id']}. {pair['name']}: expected {_compact(pair['expected'])}, actual {_compact(pair['actual'])}"
-            for pair in pairs
+            f"{number}. {expected[i].name}: expected {_compact(expected[i].args)}, actual {_compact(actual[j].args)}"
+            for number, (i, j) in enumerate(doubtful, start=1)
         )
         prompt = fence(ARGUMENTS_PROMPT, task=case.input, pairs=shown)
         verdicts = await asked.judge("argument_verdicts", {"pairs": pairs}, prompt, len(pairs), ("same", "different"))

@@ -31,6 +31,9 @@ class Alignment:
     made: list[ToolCall]
     pairs: list[tuple[int, int]]
 
+    def f1(self) -> float:
+        return f_score(len(self.pairs), len(self.made), len(self.recorded))
+
     def first_divergence(self) -> int | None:
         """The first recorded call that was not matched in its place; None where all were."""
         matched = set(self.pairs)
@@ -49,10 +52,10 @@ class Alignment:
         if step >= len(self.made):
             return f"step {step}: {want.name} was not called"
         got = self.made[step]
-        if got.name == want.name and not any(made == step for _, made in self.pairs):
-            return f"step {step}: {want.name} was called with {_short(got.args)} instead of {_short(want.args)}"
         if any(made == step for _, made in self.pairs):
             return f"step {step}: {want.name} was left out; {got.name} was called"
+        if got.name == want.name:
+            return f"step {step}: {want.name} was called with {_short(got.args)} instead of {_short(want.args)}"
         return f"step {step}: {got.name} was called instead of {want.name}"
 
     def rows(self) -> list[AlignedCall]:
@@ -90,8 +93,15 @@ def _short(args: Mapping[str, Any]) -> str:
 
 
 def align(recorded: Messages, made: Messages) -> Alignment:
-    """Align the calls of two conversations; results are tied to their calls."""
-    expected, actual = _in_one_order(_groups(recorded), _groups(made))
+    """Align the calls of two conversations; results are tied to their calls.
+
+    Parallel calls stand in the order in which the other side has them.
+    """
+    # The made calls are ordered first and the recorded ones by the result, so that the two never swap past each other.
+    before, after = _groups(recorded), _groups(made)
+    actual_groups = [_ordered_like(group, before) for group in after]
+    expected = [call for group in before for call in _ordered_like(group, actual_groups)]
+    actual = [call for group in actual_groups for call in group]
     return Alignment(expected, actual, _common(expected, actual))
 
 
@@ -111,16 +121,6 @@ def _groups(messages: Messages) -> Groups:
     flat = iter(calls_in(messages))
     counts = [len(calls_in([message])) for message in messages]
     return [[next(flat) for _ in range(count)] for count in counts if count]
-
-
-def _in_one_order(recorded: Groups, made: Groups) -> tuple[list[ToolCall], list[ToolCall]]:
-    """Flatten both sides: parallel calls stand in the order in which the other side has them.
-
-    The made calls are ordered first and the recorded ones by the result, so that the two never swap past each other.
-    """
-    actual = [_ordered_like(group, recorded) for group in made]
-    expected = [_ordered_like(group, actual) for group in recorded]
-    return [call for group in expected for call in group], [call for group in actual for call in group]
 
 
 def _ordered_like(group: list[ToolCall], others: Groups) -> list[ToolCall]:
@@ -209,7 +209,7 @@ class Trajectory(_ReplayMetric):
         # Only a replay of several turns has figures by turn.
         if attempt.metadata["replay"].get("turns") in WHOLE:
             details["turns"] = _per_turn(recorded, made)
-        return Measurement.of(_value(aligned), aligned.describe_divergence(), **details)
+        return Measurement.of(aligned.f1(), aligned.describe_divergence(), **details)
 
 
 @dataclass(frozen=True)
@@ -242,10 +242,6 @@ def recorded_side(case: Case, attempt: Attempt) -> Messages:
     return [*case.messages, *case.turn] if whole else case.turn
 
 
-def _value(aligned: Alignment) -> float:
-    return f_score(len(aligned.pairs), len(aligned.made), len(aligned.recorded))
-
-
 def _per_turn(recorded: Messages, made: Messages) -> list[dict[str, Any]]:
     """The value of each turn of the user that has calls on either side; turns count from 1.
 
@@ -258,7 +254,7 @@ def _per_turn(recorded: Messages, made: Messages) -> list[dict[str, Any]]:
         if aligned.recorded or aligned.made:
             counts = {"recorded": len(aligned.recorded), "made": len(aligned.made), "matched": len(aligned.pairs)}
             first = {"first_divergence": aligned.first_divergence()}
-            results.append({"turn": number, "value": _value(aligned), **counts, **first})
+            results.append({"turn": number, "value": aligned.f1(), **counts, **first})
     return results
 
 
@@ -290,15 +286,15 @@ class ReplayOutcome:
 
 
 def _by_changes(case: Case, attempt: Attempt, tools: set[str]) -> Measurement:
-    wanted = [call for call in calls_in(recorded_side(case, attempt)) if call.name in tools]
     left = [call for call in attempt.tool_calls if call.name in tools]
-    missing: list[ToolCall] = []
-    for call in wanted:
-        at = next((n for n, made in enumerate(left) if same_call(call, made)), None)
-        if at is None:
-            missing.append(call)
-        else:
-            del left[at]
-    names = {"missing": [call.name for call in missing], "extra": [call.name for call in left]}
-    reason = None if not missing and not left else "the changes differ from the recorded ones"
-    return Measurement.of(float(not missing and not left), reason, by="changes", **names)
+    missing: list[str] = []
+    for call in calls_in(recorded_side(case, attempt)):
+        if call.name in tools:
+            at = next((n for n, made in enumerate(left) if same_call(call, made)), None)
+            if at is None:
+                missing.append(call.name)
+            else:
+                del left[at]
+    same = not missing and not left
+    reason = None if same else "the changes differ from the recorded ones"
+    return Measurement.of(float(same), reason, by="changes", missing=missing, extra=[call.name for call in left])

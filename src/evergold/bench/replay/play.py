@@ -122,15 +122,15 @@ class Play:
         """The limit that this trajectory has reached, in words; None while it may go on."""
         limits, total = self.replay, self.total
         tokens = total.input_tokens + total.output_tokens
-        if self.steps >= limits.max_steps:
-            return ReplayEnd.STEP_LIMIT, f"the limit of {limits.max_steps} steps was reached"
-        if limits.max_tokens is not None and tokens >= limits.max_tokens:
-            return ReplayEnd.TOKEN_LIMIT, f"the limit of {limits.max_tokens:,} tokens was reached"
-        # A model without a known price never reaches a limit in money; such a run is refused before it begins.
-        if limits.max_cost is not None and (total.cost or 0.0) >= limits.max_cost:
-            return ReplayEnd.COST_LIMIT, f"the limit of ${limits.max_cost:g} was reached"
-        if limits.max_seconds is not None and self.seconds >= limits.max_seconds:
-            return ReplayEnd.TIME_LIMIT, f"the limit of {limits.max_seconds:g} s was reached"
+        for end, used, most, words in (
+            (ReplayEnd.STEP_LIMIT, self.steps, limits.max_steps, "{} steps"),
+            (ReplayEnd.TOKEN_LIMIT, tokens, limits.max_tokens, "{:,} tokens"),
+            # A model without a known price never reaches a limit in money; such a run is refused before it begins.
+            (ReplayEnd.COST_LIMIT, total.cost or 0.0, limits.max_cost, "${:g}"),
+            (ReplayEnd.TIME_LIMIT, self.seconds, limits.max_seconds, "{:g} s"),
+        ):
+            if most is not None and used >= most:
+                return end, f"the limit of {words.format(most)} was reached"
         return None
 
     @property
