@@ -45,6 +45,14 @@ def test_numbers_chart_checks_and_coverage(opened: Open, address: str) -> None:
     expect(page.get_by_role("link", name="live")).to_be_visible()
 
 
+def test_a_page_that_loads_says_nothing_of_the_age_of_its_numbers(opened: Open, address: str) -> None:
+    page = opened(f"{address}/nowhere")
+    page.route("**/stats/overview**", lambda _: None)  # which never answers
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+    expect(page.get_by_text("Not renewed")).to_have_count(0)
+
+
 def test_a_number_leads_to_its_cases(opened: Open, address: str) -> None:
     page = opened(address)
     figure = page.get_by_role("link", name=re.compile("^Failures"))

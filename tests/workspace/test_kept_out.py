@@ -56,6 +56,17 @@ def test_every_trace_is_counted_once_by_what_keeps_it_out(settings: Settings, tm
     assert (limited.remedy, limited.change) == (Remedy.LIMIT, "change how many candidates a day may have")
 
 
+def test_only_scores_of_traces_that_they_keep_out_are_counted(settings: Settings) -> None:
+    with Workspace.open(settings) as ws:
+        ws.intake.accept([a_trace("kept-out"), a_trace("failed")])
+        scores = {"kept-out": {"style": 0.5, "form": 0.9}, "failed": {"style": 0.5, "form": 0.0}}
+        ws.intake.accept(
+            [ScoreLine(trace_id=id, name=name, value=value) for id in scores for name, value in scores[id].items()]
+        )
+        (reason,) = ws.live.kept_out("").reasons
+    assert (reason.code, reason.traces, reason.scores) == ("system_between", 1, {"style": 1})
+
+
 def test_every_reason_that_keeps_a_trace_out_has_something_that_changes_it() -> None:
     assert CHANGE.keys() == set(Reason) - TIER_OF.keys()
     assert not [change for _, change in CHANGE.values() if "evergold" in change or "--" in change]

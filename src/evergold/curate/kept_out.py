@@ -37,7 +37,7 @@ def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str
             tier = TIER_OF[reason]
             made["candidate" if tier is Tier.CANDIDATE else tier.entry_type or ""] += number
         elif number:
-            scores = scores_between(connection, policy, since) if reason is Reason.SYSTEM_BETWEEN else {}
+            scores = scores_between(connection, policy, scope, since, most) if reason is Reason.SYSTEM_BETWEEN else {}
             # Where checks are on, a trace without a score is one that they have not seen yet.
             unseen = scope.limited and reason in (Reason.NO_SCORES, Reason.UNCHECKED)
             remedy, change = CHECK_NOW if unseen else CHANGE[reason]

@@ -406,10 +406,11 @@ def reasons_since(
     return int(read_value(connection, total, since=since, most=most)), counts
 
 
-def scores_between(connection: Connection, policy: Policy, since: str) -> dict[str, int]:
-    """Count, by name, the system scores of those traces that are neither a failure nor good enough for golden."""
-    query = f"""SELECT name, count(*) FROM trace_scores WHERE {NEWEST} AND source = 'system'
-        AND value >= :low AND value < :high GROUP BY name ORDER BY 2 DESC, 1 LIMIT 10"""
-    low, high = policy.thresholds.failure_below, policy.thresholds.golden_from
-    rows = run_sql(connection, query, since=since, most=LOOKED_AT, low=low, high=high)
+def scores_between(connection: Connection, policy: Policy, scope: Scope, since: str, most: int) -> dict[str, int]:
+    """Count, by name, the scores that keep those of these traces from golden that have no other reason."""
+    query = VerdictQuery(policy, dialect_of(connection), NEWEST, scope)
+    kept_out = f"SELECT trace_id FROM ({query.sql()}) AS v WHERE reason = {CODE[Reason.SYSTEM_BETWEEN]}"
+    counted = f"""SELECT name, count(*) FROM trace_scores WHERE trace_id IN ({kept_out}) AND {query.part} AND {query.system}
+        AND value < :high GROUP BY name ORDER BY 2 DESC, 1 LIMIT 10"""
+    rows = run_sql(connection, counted, **query.params | {"since": since, "most": most})
     return {row[0]: int(row[1]) for row in rows}

@@ -219,6 +219,7 @@ function Live({ seen, at, failed }: { seen: Overview | undefined; at: number; fa
   const old = useAge(seen?.age, at);
   const time = seen?.as_of ? new Date(seen.as_of).toLocaleTimeString("en-GB") : "";
   const late = failed || old !== null || (seen !== undefined && !seen.as_of);
+  if (!seen && !failed) return null; // nothing was counted yet that could be old
   const since = time ? `; these numbers are from ${time}${old ? `, ${old} ago` : ""}` : "";
   return (
     <span className={classes.live} data-failed={late || undefined}>
