@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from evergold.errors import BadInput, describe_unknown
-from evergold.settings import NAMES, Settings, describe, env_name, load_settings
+from evergold.settings import FIELDS, Settings, describe, env_name, load_settings
 from tests.rows import each_row
 
 
@@ -52,7 +52,7 @@ def test_without_a_file_the_built_in_values_hold(tmp_path: Path) -> None:
 def test_a_value_of_the_environment_is_read_by_the_type_of_its_setting(
     tmp_path: Path, name: str, written: str, value: Any
 ) -> None:
-    assert getattr(loaded(tmp_path, environ={env_name(name): written}), NAMES[name]) == value
+    assert getattr(loaded(tmp_path, environ={env_name(name): written}), FIELDS[name].name) == value
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_an_unknown_flag_is_refused(tmp_path: Path) -> None:
 
 def test_secrets_are_described_as_set_or_not() -> None:
     rows = {row["name"]: row for row in describe(Settings(server_token="s3cret", origins={"server.token": "flag"}))}
-    assert rows.keys() == NAMES.keys()
+    assert rows.keys() == FIELDS.keys()
     assert (rows["server.token"]["value"], rows["server.token"]["origin"]) == ("(set)", "flag")
     assert rows["model.api_key"]["value"] == "" and rows["home"]["value"] == ".evergold"
     assert "s3cret" not in str(rows)

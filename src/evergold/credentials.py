@@ -17,12 +17,11 @@ import sys
 import threading
 import traceback
 from base64 import b64decode, b64encode, urlsafe_b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from html import escape
 from json import dumps
 from operator import is_
-from types import TracebackType
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
@@ -227,12 +226,9 @@ def hide_value(value: T, levels: int = DEEPEST) -> T:
     if not _known.secrets:
         return value
     given: Any = value
-    hidden: Any = value
-    if isinstance(given, str):
-        hidden = hide(given)
-        return value if hidden == given else hidden
-    if isinstance(given, bytes):
-        hidden = hide_bytes(given)
+    hidden: Any
+    if isinstance(given, str | bytes):
+        hidden = hide(given) if isinstance(given, str) else hide_bytes(given)
         return value if hidden == given else hidden
     if type(given) in (list, tuple) and levels:
         hidden = [hide_value(part, levels - 1) for part in given]
@@ -311,25 +307,19 @@ def _guard_dumps() -> None:
         return record
 
     logging.setLogRecordFactory(seal_record)
-    shown, shown_of_thread, shown_of_finaliser = sys.excepthook, threading.excepthook, sys.unraisablehook
+    sys.excepthook = _seal_before(sys.excepthook, lambda _, problem, __: problem)
+    threading.excepthook = _seal_before(threading.excepthook, lambda args: args.exc_value)
+    sys.unraisablehook = _seal_before(sys.unraisablehook, lambda args: args.exc_value)
 
-    def seal_last(kind: type[BaseException], problem: BaseException, trace: TracebackType | None) -> None:
-        if _is_ours(problem.__traceback__):
+
+def _seal_before(show: Callable[..., Any], problem_of: Callable[..., BaseException | None]) -> Callable[..., None]:
+    """Make a hook that seals an error in which our code took part, before it is shown."""
+
+    def seal_and_show(*args: Any) -> None:
+        problem = problem_of(*args)
+        walked = traceback.walk_tb(None if problem is None else problem.__traceback__)
+        if any(frame.f_globals.get("__name__", "").startswith("evergold") for frame, _ in walked):
             seal(problem)
-        shown(kind, problem, trace)
+        show(*args)
 
-    def seal_of_thread(args: Any) -> None:
-        if args.exc_value is not None and _is_ours(args.exc_value.__traceback__):
-            seal(args.exc_value)
-        shown_of_thread(args)
-
-    def seal_of_finaliser(args: Any) -> None:
-        if args.exc_value is not None and _is_ours(args.exc_value.__traceback__):
-            seal(args.exc_value)
-        shown_of_finaliser(args)
-
-    sys.excepthook, threading.excepthook, sys.unraisablehook = seal_last, seal_of_thread, seal_of_finaliser
-
-
-def _is_ours(trace: TracebackType | None) -> bool:
-    return any(frame.f_globals.get("__name__", "").startswith("evergold") for frame, _ in traceback.walk_tb(trace))
+    return seal_and_show

@@ -22,27 +22,35 @@ shows as one in a notebook. A wrong argument is an `EvergoldError` of one senten
 import getpass
 import inspect
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import NoneType, TracebackType, UnionType
+from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar, Union, cast, get_args, get_origin
 
+import orjson
+from pydantic import ValidationError
+
+from evergold import plugins
 from evergold.errors import BadInput, NotFound, describe_unknown
+from evergold.formats.atomic import write_bytes
 from evergold.model.build import Build
 from evergold.model.case import Case
+from evergold.model.faults import Rejected, first_fault
 from evergold.model.operations import Curated, IngestReport
 from evergold.model.policy import Explanation
 from evergold.model.report import Mean, Printable, RunComparison
-from evergold.model.review import ReviewVerdict
+from evergold.model.review import CaseKey, Decision, ReviewVerdict
 from evergold.model.run import Run, RunSpec
-from evergold.model.trace import Trace
+from evergold.model.trace import Correction, Reaction, ScoreLine, Trace
 from evergold.sdk.server import Server, part
+from evergold.sdk.transports import PATHS
 from evergold.settings import load_settings
-from evergold.storage import find_matching, location
+from evergold.storage import find_matching, location, open_read
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -203,10 +211,6 @@ def _verb(method: Verb) -> Verb:
 
     @wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
-        from pydantic import ValidationError
-
-        from evergold.model.faults import first_fault
-
         for name in kwargs:
             if name not in kinds and not is_open:
                 raise BadInput(describe_unknown(f"option of {verb}()", name, tuple(kinds)))
@@ -301,9 +305,7 @@ class Door:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -348,8 +350,8 @@ class Door:
                 raise BadInput(f"source=, unit= and strict= {NOT_OVER_URL}")
             return _send_records(self._server, files, records)
         intake, report = self._here.intake, IngestReport()
-        if strict and any(_is_rejected(one) for one in records):
-            files, records = [], [one for one in records if _is_rejected(one)]
+        if strict and (rejected := [one for one in records if isinstance(one, Rejected)]):
+            files, records = [], rejected
         if files:
             report.add(intake.ingest(files, source=source, unit=unit, strict=strict))
         if records:
@@ -366,18 +368,15 @@ class Door:
         """
         if self._here is not None:
             return self._here.live.curate().as_curated(self._here.live.count_waiting())
-        total = Curated(traces=0)
+        traces, tiers, changes = 0, Counter[str](), Counter[str]()
         while True:
             # A server answers after some seconds and says how many traces are left.
             step = Curated.model_validate(self._server.post("/curation", None))
-            sums = {
-                name: {key: getattr(total, name).get(key, 0) + getattr(step, name).get(key, 0) for key in keys}
-                for name in ("tiers", "changes")
-                for keys in [{**getattr(total, name), **getattr(step, name)}]
-            }
-            total = Curated(traces=total.traces + step.traces, waiting=step.waiting, **sums)
+            traces += step.traces
+            tiers.update(step.tiers)
+            changes.update(step.changes)
             if not step.waiting or not step.traces:
-                return total
+                return Curated(traces=traces, tiers=tiers, changes=changes, waiting=step.waiting)
 
     @_verb
     def traces(self, *, limit: Count | None = LIMIT, order: str = "newest", **filters: Any) -> TraceList:
@@ -401,11 +400,8 @@ class Door:
             query = {**_as_query(wanted), "order": order, "scores": True}
             return TraceList(Trace.model_validate(one) for one in self._pages("/traces", "traces", query, limit))
         intake = self._here.intake
-        pages = _read_pages(
-            lambda size, before: intake.page(wanted, limit=size, before=before, order=TraceOrder(order), scores=True),
-            limit,
-        )
-        result = TraceList(pages)
+        page = partial(intake.page, wanted, order=TraceOrder(order), scores=True)
+        result = TraceList(_read_pages(lambda size, before: page(limit=size, before=before), limit))
         result.total = intake.count(wanted)
         return result
 
@@ -445,8 +441,9 @@ class Door:
                 raise BadInput(
                     f"filters go with a stored dataset, and {name!r} is none; leave {', '.join(filters)} out"
                 )
-            result = CaseList(self._read_cases(dataset))
-            result.total, result[limit or len(result) :] = len(result), []
+            given = self._read_cases(dataset)
+            result = CaseList(given[:limit])
+            result.total = len(given)
             return result
         wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": name})
         if self._here is None:
@@ -487,8 +484,6 @@ class Door:
         >>> ws.review(ws.cases()[0], "approve", answer="Yes, within 30 days.").review.value
         'validated'
         """
-        from evergold.model.review import CaseKey, Decision
-
         if verdict not in VERDICTS:
             raise BadInput(describe_unknown("verdict", verdict, VERDICTS))
         seen = case if isinstance(case, Case) else self._case(case)
@@ -545,10 +540,8 @@ class Door:
             return self._here.builds.freeze_as(name, version, None if out is None else location(out), **options)[0]
         if out is not None or avoid or force is not None:
             raise BadInput(f"out=, avoid= and force= of build() {NOT_OVER_URL}")
-        given = {key: value for key, value in options.items() if value is not None}
-        wanted = {"dataset": name, **given} | {
-            key: value for key, value in (("version", version), ("split", split)) if value is not None
-        }
+        options |= {"version": version, "split": split}
+        wanted = {"dataset": name, **{key: value for key, value in options.items() if value is not None}}
         answer = self._server.post("/builds", wanted)
         while "message" in answer:  # a large one goes on after the answer
             time.sleep(LOOK_SECONDS)
@@ -663,7 +656,6 @@ class Door:
         >>> print(ws.export([evergold.Case(id="a", input="2 + 2?", expected="4")], "case-jsonl", "cases.jsonl"))
         cases.jsonl: 1 cases
         """
-        from evergold import plugins
         from evergold.store.case.cases import CaseFilter
 
         target, known = location(path), plugins.names("formats")
@@ -678,7 +670,9 @@ class Door:
             if limit is not None:
                 raise BadInput(f"limit= of export() {NOT_OVER_URL}")
             wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": dataset})
-            return self._download({**_as_query(wanted), "format": format}, target)
+            with self._server.open("GET", "/cases/export", query={**_as_query(wanted), "format": format}) as answer:
+                write_bytes(target, answer.read(), private=True)
+            return ExportResult(target, None)
         rejected: list[Any] = []
         if is_stored:
             self._here.cases.require_dataset(dataset)
@@ -766,13 +760,6 @@ class Door:
 
         yield from _read_pages(page, limit)
 
-    def _download(self, query: Mapping[str, Any], target: Path) -> ExportResult:
-        from evergold.formats.atomic import write_bytes
-
-        with self._server.open("GET", "/cases/export", query=query) as answer:
-            write_bytes(target, answer.read(), private=True)
-        return ExportResult(target, None)
-
     def _read_cases(self, dataset: Any) -> list[Case]:
         """The cases of a dataset, a version, a Build or a file; or those given."""
         if isinstance(dataset, str | Path | Build):
@@ -796,14 +783,12 @@ class Door:
         keys = [(name, text.removeprefix(f"{name}/")) for name in datasets if text.startswith(f"{name}/")]
         hits: list[Case] = []
         for dataset, ident in keys + [(name, text) for name in datasets]:
-            try:
+            with suppress(NotFound):
                 hits.append(
                     self._here.cases.get(dataset, ident)
                     if self._here is not None
                     else Case.model_validate(_strip_derived(self._server.get(f"/cases/{part(dataset)}/{part(ident)}")))
                 )
-            except NotFound:
-                continue
         if not hits:
             raise NotFound(f"no case {text!r}; name it as dataset/id (datasets: {', '.join(datasets) or 'none'})")
         if len(hits) > 1:
@@ -815,8 +800,6 @@ class Door:
 
 def _split_given(given: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """Part files from records; a list or tuple counts as what is in it."""
-    from evergold.model.faults import Rejected
-    from evergold.model.trace import Correction, Reaction, ScoreLine
     from evergold.sources.jsonl import parse_record
 
     files: list[Any] = []
@@ -836,16 +819,7 @@ def _split_given(given: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     return files, records
 
 
-def _is_rejected(record: Any) -> bool:
-    from evergold.model.faults import Rejected
-
-    return isinstance(record, Rejected)
-
-
 def _send_records(server: Server, files: Sequence[Path], records: Sequence[Any]) -> IngestReport:
-    from evergold.sdk.transports import PATHS
-    from evergold.storage import open_read
-
     report = IngestReport()
     for file in files:
         with open_read(file) as handle:
@@ -853,7 +827,7 @@ def _send_records(server: Server, files: Sequence[Path], records: Sequence[Any])
         answer = server.post("/uploads", {"of": "traces", "name": file.name, "text": text})
         report.add(IngestReport(traces=answer["stored"], rejected=answer["rejected"], problems=answer["problems"]))
     for one in records:
-        if _is_rejected(one):
+        if isinstance(one, Rejected):
             report.reject(one)
     for kind, path in PATHS.items():
         chosen = [one.model_dump(mode="json", by_alias=True) for one in records if getattr(one, "type", "") == kind]
@@ -941,8 +915,6 @@ def _strip_derived(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_json_lines(rows: Any, path: Path) -> Path:
-    import orjson
-
     if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
         raise BadInput(f"predictions are a file or a list of dicts with caseId and ranges or paths, not {_kind(rows)}")
     path.write_bytes(b"".join(orjson.dumps(dict(row)) + b"\n" for row in rows))

@@ -16,15 +16,21 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
+from pydantic import ValidationError
 
 from evergold.errors import BadInput, EvergoldError, Refused
 from evergold.model.access import INCLUDES, LOCAL, Holder, Role
+from evergold.model.case import Case, Provenance
+from evergold.model.case_actions import Picking
+from evergold.model.faults import first_fault
+from evergold.model.overview import Period
+from evergold.model.run import RunSpec
+from evergold.model.values import hash_bytes
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
 
-    from evergold.model.case import Case
-    from evergold.model.trace import Trace
+    from evergold.model.trace import Score, Trace
     from evergold.workspace import Workspace
 
 PROPOSED = "proposed"
@@ -129,8 +135,6 @@ class Tools:
 
     def overview(self, days: Literal[1, 7, 30, 90, 365] = 30) -> dict[str, Any]:
         """Show what there is: traces, failing checks, what keeps traces out of the golden set, cases, datasets."""
-        from evergold.model.overview import Period
-
         period = {1: Period.DAY, 7: Period.WEEK, 30: Period.MONTH, 90: Period.QUARTER, 365: Period.YEAR}[days]
         seen = self._ws.overviews.read_period(period)
         kept_out = self._ws.overviews.kept_out(period)
@@ -246,9 +250,6 @@ class Tools:
         question: what is asked (left as recorded where a trace is named). expected: the right answer, if you know it. why: for
         the reviewer, what this case tests.
         """
-        from evergold.model.case import Case, EntryType, Provenance
-        from evergold.model.case_actions import Picking
-        from evergold.model.values import hash_bytes
         from evergold.store.case.writes import Author
 
         if not why.strip() or not (question.strip() or trace_id):
@@ -263,15 +264,9 @@ class Tools:
             case = self._ws.cases.get(picked.dataset, picked.id)
         else:
             ident = f"proposed-{hash_bytes(question.encode()).removeprefix('sha256:')[:12]}"
-            made = Case(
-                id=ident,
-                dataset=PROPOSED,
-                entry_type=EntryType.GOLDEN,
-                input=question,
-                provenance=Provenance(source="agent"),
-            )
             if ident in self._ws.cases.ids(PROPOSED):
                 raise BadInput(f"this question is already proposed as {PROPOSED}/{ident}; people review it there")
+            made = Case(id=ident, dataset=PROPOSED, input=question, provenance=Provenance(source="agent"))
             self._ws.cases.put([made], author)
             case = self._ws.cases.get(PROPOSED, ident)
         changes = {"tags": tuple(sorted({*case.tags, *tags})), "metadata": {**case.metadata, "proposed_by": agent}}
@@ -292,7 +287,6 @@ class Tools:
     ) -> dict[str, Any]:
         """Start a benchmark run of a dataset (NAME or NAME@VERSION) against a model such as openai/gpt-4o or recorded."""
         from evergold.calls.targets import refuse_remote
-        from evergold.model.run import RunSpec
 
         refuse_remote(model)
         given = {
@@ -304,10 +298,10 @@ class Tools:
             "trials": trials,
         }
         spec = _validate(RunSpec, given)
-        if not self._works_here:
-            return {"run_id": self._ws.bench.start(spec).id, "next_step": "ask get_run until it has ended"}
-        run = self._ws.bench.run_here(spec)
-        threading.Thread(target=self._ws.bench.work_on, args=(run.id,), name="evergold-mcp-run", daemon=True).start()
+        bench = self._ws.bench
+        run = bench.run_here(spec) if self._works_here else bench.start(spec)
+        if self._works_here:
+            threading.Thread(target=bench.work_on, args=(run.id,), name="evergold-mcp-run", daemon=True).start()
         return {"run_id": run.id, "next_step": "ask get_run until it has ended"}
 
     def list_runs(self, dataset: str = "", model: str = "", limit: int = 10) -> list[dict[str, Any]]:
@@ -373,10 +367,6 @@ def _cut(text: str | None, most: int) -> str | None:
 
 def _validate(shape: Any, given: Mapping[str, Any]) -> Any:
     """Make a filter or spec of what was given; an empty value was not."""
-    from pydantic import ValidationError
-
-    from evergold.model.faults import first_fault
-
     try:
         return shape.model_validate({name: value for name, value in given.items() if value not in ("", 0, ())})
     except ValidationError as problem:
@@ -390,10 +380,9 @@ def _filter(**given: str) -> Any:
     return _validate(TraceFilter, given | many)
 
 
-def _score_line(score: Any) -> str:
-    return f"{score.name} = {score.value:g} ({score.source.value})" + (
-        f": {_cut(score.comment, 100)}" if score.comment else ""
-    )
+def _score_line(score: Score) -> str:
+    comment = f": {_cut(score.comment, 100)}" if score.comment else ""
+    return f"{score.name} = {score.value:g} ({score.source.value}){comment}"
 
 
 def _trace_line(trace: Trace) -> dict[str, Any]:

@@ -192,7 +192,12 @@ def call_within(seconds: float, name: str, call: Callable[[], T]) -> T:
     """Return the result of `call`, or raise `PluginTimeout` after so many seconds and at every later call of that name."""
     if name in _hanging:
         raise PluginTimeout(f"{name} did not return within {_hanging[name]:g} s before; fix it and restart")
-    jobs, answers = _idle_thread(), SimpleQueue[tuple[Any, BaseException | None]]()
+    try:
+        jobs = _idle.pop()
+    except IndexError:
+        jobs = SimpleQueue()
+        threading.Thread(target=_serve, args=(jobs,), name="evergold-plugin", daemon=True).start()
+    answers = SimpleQueue[tuple[Any, BaseException | None]]()
     jobs.put((call, answers))
     try:
         value, problem = answers.get(timeout=seconds)
@@ -204,16 +209,6 @@ def call_within(seconds: float, name: str, call: Callable[[], T]) -> T:
     if problem is not None:
         raise problem
     return value  # type: ignore[no-any-return]
-
-
-def _idle_thread() -> SimpleQueue[Job]:
-    """Return the queue of an idle thread; start a thread if there is none."""
-    try:
-        return _idle.pop()
-    except IndexError:
-        jobs: SimpleQueue[Job] = SimpleQueue()
-        threading.Thread(target=_serve, args=(jobs,), name="evergold-plugin", daemon=True).start()
-        return jobs
 
 
 def _serve(jobs: SimpleQueue[Job]) -> None:

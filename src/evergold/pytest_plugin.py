@@ -8,7 +8,7 @@ ini option `evergold_model`. The fixture `evergold_run` gives the finished run t
 Nothing of Evergold is imported before a marked test runs.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,11 +87,8 @@ def _options(given: Mapping[str, Any], config: pytest.Config) -> dict[str, Any]:
             "no model: give model=… in the mark, --evergold-model or the ini option evergold_model", pytrace=False
         )
     passed = {name: value for name, value in given.items() if name not in ("min", "metric", "model")}
-    return {**passed, "model": _model_name(model), "metrics": _names(given["metric"])}
-
-
-def _model_name(model: str | Callable[..., Any]) -> str:
-    return model if isinstance(model, str) else f"python:{model.__module__}:{model.__qualname__}"
+    name = model if isinstance(model, str) else f"python:{model.__module__}:{model.__qualname__}"
+    return {**passed, "model": name, "metrics": _names(given["metric"])}
 
 
 def _names(metric: str | Sequence[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -266,28 +266,22 @@ class Settings:
     @property
     def database(self) -> str:
         """The database as a SQLAlchemy URL."""
-        return Secret(self._database())
-
-    def _database(self) -> str:
         url = self.database_url or f"sqlite:///{self.home / 'evergold.db'}"
         if url.startswith(("postgresql://", "postgres://")):
             # SQLAlchemy would choose psycopg2 for the bare scheme, and no longer knows `postgres://`.
-            return "postgresql+psycopg://" + url.split("://", 1)[1]
-        return url if "://" in url else f"sqlite:///{url}"
+            url = "postgresql+psycopg://" + url.split("://", 1)[1]
+        return Secret(url if "://" in url else f"sqlite:///{url}")
 
 
-NAMES: dict[str, str] = {f.metadata["name"]: f.name for f in fields(Settings) if "name" in f.metadata}
+FIELDS: dict[str, Field[Any]] = {spec.metadata["name"]: spec for spec in fields(Settings) if "name" in spec.metadata}
 
 
 def describe(settings: Settings) -> list[dict[str, Any]]:
     """Every setting with its value, where the value came from, and what it does; secrets are shown as set or not."""
     rows = []
-    for spec in fields(Settings):
-        if "name" not in spec.metadata:
-            continue
+    for name, spec in FIELDS.items():
         value = getattr(settings, spec.name)
         shown = ("(set)" if value else "") if spec.metadata["secret"] else hide_value(value)
-        name = spec.metadata["name"]
         rows.append(
             {
                 "name": name,
@@ -322,17 +316,18 @@ def load_settings(
 
     def take(name: str, raw: Any, origin: str) -> None:
         try:
-            if name not in NAMES:
-                raise BadInput(f"{origin}: {describe_unknown('setting', name, tuple(NAMES))}")
+            if name not in FIELDS:
+                raise BadInput(f"{origin}: {describe_unknown('setting', name, tuple(FIELDS))}")
             value = _parse(name, raw, origin)
         except BadInput as problem:
             if problems is None:
                 raise
             problems.append(problem.message)
             return
-        if problems is not None and origins.get(name, origin) != origin and chosen[NAMES[name]] != value:
+        attribute = FIELDS[name].name
+        if problems is not None and origins.get(name, origin) != origin and chosen[attribute] != value:
             problems.append(f"{name} is set in {origins[name]} and otherwise by {origin}, which counts")
-        chosen[NAMES[name]] = value
+        chosen[attribute] = value
         origins[name] = origin
 
     path = Path(environ.get("EVERGOLD_CONFIG") or (folder or Path.cwd()) / FILE_NAME)
@@ -341,16 +336,14 @@ def load_settings(
             take(name, raw, str(path.name))
     elif "EVERGOLD_CONFIG" in environ:
         raise BadInput(f"EVERGOLD_CONFIG names {str(path)!r}, which is not a file")
-    for name in NAMES:
+    for name in FIELDS:
         if env_name(name) in environ:
             take(name, environ[env_name(name)], env_name(name))
     if problems is not None:
-        known = {env_name(name) for name in NAMES} | {"EVERGOLD_CONFIG", "EVERGOLD_REPLAY_URL"}
+        known = {*map(env_name, FIELDS), "EVERGOLD_CONFIG", "EVERGOLD_REPLAY_URL"}
         strange = sorted(name for name in environ if name.startswith("EVERGOLD_") and name not in known)
-        problems += [
-            f"{describe_unknown('environment variable', name, sorted(known)).partition(' (valid')[0]}"
-            for name in strange
-        ]
+        unknown = (describe_unknown("environment variable", name, sorted(known)) for name in strange)
+        problems += [problem.partition(" (valid")[0] for problem in unknown]
     for name, raw in (flags or {}).items():
         # The command line passes every option; None means that it was not given.
         if raw is not None:
@@ -369,22 +362,20 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in table.items():
         # A table is a prefix, unless a setting of that very name takes the table as its value.
-        if isinstance(value, dict) and f"{prefix}{key}" not in NAMES:
+        if isinstance(value, dict) and f"{prefix}{key}" not in FIELDS:
             flat |= _flatten(value, f"{prefix}{key}.")
         else:
             flat[f"{prefix}{key}"] = value
     return flat
 
 
-_A = {"tables": "a list of tables"}
-
-
 def _parse(name: str, raw: Any, origin: str) -> Any:
-    spec = next(f for f in fields(Settings) if f.name == NAMES[name])
+    spec = FIELDS[name]
     # `Path | None` has None as its default, which says nothing of the type.
     plain = "Path" if isinstance(spec.default, Path) or "Path" in str(spec.type) else type(spec.default).__name__
     kind = spec.metadata["kind"] or plain
     try:
         return PARSERS[kind](raw)
     except (TypeError, ValueError) as problem:
-        raise BadInput(f"{origin}: {name} = {raw!r} is not {_A.get(kind, 'a ' + kind.lower())}: {problem}") from problem
+        wanted = "a list of tables" if kind == "tables" else f"a {kind.lower()}"
+        raise BadInput(f"{origin}: {name} = {raw!r} is not {wanted}: {problem}") from problem

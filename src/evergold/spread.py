@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -162,7 +162,11 @@ def open_cluster(address: str) -> Iterator[Workers]:
         from distributed import Client
     except ImportError:
         raise Unavailable("a cluster needs the extra: pip install 'evergold[cluster]'") from None
-    _silence(CLUSTER_LOGS)
+    # Dask prints the end of a cluster with tracebacks: what happened is raised, and is one line.
+    for name in CLUSTER_LOGS:
+        # Not undone: its threads print even after the connection is closed.
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logger.level, logging.CRITICAL))
     try:
         client: Any = Client(address, timeout=CONNECT_SECONDS)
     except (OSError, ValueError) as problem:
@@ -178,15 +182,6 @@ def open_cluster(address: str) -> Iterator[Workers]:
         _require_same_version(client)
         # `pure=False`: the same call twice is two calls, not one result from Dask's cache.
         yield Workers(client.get_executor(pure=False), threads)
-
-
-def _silence(names: Sequence[str]) -> None:
-    """Keep Dask from printing the end of a cluster, with tracebacks: what happened is raised, and is one line."""
-    for name in names:
-        # Not undone: its threads print even after the connection is closed.
-        logger = logging.getLogger(name)
-        if logger.level < logging.CRITICAL:
-            logger.setLevel(logging.CRITICAL)
 
 
 @contextmanager

@@ -13,11 +13,10 @@ from evergold.api.access import configured_tokens, given_token, needed_role
 from evergold.api.app import create_app
 from evergold.api.middleware import (
     HIDDEN,
-    CrossSiteCheck,
     Guard,
     InFlight,
     Instruments,
-    NulRefused,
+    Refusals,
     SlashesInNames,
     known_host,
     part_of,
@@ -162,7 +161,7 @@ LOCAL = {"host": "localhost:8321"}
     ],
 )
 def test_requests_of_other_sites_are_refused(method: str, path: str, headers: dict[str, str], status: int) -> None:
-    layer = CrossSiteCheck(Behind(), known_host(Settings()))
+    layer = Refusals(Behind(), known_host(Settings()))
     assert answered(layer, path, method, headers=headers)[0] == status
 
 
@@ -196,7 +195,7 @@ def test_a_slash_inside_a_name_is_hidden_from_routing_and_put_back() -> None:
 
 @each_row(("path", "query", "status"), [("/a\0b", b"", 400), ("/a", b"x=%00", 400), ("/a", b"x=1", 200)])
 def test_a_nul_in_an_address_is_refused(path: str, query: bytes, status: int) -> None:
-    assert answered(NulRefused(Behind()), path, query_string=query)[0] == status
+    assert answered(Refusals(Behind(), known_host(Settings())), path, headers=LOCAL, query_string=query)[0] == status
 
 
 @each_row(

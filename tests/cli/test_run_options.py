@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evergold.cli.admin import _status_lines
-from evergold.cli.build import _compact, _cost_text, _make_absolute, _note, _one_line, _repeat_notes, _skipped_rows
+from evergold.cli.build import _compact, _cost_text, _note, _one_line, _repeat_notes, _skipped_rows
 from evergold.cli.curate import _changes_text, _counts, _print_checks
 from evergold.cli.datasets import _trust, case_lines
 from evergold.cli.extract import _round_text
@@ -39,7 +39,6 @@ from evergold.model.run import (
     Scale,
     Usage,
     _read_replay,
-    _split_metrics,
     parse_budget,
 )
 from evergold.model.trace import Span, Trace, TraceStatus
@@ -110,7 +109,8 @@ def test_a_parameter_without_a_name_or_a_value_is_refused(text: str) -> None:
     ],
 )
 def test_commas_part_metrics_and_not_their_parameters(given: str, names: list[str]) -> None:
-    assert _split_metrics(given) == names
+    spec = RunSpec.from_options({"dataset": "d", "model": "recorded", "metrics": (given,)})
+    assert spec.metrics == tuple(names)
 
 
 def run_options(**more: Any) -> dict[str, Any]:
@@ -273,7 +273,6 @@ def test_the_cost_of_a_generation() -> None:
     usage = Usage(input_tokens=1200, output_tokens=3)
     assert _cost_text(a_report(usage=usage)) == "1,200 tokens in, 3 out, price unknown"
     assert _cost_text(a_report(usage=usage, failed_calls=2)).endswith("price unknown; 2 failed")
-    assert _make_absolute(None) is None and str(_make_absolute("x")).endswith("/x")
 
 
 def test_rows_are_lines_with_tabs_in_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:

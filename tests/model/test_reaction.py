@@ -1,6 +1,6 @@
 """Reactions are user scores, whatever skin tone or variation selector they carry."""
 
-from evergold.model.trace import fold_emoji, reaction_value
+from evergold.model.trace import reaction_value
 from tests.rows import each_row
 
 
@@ -20,7 +20,7 @@ def test_skin_tones_change_nothing(emoji: str, value: float, tone: str) -> None:
 
 
 def test_variation_selectors_and_blanks_are_folded() -> None:
-    assert fold_emoji(" ❤\ufe0f ") == fold_emoji("❤\ufe0e") == "❤"
+    assert reaction_value(" ❤\ufe0f ") == reaction_value("❤\ufe0e") == 1.0
 
 
 def test_a_composed_heart_is_not_a_plain_heart() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -17,7 +16,6 @@ from evergold.model.access import LOCAL, Holder, Role
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
-    from mcp.server.transport_security import TransportSecuritySettings
 
     from evergold.workspace import Workspace
 
@@ -44,7 +42,11 @@ class Agents:
         if scope["method"] != "POST":  # a stream of a server's own messages, which there are none of
             await refusal(405, "agents send POST requests to /mcp")(scope, receive, send)
             return
-        app = server.streamable_http_app(json_response=True, stateless_http=True, transport_security=self._security)
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        # Names of hosts are left to the server's own list, which holds for all paths.
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        app = server.streamable_http_app(json_response=True, stateless_http=True, transport_security=security)
         async with app.router.lifespan_context(app):
             await app(scope, receive, send)
 
@@ -57,13 +59,6 @@ class Agents:
                 self._servers.clear()
             self._servers[workspace, holder] = make_server(workspace, holder=holder)
         return self._servers[workspace, holder]
-
-    @cached_property
-    def _security(self) -> TransportSecuritySettings:
-        """Leave names of hosts to the server's own list, which holds for all paths."""
-        from mcp.server.transport_security import TransportSecuritySettings
-
-        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
 
 router = Router()

@@ -1,8 +1,8 @@
 """Middleware that every request passes before its route; `install_middleware` is the only function that others call.
 
 From the outside in: counting and timing for `/metrics` (requests refused further in are counted too), requests with two
-ends, cross-site requests, NUL in addresses, tokens and the size of a body, the memory of all bodies together, compression
-of responses, long responses in pieces, slashes inside names. Each is a plain ASGI layer: OTLP passes them thousands of times
+ends, cross-site requests and NUL in addresses, tokens, the size of a body and the memory of all together, compression of
+responses, long responses in pieces, slashes inside names. Each is a plain ASGI layer: OTLP passes them thousands of times
 a second.
 """
 
@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
+from fastapi.responses import JSONResponse
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -64,13 +65,15 @@ class Guard:
         if refused is not None:
             await refusal(*refused)(scope, receive, send)
             return
-        body = _Counted(receive, self._limit)
-        await self._app(scope, body.receive, body.guard_answer(send))
-        # The answer of the route was held back; this one is sent in its place.
-        if body.over:
-            await refusal(413, f"the body is longer than {self._limit} bytes (server.max_body_mb)")(
-                scope, receive, send
-            )
+
+        async def send_private(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                names = {name for name, _ in message["headers"]}
+                kept = [*message["headers"], *(one for one in PRIVATE if one[0] not in names)]
+                message = {**message, "headers": kept}
+            await send(message)
+
+        await self._app(scope, receive, send_private)
 
     def _refusal(self, scope: Scope, connection: HTTPConnection, access: Access) -> tuple[int, str] | None:
         length = connection.headers.get("content-length", "0")
@@ -92,49 +95,8 @@ class Guard:
         return None
 
 
-class _Counted:
-    """A body read under a limit. Past it the route is told that the client left, and its answer is not sent."""
-
-    def __init__(self, receive: Receive, limit: int) -> None:
-        self._receive, self._left = receive, limit
-        self.over = False
-
-    async def receive(self) -> Message:
-        message = await self._receive()
-        self._left -= len(message.get("body", b""))
-        if self._left < 0:
-            self.over = True
-            # Raising ends the route while it reads; the answer is sent outside.
-            raise TooLarge("the body is over the limit")
-        return message
-
-    def guard_answer(self, send: Send) -> Send:
-        async def send_unless_over(message: Message) -> None:
-            if self.over:
-                return
-            if message["type"] == "http.response.start":
-                names = {name for name, _ in message["headers"]}
-                message = {
-                    **message,
-                    "headers": [*message["headers"], *(one for one in PRIVATE if one[0] not in names)],
-                }
-            await send(message)
-
-        return send_unless_over
-
-
 HIDDEN = "\x00"  # stands for a slash; no name has it
 ENCODED_SLASH = re.compile(rb"%2[Ff]")
-
-
-class NulRefused(_Layer):
-    """Answers 400 to an address that holds a NUL: no name has one, PostgreSQL stores none, file systems stop reading at it."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and ("\0" in scope["path"] or b"%00" in scope["query_string"]):
-            await refusal(400, "the address holds a NUL character (%00); leave it out")(scope, receive, send)
-            return
-        await self._app(scope, receive, send)
 
 
 class SlashesInNames(_Layer):
@@ -164,10 +126,14 @@ SHOWN_CHARACTERS = 100
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[^\s\[\]:/@?#\\,]+)(?::[0-9]{0,5})?\Z")
 
 
-class CrossSiteCheck:
-    """Refuses requests that a web page of another site makes through the user's browser.
+class Refusals:
+    """Refuses requests with two ends, those that a web page of another site makes, and addresses with a NUL.
 
-    Two attacks, two checks:
+    A request with both a length and chunks ends in two places. A proxy that believes the one before a server that believes the
+    other passes on what looks to it like a body and is a request of its own to the server: with the rights of whoever comes next
+    on that connection. The parsers of uvicorn differ here, one of them takes such a request and keeps the connection open.
+
+    A page of another site makes requests through the user's browser. Two attacks, two checks:
 
     - DNS rebinding. A page of `evil.example` lets its own name resolve to 127.0.0.1; for the browser it is then the same origin.
       Only the `Host` header shows it: every request must name a loopback address, `server.host`, or an entry of `server.hosts`.
@@ -175,21 +141,35 @@ class CrossSiteCheck:
       `Sec-Fetch-Site`; older ones at least send `Origin` with a request that changes something.
 
     Health and metrics are exempt from the first: probes and scrapers reach a server by the address of its container.
+
+    No name has a NUL: PostgreSQL stores none, file systems stop reading at it.
     """
 
     def __init__(self, app: ASGIApp, known: Callable[[bytes], bool]) -> None:
         self._app, self._known = app, known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = self._problem(scope) if scope["type"] in ("http", "websocket") else None
-        if problem is None:
+        refused = self._refusal(scope) if scope["type"] in ("http", "websocket") else None
+        if refused is None:
             await self._app(scope, receive, send)
         elif scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         else:
-            await refusal(403, problem)(scope, receive, send)
+            await refused(scope, receive, send)
 
-    def _problem(self, scope: Scope) -> str | None:
+    def _refusal(self, scope: Scope) -> JSONResponse | None:
+        if problem := _find_second_end(scope):
+            # What follows on this connection cannot be told from the body.
+            answer = refusal(400, problem)
+            answer.headers["connection"] = "close"
+            return answer
+        if problem := self._find_other_site(scope):
+            return refusal(403, problem)
+        if "\0" in scope["path"] or b"%00" in scope.get("query_string", b""):
+            return refusal(400, "the address holds a NUL character (%00); leave it out")
+        return None
+
+    def _find_other_site(self, scope: Scope) -> str | None:
         hosts, origin, site, mode = [], None, None, b""
         for name, value in scope["headers"]:
             if name == b"host":
@@ -281,26 +261,8 @@ SMALL = 1 << 20
 PIECE = 1 << 18
 
 
-class Framing(_Layer):
-    """Answers 400 to a request with two ends, and to chunks of HTTP/1.0, which knows none; closes the connection.
-
-    A request with both a length and chunks ends in two places. A proxy that believes the one before a server that believes the
-    other passes on what looks to it like a body and is a request of its own to the server: with the rights of whoever comes next
-    on that connection. The parsers of uvicorn differ here, one of them takes such a request and keeps the connection open.
-    """
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        problem = _problem(scope) if scope["type"] == "http" else None
-        if problem is None:
-            await self._app(scope, receive, send)
-            return
-        answer = refusal(400, problem)
-        # What follows on this connection cannot be told from the body.
-        answer.headers["connection"] = "close"
-        await answer(scope, receive, send)
-
-
-def _problem(scope: Scope) -> str | None:
+def _find_second_end(scope: Scope) -> str | None:
+    """Why it cannot be said where a request ends: two lengths, or chunks of HTTP/1.0, which knows none."""
     names = [name for name, _ in scope["headers"] if name in (CODED, b"content-length")]
     if len(names) <= 1 and not (names == [CODED] and scope.get("http_version") == "1.0"):
         return None
@@ -325,6 +287,7 @@ class InFlight:
         self._app = app
         self.most = settings.server_max_inflight_mb * 1024 * 1024
         self.seconds = settings.server_body_seconds
+        self.longest = settings.server_max_body_mb * 1024 * 1024
         self.used = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -334,7 +297,7 @@ class InFlight:
             await self._app(scope, receive, send)
             return
         body = _Body(self, receive)
-        with body, suppress(_BodyRefused):
+        with body, suppress(_BodyRefused, TooLarge):
             # A body without a length (chunked) is counted as it comes.
             body.reserve(int(length[:LONGEST_LENGTH]) if length.isdecimal() else 0)
             if body.refused is None:
@@ -391,6 +354,10 @@ class _Body:
             self.refused = 408, f"the body did not arrive within {self.all.seconds:g} s (server.body_seconds)"
             raise _BodyRefused(self.refused[1])
         self.came += len(message.get("body", b""))
+        if self.came > self.all.longest:
+            # The route ends while it reads; its answer is not sent, ours is.
+            self.refused = 413, f"the body is longer than {self.all.longest} bytes (server.max_body_mb)"
+            raise TooLarge(self.refused[1])
         self.complete = not message.get("more_body", False)
         self.reserve(self.came)
         if self.refused is not None:
@@ -439,8 +406,8 @@ class Instruments:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._requests = Counter("evergold_requests", "Requests answered.", ["part", "status"], registry=self.registry)
-        self._seconds = Histogram(
+        self.requests = Counter("evergold_requests", "Requests answered.", ["part", "status"], registry=self.registry)
+        self.seconds = Histogram(
             "evergold_request_seconds",
             "Time from the request's head to the end of its answer.",
             ["part"],
@@ -453,10 +420,6 @@ class Instruments:
             ["outcome"],
             registry=self.registry,
         )
-
-    def count_answer(self, part: str, status: int, seconds: float) -> None:
-        self._requests.labels(part, str(status)).inc()
-        self._seconds.labels(part).observe(seconds)
 
     def count_records(self, **outcomes: int) -> None:
         """Count what became of the records of an OTLP request."""
@@ -487,7 +450,9 @@ class Meter:
         try:
             await self._app(scope, receive, note_status)
         finally:
-            self._instruments.count_answer(part_of(scope["path"]), status, time.perf_counter() - began)
+            part = part_of(scope["path"])
+            self._instruments.requests.labels(part, str(status)).inc()
+            self._instruments.seconds.labels(part).observe(time.perf_counter() - began)
 
 
 def part_of(path: str) -> str:
@@ -507,7 +472,5 @@ def install_middleware(app: FastAPI, settings: Settings) -> None:
     app.add_middleware(GZipMiddleware, minimum_size=LONG_ANSWER, compresslevel=PACKED)
     app.add_middleware(InFlight, settings=settings)
     app.add_middleware(Guard, settings=settings, tokens=configured_tokens(settings))
-    app.add_middleware(NulRefused)
-    app.add_middleware(CrossSiteCheck, known=known_host(settings))
-    app.add_middleware(Framing)
+    app.add_middleware(Refusals, known=known_host(settings))
     app.add_middleware(Meter, instruments=app.state.instruments)

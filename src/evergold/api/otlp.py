@@ -90,23 +90,18 @@ async def _store(receive: Receive, body: bytes, wire: Wire, *, here: bool) -> Sp
 
 
 def _reply(wire: Wire, written: SpansWritten, field: str) -> Response:
-    message = _message(written)
-    partial: dict[str, Any] = {}
-    if message:
-        # The protocol writes 64-bit integers as text in JSON.
-        partial = {"partialSuccess": {field: str(len(written.refused)), "errorMessage": message}}
-    if wire is Wire.JSON:
-        return Response(orjson.dumps(partial), media_type=Wire.JSON.value)
-    return Response(_protobuf(len(written.refused), message), media_type=Wire.PROTOBUF.value)
-
-
-def _message(written: SpansWritten) -> str:
+    refused = len(written.refused)
     lines = written.refused[:SHOWN]
-    if len(written.refused) > SHOWN:
-        lines.append(f"and {len(written.refused) - SHOWN} more")
+    if refused > SHOWN:
+        lines.append(f"and {refused - SHOWN} more")
     if written.cut:
         lines.append(f"{written.cut} texts were longer than server.max_text_kb and were cut")
-    return "; ".join(lines)
+    message = "; ".join(lines)
+    if wire is Wire.PROTOBUF:
+        return Response(_protobuf(refused, message), media_type=Wire.PROTOBUF.value)
+    # The protocol writes 64-bit integers as text in JSON.
+    partial = {"partialSuccess": {field: str(refused), "errorMessage": message}} if message else {}
+    return Response(orjson.dumps(partial), media_type=Wire.JSON.value)
 
 
 def _protobuf(refused: int, message: str) -> bytes:

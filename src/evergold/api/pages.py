@@ -15,6 +15,7 @@ from pathlib import Path
 
 from fastapi import FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
 
 from evergold.api.errors import refusal
 from evergold.api.requests import restore_slashes
@@ -75,6 +76,8 @@ def _read_packed(file: Path) -> bytes:
 
 
 INLINE = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
+# Links of the documentation's pages start at the slash.
+LEADS = {"/docs": "/docs/", "/api/docs": "/docs/reference#routes", "/llms.txt": "/docs/llms.txt"}
 
 
 def install_docs(app: FastAPI) -> None:
@@ -82,17 +85,8 @@ def install_docs(app: FastAPI) -> None:
     def list_files() -> dict[str, Path]:
         return {file.relative_to(DOCS).as_posix(): file for file in DOCS.rglob("*") if file.is_file()}
 
-    @app.get("/docs", include_in_schema=False)
-    def enter() -> RedirectResponse:
-        return RedirectResponse("/docs/")  # links of its pages start there
-
-    @app.get("/api/docs", include_in_schema=False)
-    def routes() -> RedirectResponse:
-        return RedirectResponse("/docs/reference#routes")
-
-    @app.get("/llms.txt", include_in_schema=False)
-    def llms() -> RedirectResponse:
-        return RedirectResponse("/docs/llms.txt")
+    for path, target in LEADS.items():
+        app.router.routes.append(Route(path, RedirectResponse(target), methods=["GET"], include_in_schema=False))
 
     @app.get("/docs/{path:path}", include_in_schema=False)
     def docs(path: str) -> Response:

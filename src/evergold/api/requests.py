@@ -27,7 +27,7 @@ from pydantic import BaseModel, Discriminator, GetCoreSchemaHandler, Tag, Valida
 from pydantic_core import CoreSchema, core_schema
 from starlette.concurrency import run_in_threadpool
 
-from evergold.api.access import require_role
+from evergold.api.access import ANYBODY, check_role, needed_role
 from evergold.api.middleware import HIDDEN
 from evergold.errors import BadInput
 from evergold.model.access import LOCAL, Holder
@@ -93,12 +93,9 @@ class _OrRejected:
         return core_schema.no_info_wrap_validator_function(validate_record, handler(shape))
 
 
-def _choose_form(value: Any) -> str:
-    return "list" if isinstance(value, list) else "record"
-
-
 Sent = Annotated[
-    Annotated[list[Annotated[T, _OrRejected()]], Tag("list")] | Annotated[T, Tag("record")], Discriminator(_choose_form)
+    Annotated[list[Annotated[T, _OrRejected()]], Tag("list")] | Annotated[T, Tag("record")],
+    Discriminator(lambda value: "list" if isinstance(value, list) else "record"),
 ]
 
 
@@ -124,7 +121,7 @@ def read_page(page: Page[Item], limit: int, before: str | None) -> tuple[list[It
     """Read at most `limit` items, fewer where they are large, and the cursor of what follows."""
     items, cursor = page(min(limit, AT_ONCE), before)
     while cursor is not None and len(items) < limit:
-        used = sum(map(_count_characters, items))
+        used = sum(len(str(value)) for item in items for value in vars(item).values())
         fitting = int((MOST_CHARACTERS - used) / max(1.0, used / len(items)))
         if fitting < 1:
             break
@@ -133,20 +130,21 @@ def read_page(page: Page[Item], limit: int, before: str | None) -> tuple[list[It
     return items, cursor
 
 
-def _count_characters(item: BaseModel) -> int:
-    return sum(len(value if isinstance(value, str) else str(value)) for value in vars(item).values())
-
-
 class JsonRequest(Request):
     async def json(self) -> Any:
         body = await self.body()
         try:
-            return _require_few(require_shallow(load_json(body), MOST_LEVELS_OF_BODY))
+            sent = require_shallow(load_json(body), MOST_LEVELS_OF_BODY)
         except orjson.JSONDecodeError:
             raise
         except ValueError as problem:
             # FastAPI turns this one error into its own message for bodies.
             raise orjson.JSONDecodeError(str(problem), "", 0) from problem
+        if isinstance(sent, list) and len(sent) > MOST_RECORDS:
+            raise HTTPException(
+                413, f"{len(sent)} records in one request; at most {MOST_RECORDS} are taken: send several"
+            )
+        return sent
 
 
 class JsonRoute(APIRoute):
@@ -155,7 +153,8 @@ class JsonRoute(APIRoute):
 
         async def read(request: Request) -> Response:
             # The declared path, not the requested one: the table lists routes with their placeholders.
-            require_role(request, self.path_format)
+            if f"{request.method} {self.path_format}" not in ANYBODY:
+                check_role(request, needed_role(request.method, self.path_format))
             parts = {name: restore_slashes(value) for name, value in request.path_params.items()}
             sent = JsonRequest({**request.scope, "path_params": parts}, request.receive)
             # The body is kept by the request, so that the thread need not wait for the connection.
@@ -164,12 +163,6 @@ class JsonRoute(APIRoute):
             return await run_in_threadpool(lambda: asyncio.run(handle(sent)))
 
         return read
-
-
-def _require_few(sent: Any) -> Any:
-    if isinstance(sent, list) and len(sent) > MOST_RECORDS:
-        raise HTTPException(413, f"{len(sent)} records in one request; at most {MOST_RECORDS} are taken: send several")
-    return sent
 
 
 def restore_slashes(part: Any) -> Any:

@@ -6,7 +6,6 @@ to end.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from enum import StrEnum
 from typing import Annotated, Literal
 
 import anyio
@@ -365,23 +364,18 @@ async def run_events(request: Request, workspace: Opened, run_id: str) -> EventS
     return EventStream(request, events())
 
 
-class Form(StrEnum):
-    HTML = "html"
-    MARKDOWN = "md"
-    JSON = "json"
-    JUNIT = "xml"
-
-
 RENDERED = {
-    Form.HTML: ("html", "text/html; charset=utf-8"),
-    Form.MARKDOWN: ("markdown", "text/markdown; charset=utf-8"),
-    Form.JSON: ("json", "application/json"),
-    Form.JUNIT: ("junit", "application/xml"),
+    "html": ("html", "text/html; charset=utf-8"),
+    "md": ("markdown", "text/markdown; charset=utf-8"),
+    "json": ("json", "application/json"),
+    "xml": ("junit", "application/xml"),
 }
 
 
 @router.get("/benchmarks/runs/{run_id}/report.{form}", include_in_schema=False)
-def show_report(workspace: Opened, run_id: str, form: Form, weighted: bool | None = None) -> Response:
+def show_report(
+    workspace: Opened, run_id: str, form: Literal["html", "md", "json", "xml"], weighted: bool | None = None
+) -> Response:
     """The report, with a policy that lets the page load nothing; `weighted` counts each question once in its means."""
     name, content_type = RENDERED[form]
     # A report shows text of models on the origin of the user's token: `sandbox` takes that origin away.

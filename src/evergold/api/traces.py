@@ -119,13 +119,10 @@ def make_cases(workspace: Opened, picking: Picking, who: Who) -> list[Picked]:
 @router.get("/traces/{trace_id:path}", response_model=Trace)
 async def get_trace(workspace: Opened, trace_id: str) -> Response:
     """One trace with its spans and scores; of large ones one is read at a time."""
-
-    def write_trace() -> str:
-        return workspace.intake.get(trace_id).model_dump_json(by_alias=True)
-
     is_large = await run_in_threadpool(workspace.intake.size, trace_id) > LARGE
     async with ONE_AT_A_TIME if is_large else nullcontext():
-        return Response(await run_in_threadpool(write_trace), media_type="application/json")
+        text = await run_in_threadpool(lambda: workspace.intake.get(trace_id).model_dump_json(by_alias=True))
+    return Response(text, media_type="application/json")
 
 
 @router.post("/traces", status_code=201)

@@ -232,12 +232,23 @@ def show_status(workspace: Workspace, as_json: bool) -> None:
 
 
 def _status_lines(status: DatabaseStatus) -> list[str]:
-    return [*_trace_lines(status), *_use_lines(status)]
-
-
-def _use_lines(status: DatabaseStatus) -> list[str]:
-    """Connections, locks and work under way."""
-    lines = [f"{one.name} is held by {one.owner} since {one.since}, until {one.until}" for one in status.work]
+    """Traces and their growth, slow queries, work under way, locks and connections."""
+    # Sizes per trace would divide by zero.
+    lines = ["no traces yet"]
+    if status.traces:
+        lines = [
+            f"{status.traces:,} traces from {(status.oldest or '')[:10]} to {(status.newest or '')[:10]}; "
+            f"{status.traces_last_day:,} in the last day, {status.traces_last_week:,} in the last week",
+            f"{status.bytes_per_trace:,.0f} bytes a trace with everything about it; "
+            f"grows by {_megabytes(status.bytes_per_day or 0)} a day at last week's rate",
+        ]
+        lines += [f"{query.mean_ms:.1f} ms × {query.calls:,}: {query.query}" for query in status.slow_queries or ()]
+        if status.engine == "postgresql" and status.slow_queries is None:
+            lines.append(
+                "slow queries are not recorded: that takes pg_stat_statements in shared_preload_libraries, a restart, and "
+                "CREATE EXTENSION pg_stat_statements"
+            )
+    lines += [f"{one.name} is held by {one.owner} since {one.since}, until {one.until}" for one in status.work]
     lines += [
         f"{one.name} is locked by session {one.session} ({one.program or 'without a name'}), whose transaction is "
         f"{one.seconds:.0f} s old: its rows can be neither read nor written; SELECT pg_terminate_backend({one.session}) ends it"
@@ -248,25 +259,6 @@ def _use_lines(status: DatabaseStatus) -> list[str]:
             f"{now.open} of {now.most} connections: {now.active} active, {now.waiting_for_locks} wait for locks, "
             f"{now.idle_in_transaction} idle in a transaction; the longest transaction is "
             f"{now.longest_transaction_seconds:.0f} s old"
-        )
-    return lines
-
-
-def _trace_lines(status: DatabaseStatus) -> list[str]:
-    # Sizes per trace would divide by zero.
-    if not status.traces:
-        return ["no traces yet"]
-    lines = [
-        f"{status.traces:,} traces from {(status.oldest or '')[:10]} to {(status.newest or '')[:10]}; "
-        f"{status.traces_last_day:,} in the last day, {status.traces_last_week:,} in the last week",
-        f"{status.bytes_per_trace:,.0f} bytes a trace with everything about it; "
-        f"grows by {_megabytes(status.bytes_per_day or 0)} a day at last week's rate",
-    ]
-    lines += [f"{query.mean_ms:.1f} ms × {query.calls:,}: {query.query}" for query in status.slow_queries or ()]
-    if status.engine == "postgresql" and status.slow_queries is None:
-        lines.append(
-            "slow queries are not recorded: that takes pg_stat_statements in shared_preload_libraries, a restart, and "
-            "CREATE EXTENSION pg_stat_statements"
         )
     return lines
 

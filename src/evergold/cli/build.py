@@ -77,26 +77,19 @@ def build_command(workspace: Workspace, name: str | None, dataset: str | None, a
     logging.basicConfig(level=logging.WARNING, format="evergold: %(message)s")
     if name and dataset and name != dataset:
         raise BadInput(f"{ctx.command_path}: name one dataset, {name!r} or --dataset {dataset!r}")
-    dataset = _require_dataset_name(ctx, name) if name else dataset
+    # A name is that of a stored dataset; a file goes with an option of its own.
+    if name and Path(name).is_file():
+        option = "--config" if name.endswith((".yaml", ".yml")) else "--offline-dataset"
+        raise BadInput(f"{name!r} is a file; to build from it: {ctx.command_path} {option} {name}")
+    dataset = name or dataset
     # One verb, two sources: an option of the other one is refused, because it would silently do nothing.
     wrong = [name for name in (OF_A_FILE if dataset else OF_A_DATASET) if flags[name] not in (None, ())]
     if wrong:
         other = "an offline file" if dataset else "a stored dataset (--dataset NAME)"
-        raise BadInput(f"{ctx.command_path}: {_option_name(ctx, wrong[0])} goes with {other} only")
+        option = next(one.opts[0] for one in ctx.command.params if one.name == wrong[0])
+        raise BadInput(f"{ctx.command_path}: {option} goes with {other} only")
     manifest, path = _freeze(workspace, dataset, flags) if dataset else _build_file(workspace, flags)
     print_result(manifest, as_json, lambda: _print_build(manifest, path))
-
-
-def _require_dataset_name(ctx: click.Context, name: str) -> str:
-    """Take a name for a stored dataset; a file goes with an option of its own."""
-    if Path(name).is_file():
-        option = "--config" if name.endswith((".yaml", ".yml")) else "--offline-dataset"
-        raise BadInput(f"{name!r} is a file; to build from it: {ctx.command_path} {option} {name}")
-    return name
-
-
-def _option_name(ctx: click.Context, name: str) -> str:
-    return next(option.opts[0] for option in ctx.command.params if option.name == name)
 
 
 def _build_file(workspace: Workspace, flags: dict[str, Any]) -> tuple[Manifest, Path]:
@@ -292,20 +285,17 @@ def generate_command(
     With a model the records are written by it and every claim must cite a passage. Without one they are taken from the
     documents word for word, and say so.
     """
+    from evergold.storage import location
+
     generation = workspace.generation
-    plan = generation.plan(config, {**flags, "output": _make_absolute(flags["output"])}, resume)
+    # A path that was typed starts where it was typed; one in the config starts beside the config.
+    output = str(location(flags["output"]).absolute()) if flags["output"] else None
+    plan = generation.plan(config, {**flags, "output": output}, resume)
     with progress("reading documents", None) as advance:
         corpus = generation.read(plan, lambda _name: advance(1))
     with progress("generating", len(corpus.documents)) as advance:
         report = generation.generate(plan, corpus, advance)
     print_result(report, as_json, lambda: _print_summary(report, plan.outputs.dataset))
-
-
-def _make_absolute(path: str | None) -> str | None:
-    """A path that was typed starts where it was typed; one in the config starts beside the config."""
-    from evergold.storage import location
-
-    return str(location(path).absolute()) if path else None
 
 
 def _print_summary(report: GenerationReport, output: Path) -> None:

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from contextlib import chdir
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,53 +32,42 @@ METRICS = ("--metric", "answer_relevancy")
 RETRIEVERS = f"retriever:bm25|grep|{'embedding' if find_spec('wordllama') else 'paths'}"
 
 
-@dataclass(frozen=True)
-class DemoStep:
-    """What the step shows, and the command that does it."""
-
-    title: str
-    command: tuple[str, ...]
-
-
-STEPS = (
-    DemoStep("Traces, scores and corrections of a support assistant come in", ("ingest", "samples/traces.jsonl")),
-    DemoStep(
+# What each step shows, and the command that does it.
+STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("Traces, scores and corrections of a support assistant come in", ("ingest", "samples/traces.jsonl")),
+    (
         "A policy turns them into cases: golden, failure, correction, and candidates that nobody has confirmed",
         ("curate",),
     ),
-    DemoStep("Why is one of them golden?", ("curate", "--explain", "demo-001")),
-    DemoStep("What the living dataset holds now", ("stats",)),
-    DemoStep(
+    ("Why is one of them golden?", ("curate", "--explain", "demo-001")),
+    ("What the living dataset holds now", ("stats",)),
+    (
         "It is frozen: hashed splits, no session in two of them",
         ("build", "--dataset", "live", "--version", "v1", *SPLITS),
     ),
-    DemoStep(
+    (
         "Documents become an offline RAG dataset, quoted where there is no model",
         ("generate", "--documents", "samples/documents", "--out", "generated/offline_dataset.jsonl", "--fresh"),
     ),
-    DemoStep(
+    (
         "RAG generations become evaluation splits",
         ("build", "--offline-dataset", "samples/offline_dataset.jsonl", *RAG),
     ),
-    DemoStep("and the splits are checked: schema, counts, hashes", ("check", "rag/manifest.json")),
-    DemoStep(
+    ("and the splits are checked: schema, counts, hashes", ("check", "rag/manifest.json")),
+    (
         "Merged work in a repository becomes a retrieval benchmark",
         ("extract", "git", "--repo", "shop", "--out-dir", "context"),
     ),
-    DemoStep("whose every golden line is proved against the repository", ("check", DATASET_B, "--repo", "shop")),
-    DemoStep("and waits for a person in the review queue", ("import", DATASET_B)),
-    DemoStep("What retrievers without a model find in it", ("run", "context", "--model", RETRIEVERS, "--repo", "shop")),
-    DemoStep(
-        "The answers of production are measured, by the offline judge", ("run", "live", "--model", "recorded", *METRICS)
-    ),
-    DemoStep(
+    ("whose every golden line is proved against the repository", ("check", DATASET_B, "--repo", "shop")),
+    ("and waits for a person in the review queue", ("import", DATASET_B)),
+    ("What retrievers without a model find in it", ("run", "context", "--model", RETRIEVERS, "--repo", "shop")),
+    ("The answers of production are measured, by the offline judge", ("run", "live", "--model", "recorded", *METRICS)),
+    (
         "and so are those of the next release, on the same cases",
         ("run", "live", "--model", "python:next_release:answer", *METRICS),
     ),
-    DemoStep("Is it better? The first line is the decision", ("compare", "BASELINE", "CANDIDATE")),
-    DemoStep(
-        "The golden part as a file for offline tests", ("export", "live", "--type", "golden", "--out", "golden.jsonl")
-    ),
+    ("Is it better? The first line is the decision", ("compare", "BASELINE", "CANDIDATE")),
+    ("The golden part as a file for offline tests", ("export", "live", "--type", "golden", "--out", "golden.jsonl")),
 )
 
 
@@ -99,10 +87,13 @@ def demo_command(no_serve: bool, keep: bool, port: int) -> int:
         # The environment, because each step is invoked as a command of its own.
         os.environ["EVERGOLD_HOME"] = "home"
         _lay_out_samples()
-        for number, step in enumerate(STEPS, 1):
-            step = replace(step, command=_name_runs(step.command))
-            _print_step(number, step)
-            code = invoke(list(step.command))
+        for number, (title, words) in enumerate(STEPS, 1):
+            command = _name_runs(words)
+            typed = shlex.join(("evergold", *command))
+            click.echo(f"\n{click.style(f'{number}. {title}', bold=True)}\n{click.style(f'   $ {typed}', fg='yellow')}")
+            # Steps print through several streams; the title must come first.
+            sys.stdout.flush()
+            code = invoke(list(command))
             # 1 means that something did not pass, which is part of the demonstration.
             if code not in (0, 1):
                 return code
@@ -123,13 +114,6 @@ def _name_runs(command: tuple[str, ...]) -> tuple[str, ...]:
         (candidate, baseline), _ = workspace.bench.page(limit=2)
     known = {"BASELINE": baseline.id, "CANDIDATE": candidate.id}
     return tuple(known.get(word, word) for word in command)
-
-
-def _print_step(number: int, step: DemoStep) -> None:
-    typed = shlex.join(("evergold", *step.command))
-    click.echo(f"\n{click.style(f'{number}. {step.title}', bold=True)}\n{click.style(f'   $ {typed}', fg='yellow')}")
-    # Steps print through several streams; the title must come first.
-    sys.stdout.flush()
 
 
 def _lay_out_samples() -> None:

@@ -113,14 +113,11 @@ def combine_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 def parse_filters(texts: Sequence[str]) -> dict[str, str]:
     """Read the texts of `--filter`, each field once: of two values for the same one, either would be ignored."""
     filters: dict[str, str] = {}
-    for name, value in map(_parse_filter, texts):
+    for text in texts:
+        field, sign, value = text.partition("=")
+        if not sign:
+            raise BadInput(f"--filter {text!r} is not FIELD=VALUE, as in entry_type=golden")
+        name, value = field.strip().replace("-", "_"), value.strip()
         if filters.setdefault(name, value) != value:
             raise BadInput(f"--filter {name} is given as {filters[name]!r} and as {value!r}; a case can pass only one")
     return filters
-
-
-def _parse_filter(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise BadInput(f"--filter {text!r} is not FIELD=VALUE, as in entry_type=golden")
-    return name.strip().replace("-", "_"), value.strip()

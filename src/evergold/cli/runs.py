@@ -371,7 +371,10 @@ def compare_command(
         doubts = []
         if options["least"] is not None:
             doubts = workspace.judging.require_calibrated(candidate, options["least"])
-        code, why = _decide(workspace, result, options)
+        if options["gate_cases"]:
+            code, why = workspace.bench.decide_cases(result, options["min_coverage"])
+        else:
+            code, why = result.decide_gate(options["tolerance"], options["min_coverage"])
         if doubts and code == 0:
             code, why = 3, "; ".join(doubts)
         # An inconclusive gate neither opens nor closes an alert.
@@ -391,12 +394,6 @@ def compare_command(
             echo(note, err=True)
     # Worse before cannot tell: one regression closes the gate whatever the others are.
     return next((code for code in (2, 1, 3) if code in codes), 0)
-
-
-def _decide(workspace: Workspace, result: RunComparison, options: dict[str, Any]) -> tuple[int, str]:
-    if not options["gate_cases"]:
-        return result.decide_gate(options["tolerance"], options["min_coverage"])
-    return workspace.bench.decide_cases(result, options["min_coverage"])
 
 
 def print_comparisons(workspace: Workspace, compared: list[RunComparison], form: str = "terminal") -> None:

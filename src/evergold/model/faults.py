@@ -99,11 +99,6 @@ def _must_read(what: str) -> Describe:
     return lambda value, _: f"must be {what}, not {_show_value(value)}"
 
 
-def _too_short(value: Any, limits: dict[str, Any]) -> str:
-    least = limits.get("min_length", 1)
-    return "is empty" if not value else f"is shorter than {least}"
-
-
 WORDS: dict[str, Describe] = {
     "missing": lambda *_: "is missing",
     "string_type": _must_be("a text"),
@@ -123,7 +118,7 @@ WORDS: dict[str, Describe] = {
     "less_than_equal": lambda value, limits: f"is {_show_value(value)}; at most {limits['le']:g} is allowed",
     "greater_than": lambda value, limits: f"is {_show_value(value)}; it must be more than {limits['gt']:g}",
     "less_than": lambda value, limits: f"is {_show_value(value)}; it must be less than {limits['lt']:g}",
-    "string_too_short": _too_short,
+    "string_too_short": lambda value, limits: f"is shorter than {limits.get('min_length', 1)}" if value else "is empty",
     "string_too_long": lambda value, limits: f"has {len(value)} characters; at most {limits['max_length']} are allowed",
     **dict.fromkeys(
         ("enum", "literal_error"), lambda value, may: f"is {_show_value(value)}; allowed is {may['expected']}"

@@ -284,12 +284,6 @@ RETRIEVER = "retriever:"
 RETRIEVAL_METRICS = ("line_recall", "line_precision", "line_budget", "file_recall", "file_mrr")
 
 
-def _split_metrics(text: str) -> list[str]:
-    """`a,b` is two metrics; `a:x=1,y=2` is one with two parameters."""
-    # Parameters of a metric are separated by commas too.
-    return [text] if ":" in text else [name for name in text.split(",") if name]
-
-
 def _read_replay(given: Mapping[str, Any]) -> "Replay | None":
     """Read the replay that the options ask for; None without `replay`."""
     chosen = {name: given[name] for name in Replay.model_fields if given.get(name) is not None}
@@ -346,8 +340,10 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
         for name, example in (("dataset", "basic-coding"), ("model", "--model openai/gpt-4o")):
             if not given.get(name):
                 raise BadInput(f"{name} is missing; for example: {example}")
-        texts = given.get("metrics", ())
-        names = tuple(name for text in ([texts] if isinstance(texts, str) else texts) for name in _split_metrics(text))
+        given_metrics = given.get("metrics", ())
+        texts = [given_metrics] if isinstance(given_metrics, str) else given_metrics
+        # `a,b` is two metrics; `a:x=1,y=2` is one with two parameters.
+        names = tuple(name for text in texts for name in ([text] if ":" in text else text.split(",")) if name)
         if not names and given["model"].startswith(RETRIEVER):
             names = RETRIEVAL_METRICS
         kept = {name: given[name] for name in cls.model_fields if name in given and name != "replay"}

@@ -318,14 +318,10 @@ VALUES = {
 }
 
 
-def fold_emoji(emoji: str) -> str:
-    """The emoji without skin tones and variation selectors."""
-    return "".join(sign for sign in emoji.strip() if sign not in _SKIN_TONES and sign not in _VARIATION_SELECTORS)
-
-
 def reaction_value(emoji: str) -> float:
     """What a reaction is worth as a score; one that is not in the table is neither praise nor blame."""
-    return VALUES.get(fold_emoji(emoji), NEUTRAL)
+    bare = (sign for sign in emoji.strip() if sign not in _SKIN_TONES and sign not in _VARIATION_SELECTORS)
+    return VALUES.get("".join(bare), NEUTRAL)
 
 
 Tag = Annotated[str, Field(min_length=1, max_length=200)]

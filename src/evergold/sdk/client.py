@@ -146,13 +146,15 @@ class Client:
 
     def export_jsonl(self, path: Path | str, entry_type: str | None = None, *, limit: int | None = None) -> int:
         """Write the living dataset's entries, newest first; returns how many. Unlike recording, this may raise."""
-        from evergold.sdk.export import export_from_server, export_from_workspace
-
         if self._url is not None:
-            return export_from_server(
-                self._url, self._token or self._settings.server_token, location(path), entry_type, limit
-            )
-        return export_from_workspace(self._settings, location(path), entry_type, limit)
+            from evergold.sdk.export import export_from_server
+
+            token = self._token or self._settings.server_token
+            return export_from_server(self._url, token, location(path), entry_type, limit)
+        from evergold.workspace import Workspace
+
+        with Workspace.open(self._settings) as workspace:
+            return workspace.dataset.export_to_jsonl(path, entry_type, limit)
 
     def _is_sampled(self, trace_id: str) -> bool:
         """Decide by a hash of the id, so that every score of a trace and every retry decide the same."""

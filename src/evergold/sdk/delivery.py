@@ -18,6 +18,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -46,9 +47,9 @@ class Spool:
     def keep(self, records: list[dict[str, Any]]) -> int:
         """Write records down; returns how many found room."""
         room = self._max_bytes - self.size()
-        lines = [orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE) for record in records]
         kept: list[bytes] = []
-        for line in lines:
+        for record in records:
+            line = orjson.dumps(record, option=orjson.OPT_APPEND_NEWLINE)
             room -= len(line)
             if room < 0:
                 break
@@ -72,7 +73,11 @@ class Spool:
         self._active = None
 
     def size(self) -> int:
-        return sum(map(_size_of, self._files()))
+        total = 0
+        for path in self._files():
+            with suppress(FileNotFoundError):  # another process has just delivered and removed it
+                total += path.stat().st_size
+        return total
 
     def list_ripe(self) -> Iterator[tuple[list[dict[str, Any]], int, Path]]:
         """Files nobody writes, oldest first: their records, how many lines were torn, and the file to forget."""
@@ -101,14 +106,6 @@ class Spool:
         self._active = open_file(path, "xb", private=True)
         lock(self._active)
         return self._active
-
-
-def _size_of(path: Path) -> int:
-    """The size of a file; 0 where another process has just delivered and removed it."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 def _read_records(handle: BinaryIO) -> tuple[list[dict[str, Any]], int]:

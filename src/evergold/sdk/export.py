@@ -1,4 +1,4 @@
-"""The living dataset as a file, from a workspace here or from a server. Called by people and jobs, so it may raise."""
+"""The living dataset of a server as a file. Called by people and jobs, so it may raise."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -12,17 +12,9 @@ from evergold.errors import Unavailable
 from evergold.formats.lines import write_lines
 from evergold.model.case import EntryType
 from evergold.sdk.server import Server
-from evergold.settings import Settings
 
 FORMAT = "live-jsonl"
 LONGEST_LINE = 64 << 20
-
-
-def export_from_workspace(settings: Settings, path: Path, entry_type: str | None, limit: int | None) -> int:
-    from evergold.workspace import Workspace
-
-    with Workspace.open(settings) as workspace:
-        return workspace.dataset.export_to_jsonl(path, entry_type, limit)
 
 
 def export_from_server(url: str, token: str, path: Path, entry_type: str | None, limit: int | None) -> int:

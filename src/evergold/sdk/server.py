@@ -27,6 +27,7 @@ from evergold.errors import (
 )
 
 ERRORS = {kind.status: kind for kind in (BadInput, Unauthorized, Refused, NotFound, Conflict, TooLarge, Incomplete)}
+Values = Mapping[str, Any] | None  # of the query, or of the headers, by name
 SECONDS = 300  # a server writes the whole file of an export before its first byte
 
 
@@ -39,19 +40,14 @@ class Server:
         self.url = Secret(url.rstrip("/"))
         self._headers = {"Authorization": f"Bearer {Secret(token)}"} if token else {}
 
-    def get(self, path: str, query: Mapping[str, Any] | None = None) -> Any:
+    def get(self, path: str, query: Values = None) -> Any:
         return self.send("GET", path, query=query)
 
-    def post(self, path: str, body: Any, query: Mapping[str, Any] | None = None, **headers: str) -> Any:
+    def post(self, path: str, body: Any, query: Values = None, **headers: str) -> Any:
         return self.send("POST", path, orjson.dumps(body), query, headers)
 
     def send(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None = None,
-        query: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
+        self, method: str, path: str, body: bytes | None = None, query: Values = None, headers: Values = None
     ) -> Any:
         """Send a request below `/api/v1` and read the JSON of its answer."""
         with self.open(method, path, body, query, headers) as answer:
@@ -63,12 +59,7 @@ class Server:
 
     @contextmanager
     def open(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None = None,
-        query: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
+        self, method: str, path: str, body: bytes | None = None, query: Values = None, headers: Values = None
     ) -> Iterator[IO[bytes]]:
         """Send a request and give its answer to be read; what the server refuses is raised as its own kind of error."""
         given = {name: value for name, value in (query or {}).items() if value not in (None, ())}

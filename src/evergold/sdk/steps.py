@@ -131,10 +131,8 @@ class Step:
     async def __aenter__(self) -> Self:
         return self.__enter__()
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.__exit__(kind, error, trace)
+    async def __aexit__(self, *raised: Any) -> None:
+        self.__exit__(*raised)
 
     def end(self) -> None:
         """Close the step; what ended stays ended. Whatever was put into it, this does not raise."""

@@ -16,7 +16,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property, partial
 from importlib import import_module
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from evergold.settings import Settings, load_settings
@@ -214,9 +213,7 @@ class Workspace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @cached_property

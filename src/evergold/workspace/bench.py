@@ -228,11 +228,9 @@ class Bench:
         runner = Runner(self._runs, self._attempts, owner, when_interrupted)
         try:
             parts = self._setup.parts(run, slot, workers)
-        except EvergoldError as problem:
-            self._runs.finish(run.id, owner, RunStatus.FAILED, problem.message)
-            return
         except Exception as problem:  # a plug-in may raise anything; begun again it would raise it again
-            why = f"it could not be begun: {type(problem).__name__}: {problem}"
+            defect = f"it could not be begun: {type(problem).__name__}: {problem}"
+            why = problem.message if isinstance(problem, EvergoldError) else defect
             self._runs.finish(run.id, owner, RunStatus.FAILED, why)
             return
         if workers is not None and run.spec.concurrency > workers.count:

@@ -180,13 +180,13 @@ class BenchResults:
         None is weighted where all runs of a version were started so: one board counts in one way.
         """
         result, _ = self._runs.page(dataset=dataset, status=RunStatus.COMPLETED, limit=1000)
-        return [self._board(runs, weighted) for runs in by_version(newest_per_model(result))]
-
-    def _board(self, runs: Sequence[Run], weighted: bool | None) -> Board:
-        once = all(run.spec.weighted for run in runs) if weighted is None else weighted
-        return board_of(
-            [RunValues(run, self._attempts.values(run.id), groups_of(self._attempts, [run], once)) for run in runs]
-        )
+        boards = []
+        for runs in by_version(newest_per_model(result)):
+            once = all(run.spec.weighted for run in runs) if weighted is None else weighted
+            groups = [groups_of(self._attempts, [run], once) for run in runs]
+            values = (self._attempts.values(run.id) for run in runs)
+            boards.append(board_of(list(map(RunValues, runs, values, groups))))
+        return boards
 
     def append_log(self, run_id: str, path: Path) -> int:
         """Add every attempt of a run to a JSONL log, each line with the dataset's version and hash; gives how many."""

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 from uuid import uuid4
 
-from evergold.curate.live import Curation
 from evergold.errors import BadInput, describe_unknown
 from evergold.model.case import Candidates, Case, EntryType, Provenance, TierEvidence
 from evergold.model.overview import DatasetStats
@@ -36,18 +35,14 @@ class DatasetCalls:
         self._intake, self._live, self._cases = intake, live, cases
 
     @property
-    def _curation(self) -> Curation:
-        return self._live.curation
-
-    @property
     def _dataset(self) -> str:
         """The dataset of the first policy in force, which decides where entries live."""
-        return self._curation.policies[0].dataset
+        return self._live.curation.policies[0].dataset
 
     def maybe_curate_to_dataset(self, trace_id: str) -> Case | None:
         """Curate one trace now. The entry it has by the first policy in force, or None when it has no place."""
-        self._curation.trace(trace_id)
-        policy = self._curation.policies[0].name
+        self._live.curation.trace(trace_id)
+        policy = self._live.curation.policies[0].name
         wanted = CaseFilter(trace_id=trace_id, policy=policy, candidates=Candidates.INCLUDE)
         result, _ = self._cases.page(wanted, limit=1)
         return result[0] if result else None
@@ -60,7 +55,7 @@ class DatasetCalls:
             Correction(trace_id=trace.id, text=correction_text, author=author, kind=CorrectionKind.REMARK)
         )
         self._intake.accept([correction])
-        self._curation.trace(trace.id)
+        self._live.curation.trace(trace.id)
         wanted = CaseFilter(trace_id=trace.id, entry_type=EntryType.CORRECTION, status=None)
         name = correction_case_id(trace.id, correction.text)
         # An entry that was withdrawn before is found as well: the filter asks for every status.

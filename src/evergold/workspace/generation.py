@@ -34,17 +34,6 @@ class GenerationPlan:
     resume: bool | None = None
     """True: an output that is there is replaced, and answered calls are not repeated; False: all calls anew."""
 
-    def require_room(self) -> None:
-        if self.resume is None and self.outputs.dataset.exists():
-            raise Conflict(
-                f"{self.outputs.dataset} is already there; --resume makes it again without repeating calls that were "
-                "answered, --fresh asks everything anew, --out FILE leaves it alone"
-            )
-        # A dataset inside the folder would be read as a document by the next generation.
-        inside = self.outputs.dataset.resolve().is_relative_to(self.folder.resolve())
-        if inside:
-            raise BadInput(f"{self.outputs.dataset} is inside the documents; write it elsewhere with --out FILE")
-
 
 class Generation:
     def __init__(self, settings: Settings) -> None:
@@ -59,12 +48,18 @@ class Generation:
         output = root / location(spec.output) if spec.output else load_spec(config, {}).source
         documents = location(spec.documents)
         folder = documents if flags.get("documents") else root / documents
-        plan = GenerationPlan(spec, folder, Outputs(output), resume)
-        plan.require_room()
+        if resume is None and output.exists():
+            raise Conflict(
+                f"{output} is already there; --resume makes it again without repeating calls that were "
+                "answered, --fresh asks everything anew, --out FILE leaves it alone"
+            )
+        # A dataset inside the folder would be read as a document by the next generation.
+        if output.resolve().is_relative_to(folder.resolve()):
+            raise BadInput(f"{output} is inside the documents; write it elsewhere with --out FILE")
         # Wrong prompts and judges are errors of the plan, before documents are read for minutes.
         chosen_prompts(spec.prompts)
         judge_of(spec, self._settings)
-        return plan
+        return GenerationPlan(spec, folder, Outputs(output), resume)
 
     def read(self, plan: GenerationPlan, seen: Callable[[str], None] | None = None) -> Corpus:
         """The documents of a plan."""

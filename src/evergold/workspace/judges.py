@@ -16,10 +16,13 @@ from evergold.model.judge import CalibrationInfo, JudgeInfo
 from evergold.model.report import ComparedCases, RunComparison
 from evergold.model.run import Run
 from evergold.report.documents import (
+    SPENDING_COLUMNS,
     Table,
     changed_table,
     comparison_markdown,
     comparison_tables,
+    provenance_rows,
+    spending_rows,
     to_junit,
     to_markdown,
 )
@@ -58,8 +61,6 @@ class Judging:
 
     def tables(self, report: "RunReport") -> dict[str, list[tuple[str, ...]]]:
         """List what a report says of cost (its columns first) and of provenance as rows of two tables."""
-        from evergold.report.documents import SPENDING_COLUMNS, provenance_rows, spending_rows
-
         return {"spending": [SPENDING_COLUMNS, *spending_rows(report)], "provenance": [*provenance_rows(report)]}
 
     def render(self, run_id: str, form: str, options: Options | None = None, *, weighted: bool | None = None) -> str:

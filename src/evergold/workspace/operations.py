@@ -10,6 +10,7 @@ still needs one. Otherwise the holder of a revoked token would become the owner.
 import logging
 import secrets
 from collections import Counter
+from functools import partial
 from hashlib import sha256
 from threading import Lock
 from time import monotonic
@@ -65,41 +66,32 @@ class Operations:
 
 def plugin_states(settings: Settings, store: Store | None) -> list[PluginState]:
     """List the plug-ins of other packages, and any that could not be made or used, with how often calls failed."""
-    for group in plugins.GROUPS:
-        for name in plugins.foreign_names(group):
-            _try_to_make(group, name, settings)
-    counted: Counter[tuple[str, str]] = Counter({key: number for key, (_, number) in plugins.faults().items()})
+    foreign = {(group, name) for group in plugins.GROUPS for name in plugins.foreign_names(group)}
+    for group, name in sorted(foreign):
+        # Made as for use; those that need an address are only imported.
+        needs_address = group in ("judges", "targets", "writers", "flow_sources")
+        make = (
+            partial(plugins.factory, group) if needs_address else partial(plugins.load_with, group, settings=settings)
+        )
+        plugins.load_all(group, [name], make)
+    faults = plugins.faults()
+    counted = Counter({key: number for key, (_, number) in faults.items()})
     for what, number in ({} if store is None else store.read(read_counters)).items():
         if what.startswith("checks.failed."):
             counted["checks", what.removeprefix("checks.failed.")] += number
         elif what.startswith("plugin_failed:"):
             kind, _, name = what.removeprefix("plugin_failed:").partition(" ")
             counted[f"{kind}s", name or settings.curation_detector.strip()] += number
-    problems = {key: reason for key, (reason, _) in plugins.faults().items()}
-    problems |= {
-        _key_of(what): "a call did not return; it is left out until the next start"
-        for what in plugins.hanging_plugins()
-    }
-    foreign = {(group, name) for group in plugins.GROUPS for name in plugins.foreign_names(group)}
+    problems = {key: reason for key, (reason, _) in faults.items()}
+    for what in plugins.hanging_plugins():
+        kind, _, name = what.partition(" ")
+        problems[f"{kind}s", name] = "a call did not return; it is left out until the next start"
     return [
         PluginState(
             group=key[0], name=key[1], package=plugins.package_of(*key), problem=problems.get(key), failed=counted[key]
         )
         for key in sorted(foreign | {key for key in problems if key[0] in plugins.GROUPS})
     ]
-
-
-def _key_of(what: str) -> tuple[str, str]:
-    kind, _, name = what.partition(" ")
-    return f"{kind}s", name
-
-
-def _try_to_make(group: str, name: str, settings: Settings) -> None:
-    """Make a plug-in as it is made for use; those that need an address are only imported."""
-    if group in ("judges", "targets", "writers", "flow_sources"):
-        plugins.load_all(group, [name], lambda one: plugins.factory(group, one))
-    else:
-        plugins.load_all(group, [name], lambda one: plugins.load_with(group, one, settings))
 
 
 class Access:

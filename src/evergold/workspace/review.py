@@ -58,6 +58,7 @@ class Review:
         self._store, self._order, self._settings = store, order, settings
         self.evidence = EvidenceRoom(store, settings)
         self.bases = BaseCommits(settings)
+        self._lease_seconds = 60.0 * settings.review_lease_minutes
 
     @property
     def needed(self) -> int:
@@ -138,13 +139,12 @@ class Review:
 
     def claim(self, query: QueueQuery, reviewer: str) -> CaseFile | None:
         """The next case for this reviewer, held for the lease; None when nothing is left."""
-        seconds = self._lease_seconds()
-        key = self._store.write(desk.claim, query, reviewer, self.needed, seconds, self._come_first(query))
+        first = self._come_first(query)
+        key = self._store.write(desk.claim, query, reviewer, self.needed, self._lease_seconds, first)
         return None if key is None else self.case(key)
 
     def renew(self, key: CaseKey, reviewer: str) -> None:
-        seconds = self._lease_seconds()
-        if not self._store.write(hands.renew, key, reviewer, seconds):
+        if not self._store.write(hands.renew, key, reviewer, self._lease_seconds):
             raise Conflict(f"case {key.id!r} is not claimed by {reviewer!r}; claim it first")
 
     def assign(self, keys: Sequence[CaseKey], reviewer: str) -> int:
@@ -221,9 +221,6 @@ class Review:
         with self._store.db.read() as connection:
             cases = iterate_cases(connection, CaseFilter(dataset=dataset, kind=CaseKind.CONTEXT))
             return every_row_of(cases) if unvalidated else rows_of_cases(cases)
-
-    def _lease_seconds(self) -> float:
-        return 60.0 * self._settings.review_lease_minutes
 
 
 def _as_holder(by: Holder | str) -> Holder:
