@@ -170,16 +170,8 @@ class Refusals:
         return None
 
     def _find_other_site(self, scope: Scope) -> str | None:
-        hosts, origin, site, mode = [], None, None, b""
-        for name, value in scope["headers"]:
-            if name == b"host":
-                hosts.append(value)
-            elif name == b"origin":
-                origin = value
-            elif name == b"sec-fetch-site":
-                site = value.strip().lower()
-            elif name == b"sec-fetch-mode":
-                mode = value.strip().lower()
+        hosts, given = [value for name, value in scope["headers"] if name == b"host"], dict(scope["headers"])
+        origin, site = given.get(b"origin"), given.get(b"sec-fetch-site")
         # Two Host headers are an attack on proxies that read another one than we do.
         if scope["path"] not in EXEMPT and not (len(hosts) == 1 and self._known(hosts[0])):
             return (
@@ -191,15 +183,13 @@ class Refusals:
         reading = scope.get("method", "GET") in READING
         if site is not None:
             # A link from another site may open a page (navigate), not call the API from its scripts.
-            foreign = site not in SAME and not (reading and mode == b"navigate")
+            navigates = given.get(b"sec-fetch-mode", b"").strip().lower() == b"navigate"
+            foreign = site.strip().lower() not in SAME and not (reading and navigates)
         else:
             # Without Sec-Fetch-Site, Origin tells; a request without either is no browser's.
             foreign = origin is not None and not reading and not _is_host(origin, hosts)
-        return (
-            f"a page of another site ({_show_host(origin or site or b'')}) may not call this server"
-            if foreign
-            else None
-        )
+        shown = _show_host(origin or site or b"")
+        return f"a page of another site ({shown}) may not call this server" if foreign else None
 
 
 def known_host(settings: Settings) -> Callable[[bytes], bool]:
@@ -264,11 +254,11 @@ PIECE = 1 << 18
 def _find_second_end(scope: Scope) -> str | None:
     """Why it cannot be said where a request ends: two lengths, or chunks of HTTP/1.0, which knows none."""
     names = [name for name, _ in scope["headers"] if name in (CODED, b"content-length")]
-    if len(names) <= 1 and not (names == [CODED] and scope.get("http_version") == "1.0"):
-        return None
     if len(names) > 1:
         return "a request has one Content-Length or one Transfer-Encoding, not more; send one of them once"
-    return "HTTP/1.0 has no Transfer-Encoding; send Content-Length, or use HTTP/1.1"
+    if names == [CODED] and scope.get("http_version") == "1.0":
+        return "HTTP/1.0 has no Transfer-Encoding; send Content-Length, or use HTTP/1.1"
+    return None
 
 
 class _BodyRefused(Unavailable):
@@ -297,11 +287,16 @@ class InFlight:
             await self._app(scope, receive, send)
             return
         body = _Body(self, receive)
-        with body, suppress(_BodyRefused, TooLarge):
+        try:
             # A body without a length (chunked) is counted as it comes.
             body.reserve(int(length[:LONGEST_LENGTH]) if length.isdecimal() else 0)
             if body.refused is None:
                 await self._app(scope, body.receive, body.unless_refused(send))
+        except (_BodyRefused, TooLarge):
+            if body.refused is None:
+                raise
+        finally:
+            self.used -= body.reserved
         if body.refused is not None:
             await refusal(*body.refused)(scope, receive, send)
 
@@ -317,12 +312,6 @@ class _Body:
     until: float = 0.0
     complete: bool = False
     refused: tuple[int, str] | None = None
-
-    def __enter__(self) -> "_Body":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.all.used -= self.reserved
 
     def reserve(self, size: int) -> None:
         """Make room for a body of that size in all."""

@@ -97,20 +97,12 @@ class LazyVerbs(click.Group):
 @click.option("--home", metavar="DIR", help="Workspace folder (default: .evergold here).")
 @click.option("--db", metavar="URL", help="PostgreSQL URL or SQLite file.")
 @click.option("--debug", is_flag=True, help="Show tracebacks of expected errors.")
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=lambda c, p, v: _version(c, v))
+@click.version_option(package_name="evergold", message="evergold %(version)s", help=None)
 @click.pass_context
 def root(ctx: click.Context, home: str | None, db: str | None, debug: bool) -> None:
     """Living golden datasets: from what your LLM app really did to benchmarks one can believe."""
     ctx.obj = {"home": home, "database_url": db}
     ctx.meta["debug"] = debug
-
-
-def _version(ctx: click.Context, wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
-
-        click.echo(f"evergold {version('evergold')}")
-        ctx.exit()
 
 
 def main(args: list[str] | None = None) -> None:

@@ -119,7 +119,11 @@ class Step:
             except ValueError:
                 current.set(None)
             self._token = None
-            _leave_ended_step()
+            # Generators that were closed in another order than they were opened in would leave us inside one that ended.
+            step = current.get()
+            if step is not None and step.ended is not None:
+                root = step if isinstance(step, RecordedTrace) else step._root
+                current.set(root if root is not None and root.ended is None else None)
         # A failure that the app stated itself is more exact than the exception that follows from it.
         if error is not None and self.failed is None:
             try:
@@ -246,14 +250,6 @@ class RecordedSpan(Step):
             return
         # `list.append` is atomic under the interpreter lock, so spans of several threads need no lock of their own.
         root._spans.append({**self._record(), "kind": self.kind, "parent_id": self._parent_id})
-
-
-def _leave_ended_step() -> None:
-    """Generators that were closed in another order than they were opened in would leave us inside one that ended."""
-    step = current.get()
-    if step is not None and step.ended is not None:
-        root = step if isinstance(step, RecordedTrace) else step._root
-        current.set(root if root is not None and root.ended is None else None)
 
 
 def _as_tags(given: Any) -> tuple[Any, ...]:

@@ -8,7 +8,6 @@ as user id, an object of its own in the metadata, half a character that JSON has
 lose the trace.
 """
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
@@ -52,11 +51,9 @@ class Transport(Protocol):
         ...
 
 
-def group_by_kind(records: Iterable[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+def group_by_kind(records: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     """Group records by type, traces first, so that what is said of a trace comes after it."""
-    groups: dict[str, list[dict[str, Any]]] = {kind: [] for kind in PATHS}
-    for record in records:
-        groups[record["type"]].append(record)
+    groups = {kind: [record for record in records if record["type"] == kind] for kind in PATHS}
     return {kind: result for kind, result in groups.items() if result}
 
 
@@ -73,10 +70,8 @@ class HttpTransport:
         self._connection: HTTPConnection | None = None
 
     def send(self, records: list[dict[str, Any]]) -> list[str]:
-        refused: list[str] = []
-        for kind, part in group_by_kind(records).items():
-            refused += self._post_all(PATHS[kind], part)
-        return refused
+        parts = group_by_kind(records).items()
+        return [line for kind, part in parts for line in self._post_all(PATHS[kind], part)]
 
     def _post_all(self, path: str, part: list[dict[str, Any]]) -> list[str]:
         """One request; when the server cannot read it, one for each record, so that a bad one sinks no other."""

@@ -105,6 +105,7 @@ class Workspace:
     """What leaves the workspace for good."""
     rules: "_Facade[RuleChanges]" = _Facade("evergold.curate.rules:RuleChanges", "store", "settings")
     """The curation rules as people change them: preview, save, go back."""
+    live: "_Facade[Live]" = _Facade("evergold.workspace.live:Live", "store", "settings", "rules", "open")
     dataset: "_Facade[DatasetCalls]" = _Facade(
         "evergold.workspace.dataset_calls:DatasetCalls", "intake", "live", "cases"
     )
@@ -223,12 +224,6 @@ class Workspace:
         from evergold.upkeep.backups import Backups
 
         return Backups(self.settings, lambda: self.store, files_of)
-
-    @cached_property
-    def live(self) -> "Live":
-        from evergold.workspace.live import Live
-
-        return Live(self.store, self.settings, self.rules, type(self).open)
 
     def fill_review(self, gaps: int, who: str) -> "list[Picked]":
         """Make cases of traces in topics that lack golden cases; they wait in the review queue of the dataset `gaps`."""

@@ -5,14 +5,17 @@ import json
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from evergold.bench.calibrate import Label, calibrate, compare_judges, read_labels
+from evergold.bench.metrics import make_metrics
 from evergold.calls.caller import close_all
 from evergold.errors import BadInput, NotFound
 from evergold.formats.atomic import write_bytes
 from evergold.formats.lines import open_rows
+from evergold.judge.names import DEFAULT_JUDGE, check_judge, judge_named, make_judge
 from evergold.model.case import Case, CaseStatus, EntryType, Origin, ReviewState
-from evergold.model.judge import CalibrationInfo, JudgeInfo
+from evergold.model.judge import Calibration, CalibrationInfo, JudgeComparison, JudgeInfo
 from evergold.model.report import ComparedCases, RunComparison
 from evergold.model.run import Run
 from evergold.report.documents import (
@@ -35,10 +38,6 @@ from evergold.store.run.attempts import AttemptStore
 from evergold.store.run.runs import CalibrationStore, RunStore
 from evergold.workspace.bench_results import calibration_states, groups_of, missing_labels
 
-if TYPE_CHECKING:
-    from evergold.bench.calibrate import Label
-    from evergold.model.judge import Calibration, JudgeComparison
-
 
 class Judging:
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -59,7 +58,7 @@ class Judging:
             options=options,
         )
 
-    def tables(self, report: "RunReport") -> dict[str, list[tuple[str, ...]]]:
+    def tables(self, report: RunReport) -> dict[str, list[tuple[str, ...]]]:
         """List what a report says of cost (its columns first) and of provenance as rows of two tables."""
         return {"spending": [SPENDING_COLUMNS, *spending_rows(report)], "provenance": [*provenance_rows(report)]}
 
@@ -83,8 +82,6 @@ class Judging:
 
     def judges(self) -> list[JudgeInfo]:
         """The judges one can name here, the default first, each with its newest calibration per metric."""
-        from evergold.judge.names import DEFAULT_JUDGE, judge_named
-
         default = judge_named(None, self._settings)
         names = dict.fromkeys([default, DEFAULT_JUDGE])
         return [
@@ -93,8 +90,6 @@ class Judging:
         ]
 
     def _calibrations_of(self, name: str) -> Iterator[CalibrationInfo]:
-        from evergold.judge.names import make_judge
-
         # A calibration belongs to an exact judge: model, address and version, not to the name one types.
         identity = make_judge(name, self._settings).identity
         for row in self._calibrations.list_newest():
@@ -138,20 +133,15 @@ class Judging:
         return problems
 
     def compare(
-        self, first: str, second: str, metric: str, labels: list["Label"], passing: float = 0.5
-    ) -> "JudgeComparison":
+        self, first: str, second: str, metric: str, labels: list[Label], passing: float = 0.5
+    ) -> JudgeComparison:
         """Measure two judges on the same labels and say which one to use."""
-        from evergold.bench.calibrate import compare_judges
-
         return compare_judges(
             self.calibrate(first, metric, labels, passing), self.calibrate(second, metric, labels, passing)
         )
 
-    def calibrate(self, judge: str, metric: str, labels: list["Label"], passing: float = 0.5) -> "Calibration":
+    def calibrate(self, judge: str, metric: str, labels: list[Label], passing: float = 0.5) -> Calibration:
         """Measure a judge against human labels and remember it."""
-        from evergold.bench.metrics import make_metrics
-        from evergold.judge.names import check_judge, make_judge
-
         check_judge(judge)
         named = make_metrics([metric])[0]
         if not named.needs_judge:
@@ -161,13 +151,11 @@ class Judging:
         self._calibrations.add(result.judge, name, result.prompt_hash, result.model_dump_json())
         return result
 
-    def calibrate_run(self, run_id: str, dataset: str | None = None) -> list["Calibration"]:
+    def calibrate_run(self, run_id: str, dataset: str | None = None) -> list[Calibration]:
         """Measure the judge of a run against people's verdicts on a dataset, for each judged metric of the run.
 
         The dataset is the run's own where none is named.
         """
-        from evergold.judge.names import judge_named
-
         run = self._runs.get(run_id)
         judged = [metric.name for metric in run.metrics if metric.judge is not None]
         if not judged:
@@ -177,18 +165,14 @@ class Judging:
         judge = judge_named(run.spec.judge, self._settings)
         return [self.calibrate(judge, name, labels) for name in judged]
 
-    def labels_from_file(self, path: Path) -> list["Label"]:
-        from evergold.bench.calibrate import read_labels
-
+    def labels_from_file(self, path: Path) -> list[Label]:
         if not path.is_file():
             raise NotFound(f"no labels at {str(path)!r}; give a JSONL file with input, output and label per line")
         with open_rows(path) as lines:
             return read_labels(lines, path.name)
 
-    def labels_from_review(self, dataset: str) -> list["Label"]:
+    def labels_from_review(self, dataset: str) -> list[Label]:
         """People's verdicts: a validated golden answer is right, a validated failure is wrong."""
-        from evergold.bench.calibrate import Label
-
         # Entries of other types do not say whether the given answer was right.
         marks = {EntryType.GOLDEN: 1.0, EntryType.FAILURE: 0.0}
         with self._store.db.read() as connection:
@@ -249,9 +233,7 @@ def offline_figures() -> dict[str, Any]:
     return figures
 
 
-async def _calibrate(metric: Any, name: str, judge: Any, labels: list["Label"], passing: float) -> "Calibration":
-    from evergold.bench.calibrate import calibrate
-
+async def _calibrate(metric: Any, name: str, judge: Any, labels: list[Label], passing: float) -> Calibration:
     try:
         return await calibrate(metric, name, judge, labels, passing)
     finally:

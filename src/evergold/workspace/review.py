@@ -31,14 +31,12 @@ from evergold.review import questions as asking
 from evergold.review.agreement import agreement, agreement_on_questions, pace_of_reviewers
 from evergold.review.assertions import draft_assertions
 from evergold.review.decide import edit_case, merge_changes
-from evergold.review.questions import read_questionnaire
 from evergold.review.rows import Sender, cases_of_rows, every_row_of, rows_of_cases, take_cases
 from evergold.settings import Settings
 from evergold.store import Store, make_reader, make_writer
 from evergold.store.case import reviews as hands
 from evergold.store.case.cases import CaseFilter, get_case, iterate_cases, revisions_of
 from evergold.store.case.questions import answers_in, put_questionnaire, questionnaire_of, questionnaires
-from evergold.store.case.reviews import opinions_in, progress_of_datasets, queue_page, verdict_counts
 from evergold.store.facts import record_moderation
 
 if TYPE_CHECKING:
@@ -74,7 +72,7 @@ class Review:
     def queue(self, query: QueueQuery, reviewer: str = "", *, limit: int = 100, offset: int = 0) -> QueuePage:
         """A page of the queue; `reviewer` is whose cases `part` speaks of."""
         first = self._come_first(query)
-        items, counts = self._store.read(queue_page, query, reviewer, first, limit=limit, offset=offset)
+        items, counts = self._store.read(hands.queue_page, query, reviewer, first, limit=limit, offset=offset)
         return QueuePage(items=tuple(items), total=counts["total"], counts=counts)
 
     def _come_first(self, query: QueueQuery) -> dict[int, str]:
@@ -178,23 +176,23 @@ class Review:
             # Questionnaires of other datasets would be counted with no answers.
             kept = {name: asked[name] for name in asked if dataset in (None, name)}
             questions = agreement_on_questions(kept, answers_in(connection, dataset)) if kept else []
-            return agreement(opinions_in(connection, dataset), questions)
+            return agreement(hands.opinions_in(connection, dataset), questions)
 
     def progress(self, day_began: datetime | None = None) -> ReviewProgress:
         """How far datasets and reviewers are; a reviewer's day began at midnight (UTC) unless a time is given."""
         midnight = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         with self._store.db.read() as connection:
-            pace = pace_of_reviewers(opinions_in(connection, None), day_began or midnight)
-            counts = verdict_counts(connection)
+            pace = pace_of_reviewers(hands.opinions_in(connection, None), day_began or midnight)
+            counts = hands.verdict_counts(connection)
             return ReviewProgress(
                 daily_goal=max(0, self._settings.review_daily_goal),
-                datasets=progress_of_datasets(connection),
+                datasets=hands.progress_of_datasets(connection),
                 reviewers=[cast(ReviewerProgress, counts[name] | pace[name]) for name in counts],
             )
 
     def set_questions(self, dataset: str, wanted: Questionnaire | Path, who: str = "system") -> Questionnaire:
         """Store the questions of a dataset, given as they are or as a TOML or YAML file."""
-        given = read_questionnaire(wanted) if isinstance(wanted, Path) else wanted
+        given = asking.read_questionnaire(wanted) if isinstance(wanted, Path) else wanted
         self._store.write(put_questionnaire, dataset, given, who)
         return given
 
