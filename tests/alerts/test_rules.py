@@ -121,12 +121,13 @@ def test_text_for_slack_has_no_links_or_mentions_of_its_own() -> None:
     assert escape_text("<!channel> & <http://x|y>") == "&lt;!channel&gt; &amp; &lt;http://x|y&gt;"
 
 
-def test_secrets_come_from_the_environment_and_never_from_a_file() -> None:
-    environ = {"HOOK": "https://x.example/y", "KEY": "k"}
-    assert webhook_of(Settings(), environ) is None
-    made = webhook_of(Settings(alerts_webhook="env:HOOK", alerts_secret="env:KEY"), environ)
+def test_secrets_come_from_the_environment_and_never_from_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOOK", "https://x.example/y")
+    monkeypatch.setenv("KEY", "k")
+    assert webhook_of(Settings()) is None
+    made = webhook_of(Settings(alerts_webhook="env:HOOK", alerts_secret="env:KEY"))
     assert made is not None and made.shown == "https://x.example/…" and made.signed
     with pytest.raises(BadInput, match="'NONE', which is not set"):
-        webhook_of(Settings(alerts_webhook="env:NONE"), environ)
+        webhook_of(Settings(alerts_webhook="env:NONE"))
     with pytest.raises(BadInput, match=r"alerts\.secret holds a key"):
-        webhook_of(Settings(alerts_webhook="https://x.example/y", alerts_secret="plain"), environ)
+        webhook_of(Settings(alerts_webhook="https://x.example/y", alerts_secret="plain"))

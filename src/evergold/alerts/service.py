@@ -1,7 +1,6 @@
 """Alerts: what fires, whom it was sent to, and a test message."""
 
 import logging
-import os
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -12,8 +11,8 @@ from uuid import uuid4
 from sqlalchemy import Connection
 
 from evergold.alerts.rules import AlertRule, read_rules
-from evergold.alerts.stage import AlertPlan, AlertStage, AlertWatcher
-from evergold.alerts.webhook import escape_text, webhook_of
+from evergold.alerts.stage import AlertStage, AlertWatcher
+from evergold.alerts.webhook import escape_text
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, describe_unknown
 from evergold.model.operations import AlertRuleState, AlertsState, AlertTest
 from evergold.settings import Settings
@@ -35,16 +34,7 @@ class Alerts:
     @cached_property
     def stage(self) -> AlertStage:
         """The rules and the webhook of the settings."""
-        if self._settings.alerts_every_seconds < 1:
-            raise BadInput(f"alerts.every_seconds = {self._settings.alerts_every_seconds} is not 1 or more")
-        plan = AlertPlan(
-            rules=read_rules(self._settings.alerts_rules),
-            webhook=webhook_of(self._settings),
-            every_seconds=self._settings.alerts_every_seconds,
-            repeat_hours=self._settings.alerts_repeat_hours,
-        )
-        # Owner of leases on notifications; the process id alone may be given again by the system.
-        return AlertStage(self._store, plan, f"{os.getpid()}/{uuid4().hex[:12]}", self._clock)
+        return AlertStage(self._store, self._settings, self._clock)
 
     def state(self, *, firing_only: bool = False, limit: int = 100) -> AlertsState:
         """Everything that a page or a list shows."""
@@ -52,11 +42,11 @@ class Alerts:
             alerts = alerts_page(connection, firing_only=firing_only, limit=limit)
             looked, rules = fact(connection, LOOKED), self.stage.rules(connection)
             muted = muted_rules(connection, database_time(connection))
-        plan = self.stage.plan
+        webhook = self.stage.webhook
         return AlertsState(
-            rules=[_state_of(rule, rule in plan.rules, muted.get(rule.label)) for rule in rules],
-            webhook=plan.webhook.shown if plan.webhook else None,
-            signed=bool(plan.webhook and plan.webhook.signed),
+            rules=[_state_of(rule, rule in self.stage.fixed_rules, muted.get(rule.label)) for rule in rules],
+            webhook=webhook.shown if webhook else None,
+            signed=bool(webhook and webhook.signed),
             looked_at=looked,
             hint=NO_RULES if not rules else NOT_LOOKED if looked is None else None,
             alerts=alerts,
@@ -65,7 +55,7 @@ class Alerts:
     def add_rule(self, table: Mapping[str, Any]) -> AlertsState:
         """Make a rule of this workspace; one of the same name is changed. Those of the settings stay as they are."""
         (rule,) = read_rules([table])
-        if rule.label in {held.label for held in self.stage.plan.rules}:
+        if rule.label in {held.label for held in self.stage.fixed_rules}:
             raise Conflict(f"the settings have a rule {rule.label!r}; give this one another name")
         if len(self._store.read(stored_rules)) >= MOST_RULES:
             raise BadInput(f"there are {MOST_RULES} rules already; remove one first")
@@ -92,7 +82,7 @@ class Alerts:
 
     def test(self) -> AlertTest:
         """Read every rule, and send one test message now; nothing is kept."""
-        readings, webhook = self.stage.readings(), self.stage.plan.webhook
+        readings, webhook = self.stage.readings(), self.stage.webhook
         if webhook is None:
             return AlertTest(readings=readings, webhook=None, sent=None, error="", seconds=0.0)
         began = time.monotonic()

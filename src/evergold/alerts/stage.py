@@ -6,13 +6,14 @@ the webhook is called, and all of it runs in one thread of a server, so that nei
 """
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
-from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from evergold.alerts.rules import (
@@ -26,10 +27,11 @@ from evergold.alerts.rules import (
     duration,
     read_rules,
 )
-from evergold.alerts.webhook import Webhook, message
-from evergold.errors import EvergoldError
-from evergold.model.operations import Alert, AlertEvent, AlertKind, Reading
+from evergold.alerts.webhook import Webhook, message, webhook_of
+from evergold.errors import BadInput, EvergoldError
+from evergold.model.operations import Alert, AlertEvent, Reading
 from evergold.model.values import seconds_between
+from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.alerts import (
     KEPT_SIZES_DAYS,
@@ -147,7 +149,7 @@ def gate_readings(rules: Sequence[AlertRule], dataset: str, target: str, passed:
     return [
         Reading(
             rule=rule.label,
-            kind=AlertKind.GATE_FAILED,
+            kind=rule.kind,
             subject=f"{dataset} {target}",
             firing=not passed,
             text=f"the gate of {target} on {dataset} {'passed' if passed else 'failed'}: {why}",
@@ -167,30 +169,27 @@ _log = logging.getLogger("evergold.alerts")
 # So long a condition must not hold before its alert is over: a rate at its limit is one alert, not many.
 CALM = timedelta(minutes=15)
 FIRST_WAIT, LONGEST_WAIT = 30.0, 3600.0  # seconds between two tries, doubled each time
+MOST_SENT = 20  # at once
 GIVE_UP = timedelta(hours=24)
 LEASE_SECONDS = 60.0  # longer than a POST can take
 
 
-class AlertPlan(BaseModel, frozen=True, arbitrary_types_allowed=True):
-    """What the settings say of alerts."""
-
-    rules: tuple[AlertRule, ...] = ()
-    webhook: Webhook | None = None
-    every_seconds: int = 60
-    repeat_hours: float = 24.0
-
-
 class AlertStage:
-    """Rules and a webhook, applied to a store. `clock` is the database's unless a caller gives another."""
+    """The rules and the webhook of the settings, applied to a store; `clock` is the database's unless one is given."""
 
-    def __init__(self, store: Store, plan: AlertPlan, owner: str, clock: Callable[[], datetime] | None = None) -> None:
-        self._store, self.plan, self._owner = store, plan, owner
-        self._clock = clock or self._database_clock
+    def __init__(self, store: Store, settings: Settings, clock: Callable[[], datetime] | None = None) -> None:
+        self.every_seconds, self._repeat_hours = settings.alerts_every_seconds, settings.alerts_repeat_hours
+        if self.every_seconds < 1:
+            raise BadInput(f"alerts.every_seconds = {self.every_seconds} is not 1 or more")
+        self.fixed_rules, self.webhook = read_rules(settings.alerts_rules), webhook_of(settings)
+        self._store, self._clock = store, clock or self._database_clock
+        # Owner of leases on notifications; the process id alone may be given again by the system.
+        self._owner = f"{os.getpid()}/{uuid4().hex[:12]}"
 
     def rules(self, connection: Connection) -> tuple[AlertRule, ...]:
         """The rules of the settings, and those that people made; of two with one name that of the settings counts."""
-        held = {rule.label for rule in self.plan.rules}
-        return self.plan.rules + tuple(rule for rule in read_rules(stored_rules(connection)) if rule.label not in held)
+        held = {rule.label for rule in self.fixed_rules}
+        return self.fixed_rules + tuple(rule for rule in read_rules(stored_rules(connection)) if rule.label not in held)
 
     def look(self) -> bool:
         """Look at every rule, unless a server has done so within the interval; whether it was this one's turn."""
@@ -198,7 +197,7 @@ class AlertStage:
             return False
         now = self._clock()
         # Nine tenths: a server that wakes a moment before the interval is over looks now, not one wake-up later.
-        not_since = stamp_before(now, timedelta(seconds=0.9 * self.plan.every_seconds))
+        not_since = stamp_before(now, timedelta(seconds=0.9 * self.every_seconds))
         if not self._store.write(claim_look, str(stamp(now)), not_since):
             return False
         # Readings are computed between two short transactions: the
@@ -219,10 +218,10 @@ class AlertStage:
             calm = str(stamp(now))  # a gate does not flap
             self._log_changes(self._store.write(self._apply, readings, calm, calm))
 
-    def deliver_due(self, most: int = 20) -> int:
+    def deliver_due(self) -> int:
         """Send the notifications that are due and that no other server is sending; how many were sent or tried."""
         tried = 0
-        while self.plan.webhook is not None and tried < most:
+        while self.webhook is not None and tried < MOST_SENT:
             now = self._clock()
             until = str(stamp(now + timedelta(seconds=LEASE_SECONDS)))
             # The lease is written before the POST. A server that dies
@@ -230,7 +229,7 @@ class AlertStage:
             taken = self._store.write(take_delivery, owner=self._owner, moment=str(stamp(now)), lease_until=until)
             if taken is None:
                 break
-            self._deliver(self.plan.webhook, taken, now)
+            self._deliver(self.webhook, taken, now)
             tried += 1
         return tried
 
@@ -263,10 +262,8 @@ class AlertStage:
         close_unknown(connection, [rule.label for rule in self.rules(connection)], moment)
         forget_old(connection)
         changed = self._apply(connection, readings, moment, stamp_before(now, CALM))
-        if self.plan.repeat_hours > 0:
-            for alert_id in due_reminders(
-                connection, moment, stamp_before(now, timedelta(hours=self.plan.repeat_hours))
-            ):
+        if self._repeat_hours > 0:
+            for alert_id in due_reminders(connection, moment, stamp_before(now, timedelta(hours=self._repeat_hours))):
                 changed.append(self._announce(connection, alert_id, AlertEvent.REMINDER, moment))
         return changed
 
@@ -287,7 +284,7 @@ class AlertStage:
         self, connection: Connection, alert_id: int, event: AlertEvent, moment: str
     ) -> tuple[Alert, AlertEvent]:
         alert = alert_by_id(connection, alert_id)
-        if self.plan.webhook is not None and alert.rule not in muted_rules(connection, moment):
+        if self.webhook is not None and alert.rule not in muted_rules(connection, moment):
             queue_delivery(connection, alert_id, event, moment)
         return alert, event
 
@@ -324,7 +321,7 @@ class AlertWatcher:
         self._thread.join(STOP_SECONDS)
 
     def _run(self) -> None:
-        wait = min(LOOK_SECONDS, float(self._stage.plan.every_seconds))
+        wait = min(LOOK_SECONDS, float(self._stage.every_seconds))
         while not self._stopping.wait(wait):
             try:
                 self._turn()

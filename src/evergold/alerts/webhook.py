@@ -118,9 +118,9 @@ def escape_text(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def webhook_of(settings: Settings, environ: Mapping[str, str] | None = None) -> Webhook | None:
+def webhook_of(settings: Settings) -> Webhook | None:
     """Make the webhook that the settings name; None where they name none."""
-    url = _find_reference("alerts.webhook", settings.alerts_webhook, environ)
+    url = _find_reference("alerts.webhook", settings.alerts_webhook)
     if not url:
         return None
     given = settings.alerts_secret
@@ -131,14 +131,14 @@ def webhook_of(settings: Settings, environ: Mapping[str, str] | None = None) -> 
             "alerts.secret holds a key; write env:NAME there and put the key into that environment variable, "
             f"or set {env_name('alerts.secret')}"
         )
-    return Webhook(url, _find_reference("alerts.secret", given, environ))
+    return Webhook(url, _find_reference("alerts.secret", given))
 
 
-def _find_reference(name: str, value: str, environ: Mapping[str, str] | None) -> str:
+def _find_reference(name: str, value: str) -> str:
     if not value.startswith(REFERENCE):
         return value
     variable = value.removeprefix(REFERENCE)
-    value = Secret((os.environ if environ is None else environ).get(variable, ""))
+    value = Secret(os.environ.get(variable, ""))
     if not value:
         raise BadInput(f"{name} names the environment variable {variable!r}, which is not set")
     return value
