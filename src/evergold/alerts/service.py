@@ -72,7 +72,11 @@ class Alerts:
     def mute(self, label: str, hours: float) -> AlertsState:
         """Send no notification of a rule for so many hours, and 0: send them again. Alerts are kept and shown meanwhile."""
         self._require_rule(label)
-        self._store.write(_mute, label, hours)
+
+        def work(connection: Connection) -> None:
+            mute_rule(connection, label, now_and_later(connection, hours * 3600)[1] if hours else None)
+
+        self._store.write(work)
         return self.state()
 
     def _require_rule(self, label: str) -> None:
@@ -122,10 +126,6 @@ class Alerts:
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
-
-
-def _mute(connection: Connection, label: str, hours: float) -> None:
-    mute_rule(connection, label, now_and_later(connection, hours * 3600)[1] if hours else None)
 
 
 def _state_of(rule: AlertRule, is_set: bool, muted_until: str | None) -> AlertRuleState:

@@ -101,7 +101,7 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
     """The score of one prediction; None is a case nobody answered, which finds nothing."""
     wanted = gold_of_tier(gold, tier)
     given = prediction or Prediction(gold.case_id)
-    named = given.files
+    named, wanted_files = given.files, set(wanted.files)
     lines = noise = area = None
     budget: dict[int, float] = {}
     if gold.has_lines and wanted.lines:
@@ -119,9 +119,11 @@ def score_case(gold: Gold, prediction: Prediction | None, tier: str = "edited") 
     return CaseScore(
         case_id=gold.case_id,
         lines=lines,
-        files=_files(wanted.files, named) if wanted.files else None,
+        files=Overlap(sum(path in wanted_files for path in named), len(named), len(wanted_files))
+        if wanted_files
+        else None,
         noise=noise,
-        ranked=_rank_figures(wanted.files, named) if wanted.files else {},
+        ranked=_rank_figures(wanted_files, named) if wanted_files else {},
         budget=budget,
         area=area,
         missing=prediction is None,
@@ -180,14 +182,8 @@ def _common(one: Sequence[Span], other: Sequence[Span]) -> int:
     return shared
 
 
-def _files(wanted: Sequence[str], predicted: Sequence[str]) -> Overlap:
-    golden = set(wanted)
-    return Overlap(sum(path in golden for path in predicted), len(predicted), len(golden))
-
-
-def _rank_figures(wanted: Sequence[str], predicted: Sequence[str]) -> dict[str, float]:
+def _rank_figures(golden: set[str], predicted: Sequence[str]) -> dict[str, float]:
     """Figures of the order of files. The ideal ranking is built from the golden files, never from the predicted ones."""
-    golden = set(wanted)
     ranks = [rank for rank, path in enumerate(predicted, start=1) if path in golden]
     figures: dict[str, float] = {}
     for cut in CUTS:
@@ -263,7 +259,6 @@ def _area(hits: Iterable[tuple[int, int]], golden: int) -> float:
 EDITED = frozenset({"golden_diff", "review_merge_diff"})
 TIERS = ("edited", "core", "optional")
 SEVERAL = "several"
-NOTHING = GoldTier({}, ())
 
 _LANGUAGES = {
     ".c": "C",
@@ -354,8 +349,6 @@ def _is_edited(entry: dict[str, Any]) -> bool:
 
 
 def _as_tier(entries: list[dict[str, Any]], of_b: bool) -> GoldTier:
-    if not entries:
-        return NOTHING
     if not of_b:
         return GoldTier({}, tuple(dict.fromkeys(entry["path"] for entry in entries)))
     lines = merge_by_path([(entry["path"], entry["startLine"], entry["endLine"]) for entry in entries])

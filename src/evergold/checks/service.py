@@ -7,7 +7,7 @@ from math import inf
 
 from evergold import plugins
 from evergold.checks.builtin import CheckJudges
-from evergold.checks.own import JudgeCheck, OwnCheck, read_checks
+from evergold.checks.own import JudgeCheck, read_checks
 from evergold.checks.stage import CheckReport, CheckStage
 from evergold.checks.suite import Suite
 from evergold.checks.switch import BEGAN_WITH, builtin_on
@@ -39,7 +39,11 @@ class Checks:
             if check.name in installed:
                 raise BadInput(f"a check of your own is called {check.name!r} like one that is installed; rename it")
         checks: list[Check] = [*installed.values(), *own]
-        return CheckStage(self._store, Suite(checks, self._judges(own)))
+        wanted = {check.judge for check in own if isinstance(check, JudgeCheck)}
+        judges = {name: make_judge(name, self._settings) for name in wanted}
+        # The daily budget of judges survives a restart, because what was asked today is counted in the store.
+        asked = self._store.read(asked_today) if judges else {}
+        return CheckStage(self._store, Suite(checks, CheckJudges(judges, asked)))
 
     @cached_property
     def installed(self) -> dict[str, Check]:
@@ -54,15 +58,6 @@ class Checks:
         names = [name for name in known if on and name not in off]
         made = plugins.load_all("checks", names, partial(plugins.load_with, "checks", settings=self._settings))
         return {check.name: check for check in made.values()}
-
-    def _judges(self, own: tuple[OwnCheck, ...]) -> CheckJudges:
-        wanted = {check.judge for check in own if isinstance(check, JudgeCheck)}
-        if not wanted:
-            return CheckJudges({})
-        with self._store.db.read() as connection:
-            # The daily budget of judges survives a restart, because what was asked today is counted in the store.
-            asked = asked_today(connection)
-        return CheckJudges({name: make_judge(name, self._settings) for name in wanted}, asked)
 
     def state(self) -> dict[str, object]:
         """Which checks are on, what could not be run, how much of history they have seen, and what to do about it."""

@@ -98,12 +98,8 @@ class Groups:
     clusters: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, str] | None = None
 
-    def count(self, cases: Iterable[str]) -> int:
-        """How many values a mean over these cases can rest on: their questions, or the cases themselves."""
-        return len(self.names_of(cases))
-
     def names_of(self, cases: Iterable[str]) -> set[str]:
-        """The questions of these cases, or the cases themselves."""
+        """What a mean over these cases can rest on: their questions, or the cases themselves."""
         return set(cases) if self.questions is None else {self.questions.get(case, case) for case in cases}
 
     def reduce(self, values: Mapping[str, float]) -> Mapping[str, float]:

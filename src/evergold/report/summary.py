@@ -262,13 +262,13 @@ def summarise(
             metric: {name: Counter({id: some[id] for id in some.keys() & part}) for name, some in by_name.items()}
             for metric, by_name in counted.items()
         }
-        size = (grouped.count(part), len(part) * run.spec.trials)
+        size = (len(grouped.names_of(part)), len(part) * run.spec.trials)
         return tuple(means_of(values, counts, scales, grouped, size, exclude_errors=chosen.errors == "exclude"))
 
     origins = {case.id: origin_of(case) for case in known.values()}
     whole = {mean.metric: mean for mean in means_over(set(known))}
     summaries = tuple(_summary(spec, whole[spec.name], tally) for spec in run.metrics)
-    questions = None if grouped.questions is None else grouped.count(set(known))
+    questions = None if grouped.questions is None else len(grouped.names_of(known))
     warnings = [] if questions is None else [f"each question counts once: {questions} questions, {len(known)} cases"]
     warnings += warnings_of(run, [summary.mean for summary in summaries], tally.attempts, calibrations or {})
     warnings += candidate_warnings(origins, {name: scores.get(name, {}) for name in scales})

@@ -6,6 +6,7 @@ Before a replay: whether a case can be replayed, and about how many requests and
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 from uuid import uuid4
 
@@ -212,7 +213,8 @@ class StepLog:
     def __init__(self, store: StepStore, run_id: str) -> None:
         self._store, self._run_id = store, run_id
         self._begun = set(store.begun_keys(run_id))
-        self._journal: Journal[StepRow] = Journal(self._write)
+        self._journal: Journal[StepRow] = Journal(partial(store.add, run_id))
+        self.close = self._journal.close  # waits for the commit under way
 
     def read(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
         """The steps of a trajectory that was interrupted, in order."""
@@ -225,13 +227,6 @@ class StepLog:
     async def keep(self, case_id: str, trial: int, number: int, step: ReplayStep) -> None:
         """Store a step; return when it is on disk."""
         await self._journal.add(StepRow(case_id, trial, number, step))
-
-    async def close(self) -> None:
-        """Wait for the commit under way."""
-        await self._journal.close()
-
-    async def _write(self, rows: Sequence[StepRow]) -> None:
-        await self._store.add(self._run_id, rows)
 
 
 NO_CONVERSATION = "it holds no conversation"

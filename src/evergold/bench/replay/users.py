@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -32,16 +31,6 @@ DRAFTED_TAG = "user:drafted"
 AT_ONCE = 20
 
 
-@dataclass
-class Lacking:
-    """The ids of cases without a user, and what was passed over on the way to them."""
-
-    names: list[str] = field(default_factory=list)
-    had_one: int = 0
-    without_messages: int = 0
-    unfinished: bool = False
-
-
 class ReplayUsers:
     def __init__(self, store: "Store", settings: "Settings") -> None:
         self._store, self._settings = store, settings
@@ -63,14 +52,14 @@ class ReplayUsers:
         until = time.monotonic() + seconds
         by: Counter[str] = Counter()
         problems: Counter[str] = Counter()
-        lacking = self._find_lacking(dataset, filters, until)
-        for first in range(0, len(lacking.names), AT_ONCE):
+        names, passed_over, unfinished = self._find_lacking(dataset, filters, until)
+        for first in range(0, len(names), AT_ONCE):
             # The first batch is always done, so that calls with a short time get to the end as well.
             if first and time.monotonic() > until:
-                lacking.unfinished = True
+                unfinished = True
                 break
             with self._store.db.read() as connection:
-                cases = [get_case(connection, dataset, name) for name in lacking.names[first : first + AT_ONCE]]
+                cases = [get_case(connection, dataset, name) for name in names[first : first + AT_ONCE]]
             drafts = list(map(draft_by_rule, cases)) if model is None else asyncio.run(self._ask(cases, model))
             for case, draft in zip(cases, drafts, strict=True):
                 if draft is not None:
@@ -80,11 +69,11 @@ class ReplayUsers:
         return UsersDrafted(
             dataset=dataset,
             drafted=by.total(),
-            had_one=lacking.had_one,
-            without_messages=lacking.without_messages,
+            had_one=passed_over["had_one"],
+            without_messages=passed_over["without_messages"],
             by=dict(by),
             problems=dict(problems),
-            unfinished=lacking.unfinished,
+            unfinished=unfinished,
         )
 
     def confirm(
@@ -110,24 +99,29 @@ class ReplayUsers:
 
         return self._store.db.write(work)
 
-    def _find_lacking(self, dataset: str, filters: Mapping[str, Any], until: float) -> "Lacking":
-        """Look for the cases to draft for before any is written: a draft changes what a filter sees."""
+    def _find_lacking(
+        self, dataset: str, filters: Mapping[str, Any], until: float
+    ) -> tuple[list[str], Counter[str], bool]:
+        """Look for the cases without a user before any is written, because a draft changes what a filter sees.
+
+        Gives their ids, how many were passed over and why, and whether the time was up before all were seen.
+        """
         wanted = case_filter(dataset, filters).model_copy(update={"status": CaseStatus.ACTIVE})
-        lacking = Lacking()
+        names: list[str] = []  # the ids alone: a dataset may be large
+        passed_over: Counter[str] = Counter()
         with self._store.db.read() as connection:
             require_dataset(connection, dataset)
             for case in iterate_cases(connection, wanted):
-                if len(lacking.names) >= AT_ONCE and time.monotonic() > until:
-                    lacking.unfinished = True
-                    break
+                if len(names) >= AT_ONCE and time.monotonic() > until:
+                    return names, passed_over, True
                 # A user who is stated in any part is not drafted over.
                 if {"goal", "persona"} & case.metadata.keys():
-                    lacking.had_one += 1
+                    passed_over["had_one"] += 1
                 elif not user_texts(case):
-                    lacking.without_messages += 1
+                    passed_over["without_messages"] += 1
                 else:
-                    lacking.names.append(case.id)  # the id alone: a dataset may be large
-        return lacking
+                    names.append(case.id)
+        return names, passed_over, False
 
     async def _ask(self, cases: Sequence[Case], model: str) -> list[UserDraft | None]:
         target: Any = make_target(model, {}, self._settings)
