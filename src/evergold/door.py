@@ -51,6 +51,7 @@ from evergold.sdk.server import Server, part
 from evergold.sdk.transports import PATHS
 from evergold.settings import load_settings
 from evergold.storage import find_matching, location, open_read
+from evergold.storage.compression import note_on
 from evergold.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -824,8 +825,10 @@ def _send_records(server: Server, files: Sequence[Path], records: Sequence[Any])
     for file in files:
         with open_read(file) as handle:
             text = handle.read().decode()
+            note = note_on(handle)
         answer = server.post("/uploads", {"of": "traces", "name": file.name, "text": text})
         report.add(IngestReport(traces=answer["stored"], rejected=answer["rejected"], problems=answer["problems"]))
+        report.problems += [f"{file}: {note}"] if note else []
     for one in records:
         if isinstance(one, Rejected):
             report.reject(one)

@@ -147,7 +147,6 @@ def test_lines_are_numbered_as_an_editor_does(tmp_path: Path) -> None:
     ("head", "record"),
     [
         (b'{"a": 1}\n{"b": 2}', {"a": 1}),
-        (b'\xef\xbb\xbf\n{"a": 1}', {"a": 1}),
         (b"[1]", {}),
         (b"", {}),
         (b'{"a": ', {}),

@@ -29,6 +29,7 @@ from evergold.model.case import (
 )
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ExpectedTool, ToolCall
+from evergold.storage import open_read
 from tests.build.rag_builders import freeze
 from tests.formats.openai_rules import problems_of
 
@@ -323,7 +324,8 @@ def test_a_byte_order_mark_is_no_obstacle(name: str, tmp_path: Path) -> None:
     path = tmp_path / "file"
     chosen.write([case], path)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
-    assert chosen.accepts(path.read_bytes())
+    with open_read(path) as handle:
+        assert chosen.accepts(handle.read())
     assert _contents(list(chosen.read(path))) == _contents([case])
 
 

@@ -11,6 +11,7 @@ from evergold.errors import BadInput
 from evergold.ingest.files import Lines
 from evergold.model.faults import Rejected
 from evergold.model.operations import KEPT_PROBLEMS, IngestReport
+from evergold.model.trace import Trace
 from evergold.seams import Source
 from evergold.sources import jsonl
 from evergold.sources.jsonl import describe_head
@@ -85,7 +86,7 @@ HALF = chat("Hi \ud83d")
 def test_chats_are_read_however_their_file_is_laid_out(document: Any) -> None:
     several = document if isinstance(document, list) else document.get("conversations", [document])
     for indent in (None, 1, 4):
-        read_in = read(json.dumps(document, indent=indent).encode())
+        read_in = [one for one in read(json.dumps(document, indent=indent).encode()) if isinstance(one, Trace)]
         assert [trace.input for trace in read_in] == ["Hi", "Yes"][: len(several)], indent
 
 
@@ -109,8 +110,13 @@ def test_a_source_is_chosen_by_what_it_accepts_or_by_name() -> None:
     assert isinstance(refused, Rejected)
 
 
-def test_an_empty_file_holds_nothing() -> None:
-    assert list(Lines(BytesIO(b""), "f").read_by(None, {}, lambda _: None)) == []
+@each_row(
+    ("data", "told"),
+    [(b"", "is empty"), (b" \n\n", "is empty"), (b"[ ]", "an empty list"), (b"[\n]\n", "an empty list")],
+)
+def test_a_file_that_holds_nothing_is_told(data: bytes, told: str) -> None:
+    (note,) = Lines(BytesIO(data), "f").read_by(None, {}, lambda _: None)
+    assert isinstance(note, Rejected) and note.is_note and told in note.reason
 
 
 @each_row(

@@ -4,11 +4,12 @@ from typing import Any
 
 import pytest
 
+from evergold.formats.lines import columns_of
 from evergold.model.faults import Rejected
 from evergold.model.limits import MOST_KEYS
 from evergold.model.trace import SpanLine
 from evergold.sources.conventions.read_span import line_of
-from evergold.sources.jsonl import columns_of, read_documents
+from evergold.sources.jsonl import read_documents
 from evergold.sources.langfuse import is_mergeable, merge_lines, record_stated
 from evergold.sources.log_events import spans_of_logs
 from evergold.sources.otlp.json import attributes_of

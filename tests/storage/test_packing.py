@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet, write_bytes
 from evergold.storage import compression, open_read
-from evergold.storage.compression import LONGEST_RECORD
+from evergold.storage.compression import LONGEST_RECORD, unpack_stream
 
 PACK = {".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().compress}
 
@@ -31,7 +31,8 @@ def test_members_behind_each_other_are_one_file(
 ) -> None:
     path = tmp_path_factory.mktemp("packed") / f"x{ending}"
     path.write_bytes(b"".join(PACK[ending](part) for part in parts))
-    assert read(path) == b"".join(parts)
+    with unpack_stream(path.open("rb"), "x") as handle:
+        assert handle.read() == b"".join(parts)
 
 
 @pytest.mark.parametrize("ending", [".gz", ".zst"])

@@ -86,7 +86,7 @@ def is_packed(name: str) -> bool:
 def copy_plain_lines(name: str, scratch: Path) -> Path:
     """Copy a packed file or a table as plain lines into a folder that the caller removes."""
     copy = scratch / "offline_dataset.jsonl"
-    with open_rows(location(name)) as lines, open_file(copy, "wb") as out:
+    with open_rows(location(name), as_written=True) as lines, open_file(copy, "wb") as out:
         out.writelines(lines)
     return copy
 

@@ -233,10 +233,11 @@ def import_command(workspace: Workspace, file: Path, as_json: bool, **given: Any
         rejected += bad
     for item in rejected:
         echo(str(item), err=True)
+    refused = sum(not item.is_note for item in rejected)
     counts_text = ", ".join(f"{count} {name}" for name, count in counts.items())
-    text = f"imported {file}: {counts_text}, {len(rejected)} rejected"
-    print_result({**counts, "rejected": len(rejected)}, as_json, text)
-    return int(bool(rejected))
+    text = f"imported {file}: {counts_text}, {refused} rejected"
+    print_result({**counts, "rejected": refused}, as_json, text)
+    return int(bool(refused))
 
 
 @click.command()

@@ -48,6 +48,7 @@ CALL_AT_END = re.compile(r"</(?:execute|tool_call|function_call|invoke|function_
 PRINTED = re.compile(r"\s*(?:[\[(]?\{\s*'[^'\n]*'\s*:|(?:\w+\.)*[A-Z]\w*\([A-Za-z_]\w*=).*[\]})]\s*", re.S)
 # What exporters write instead of a content that they keep to themselves.
 MASKED = re.compile(r"\s*(?:HIDDEN:[\w-]+|[\[<_*]*(?:redacted|hidden|masked|filtered|elided)[\]>_*]*)\s*", re.I)
+NAMED_ONLY = ("file-service://", "sediment://")  # pictures in exports of ChatGPT, whose contents are other files
 INSTRUCTS = ("You are ", "You're ", "Eres ", "Act as ")
 LONG = 2000  # characters: so long a question may be a prompt that was filled in
 
@@ -82,13 +83,22 @@ def gaps_of(trace: Trace, conversation: Conversation, *, last: bool = False) -> 
     if _builds_something(trace, answer) or (last and _closes_dialogue(trace, conversation, answer)):
         return (Gap.NO_INTERACTION,)
     lacking = {
-        Gap.NO_QUESTION: masked or (not question.strip() and not _shows_something(conversation)),
+        Gap.NO_QUESTION: masked
+        or _rests_on_unsent(conversation)
+        or (not question.strip() and not _shows_something(conversation)),
         Gap.NO_ANSWER: _has_no_answer(trace, conversation, answer),
         Gap.QUESTION_NOT_FROM_A_PERSON: bool(question.strip()) and not _is_from_a_person(question, trace, conversation),
         Gap.ENVELOPE: _is_envelope(question) or _is_wrapped_answer(answer or "", conversation),
         Gap.TOOLS_MISSING: _lacks_tools(trace, conversation),
     }
     return tuple(gap for gap, holds in lacking.items() if holds)
+
+
+def _rests_on_unsent(conversation: Conversation) -> bool:
+    """Whether the question shows a picture that the export only names."""
+    content = conversation.messages[-1].get("content") if conversation.messages else None
+    shown = [part.get("image_url") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+    return any(isinstance(one, dict) and str(one.get("url")).startswith(NAMED_ONLY) for one in shown)
 
 
 def _builds_something(trace: Trace, answer: str | None) -> bool:

@@ -6,7 +6,6 @@ texts stay texts, and what has no column travels as the JSON text of one. `Frame
 or Polars, for notebooks and other people's tools.
 """
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,7 +19,7 @@ import yaml
 
 from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, columns_of, first_record, read_lines, read_objects, try_line
+from evergold.formats.lines import Record, columns_of, first_object, first_record, read_lines, read_objects, try_line
 from evergold.formats.parts import JoinedFile, Joining, Opener
 from evergold.formats.records import (
     KEY,
@@ -56,6 +55,7 @@ ANSWERED = (
     "target",
     "solution",
     "ideal",
+    "completion",
     "answer",
 )
 READABLE = (".parquet", ".jsonl", ".json")
@@ -145,12 +145,7 @@ def _plain_name(name: str) -> str:
 
 def begins_with_question(head: bytes) -> bool:
     """Whether the first object of a file is a question with its answer, as anybody writes them: no format of its own."""
-    text = head.decode("utf-8-sig", "replace").lstrip().removeprefix("[").lstrip()
-    try:
-        row, _ = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return False
-    row = {_plain_name(name): value for name, value in row.items()} if isinstance(row, dict) else {}
+    row = {_plain_name(name): value for name, value in first_object(head).items()}
     asked = any(isinstance(row.get(name), str) for name in ASKED)
     return asked and any(row.get(name) is not None for name in (*ANSWERED, *OUTPUTS))
 

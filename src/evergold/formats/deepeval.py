@@ -11,10 +11,7 @@ assistant; the calls of the assistant stand in its turn as `tools_called`, with 
 messages of other roles have no place and travel with the case.
 """
 
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
-from io import BufferedReader, UnsupportedOperation
-from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
@@ -161,7 +158,7 @@ class DeepEval:
     expresses: ClassVar[frozenset[str]] = frozenset({"messages", "turn", "tool_calls", "expected_tools", "contexts"})
 
     def accepts(self, head: bytes) -> bool:
-        start = head.removeprefix(BOM_UTF8).lstrip()
+        start = head.lstrip()
         if start[:1] == b"{" or columns_of(head):
             first = columns_of(head) or first_record(head).keys()
             return {"input", "actual_output", "expected_output"} <= set(first) or {"scenario", "turns"} <= set(first)
@@ -185,19 +182,17 @@ class DeepEval:
         return path, find_beside(path)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        """One golden after the other; an array is mapped into memory, not copied and decoded whole."""
+        """One golden after the other; an array is held as bytes and decoded golden by golden."""
         with open_read(path) as handle:
             if columns_of(handle.peek(SHOWN)[:SHOWN]):
                 yield from (try_line(record, where, case_of) for where, record in read_objects(path))
                 return
             # `peek` may give more or less than asked, and consumes nothing: the array below is read from the start.
-            if handle.peek(64)[:64].removeprefix(BOM_UTF8).lstrip()[:1] == b"{" and _in_lines(path):
+            if handle.peek(64)[:64].lstrip()[:1] == b"{" and _in_lines(path):
                 yield from read_lines(path, case_of)
                 return
             try:
-                mapped = _content(handle)
-                start = len(BOM_UTF8) if bytes(mapped[: len(BOM_UTF8)]) == BOM_UTF8 else 0
-                records = _decode_array(mapped[start:])
+                records = _decode_array(handle.read())
             # A subclass of ValueError, so it stands before the general case.
             except msgspec.ValidationError:
                 raise BadInput(f"{path}: expected an array of goldens, got something else") from None
@@ -226,14 +221,6 @@ class _Array:
         elif even_empty:
             self._files.open(self._path).write(b"[]\n")
         return self.count
-
-
-def _content(handle: BufferedReader) -> memoryview:
-    """All of a file: mapped where it is a plain one of this machine, read where it is packed or in a store."""
-    try:
-        return memoryview(mmap(handle.fileno(), 0, access=ACCESS_READ))
-    except UnsupportedOperation:
-        return memoryview(handle.read())
 
 
 def _in_lines(path: Path) -> bool:

@@ -4,8 +4,8 @@ Whatever reads lines reads packed lines and Parquet tables too: `open_rows` give
 """
 
 import csv
+import json
 import sys
-from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -17,18 +17,21 @@ from pydantic import ValidationError
 
 from evergold.errors import BadInput, EvergoldError
 from evergold.formats.atomic import FileSet
-from evergold.formats.tables import PARQUET, json_lines
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.values import load_json
 from evergold.storage import open_read
+from evergold.storage.compression import unpack_stream
+from evergold.storage.encoding import PARQUET
 
 
 @contextmanager
-def open_rows(path: Path) -> Iterator[Iterable[bytes]]:
-    """The lines of a file or object; of a table, its rows as lines of JSON."""
-    with open_read(path) as handle:
+def open_rows(path: Path, *, as_written: bool = False) -> Iterator[Iterable[bytes]]:
+    """The lines of a file or object, as UTF-8 unless they are wanted as written; of a table, its rows as lines of JSON."""
+    with unpack_stream(path.open("rb"), str(path)) if as_written else open_read(path) as handle:
         if handle.peek(len(PARQUET)).startswith(PARQUET):
+            from evergold.formats.tables import json_lines  # which loads numpy
+
             yield json_lines(handle, str(path))
         else:
             yield handle
@@ -48,19 +51,19 @@ def write_lines(records: Iterable[Record], path: Path) -> int:
 
 
 def read_lines(path: Path, case_of: Callable[[Record], Case]) -> Iterator[Case | Rejected]:
-    """Each line's case; a line that gives none is rejected by number, and the rest is read."""
-    yield from (one_case(line, f"{path.name}:{number}", case_of) for number, line in numbered_lines(path))
+    """Each record's case; one that gives none is rejected by its place, and the rest is read."""
+    yield from (try_line(record, where, case_of) for where, record in read_objects(path))
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines that hold something, without the byte order mark that some editors put in front."""
+    """The lines that hold something."""
     with open_rows(path) as handle:
         for number, line in enumerate(handle, 1):
-            bare = (line.removeprefix(BOM_UTF8) if number == 1 else line).strip()
-            if bare:
+            if bare := line.strip():
                 yield number, bare
 
 
+DELIMITERS = (",", ";", "\t")
 ENVELOPES = ("examples", "data", "items", "tests")
 
 
@@ -71,15 +74,15 @@ def read_objects(path: Path) -> Iterator[tuple[str, Any]]:
     """
     with open_rows(path) as handle:
         lines = iter(handle)
-        first = next(lines, b"").removeprefix(BOM_UTF8)
+        first = next((line for line in lines if line.strip()), b"")
         if columns_of(first):
-            csv.field_size_limit(sys.maxsize)  # a cell may hold a whole conversation
-            table = csv.DictReader(line.decode("utf-8", "replace") for line in chain([first], lines))
-            yield from ((f"{path.name}:{table.line_num}", _nest_columns(row)) for row in table)
+            rows = read_table(chain([first], lines), path.name)
+            yield from ((at, row if isinstance(row, BadInput) else _nest_columns(row)) for at, row in rows)
             return
         record = object_in(first)
-        if record and not _unwrap(record):
-            for number, line in enumerate(chain([first], lines), 1):
+        second = next((line for line in lines if line.strip()), b"")
+        if (record and (second or not _unwrap(record))) or (first.lstrip()[:2] == b'{"' and object_in(second)):
+            for number, line in enumerate(chain([first, second], lines), 1):
                 if line.strip():
                     try:
                         yield f"{path.name}:{number}", record_in(line)
@@ -87,7 +90,7 @@ def read_objects(path: Path) -> Iterator[tuple[str, Any]]:
                         yield f"{path.name}:{number}", problem
             return
         try:
-            document = load_json(first + b"".join(lines))
+            document = load_json(b"".join(chain([first, second], lines)))
         except orjson.JSONDecodeError as problem:
             raise BadInput(f"{path}: no Parquet file, no CSV table and no JSON: {problem}") from problem
     listed = document if isinstance(document, list) else _unwrap(document) or [document]
@@ -96,10 +99,51 @@ def read_objects(path: Path) -> Iterator[tuple[str, Any]]:
 
 def columns_of(head: bytes) -> list[str]:
     """The names in the first line of a table as CSV; none when it is no table."""
-    line = head.removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0].decode("utf-8", "replace").strip()
-    if not line or line[0] in "{[-#" or "," not in line or ": " in line:
-        return []
-    return [name.strip() for name in next(csv.reader([line]))]
+    return _split_header(head)[0]
+
+
+def _split_header(head: bytes) -> tuple[list[str], str]:
+    """The names of a table's columns, and the sign between them: that which gives the most names."""
+    first, _, rest = head.lstrip().partition(b"\n")
+    # Excel writes the sign that it split by above the names.
+    first = rest.partition(b"\n")[0] if first.startswith(b"sep=") and rest else first
+    line = first.decode("utf-8", "replace").strip("\r\n")
+    if not line or line[0] in "{[-#" or ": " in line:
+        return [], ","
+    try:
+        split = {sign: next(csv.reader([line], delimiter=sign)) for sign in DELIMITERS}
+    except csv.Error:  # a binary file may hold a comma and a line's end where no table has one
+        return [], ","
+    sign = max(split, key=lambda one: len(split[one]))
+    return ([name.strip() for name in split[sign]], sign) if len(split[sign]) > 1 else ([], sign)
+
+
+def read_table(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, dict[str, str] | BadInput]]:
+    """Each row of a table with its place, or what is wrong with it. An empty cell says nothing."""
+    csv.field_size_limit(sys.maxsize)  # a cell may hold a whole conversation; Python refuses those over 128 KB
+    source = iter(lines)
+    header = next(source, b"")
+    header += next(source, b"") if header.startswith(b"sep=") else b""
+    columns, sign = _split_header(header)
+    if twice := [one for number, one in enumerate(columns) if one in columns[:number]]:
+        raise BadInput(
+            f"{name}: the column {twice[0]!r} is there twice; rename one, since a row has one value of each name"
+        )
+    table = csv.DictReader((line.decode("utf-8", "replace") for line in source), columns, delimiter=sign)
+    breaks = header.count(b"\n")
+    while True:
+        try:
+            row = next(table, None)
+        except csv.Error as problem:
+            yield f"{name}:{table.line_num + breaks}", BadInput(f"no row of a table: {problem}")
+            continue
+        if row is None:
+            return
+        where = f"{name}:{table.line_num + breaks}"
+        if None in row:
+            yield where, BadInput(f"more cells than columns ({len(columns) + len(row[None])} for {len(columns)})")
+        else:
+            yield where, {key: cell for key, cell in row.items() if cell}
 
 
 def _unwrap(document: Any) -> list[Any] | None:
@@ -110,13 +154,11 @@ def _unwrap(document: Any) -> list[Any] | None:
     return held if isinstance(held, list) else _unwrap(held)
 
 
-def _nest_columns(row: dict[str | Any, Any]) -> Record:
+def _nest_columns(row: dict[str, str]) -> Record:
     record: Record = {}
     for column, cell in row.items():
-        if not cell or not isinstance(column, str):
-            continue
-        value = cell
-        if isinstance(cell, str) and cell[:1] in "[{":
+        value: Any = cell
+        if cell[:1] in "[{":
             with suppress(orjson.JSONDecodeError):
                 value = orjson.loads(cell)
         outer, _, inner = column.partition(".")
@@ -175,6 +217,16 @@ def object_in(text: bytes) -> Record:
     return record if isinstance(record, dict) else {}
 
 
+def first_object(head: bytes) -> Record:
+    """The first object of JSON lines or of a list, however many lines it takes; empty where there is none."""
+    text = head.decode("utf-8", "replace").lstrip().removeprefix("[").lstrip()
+    try:
+        record, _ = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return {}
+    return record if isinstance(record, dict) else {}
+
+
 def first_record(head: bytes) -> Record:
     """The first line as an object, for recognising a format; empty when it is none."""
-    return object_in(head.removeprefix(BOM_UTF8).lstrip().split(b"\n", 1)[0])
+    return object_in(head.lstrip().split(b"\n", 1)[0])

@@ -15,8 +15,9 @@ from typing import Any, ClassVar
 
 import orjson
 
+from evergold.conversation.reader import Side, messages_in, text_message
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, first_record, numbered_lines, object_in, one_case
+from evergold.formats.lines import Record, columns_of, first_object, numbered_lines, object_in, one_case, read_lines
 from evergold.formats.records import (
     NO_REFERENCE,
     Message,
@@ -198,7 +199,15 @@ def _spell_message(call: ToolCall, number: int) -> dict[str, Any]:
     return {"id": call.id or f"call_{number}", "type": "function", "function": function}
 
 
-TRAINING_KEYS = {"messages", "tools", "functions", "parallel_tool_calls"}
+# Keys that make a record of messages another format's, or a log of what happened, in which no answer is known to be right.
+OF_OTHERS = frozenset(
+    (
+        *("input", "inputs", "output", "outputs", "user_input", "entry_type", "kind", "type", "response", "choices"),
+        *("session_id", "conversation_id", "user_id", "model", "timestamp", "created_at", "time", "usage", "steps"),
+        *("reward", "turns"),
+    )
+)
+PROMPTS = ("prompt", "question", "instruction", "input", "query")
 
 
 def find_beside(path: Path) -> Path:
@@ -235,6 +244,9 @@ class _Training(RecordLines):
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
         known = _Beside(find_beside(path))
+        if known.is_empty:
+            yield from read_lines(path, self.case)
+            return
         for number, line in numbered_lines(path):
             yield known.case_of(line) or one_case(line, f"{path.name}:{number}", self.case)
 
@@ -252,6 +264,10 @@ class _Beside:
                     if isinstance(pinned := object_in(line).get("line"), str):
                         self._offsets[pinned].append(offset)
                     offset += len(line)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self._offsets
 
     def case_of(self, line: bytes) -> Case | None:
         """The case that a line was written from; of several with the same line, one after the other."""
@@ -274,8 +290,9 @@ class FineTune(_Training):
     expresses: ClassVar[frozenset[str]] = frozenset({"messages", "turn", "tools", "tool_calls", "expected_tools"})
 
     def accepts(self, head: bytes) -> bool:
-        record = first_record(head)
-        return "messages" in record and record.keys() <= TRAINING_KEYS
+        record = first_object(head)
+        listed = record.get("messages", record.get("conversations"))
+        return isinstance(listed, list) and bool(listed) and OF_OTHERS.isdisjoint(record)
 
     def record(self, case: Case) -> Record:
         reference = case.reference()
@@ -288,7 +305,7 @@ class FineTune(_Training):
         return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
     def case(self, record: Record) -> Case:
-        messages = record["messages"]
+        messages = record.get("messages") or messages_in(list(map(_speaker_as_role, record["conversations"])), "input")
         closed = bool(messages) and messages[-1].get("role") == "assistant"
         # A file without answers (for batch inference) still holds questions.
         before = messages[:-1] if closed else messages
@@ -300,7 +317,8 @@ class FineTune(_Training):
             "expected_tools": [tool_call_of(call) for call in answer.get("tool_calls") or []] or None,
             "tools": record.get("tools"),
         }
-        unread = unread_of(record, "messages", "tools")
+        held["id"] = None if record.get("id") is None else str(record["id"])
+        unread = unread_of(record, "id", "messages", "conversations", "tools")
         if more := unread_of(answer, "role", "content", "tool_calls"):
             unread["answer"] = more
         return rebuild_case(held, None, unread=unread)
@@ -317,6 +335,9 @@ class Preference(_Training):
     suffix: ClassVar[str] = ".dpo.jsonl"
     expresses: ClassVar[frozenset[str]] = frozenset({"messages", "turn", "tools", "tool_calls"})
     keys = frozenset({"preferred_output"})
+
+    def accepts(self, head: bytes) -> bool:
+        return super().accepts(head) or {"chosen", "rejected"} <= first_object(head).keys() | set(columns_of(head))
 
     def record(self, case: Case) -> Record:
         reference = case.reference()
@@ -343,6 +364,7 @@ class Preference(_Training):
         }
 
     def case(self, record: Record) -> Case:
+        record = record if "preferred_output" in record else _as_preference(record)
         messages = record["input"]["messages"]
         held = {
             "entry_type": EntryType.CORRECTION,
@@ -358,6 +380,30 @@ class Preference(_Training):
         if more := unread_of(record["input"], "messages", "tools"):
             unread["input"] = more
         return rebuild_case(held, None, unread=unread)
+
+
+def _speaker_as_role(turn: Record) -> Record:
+    """A turn as ShareGPT writes it (`from`, `value`) as a chat message."""
+    return {"role": turn["from"], "content": turn.get("value")} if "from" in turn else turn
+
+
+def _as_preference(record: Record) -> Record:
+    """A pair as trainers of preferences write it (`prompt`, `chosen`, `rejected`, each a text or messages), in OpenAI's words."""
+    sides = {side: _messages_of(record[side], "output") for side in ("chosen", "rejected")}
+    asked = next((key for key in PROMPTS if record.get(key)), None)
+    before = _messages_of(record[asked], "input") if asked else []
+    # Either side may repeat what was asked.
+    shared = [one for one, other in zip(*sides.values(), strict=False) if one == other]
+    before = before if before and not shared else shared
+    system = [{"role": "system", "content": record["system"]}] if record.get("system") else []
+    given: Record = {"messages": [*system, *before]}
+    rest = unread_of(record, "chosen", "rejected", "system", *([asked] if asked else ()))
+    chosen, rejected = (side[len(shared) :] for side in sides.values())
+    return rest | {"input": given, "preferred_output": chosen, "non_preferred_output": rejected}
+
+
+def _messages_of(value: Any, side: Side) -> list[Message]:
+    return [text_message(value, side)] if isinstance(value, str) else messages_in(value, side)
 
 
 class Evals(RecordLines):

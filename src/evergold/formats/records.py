@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import orjson
 
 from evergold.conversation.reader import messages_in
-from evergold.formats.lines import Record, first_record, read_lines, write_lines
+from evergold.formats.lines import Record, first_object, read_lines, write_lines
 from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import Answer, Case, EntryType, plain_messages
 from evergold.model.faults import Rejected
@@ -232,7 +232,7 @@ class RecordLines:
         return {}
 
     def accepts(self, head: bytes) -> bool:
-        return self.keys <= first_record(head).keys()
+        return self.keys <= first_object(head).keys()
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         fit = with_reference(cases, options.get("rejected", [])) if self.needs_reference else cases

@@ -1,4 +1,4 @@
-"""Read files of traces: unpacked, without the mark some editors put before the text, by the source that knows them.
+"""Read files of traces: unpacked, their text as UTF-8, by the source that knows them.
 
 Workers can read them too: each reads a file and takes private text out, and whoever gave the command stores the records.
 """
@@ -27,12 +27,11 @@ from evergold.settings import Settings
 from evergold.sources import jsonl
 from evergold.spread import Spread
 from evergold.storage import location
-from evergold.storage.compression import unpack_stream
+from evergold.storage.compression import note_on, read_as_utf8, unpack_stream
+from evergold.storage.encoding import PARQUET
 
 SNIFF = 64 * 1024
 WIDE = 32 << 20  # of a file whose first document is longer than that: the keys that tell its format may come last
-PARQUET = b"PAR1"
-MARK = b"\xef\xbb\xbf"
 
 
 @contextmanager
@@ -50,7 +49,7 @@ class Lines:
         self.source = ""  # the name of the source that reads it, once that is known
         self.unit = unit  # what becomes a trace of a log that holds several turns: task or turn
         buffered = handle if isinstance(handle, BufferedReader) else BufferedReader(BytesIO(handle.read()), SNIFF)
-        self._text = unpack_stream(buffered, name)
+        self._text = read_as_utf8(unpack_stream(buffered, name), name)
         self._ahead = b""
         self._is_table = self._text.peek(len(PARQUET)).startswith(PARQUET)
 
@@ -68,13 +67,23 @@ class Lines:
             yield from self._read_guarded(reader, chain(_take_all(first), rows))
             progress(self._text.tell())
             return
-        head = self._text.peek(SNIFF).removeprefix(MARK)
-        if source is None and self._is_cut(head) and not self._is_claimed(head, sources):
-            self._ahead = self._text.read(WIDE)
-            head = self._ahead.removeprefix(MARK)
+        head = self._text.peek(SNIFF)
+        if not head.strip():
+            head = self._read_ahead()
+        if nothing := jsonl.describe_nothing(head):
+            yield Rejected(where=self.name, reason=nothing, is_note=True)
+            return
+        if source is None and not self._ahead and self._is_cut(head) and not self._is_claimed(head, sources):
+            head = self._read_ahead()
         records = self._read_guarded(self._source(head, source, sources), self._count_lines(progress))
         # Native lines accept any JSON object: of a file that holds none of them, one line says what it is.
         yield from records if source or self.source != "native" else self._explain_unread(records, head)
+        if note := note_on(self._text):
+            yield Rejected(where=self.name, reason=note, is_note=True)
+
+    def _read_ahead(self) -> bytes:
+        self._ahead = self._text.read(WIDE)
+        return self._ahead
 
     def _explain_unread(self, records: Iterator[Incoming | Rejected], head: bytes) -> Iterator[Incoming | Rejected]:
         """The records; where none of several could be read, one line for all of them."""
@@ -117,10 +126,7 @@ class Lines:
                     yield name, reader
 
     def _count_lines(self, progress: Callable[[int], None]) -> Iterator[bytes]:
-        lines: Iterable[bytes] = self._lines()
-        # Only the first line can begin with a byte order mark.
-        first = [next(iter(lines), b"").removeprefix(MARK)]
-        for line in chain(_take_all(first), lines):
+        for line in self._lines():
             progress(len(line))
             yield line
 
@@ -237,5 +243,7 @@ def read_file(how: FileReading, file: tuple[str, str]) -> ReadFile:
 
 
 def require_file(path: Path) -> None:
+    if path.is_dir():
+        raise BadInput(f"{str(path)!r} is a folder; name its files, as {str(path / '*.jsonl')!r} does")
     if not path.is_file():
         raise NotFound(f"no file {str(path)!r}; give a file of traces, or - for standard input")

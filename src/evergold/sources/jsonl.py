@@ -4,10 +4,9 @@ A native line is one object of `type` trace (the default), score, correction or 
 line, one array, or one object spread over many lines; or CSV.
 """
 
-import csv
 import re
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from itertools import chain
 from typing import Any
 
@@ -16,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold.conversation.message import decode_json
 from evergold.errors import BadInput
+from evergold.formats.lines import columns_of, object_in, read_table
 from evergold.model.faults import Rejected
 from evergold.model.trace import Record
 from evergold.model.values import load_json
@@ -102,12 +102,44 @@ SIGNS = {
     "mlflow": ("info", "data", "spans"),
     "phoenix": ("context", "span_kind", "attributes"),
 }
+EMPTY = {b"": "the file is empty", b"[]": "the file holds an empty list"}
+
+
+def describe_nothing(head: bytes) -> str | None:
+    """Say that a file holds nothing; None where it holds something."""
+    return EMPTY.get(b"".join(head.split()) if len(head) < 100 else head.strip())
+
+
+BINARY = {
+    b"PK\x03\x04": "a zip archive or an office document: unpack it, or save its sheet as CSV",
+    b"SQLite format 3": "a database of SQLite: export its table as CSV or JSON lines",
+    b"%PDF": "a PDF document",
+    b"BZh": "a bzip2 archive: unpack it",
+    b"\xfd7zXZ": "an xz archive: unpack it",
+    b"7z\xbc\xaf": "a 7z archive: unpack it",
+    b"ustar": "a tar archive: unpack it",
+}
+# The same for files of cases, by their formats.
+CASE_SIGNS = {
+    "parquet": ("question", "answer"),
+    "case-jsonl": ("id", "dataset", "kind", "input"),
+    "live-jsonl": ("input", "entry_type", "expected_output"),
+    "openai-ft": ("messages",),
+    "openai-evals": ("input", "ideal"),
+    "dpo": ("prompt", "chosen", "rejected"),
+    "inspect": ("input", "target"),
+    "mlflow": ("inputs", "expectations"),
+    "ragas": ("user_input", "reference"),
+    "promptfoo": ("vars", "assert"),
+    "deepeval": ("input", "actual_output", "expected_output"),
+}
 KEY = re.compile(rb'"([\w.-]{1,40})"\s*:')
 CASES = frozenset({"expected_output", "expected", "ideal", "target", "reference", "ground_truth", "answer"})
+LOGS = frozenset({"messages", "conversations", "role", "spans", "run_type", "mapping", "output", "response"})
 LOGGED = frozenset({"session_id", "user_id", "model", "timestamp", "time", "cost", "latency_ms"})
 
 
-def describe(documents: list[Any]) -> str:
+def describe(documents: list[Any], signs: Mapping[str, tuple[str, ...]] = SIGNS) -> str:
     """Say what a file looks like that no reader knows: its keys, the nearest reader, and what that one misses."""
     first = next((one for one in documents if isinstance(one, dict)), None)
     if first is None:
@@ -117,19 +149,25 @@ def describe(documents: list[Any]) -> str:
         inner = value[0] if isinstance(value, list) and value else value
         keys |= set(inner) if isinstance(inner, dict) else set()
     shown = ", ".join(list(first)[:8]) + (", …" if len(first) > 8 else "")
-    nearest = max(SIGNS, key=lambda name: len(keys & set(SIGNS[name])) / len(SIGNS[name]))
-    missing = [name for name in SIGNS[nearest] if name not in keys]
+    nearest = max(signs, key=lambda name: len(keys & set(signs[name])) / len(signs[name]))
+    missing = [name for name in signs[nearest] if name not in keys]
     text = f"it looks like JSON objects with {shown or 'no keys'}; the nearest reader is {nearest}"
     text += f", which misses {', '.join(missing)}" if missing else ""
+    if signs is CASE_SIGNS:
+        return text + ("; what was logged is traces: evergold ingest reads those" if keys & LOGS else "")
     if not CASES.isdisjoint(first) and LOGGED.isdisjoint(first):
         text += "; questions with their answers are cases: evergold import reads those"
     return text
 
 
-def describe_head(head: bytes) -> str:
-    """Say what the beginning of a file looks like."""
+def describe_head(head: bytes, signs: Mapping[str, tuple[str, ...]] = SIGNS) -> str:
+    """Say what the beginning of a file looks like, which should have been traces, or cases."""
+    noun = "cases" if signs is CASE_SIGNS else "traces"
+    known = next((said for sign, said in BINARY.items() if head.startswith(sign) or head[257:].startswith(sign)), None)
+    if known or b"\x00" in head:
+        return f"it looks like {known or 'a binary file'}; {noun} are JSON, JSON lines, CSV or Parquet"
     if columns := columns_of(head):
-        return describe([dict.fromkeys(columns, "")]).replace("JSON objects with", "a table with the columns")
+        return describe([dict.fromkeys(columns, "")], signs).replace("JSON objects with", "a table with the columns")
     text = head.lstrip()
     if text[:1] in (b"{", b"["):
         try:
@@ -139,13 +177,13 @@ def describe_head(head: bytes) -> str:
                 value = load_json(text)
             except orjson.JSONDecodeError as problem:
                 names = dict.fromkeys(map(bytes.decode, KEY.findall(text[:4096])), "")
-                looks = describe([names]) if names else "it looks like JSON"
+                looks = describe([names], signs) if names else "it looks like JSON"
                 return f"{looks}; its first {len(text):,} bytes do not parse: {problem}"
-        return describe(value if isinstance(value, list) else [value])
-    if b"\x00" in head or "\ufffd" in head[:4096].decode("utf-8", "replace")[:-4]:
-        return "it looks like a binary file; traces are JSON, JSON lines, CSV or Parquet"
+        return describe(value if isinstance(value, list) else [value], signs)
     kind = "XML" if text[:1] == b"<" else "text"
-    return f"it looks like {kind}; traces are JSON, JSON lines, CSV or Parquet: the nearest reader is native"
+    return (
+        f"it looks like {kind}; {noun} are JSON, JSON lines, CSV or Parquet: the nearest reader is {next(iter(signs))}"
+    )
 
 
 def read_documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
@@ -156,15 +194,20 @@ def read_documents(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any
     source = iter(lines)
     first = next((line for line in source if line.strip()), b"")
     if columns_of(first):
-        yield from _rows(chain([first], source), name)
+        for where, row in read_table(chain([first], source), name):
+            yield Rejected(where=where, reason=row.message) if isinstance(row, BadInput) else (where, row)
         return
     try:
         load_json(first)
     except orjson.JSONDecodeError:
         text = b"".join(_limit_length(chain([first], source), name))
-        yield from _parts(text, name) if text.strip() else ()
-        return
-    for number, line in enumerate(chain([first], source), 1):
+        broken = first.lstrip()[:2] == b'{"' and bool(object_in(text[len(first) :].lstrip().partition(b"\n")[0]))
+        if not broken:
+            yield from _parts(text, name) if text.strip() else ()
+            return
+        # One line of many that is cut, as the first of what a log was trimmed to.
+        first, source = b"", BytesIO(text)
+    for number, line in enumerate(chain([first] if first else [], source), 1):
         if line.strip():
             yield from _parts(line, f"{name}:{number}")
 
@@ -183,29 +226,6 @@ def too_long(name: str, what: str) -> BadInput:
     return BadInput(
         f"{name}: {what} is longer than {LONGEST_DOCUMENT:,} bytes; write one record a line, or several files"
     )
-
-
-def columns_of(head: bytes) -> list[str]:
-    """The names in the first line of a table; none when it is no table."""
-    line = head.lstrip().partition(b"\n")[0].decode("utf-8", "replace").strip()
-    if not line or line[0] in "{[" or "," not in line:
-        return []
-    try:
-        return [name.strip() for name in next(csv.reader([line]))]
-    except csv.Error:  # a binary file may hold a comma and a line's end where no table has one
-        return []
-
-
-def _rows(lines: Iterable[bytes], name: str) -> Iterator[tuple[str, Any] | Rejected]:
-    # Python refuses cells over 128 KB by default; a cell may hold a whole conversation.
-    csv.field_size_limit(sys.maxsize)
-    table = csv.DictReader(line.decode("utf-8", "replace") for line in lines)
-    for row in table:
-        where = f"{name}:{table.line_num}"
-        if None in row:
-            yield Rejected(where=where, reason="more cells than columns")
-        else:
-            yield where, {key: cell for key, cell in row.items() if cell}
 
 
 def _parts(text: bytes, where: str) -> Iterator[tuple[str, Any] | Rejected]:

@@ -20,13 +20,14 @@ from typing import Any
 from pydantic import ValidationError
 
 from evergold.conversation.message import as_json, decode_object, first_of
+from evergold.formats.lines import columns_of
 from evergold.model.faults import Rejected
 from evergold.model.trace import Correction, ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions.messages import input_text, output_text, parse_json
 from evergold.sources.conventions.read_span import KINDS
 from evergold.sources.conventions.scores import read_value
-from evergold.sources.jsonl import columns_of, read_documents
+from evergold.sources.jsonl import read_documents
 
 SCORE_SOURCES = {"ANNOTATION": ScoreSource.HUMAN, "EVAL": ScoreSource.LLM_JUDGE, "API": ScoreSource.SYSTEM}
 SIGNS = (

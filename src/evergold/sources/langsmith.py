@@ -6,13 +6,14 @@ from typing import Any, ClassVar
 from pydantic import ValidationError
 
 from evergold.conversation.message import as_json, decode_object
+from evergold.formats.lines import columns_of
 from evergold.model.faults import Rejected
 from evergold.model.trace import Correction, ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.seams import Incoming
 from evergold.sources.conventions.messages import input_text, output_text, parse_json
 from evergold.sources.conventions.read_span import KINDS
 from evergold.sources.conventions.scores import read_value
-from evergold.sources.jsonl import columns_of, read_documents
+from evergold.sources.jsonl import read_documents
 
 SIGNS = ("run_type", "dotted_order", "parent_run_id")
 SESSIONS = ("session_id", "thread_id", "conversation_id")

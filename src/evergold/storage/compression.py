@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from evergold.errors import BadInput, Unavailable
+from evergold.storage.encoding import Utf8Stream, encoding_of
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 ENDINGS = (".gz", ".zst")
@@ -24,8 +25,19 @@ INSTALL = "pip install 'evergold[zstd]'"
 
 
 def open_read(path: Path) -> io.BufferedReader:
-    """The bytes of a file or object, unpacked where it is gzip or zstd."""
-    return unpack_stream(path.open("rb"), str(path))
+    """The bytes of a file or object, unpacked where it is gzip or zstd; of a text, as UTF-8."""
+    return read_as_utf8(unpack_stream(path.open("rb"), str(path)), str(path))
+
+
+def read_as_utf8(plain: io.BufferedReader, name: str) -> io.BufferedReader:
+    """What an open file holds; a text as UTF-8."""
+    encoding = encoding_of(plain.peek(CHUNK)[:CHUNK])
+    return plain if encoding is None else PackedReader(Utf8Stream(plain, name, encoding))
+
+
+def note_on(stream: io.BufferedReader) -> str:
+    """What was done to the text of an open file, as far as it was read, so that it is UTF-8."""
+    return stream.raw.note if isinstance(stream.raw, Utf8Stream) else ""
 
 
 def unpack_stream(handle: io.BufferedReader, name: str) -> io.BufferedReader:
@@ -121,9 +133,9 @@ class _Unpacked(io.RawIOBase):
 class PackedReader(io.BufferedReader):
     """Reads a packed file, without holding more of it than a record may have."""
 
-    raw: _Unpacked
+    raw: Any  # _Unpacked or Utf8Stream
 
-    def __init__(self, raw: _Unpacked) -> None:
+    def __init__(self, raw: Any) -> None:
         super().__init__(raw, CHUNK)
 
     def __next__(self) -> bytes:

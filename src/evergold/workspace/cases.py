@@ -19,8 +19,10 @@ from evergold.model.flow import CodeChange
 from evergold.review.questions import with_answers, without_answers
 from evergold.seams import Format
 from evergold.settings import Settings
+from evergold.sources.jsonl import CASE_SIGNS, describe_head, describe_nothing
 from evergold.spread import spread_here, spread_over
 from evergold.storage import file_name, open_read
+from evergold.storage.compression import CHUNK, note_on
 from evergold.store import Store, make_reader, make_writer
 from evergold.store.case.builds import require_dataset
 from evergold.store.case.cases import (
@@ -170,9 +172,13 @@ class Cases:
         name = format_name or _recognise(path)
         reader: Format = plugins.load("formats", name)
         # Read twice: a file that cannot be read to its end changes nothing, though it is stored in short transactions.
-        rejected = [item for item in _read(name, reader, path) if isinstance(item, Rejected)]
+        rejected, left_out = _check(_read(name, reader, path), dataset, path)
         # Answers of reviewers travel in exports for reading; they are not part of a case's content.
-        cases = (without_answers(item) for item in _read(name, reader, path) if not isinstance(item, Rejected))
+        cases = (
+            without_answers(item)
+            for number, item in enumerate(_read(name, reader, path), 1)
+            if not isinstance(item, Rejected) and number not in left_out
+        )
         author = Author(who=who, action="imported", why=f"{name} file {path.name}")
         total, portion = PutResult(), Portion(AT_ONCE)
         for batch in portion.of(cases):
@@ -193,7 +199,7 @@ class Cases:
         name = _recognise(path)
         items = list(_read(name, plugins.load("formats", name), path))
         for item in items:
-            if isinstance(item, Rejected):
+            if isinstance(item, Rejected) and not item.is_note:
                 raise BadInput(f"{path}: {item}")
         return [item for item in items if isinstance(item, Case)]
 
@@ -206,6 +212,32 @@ class Cases:
 
         settings = replace(settings, review_repo_dir=repo_dir) if repo_dir else settings
         return BaseCommits(settings).settle_rows(cases, EvidenceRoom(self._store, settings).change_of)
+
+
+def _check(items: Iterable[Case | Rejected], dataset: str | None, path: Path) -> tuple[list[Rejected], set[int]]:
+    """What a file has that becomes no case, and the numbers of those records whose id an earlier one has."""
+    known: dict[tuple[str, str], tuple[int, str]] = {}
+    rejected, left_out = list[Rejected](), set[int]()
+    for number, item in enumerate(items, 1):
+        if isinstance(item, Rejected):
+            rejected.append(item)
+            continue
+        first, rev = known.setdefault((dataset or item.dataset, item.id), (number, item.rev()))
+        if first != number:
+            left_out.add(number)
+            where = f"{path.name}: record {number}"
+            if rev == item.rev():
+                rejected.append(Rejected(where=where, reason=f"says the same as record {first}", is_note=True))
+            else:
+                reason = f"record {first} has {item.id!r} too, with other content; the first is kept"
+                rejected.append(Rejected(where=where, field="id", reason=reason))
+    if path.is_file():
+        with open_read(path) as handle:
+            while handle.read(CHUNK):  # what was done to the text is known at its end
+                pass
+            note = note_on(handle)
+        rejected += [Rejected(where=path.name, reason=note, is_note=True)] if note else []
+    return rejected, left_out
 
 
 def _read(name: str, reader: Format, path: Path) -> Iterator[Case | Rejected]:
@@ -232,4 +264,10 @@ def _recognise(path: Path) -> str:
             return name
     if begins_with_question(head):
         return "parquet"  # which reads the rows of any table, CSV and JSON too
-    raise BadInput(f"{path}: none of the known formats ({', '.join(plugins.names('formats'))}); name one with --format")
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder without a card (README.md) that names its data; name the files in it")
+    if nothing := describe_nothing(head):
+        raise BadInput(f"{path}: {nothing}, so there is nothing to import")
+    known = ", ".join(plugins.names("formats"))
+    looks = describe_head(head, CASE_SIGNS)
+    raise BadInput(f"{path}: none of the known formats ({known}): {looks}; name one with --format")

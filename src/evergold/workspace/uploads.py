@@ -64,7 +64,8 @@ class Uploads:
             result, rejected = self._workspace.cases.import_file(file, dataset=upload.dataset or None, who=who)
         problems = [str(one).replace(str(file), upload.name) for one in rejected]
         stored = result.added + result.changed + result.unchanged
-        return Uploaded(of=upload.of, stored=stored, rejected=len(problems), problems=problems[:SHOWN])
+        refused = sum(not one.is_note for one in rejected)
+        return Uploaded(of=upload.of, stored=stored, rejected=refused, problems=problems[:SHOWN])
 
     def sample(self) -> Uploaded:
         """Store the sample traces, as if they had happened in the last two weeks, and curate them."""

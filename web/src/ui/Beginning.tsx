@@ -18,7 +18,7 @@ export function Beginning({ of, sample = false, children }: BeginningProps) {
   const done = { onSettled: () => client.invalidateQueries() };
   const upload = useMutation({
     mutationFn: async (file: File) => {
-      const body = { name: file.name, of, text: await file.text(), dataset: "" };
+      const body = { name: file.name, of, text: await textOf(file), dataset: "" };
       return unwrap(api.POST("/api/v1/uploads", { body }));
     },
     ...done,
@@ -194,4 +194,17 @@ OpenAIInstrumentor().instrument(tracer_provider=provider)`,
   -d '{"id": "first", "input": "Capital of Peru?", "output": "Lima."}'`,
     },
   ];
+}
+
+/** The text of a file, which older programs write as UTF-16 or Windows-1252. */
+async function textOf(file: File): Promise<string> {
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const [first, second] = bytes;
+  if (first === 0xff && second === 0xfe) return new TextDecoder("utf-16le").decode(bytes);
+  if (first === 0xfe && second === 0xff) return new TextDecoder("utf-16be").decode(bytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder("windows-1252").decode(bytes);
+  }
 }

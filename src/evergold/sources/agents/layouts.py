@@ -7,10 +7,10 @@ from itertools import chain
 from typing import Any
 
 from evergold.conversation import text_of
-from evergold.conversation.message import KNOWN_ROLES, Message, decode_object, role_named, tool_call
-from evergold.conversation.reader import messages_in, text_message
-from evergold.sources.agents.log_lines import objects_in
-from evergold.sources.jsonl import columns_of
+from evergold.conversation.message import KNOWN_ROLES, Message, decode_json, decode_object, role_named, tool_call
+from evergold.conversation.reader import SYSTEM_KEYS, messages_in, text_message
+from evergold.formats.lines import columns_of
+from evergold.sources.agents.log_lines import objects_in, read_time, stated_time
 
 REWARDS = (
     "reward",
@@ -40,9 +40,13 @@ MESSAGE_LISTS = (
     *("chat_messages", "contents"),
 )
 SESSIONS = ("conversation_id", "dialogue_id", "session_id", "thread_id", "chat_id")
+CHAT_IDS = ("id", "uuid")
 # Where a reply stands beside its messages; an `answer` may be the one that was expected.
 USERS = ("user_id", "customer_id", "user", "customer")
-MOMENTS = ("start_time", "started_at", "timestamp", "created_at", "time", "ts", "date")
+MOMENTS = (
+    *("starttime", "startedat", "timestamp", "createdat", "created", "createtime", "createdtime", "time", "ts", "date"),
+    *("datetime", "sentat", "senttime", "insertedat", "timestampms"),
+)
 COSTS = ("agent_cost", "total_cost", "cost")
 REPLIES = ("response", "completion", "choices", "reply", "final_response")
 CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
@@ -57,6 +61,9 @@ NO_RUNS = OTHERS - {"reward", "info", "steps", "traj", "trajectory", "trajectory
 REQUESTS = frozenset({"metadata", "request", "response", "body", "kwargs", "data", "outputs"})
 _BEGINNING = re.compile(rf'\{{\s*"(?:{"|".join(MESSAGE_LISTS)})"'.encode())
 _SPEAKERS = tuple(f'"{key}"'.encode() for key in SPEAKER_KEYS)
+# In a cell of CSV quotes are doubled.
+_CELL_SPEAKERS = (*_SPEAKERS, *(sign.replace(b'"', b'""') for sign in _SPEAKERS))
+AS_TEXT = (*CHATS, "tools", "request", "usage", "metadata")  # in cells, and in columns of databases
 TURN_END = ("assistant", "user")
 
 
@@ -191,18 +198,35 @@ def _shown_branch(nodes: dict[str, Any], at: Any) -> list[dict[str, Any]]:
     while isinstance(at, str) and isinstance(node := nodes.pop(at, None), dict):
         at, message = node.get("parent"), decode_object(node.get("message"))
         author, content = decode_object(message.get("author")), decode_object(message.get("content"))
-        hidden = decode_object(message.get("metadata")).get("is_visually_hidden_from_conversation")
+        more = decode_object(message.get("metadata"))
         parts = content.get("parts")
-        listed = parts if isinstance(parts, list) else [content.get("text")]
-        text = "\n".join(part for part in listed if isinstance(part, str) and part)
-        made: dict[str, Any] = {"role": author.get("role"), "content": text, "time": message.get("create_time")}
+        shown = [_shown_part(one) for one in (parts if isinstance(parts, list) else [content.get("text")]) if one]
+        made: dict[str, Any] = {"role": author.get("role"), "content": shown, "time": message.get("create_time")}
+        made |= {"model": more["model_slug"]} if author.get("role") == "assistant" and more.get("model_slug") else {}
         if author.get("role") == "assistant" and message.get("recipient") not in (None, "all"):
-            made |= {"content": None, "tool_calls": [tool_call(message["recipient"], text, message.get("id"))]}
+            given = "\n".join(one.get("text", "") for one in shown)
+            made |= {"content": None, "tool_calls": [tool_call(message["recipient"], given, message.get("id"))]}
         elif author.get("role") == "tool":
             made["name"] = author.get("name")
-        if not hidden and (text or "tool_calls" in made):
+        if thoughts := objects_in(content.get("thoughts")):
+            thinking = "\n\n".join(text for one in thoughts if (text := one.get("content") or one.get("summary")))
+            # Thoughts are a message before the answer: it is the one that was looked at last.
+            if branch and branch[-1]["role"] == "assistant":
+                branch[-1]["reasoning"] = "\n\n".join(one for one in (thinking, branch[-1].get("reasoning")) if one)
+        elif not more.get("is_visually_hidden_from_conversation") and (shown or "tool_calls" in made):
             branch.append(made)
     return branch[::-1]
+
+
+def _shown_part(part: Any) -> dict[str, Any]:
+    """A part of a message of ChatGPT: a text, a picture by its name in the export, or what it was."""
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    if isinstance(part, dict) and isinstance(part.get("text"), str):
+        return {"type": "text", "text": part["text"]}
+    if isinstance(part, dict) and isinstance(name := part.get("asset_pointer"), str) and "image" in str(part):
+        return {"type": "image_url", "image_url": {"url": name}}
+    return {"type": "file", "file": part}
 
 
 def reply_beside(document: dict[str, Any]) -> list[Message]:
@@ -220,11 +244,106 @@ def reply_beside(document: dict[str, Any]) -> list[Message]:
     return [message for message in messages_in(body, "output") if message["role"] == "assistant"]
 
 
+def as_chat(document: Any) -> Any:
+    """A document with its messages as a list of them, where a tool writes them in a way of its own; any other as it is."""
+    if pairs := _messages_of_pairs(document):
+        return {"messages": pairs}
+    if not isinstance(document, dict):
+        return document
+    texts = {key: value for key in AS_TEXT if isinstance(value := document.get(key), str) and value[:1] in ("[", "{")}
+    document = document | {key: decode_json(value) for key, value in texts.items()} if texts else document
+    if document.get("schemaType") == "ModelInvocationLog":
+        return _logged_invocation(document)
+    for key in MESSAGE_LISTS:
+        if pairs := _messages_of_pairs(document.get(key)):
+            return document | {key: pairs}
+    events = objects_in(document.get("events"))
+    if {one.get("event") for one in events} & {"user", "bot"}:  # Rasa
+        spoken = [one | {"role": one["event"], "time": one.get("timestamp")} for one in events if one.get("text")]
+        kept = [
+            {key: one[key] for key in ("role", "text", "time")} for one in spoken if one["event"] in ("user", "bot")
+        ]
+        return {key: document[key] for key in ("latest_message_id",) if key in document} | {
+            "session_id": document.get("sender_id"),
+            "messages": kept,
+        }
+    listed = objects_in(document.get("messages"))
+    calls = all("role" in one and "content" not in one for one in listed)
+    if calls and any("secondsFromStart" in one for one in listed):  # Vapi
+        rest = {key: value for key, value in document.items() if key not in ("type", "artifact", "messages", "costs")}
+        return rest | {"call_type": document.get("type"), "messages": list(map(_spoken, listed))}
+    return document
+
+
+def _messages_of_pairs(listed: Any) -> list[dict[str, Any]]:
+    """The messages of a chat that is a list of questions with their answers, as Gradio keeps it."""
+    pairs = isinstance(listed, list) and bool(listed) and all(isinstance(one, list) and len(one) == 2 for one in listed)
+    if not pairs or not all(isinstance(text, str | None) for one in listed for text in one):
+        return []
+    if all(role_named(one[0]) in KNOWN_ROLES for one in listed):
+        return []  # each is a message: who speaks, and what
+    return [
+        {"role": role, "content": text}
+        for one in listed
+        for role, text in zip(("user", "assistant"), one, strict=True)
+        if text
+    ]
+
+
+def _spoken(item: dict[str, Any]) -> dict[str, Any]:
+    """A message of a call that Vapi recorded."""
+    time = {"time": item["time"]} if item.get("time") is not None else {}
+    if item.get("toolCalls"):
+        return {"role": "assistant", "content": None, "tool_calls": item["toolCalls"]} | time
+    if item["role"] == "tool_call_result":
+        return {
+            "role": "tool",
+            "content": item.get("result"),
+            "tool_call_id": item.get("toolCallId"),
+            "name": item.get("name"),
+        } | time
+    return {"role": item["role"], "content": item.get("message")} | time
+
+
+def _logged_invocation(log: dict[str, Any]) -> dict[str, Any]:
+    """A call of a model as Bedrock logs it: the request with its reply, of Converse or of any model's own interface."""
+    given, made = decode_object(log.get("input")), decode_object(log.get("output"))
+    asked, answer = decode_json(given.get("inputBodyJson")), decode_json(made.get("outputBodyJson"))
+    asked = asked if isinstance(asked, dict) else {}
+    if text := asked.get("inputText") or asked.get("prompt"):
+        asked = asked | {"messages": [text_message(text, "input")]}
+    if isinstance(answer, list):  # a reply that was streamed
+        deltas = (decode_object(one.get("contentBlockDelta", one)).get("delta") for one in objects_in(answer))
+        answer = "".join(str(one.get("text") or "") for one in deltas if isinstance(one, dict))
+    elif isinstance(answer, dict) and (text := _find_text(answer)):
+        answer = answer | {"choices": [{"message": text_message(text, "output")}]}
+    usage = {"input_tokens": given.get("inputTokenCount"), "output_tokens": made.get("outputTokenCount")}
+    known = {key: log[key] for key in ("timestamp", "region", "operation", "errorCode") if log.get(key)}
+    return known | {
+        "id": log.get("requestId"),
+        "model": str(log.get("modelId") or "").rpartition("/")[2] or None,
+        "provider": "aws",
+        "error": log.get("errorCode"),
+        "request": asked,
+        "response": answer,
+        "usage": {key: count for key, count in usage.items() if count is not None},
+    }
+
+
+def _find_text(answer: dict[str, Any]) -> str | None:
+    """The reply of a model that is no chat model: Titan's, Llama's, an older Claude's."""
+    results = objects_in(answer.get("results"))
+    texts = (*(one.get("outputText") for one in results), answer.get("generation"), answer.get("completion"))
+    return next((text for text in texts if isinstance(text, str) and text), None)
+
+
 def join_messages(parts: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """The parts of a file; messages that stand in it alone, and chats of one session, are one chat for each session."""
     joined: list[tuple[str, Any]] = []
     chats: dict[str, dict[str, Any]] = {}
-    for where, part in parts:
+    # A list of pairs is one chat, whose parts they are.
+    single = ((where, one) for where, part in parts for one in _messages_of_pairs([part]) or [as_chat(part)])
+    for where, part in single:
         part = {"messages": part} if isinstance(part, list) and list_messages({"messages": part}) else part
         alone = isinstance(part, dict) and _is_message(part)
         session = str(next((part[key] for key in SESSIONS if part.get(key)), "")) if isinstance(part, dict) else ""
@@ -244,7 +363,38 @@ def join_messages(parts: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
             _continue_chat(chats[of], part)
     for chat in chats.values():
         _sort_by_time(chat)
-    return joined
+    return _join_grown(joined)
+
+
+def _join_grown(parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The parts, in which requests without a session that repeat a whole earlier one, and go on from it, are one chat."""
+    grown: dict[int, list[Any]] = {}
+    for at, (_, part) in enumerate(parts):
+        # With an id of its own a chat is another one, unless it is a request with its reply.
+        apart = isinstance(part, dict) and any(
+            part.get(key) for key in (*SESSIONS, *(() if reply_beside(part) else CHAT_IDS))
+        )
+        if not apart and is_conversation(part):
+            grown[at] = _whole_chat(part)
+    if len(grown) < 2:
+        return parts
+    ends: dict[int, int] = {}
+    for at in sorted(grown, key=lambda one: len(grown[one])):
+        part = parts[at][1]
+        said = [*(part.get(key) for key in (*USERS, *SYSTEM_KEYS)), *map(_words, grown[at])]
+        so_far, earlier, answered = hash(str(said[: -len(grown[at])])), None, False
+        for number, message in enumerate(grown[at][:-1]):
+            so_far = hash((so_far, str(said[number - len(grown[at])])))
+            answered = answered or role_named(message.get("role")) == "assistant"
+            earlier = so_far if answered and so_far in ends else earlier
+        whole = hash((so_far, str(said[-1])))
+        if earlier is not None:
+            first = ends.pop(earlier)
+            _continue_chat(parts[first][1], part)
+            parts[at] = ("", None)
+            at = first
+        ends.setdefault(whole, at)
+    return [one for one in parts if one[1] is not None]
 
 
 def _continue_chat(chat: dict[str, Any], more: dict[str, Any]) -> None:
@@ -262,10 +412,11 @@ def _whole_chat(document: dict[str, Any]) -> list[dict[str, Any]]:
     listed = list_messages(document)
     answer = decode_object(document.get("response"))
     used = {key: of[key] for of in (answer, document) for key in (*COSTS, "usage", "model") if of.get(key) is not None}
-    moment = {key: document[key] for key in MOMENTS if document.get(key) is not None}
+    time = stated_time(document, MOMENTS)
+    moment = {} if time is None else {"time": time}
     replies = reply_beside(document) if listed[-1].get("role") != "assistant" else ()
     whole = [*listed, *(reply | used for reply in replies)]
-    return [message if not set(MOMENTS).isdisjoint(message) else message | moment for message in whole]
+    return [message if stated_time(message, MOMENTS) is not None else message | moment for message in whole]
 
 
 def _words(message: dict[str, Any]) -> list[tuple[Any, ...]]:
@@ -276,9 +427,8 @@ def _words(message: dict[str, Any]) -> list[tuple[Any, ...]]:
 def _sort_by_time(chat: dict[str, Any]) -> None:
     """Bring messages that are listed the newest first into their order."""
     listed = list_messages(chat)
-    times: list[Any] = [next((one[key] for key in MOMENTS if one.get(key) is not None), None) for one in listed]
-    one_kind = {type(time) for time in times} in ({str}, {int}, {float})
-    if one_kind and times == sorted(times, reverse=True) != sorted(times):
+    times = [time for one in listed if (time := read_time(stated_time(one, MOMENTS))) is not None]
+    if len(times) == len(listed) and times == sorted(times, reverse=True) != sorted(times):
         chat["messages"] = listed[::-1]
 
 
@@ -292,12 +442,13 @@ def _is_message(document: dict[str, Any]) -> bool:
 def begins_with_conversation(head: bytes) -> bool:
     """Whether the first object of a file is a conversation; of one longer than `head`, whether its first key says so."""
     if columns := set(columns_of(head)):
-        return not columns.isdisjoint(SPEAKER_KEYS) and not columns.isdisjoint(("content", "text"))
+        speaks = not columns.isdisjoint(SPEAKER_KEYS) and not columns.isdisjoint(("content", "text"))
+        return speaks or (not columns.isdisjoint(MESSAGE_LISTS) and any(sign in head for sign in _CELL_SPEAKERS))
     text = head.strip().removeprefix(b"[").lstrip()
     try:
-        document, _ = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))
+        document = as_chat(json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))[0])
         if isinstance(document, list):
-            return bool(list_messages({"messages": document}))
+            return bool(_messages_of_pairs([document]) or list_messages({"messages": document}))
         return is_conversation(document) or (
             isinstance(document, dict) and (_is_message(document) or _holds_runs(document))
         )

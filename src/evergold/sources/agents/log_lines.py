@@ -10,6 +10,7 @@ an interruption and summaries of a compacted conversation. What is left after th
 import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -137,13 +138,43 @@ def text_in(value: object) -> str | None:
 
 def moment(value: object, otherwise: datetime = EPOCH) -> datetime:
     """A time as logs write it; one that is missing or unreadable is taken to be that of the event before."""
-    if not isinstance(value, str):
-        return otherwise
+    return (read_time(value) if isinstance(value, str) else None) or otherwise
+
+
+# Larger numbers are milliseconds, microseconds and nanoseconds; seconds are not so many before the year 5138.
+FINER = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+FIRST_SECONDS = 1e8  # of 1973: a smaller number counts from the beginning of a conversation, and is no time of day
+
+
+def read_time(value: object) -> datetime | None:
+    """A time as any program writes it: a text, a count since 1970 of any unit, or an object of a database."""
+    if isinstance(value, dict):
+        inner = (value.get(key) for key in ("$date", "$numberLong", "_seconds", "seconds", "value"))
+        return next((read_time(one) for one in inner if one is not None), None)
     try:
-        time = datetime.fromisoformat(value)
+        if isinstance(value, str):
+            if not value.strip().replace(".", "", 1).isdecimal():
+                time = _written_time(value.strip())
+                return time if time.tzinfo else time.replace(tzinfo=UTC)
+            value = float(value)
+        if not isinstance(value, int | float) or value < FIRST_SECONDS:
+            return None
+        return datetime.fromtimestamp(value / next((unit for least, unit in FINER if value > least), 1), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _written_time(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
     except ValueError:
-        return otherwise
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+        return parsedate_to_datetime(text)  # as mails and headers write it
+
+
+def stated_time(of: dict[str, Any], names: Iterable[str]) -> Any:
+    """What an object states under the first of these names, however the name is written: `created_at` or `createdAt`."""
+    plain = {key.replace("_", "").lower(): value for key, value in of.items() if value not in (None, "")}
+    return next((plain[name] for name in names if name in plain), None)
 
 
 def text_of_blocks(content: object) -> str:

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import chain, pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ from evergold.conversation import text_of
 from evergold.conversation.assembly import split_turn
 from evergold.conversation.dialects import SMOLAGENTS_TASK
 from evergold.conversation.message import (
+    INSTRUCTING,
     KNOWN_ROLES,
     Message,
     Piece,
@@ -26,9 +27,10 @@ from evergold.conversation.message import (
     decode_object,
     messages_of_pieces,
     result_piece,
+    role_named,
     text_piece,
 )
-from evergold.conversation.reader import messages_in
+from evergold.conversation.reader import SYSTEM_KEYS, instructions_in, messages_in
 from evergold.conversation.tools import tools_in
 from evergold.model.faults import Rejected
 from evergold.model.trace import Score, Span, Trace, TraceStatus
@@ -40,6 +42,7 @@ from evergold.sources.agents.layouts import (
     COSTS,
     MESSAGE_LISTS,
     MOMENTS,
+    REPLIES,
     SESSIONS,
     TURN_END,
     USERS,
@@ -54,13 +57,14 @@ from evergold.sources.agents.layouts import (
     runs_in,
     unwrap,
 )
-from evergold.sources.agents.log_lines import objects_in
+from evergold.sources.agents.log_lines import objects_in, read_time, stated_time
 from evergold.sources.jsonl import describe, read_documents
 
 IDENTS = ("run_id", "trajectory_id", "simulation_id", "id", "instance_id", "task_id")
 TASK_IDS = IDENTS[-2:]  # name a task, which several models may have done: the first messages tell their runs apart
 FIRST_MESSAGES = 6
-ENDS = ("end_time", "ended_at", "finished_at", "completed_at")
+ENDS = ("endtime", "endedat", "finishedat", "completedat")
+MODELS = ("model", "modelVersion", "modelId", "model_id", "default_model_slug")
 TASKS = ("task", "question", "problem_statement", "instruction", "goal", "query", "problem", "prompt")
 ANSWERS = ("final_answer", "answer", "response", "submission", "final_response")
 # A reply with a command to its environment, outside its code: what the "user" says next is what came of it.
@@ -72,8 +76,8 @@ ENDS_WITH_CODE = re.compile(r"```\s*(?:<[\w/|]+>)?$")
 ENDED = re.compile(r"(?:[.!?:)\]]|```)\s*$")
 USAGES = ("usage", "usageMetadata", "usage_metadata")
 TOKENS = {
-    "input_tokens": ("input_tokens", "prompt_tokens", "promptTokenCount"),
-    "output_tokens": ("output_tokens", "completion_tokens", "candidatesTokenCount"),
+    "input_tokens": ("input_tokens", "prompt_tokens", "promptTokenCount", "inputTokens"),
+    "output_tokens": ("output_tokens", "completion_tokens", "candidatesTokenCount", "outputTokens"),
 }
 STOP = re.compile(r"[A-Z]{4,}[.!]?")
 REWARD = "reward"
@@ -410,8 +414,10 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
     """A conversation, to be read turn by turn: each answer is a trace of the session."""
     session = _find_first(document, (*SESSIONS, "id", "uuid"))
     run = AgentRun(session, "chat", session=session, user=_find_first(document, USERS), by_turn=True)
-    run.model, run.tools = _find_first(document, ("model",)), tools_in(document.get("tools"))
+    run.model, run.tools = _find_first(document, MODELS), tools_in(document.get("tools"))
     listed = list_messages(document)
+    if role_named(listed[0].get("role")) not in INSTRUCTING:
+        run.add(_instructions_beside(document))
     _add_timed(run, document, listed)
     if run.messages and run.messages[-1]["role"] != "assistant":
         run.add(reply_beside(document))
@@ -419,23 +425,47 @@ def conversation_run(document: dict[str, Any]) -> AgentRun:
     run.by_turn = not _acts(run.messages)
     if run.by_turn:
         _join_answers(run)
-    known = {*MESSAGE_LISTS, *SESSIONS, "id", "uuid", *USERS, *MOMENTS, *COSTS, "model", "tools"}
+    known = {*MESSAGE_LISTS, *SESSIONS, "id", "uuid", *USERS, *COSTS, *MODELS, *REPLIES, "tools", *SYSTEM_KEYS}
+    known |= {key for key in document if key.replace("_", "").lower() in (*MOMENTS, *ENDS)}
     small = (str, int, float, bool)
     run.metadata = {key: value for key, value in document.items() if key not in known and isinstance(value, small)}
     answer = decode_object(document.get("response"))
     run.failed = bool(document.get("error") or answer.get("error")) and run.messages[-1]["role"] != "assistant"
-    run.model = run.model or _find_first(answer, ("model", "modelVersion"))
+    run.model = run.model or _find_first(answer, MODELS)
     usage = next((one for key in USAGES for of in (document, answer) if isinstance(one := of.get(key), dict)), {})
     if sum(message["role"] == "user" for message in run.messages) == 1:
         run.cost = _cost(document)
-        counts = {name: next((usage[key] for key in keys if key in usage), None) for name, keys in TOKENS.items()}
-        run.metadata |= {name: count for name, count in counts.items() if isinstance(count, int)}
-        run.metadata |= {"usage": usage} if usage else {}
+        run.metadata |= _counts(usage) | ({"usage": usage} if usage else {})
     else:
         # What a chat of several turns used is what no one of them did.
         of_all = {"chat_usage": usage, "chat_cost": _cost(document)}
         run.metadata |= {name: value for name, value in of_all.items() if value not in (None, {})}
     return run
+
+
+def _instructions_beside(document: dict[str, Any]) -> list[Message]:
+    """The system prompt that stands beside the messages; a word under `system` names a program."""
+    stated = next((document[key] for key in SYSTEM_KEYS if document.get(key)), None)
+    is_name = isinstance(stated, str) and "system" in document and len(stated.split()) < 3
+    return [] if stated is None or is_name else instructions_in(stated)
+
+
+def _counts(usage: dict[str, Any]) -> dict[str, int]:
+    """The tokens that a call says it used."""
+    counts = {name: next((usage[key] for key in keys if key in usage), None) for name, keys in TOKENS.items()}
+    return {name: count for name, count in counts.items() if isinstance(count, int)}
+
+
+def _used(messages: list[Message]) -> tuple[dict[str, Any], float | None]:
+    """What the replies of a turn say that they used, as facts of its trace, and what they say that they cost."""
+    replies = [message["extra"] for message in messages if message["role"] == "assistant" and message.get("extra")]
+    counts = Counter[str]()
+    for extra in replies:
+        usage = next((one for key in USAGES if isinstance(one := extra.get(key), dict)), {})
+        counts.update(_counts(usage))
+    models = {extra["model"] for extra in replies if isinstance(extra.get("model"), str)}
+    costs = [cost for extra in replies if (cost := _cost(extra)) is not None]
+    return dict(counts) | ({"model": models.pop()} if len(models) == 1 else {}), sum(costs) if costs else None
 
 
 def _acts(messages: list[Message]) -> bool:
@@ -489,15 +519,7 @@ def _moments(document: dict[str, Any], listed: list[dict[str, Any]]) -> Iterator
 
 
 def _moment(of: dict[str, Any], keys: tuple[str, ...] = MOMENTS) -> datetime | None:
-    value = next((of[key] for key in keys if of.get(key) is not None), None)
-    try:
-        if isinstance(value, int | float):
-            # Milliseconds since 1970 are over 10¹¹ for any time after 1973; seconds are not before the year 5138.
-            return datetime.fromtimestamp(value / 1000 if value > 1e11 else value, UTC)
-        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
-    except (ValueError, OverflowError, OSError):
-        return None
-    return moment if moment is None or moment.tzinfo else moment.replace(tzinfo=UTC)
+    return read_time(stated_time(of, keys))
 
 
 def _find_first(document: dict[str, Any], keys: tuple[str, ...]) -> str | None:
@@ -541,7 +563,9 @@ class AgentLogs:
                 left = ", ".join(f"{key} ({size})" for key, size in beside.items())
                 reason = f"{len(runs)} runs are read; what stands beside them is not: {left}"
                 yield Rejected(where=where, reason=reason, is_note=True)
+        untimed = 0
         for number, run in enumerate(_runs(unpacked)):
+            untimed += run.by_turn and not any(run.times)
             if not run.messages:
                 reason = f"no message is read: {describe([unpacked[min(number, len(unpacked) - 1)][1]])}"
                 yield Rejected(where=name, reason=reason)
@@ -550,6 +574,9 @@ class AgentLogs:
                 yield from _traces(run, self.unit or ("turn" if run.by_turn else "task"), f"{name}:{number}")
             except ValidationError as problem:
                 yield Rejected.of(problem, name, Trace)
+        if untimed:
+            reason = f"{untimed} chats state no time: their traces have that of their arrival"
+            yield Rejected(where=name, reason=reason, is_note=True)
 
 
 def _runs(objects: list[tuple[str, dict[str, Any]]]) -> Iterator[AgentRun]:
@@ -618,7 +645,9 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
         question = task
     times = [time for time in run.times[start:end] if time]
     offered = {"messages": messages, "agent": run.agent, "model": run.model, "tools": run.tools}
-    metadata = {key: value for key, value in (run.metadata | offered).items() if value not in (None, [])}
+    used, spent = _used(messages)
+    metadata = {key: value for key, value in (run.metadata | offered | used).items() if value not in (None, [])}
+    cost = run.cost if whole and run.cost is not None else spent
     if start:
         metadata["continues"] = True
     # The reward judges the whole task, so it goes to its last turn.
@@ -633,7 +662,7 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
         status=TraceStatus.FAILED if run.failed and is_last else TraceStatus.COMPLETED,
         started_at=times[0] if times else None,
         ended_at=times[-1] if times else None,
-        cost=run.cost if whole and run.cost is not None and run.cost >= 0 else None,
+        cost=cost if cost is not None and cost >= 0 else None,
         metadata=orjson.loads(orjson.dumps(metadata, default=str)),
         spans=tuple(_tool_spans(messages)),
         scores=tuple(scores),
@@ -641,10 +670,18 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
 
 
 def _tool_spans(messages: list[Message]) -> Iterator[Span]:
-    """A step for each call, which names the tool and how it ended; what was passed stands in the messages."""
-    failed = {message.get("tool_call_id") for message in messages if message.get("extra", {}).get("failed") is True}
+    """A step for each call, which names the tool, what it was given and gave, and how it ended."""
+    results = {message.get("tool_call_id"): message for message in messages if message["role"] == "tool"}
     calls = chain.from_iterable(message.get("tool_calls", ()) for message in messages)
     for number, call in enumerate(calls):
-        name = call["function"]["name"]
-        status = TraceStatus.FAILED if call["id"] in failed else TraceStatus.COMPLETED
-        yield Span(id=f"call-{number}", name=name, kind="tool", status=status, metadata={"tool": name})
+        name, result = call["function"]["name"], results.get(call["id"]) if call["id"] else None
+        failed = result is not None and result.get("extra", {}).get("failed") is True
+        yield Span(
+            id=f"call-{number}",
+            name=name,
+            kind="tool",
+            input=call["function"]["arguments"],
+            output=None if result is None else text_of(result),
+            status=TraceStatus.FAILED if failed else TraceStatus.COMPLETED,
+            metadata={"tool": name},
+        )

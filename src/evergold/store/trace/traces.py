@@ -60,6 +60,7 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
         known = dict(tuples_among(connection, "SELECT id, content_hash FROM traces WHERE id", hashes))
         fresh: dict[str, Trace] = {}
         scored: list[Trace] = []
+        others: list[Trace] = []
         for trace, content in zip(batch, contents, strict=True):
             if trace.id not in known and trace.id not in fresh:
                 fresh[trace.id] = trace
@@ -70,7 +71,10 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
                 # Scores are no part of the content: a known trace may bring new ones.
                 scored.append(trace)
             else:
-                result.conflicting.append(trace.id)
+                others.append(trace)
+        repeated = _repeated_turns(connection, others, fresh)
+        result.duplicates += [trace.id for trace in others if trace.id in repeated]
+        result.conflicting += [trace.id for trace in others if trace.id not in repeated]
         moment = now()
         rows = [(*_trace_row(trace, moment), hashes[trace.id]) for trace in fresh.values()]
         seqs = insert_traces(connection, (*TraceRow._fields, "content_hash"), rows)
@@ -81,6 +85,25 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
         )
         enqueue_new(connection, {trace.id: make_storable(trace.session_id) for trace in fresh.values()})
     return result
+
+
+def _repeated_turns(connection: Connection, others: list[Trace], fresh: dict[str, Trace]) -> set[str]:
+    """Those of the traces that say what is held under their ids; a later log of a chat dates its earlier turns differently."""
+    turns = {trace.id: _words_of(trace.metadata) for trace in others if "agent" in trace.metadata}
+    if not turns:
+        return set()
+    held = dict(tuples_among(connection, "SELECT id, metadata FROM traces WHERE id", turns))
+    said = {id: _words_of(loads(metadata)) for id, metadata in held.items()}
+    said |= {id: _words_of(fresh[id].metadata) for id in turns.keys() & fresh.keys()}
+    return {id for id, words in turns.items() if words is not None and words == said.get(id)}
+
+
+def _words_of(metadata: dict[str, Any]) -> list[tuple[Any, ...]] | None:
+    """Who said what in the messages of a turn; None where they are not at hand."""
+    messages = metadata.get("messages")
+    if not isinstance(messages, list):
+        return None
+    return [tuple(one.get(key) for key in ("role", "content", "tool_calls", "tool_call_id")) for one in messages]
 
 
 def put_correction(connection: Connection, correction: Correction) -> bool:

@@ -1,0 +1,281 @@
+"""Chats as other programs export and log them: their times, what they repeat, and what they hold beside the words."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import evergold
+from evergold.conversation import conversation_of
+from evergold.conversation.wholeness import gaps_of
+from evergold.model.trace import Gap, Trace
+from tests.ingest.test_strange_files import ingest
+from tests.rows import each_row
+
+AT = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+def user(text: Any) -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def bot(text: Any, **more: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": text} | more
+
+
+def read(folder: Path, *documents: Any) -> list[Trace]:
+    _, traces = ingest(folder, "".join(json.dumps(one) + "\n" for one in documents).encode())
+    return traces
+
+
+def texts(traces: list[Trace]) -> list[tuple[str, str | None]]:
+    return [(trace.input, trace.output) for trace in traces]
+
+
+@each_row(
+    ("key", "value"),
+    [
+        ("created", "2025-01-02T03:04:05Z"),
+        ("createdAt", "2025-01-02T03:04:05.000Z"),
+        ("created_at", 1735787045),
+        ("timestamp", 1735787045000),
+        ("time", 1735787045000000),
+        ("ts", 1735787045000000000),
+        ("ts", "1735787045.0"),
+        ("date", "Thu, 02 Jan 2025 03:04:05 GMT"),
+        ("create_time", {"$date": "2025-01-02T03:04:05Z"}),
+        ("createdAt", {"$date": {"$numberLong": "1735787045000"}}),
+        ("created_at", {"_seconds": 1735787045, "_nanoseconds": 0}),
+        ("sentAt", "2025-01-02 03:04:05"),
+    ],
+)
+def test_a_time_is_read_however_it_is_written(key: str, value: Any, tmp_path: Path) -> None:
+    for document in (
+        {"messages": [user("Q?"), bot("A.")], key: value},
+        {"messages": [user("Q?") | {key: value}, bot("A.") | {key: value}]},
+    ):
+        (trace,) = read(tmp_path, document)
+        assert trace.started_at == AT
+
+
+def test_a_chat_without_a_time_is_told(tmp_path: Path) -> None:
+    for moment in ({}, {"time": 12.5}, {"created": "yesterday"}):
+        line = json.dumps({"messages": [user("Q?"), bot("A.")]} | moment).encode()
+        report, _ = ingest(tmp_path, line)
+        assert (
+            "1 chats state no time: their traces have that of their arrival" in report.problems[0]
+            and not report.rejected
+        )
+
+
+@each_row(
+    "documents",
+    [
+        [{"messages": [user("Q1"), bot("A1")]}, {"messages": [user("Q1"), bot("A1"), user("Q2"), bot("A2")]}],
+        [{"messages": [user("Q1"), bot("A1"), user("Q2"), bot("A2")]}, {"messages": [user("Q1"), bot("A1")]}],
+        [
+            {"id": "r1", "messages": [user("Q1")], "response": "A1"},
+            {"id": "r2", "messages": [user("Q1"), bot("A1"), user("Q2")], "response": "A2"},
+        ],
+    ],
+)
+def test_requests_that_repeat_what_was_said_are_one_chat(documents: list[Any], tmp_path: Path) -> None:
+    traces = read(tmp_path, *documents)
+    assert texts(traces) == [("Q1", "A1"), ("Q2", "A2")] and len({trace.session_id for trace in traces}) == 1
+
+
+@each_row(
+    ("first", "second"),
+    [
+        ({"id": "c1"}, {"id": "c2"}),
+        ({"user_id": "ann"}, {"user_id": "bob"}),
+        ({"session_id": "s1"}, {"session_id": "s2"}),
+        ({"systemInstruction": "Be brief."}, {"systemInstruction": "Be long."}),
+    ],
+)
+def test_chats_that_only_begin_alike_stay_apart(first: dict[str, Any], second: dict[str, Any], tmp_path: Path) -> None:
+    greeting = [user("Hi"), bot("Hello!")]
+    traces = read(tmp_path, first | {"messages": greeting}, second | {"messages": [*greeting, user("Q"), bot("A")]})
+    assert len(traces) == 3 and len({trace.session_id for trace in traces}) == 2
+
+
+def test_turns_that_a_later_file_repeats_are_duplicates(tmp_path: Path) -> None:
+    chat = [user("Q1"), bot("A1"), user("Q2"), bot("A2")]
+    for day, size in ((2, 2), (3, 4)):
+        line = {"session_id": "k", "created_at": f"2025-01-0{day}", "messages": chat[:size]}
+        (tmp_path / f"{day}.jsonl").write_text(json.dumps(line))
+    other = {"session_id": "k", "messages": [user("Q1"), bot("Something else.")]}
+    (tmp_path / "4.jsonl").write_text(json.dumps(other))
+    with evergold.open(tmp_path) as ws:
+        together = ws.ingest(tmp_path / "2.jsonl", tmp_path / "3.jsonl")
+        assert (together.traces, together.duplicates, together.rejected) == (2, 1, 0)
+        again = ws.ingest(tmp_path / "3.jsonl")
+        assert (again.traces, again.duplicates, again.rejected) == (0, 2, 0)
+        assert ws.ingest(tmp_path / "4.jsonl").rejected == 1
+
+
+@each_row(
+    "answer",
+    [
+        "<think>\nAdd.\n</think>\n\n4",
+        "<thinking>Add.</thinking>4",
+        "<reasoning>Add.</reasoning>\n4",
+        "Add.\n</think>\n\n4",
+        [{"type": "text", "text": "<think>Add.</think>\n4"}],
+    ],
+)
+def test_thinking_before_an_answer_is_none_of_it(answer: Any, tmp_path: Path) -> None:
+    documents: list[Any] = [{"messages": [user("2+2?"), bot(answer)]}]
+    documents += [{"id": "n", "input": "2+2?", "output": answer}] if isinstance(answer, str) else []
+    for document in documents:
+        (trace,) = read(tmp_path, document)
+        assert trace.output == "4" and "Add." in json.dumps(trace.metadata)
+        (reply,) = conversation_of(trace).turn
+        assert reply["content"] == "4"
+
+
+@each_row("answer", ["Use <b>4</b>.", "<answer>4</answer>", "The tag </think> ends it.", "a <think> b </think> c"])
+def test_an_answer_that_only_names_a_tag_is_whole(answer: str, tmp_path: Path) -> None:
+    assert texts(read(tmp_path, {"messages": [user("Q?"), bot(answer)]})) == [("Q?", answer)]
+
+
+def test_an_answer_that_never_ends_its_thinking_is_none(tmp_path: Path) -> None:
+    (trace,) = read(tmp_path, {"id": "n", "input": "Q?", "output": "<think>Well, let me see"})
+    assert trace.output == "" and trace.metadata["reasoning"] == "Well, let me see"
+
+
+def node(number: int, role: str, content: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    message = {"author": {"role": role}, "create_time": 1.7e9 + number, "content": content, "metadata": metadata}
+    return {"id": str(number), "parent": str(number - 1), "message": message | {"recipient": "all"}}
+
+
+def test_an_export_of_chatgpt_has_its_pictures_thoughts_and_models(tmp_path: Path) -> None:
+    picture = {"content_type": "image_asset_pointer", "asset_pointer": "file-service://file-1"}
+    nodes = [
+        node(1, "user", {"parts": [picture, "What is it?"]}),
+        node(2, "assistant", {"thoughts": [{"summary": "Look", "content": "I look."}]}, model_slug="o3"),
+        node(3, "assistant", {"parts": ["A cat."]}, model_slug="o3"),
+        node(4, "user", {"parts": ["Sure?"]}),
+        node(5, "assistant", {"parts": ["Yes."]}, model_slug="gpt-4o"),
+    ]
+    chat = {"conversation_id": "c", "mapping": {one["id"]: one for one in nodes}, "current_node": "5", "title": "Cat"}
+    first, second = read(tmp_path, [chat])
+    assert texts([first, second]) == [("What is it?", "A cat."), ("Sure?", "Yes.")]
+    assert (first.metadata["model"], second.metadata["model"]) == ("o3", "gpt-4o")
+    asked, answered = first.metadata["messages"]
+    assert asked["content"][0] == {"type": "image_url", "image_url": {"url": "file-service://file-1"}}
+    assert answered["extra"]["reasoning"] == "I look."
+    # Only the name of the picture is there: what was asked about it cannot be asked again.
+    assert (
+        gaps_of(first, conversation_of(first)) == (Gap.NO_QUESTION,) and gaps_of(second, conversation_of(second)) == ()
+    )
+
+
+VAPI = {
+    "id": "call-1",
+    "type": "webCall",
+    "startedAt": "2025-01-02T03:04:05Z",
+    "messages": [
+        {"role": "system", "message": "Be kind.", "time": 1735787045000, "secondsFromStart": 0},
+        {"role": "user", "message": "Open when?", "time": 1735787046000, "secondsFromStart": 1},
+        {
+            "role": "tool_calls",
+            "message": "",
+            "toolCalls": [{"id": "k", "function": {"name": "hours", "arguments": "{}"}}],
+        },
+        {"role": "tool_call_result", "name": "hours", "result": "9-17", "toolCallId": "k"},
+        {"role": "bot", "message": "At nine.", "time": 1735787047000, "secondsFromStart": 2},
+    ],
+}
+RASA = {
+    "sender_id": "u7",
+    "events": [
+        {"event": "action", "name": "action_listen", "timestamp": 1735787044.1},
+        {"event": "user", "text": "Open when?", "timestamp": 1735787045.0},
+        {"event": "bot", "text": "At nine.", "timestamp": 1735787046.0},
+    ],
+}
+
+
+def bedrock(request: Any, reply: Any) -> dict[str, Any]:
+    sides = {
+        "input": {"inputBodyJson": request, "inputTokenCount": 7},
+        "output": {"outputBodyJson": reply, "outputTokenCount": 2},
+    }
+    log = {"schemaType": "ModelInvocationLog", "timestamp": "2025-01-02T03:04:05Z", "requestId": "r"}
+    return log | {"modelId": "arn:aws:bedrock:eu::foundation-model/amazon.nova-lite-v1:0"} | sides
+
+
+ASKED = {"messages": [{"role": "user", "content": [{"text": "Open when?"}]}], "system": [{"text": "Be kind."}]}
+SAID = {"role": "assistant", "content": [{"text": "At nine."}]}
+
+
+@each_row(
+    "document",
+    [
+        [["Open when?", "At nine."]],
+        {"history": [["Open when?", "At nine."], ["Thanks", None]]},
+        VAPI,
+        RASA,
+        bedrock(ASKED, {"output": {"message": SAID}, "usage": {"inputTokens": 7, "outputTokens": 2}}),
+        bedrock(
+            {"messages": [user("Open when?")]},
+            SAID | {"type": "message", "content": [{"type": "text", "text": "At nine."}]},
+        ),
+        bedrock({"inputText": "Open when?"}, {"results": [{"outputText": "At nine."}]}),
+        bedrock({"prompt": "Open when?"}, {"generation": "At nine."}),
+        bedrock(
+            ASKED,
+            [{"contentBlockDelta": {"delta": {"text": "At "}}}, {"contentBlockDelta": {"delta": {"text": "nine."}}}],
+        ),
+        {"request": {"modelId": "m", **ASKED}, "response": {"output": {"message": SAID}}},
+    ],
+)
+def test_a_chat_of_another_tool_is_read(document: Any, tmp_path: Path) -> None:
+    trace = read(tmp_path, document)[0]
+    assert (trace.input, trace.output) == ("Open when?", "At nine.")
+    if isinstance(document, dict) and "history" not in document and "request" not in document:
+        assert trace.started_at is not None and trace.started_at.replace(second=5) == AT
+        assert trace.session_id in ("call-1", "u7", "r")
+    if "schemaType" in document:
+        assert trace.metadata["input_tokens"] == 7 and trace.metadata["model"] == "amazon.nova-lite-v1:0" and trace.cost
+    if "Be kind." in json.dumps(document):
+        instructions = trace.metadata["messages"][0]
+        assert (instructions["role"], instructions["content"]) == ("system", "Be kind.")
+
+
+@each_row("key", ["systemInstruction", "system_instruction", "system"])
+def test_instructions_beside_the_messages_are_kept(key: str, tmp_path: Path) -> None:
+    said = [{"role": "user", "parts": [{"text": "Q?"}]}, {"role": "model", "parts": [{"text": "A."}]}]
+    (trace,) = read(tmp_path, {key: {"parts": [{"text": "Be brief."}]}, "contents": said})
+    assert [one["role"] for one in trace.metadata["messages"]] == ["system", "user", "assistant"]
+
+
+def test_a_step_of_a_tool_has_what_it_was_given_and_gave(tmp_path: Path) -> None:
+    call = {"id": "k", "type": "function", "function": {"name": "weather", "arguments": '{"city": "Lima"}'}}
+    result = {"role": "tool", "tool_call_id": "k", "content": "sunny"}
+    (trace,) = read(tmp_path, {"messages": [user("Q?"), bot(None, tool_calls=[call]), result, bot("Sunny.")]})
+    (step,) = trace.spans
+    assert (step.name, step.input, step.output) == ("weather", '{"city": "Lima"}', "sunny")
+    conversation = conversation_of(trace)
+    assert [one["role"] for one in (*conversation.messages, *conversation.turn)] == [
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+    ]
+
+
+def test_what_each_request_of_a_session_used_is_priced(tmp_path: Path) -> None:
+    used = {"prompt_tokens": 1_000_000, "completion_tokens": 0}
+    reply = {"model": "gpt-4o-mini", "choices": [{"message": bot("A1")}], "usage": used}
+    first = {"session_id": "s", "messages": [user("Q1")], "response": reply}
+    second = {
+        "session_id": "s",
+        "messages": [user("Q1"), bot("A1"), user("Q2")],
+        "response": reply | {"choices": [{"message": bot("A2")}]},
+    }
+    traces = read(tmp_path, first, second)
+    assert [(trace.cost, trace.cost_source) for trace in traces] == [(0.15, "priced")] * 2
+    (told,) = read(tmp_path, {"messages": [user("Q1"), bot("A1", usage=used, model="gpt-4o-mini")]})
+    assert told.cost == 0.15 and told.metadata["input_tokens"] == 1_000_000
