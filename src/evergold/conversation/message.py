@@ -208,6 +208,18 @@ class Piece(NamedTuple):
     value: Any = None
 
 
+# Models write it before the answer; one that was told to begin with it writes only its end, on a line of its own.
+THINKING = re.compile(r"\s*<(think|thinking|thought|reasoning)>(.*?)(?:</\1>\s*|\Z)|(.*\n)</think>\s*?\n\s*", re.DOTALL)
+
+
+def split_thinking(text: str) -> tuple[str, str]:
+    """The thinking at the start of an answer, empty where there is none, and the answer."""
+    if not ("<" in text[:20] or "\n</think>" in text):
+        return "", text
+    found = THINKING.match(text)
+    return ((found[2] or found[3] or "").strip(), text[found.end() :]) if found else ("", text)
+
+
 def role_named(name: Any) -> str:
     """The canonical role for a name in any spelling; a role nobody knows is kept as it came."""
     if isinstance(name, dict):

@@ -24,6 +24,7 @@ from evergold.conversation.message import (
     parse_printed,
     result_content,
     role_named,
+    split_thinking,
     text_of,
     text_piece,
 )
@@ -89,6 +90,8 @@ def _plain_text(item: dict[str, Any]) -> str | None:
     if len(item) != 2 or item.get("role") not in PLAIN_ROLES:
         return None
     content = item.get("content")
+    if (item["role"] == "assistant" and isinstance(content, str) and "</think" in content) or "<" in str(content)[:20]:
+        return None
     if content is None and isinstance(parts := item.get("parts"), list) and len(parts) == 1:
         (part,) = parts
         text = isinstance(part, dict) and part.get("type") == "text" and len(part) == 2
@@ -132,6 +135,8 @@ def _from_fields(role: str, item: dict[str, Any]) -> list[Message]:
     if isinstance(parts := item.get("parts"), list) and key == "content" and isinstance(content, str):
         content = parts  # a UI message says its text a second time
     pieces += pieces_of(content)
+    if role == "assistant":
+        pieces = _part_thinking(pieces)
     if role in ("assistant", "tool") or role not in KNOWN_ROLES:
         pieces = _with_calls(pieces, item)
     built = messages_of_pieces(role, pieces, extra) or [{"role": role, "content": content if content == "" else None}]
@@ -141,6 +146,18 @@ def _from_fields(role: str, item: dict[str, Any]) -> list[Message]:
         if message["role"] == role:
             message.update({name: item[name] for name in KEPT if item.get(name) is not None})
     return built
+
+
+def _part_thinking(pieces: list[Piece]) -> list[Piece]:
+    """The pieces of an answer with the thinking that stands in its first text as reasoning."""
+    at = next((number for number, piece in enumerate(pieces) if piece.kind == "content"), -1)
+    text = pieces[at].value.get("text") if at >= 0 and isinstance(pieces[at].value, dict) else None
+    thinking, answer = split_thinking(text) if isinstance(text, str) else ("", "")
+    if not thinking and answer == (text or ""):
+        return pieces
+    # A text that stands beside as reasoning, too, is kept once.
+    known = any(piece.kind == "reasoning" and piece.value == thinking for piece in pieces)
+    return [*pieces[:at], *([] if known else [Piece("reasoning", thinking)]), text_piece(answer), *pieces[at + 1 :]]
 
 
 def _with_calls(pieces: list[Piece], item: dict[str, Any]) -> list[Piece]:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from evergold.conversation.message import split_thinking
 from evergold.ingest.batcher import write_spans
 from evergold.ingest.feedback import apply_feedback, apply_pending
 from evergold.ingest.prepare import prepare_lines, redact_parts
@@ -33,7 +34,7 @@ TOGETHER = 100  # records that are looked at as one
 def redact_all(records: Sequence[Incoming | Rejected], cleaner: FieldRedactor) -> list[Incoming | Rejected]:
     """The records with private things taken out. They are looked at many together: nearly all of them hold nothing."""
     clean: list[Incoming | Rejected] = []
-    for some in batches(records, TOGETHER):
+    for some in batches(list(map(_part_thinking, records)), TOGETHER):
         private = cleaner.find_suspected([_texts(record) for record in some])
         for number, record in enumerate(some):
             if isinstance(record, Rejected) or number not in private:
@@ -41,6 +42,16 @@ def redact_all(records: Sequence[Incoming | Rejected], cleaner: FieldRedactor) -
             else:
                 clean.append(redact_record(record, cleaner))
     return clean
+
+
+def _part_thinking(record: Incoming | Rejected) -> Incoming | Rejected:
+    """The record with the thinking that stands before its answer as `reasoning` of its metadata."""
+    if not isinstance(record, Trace | SpanLine) or not record.output:
+        return record
+    thinking, answer = split_thinking(record.output)
+    if answer == record.output:
+        return record
+    return record.model_copy(update={"output": answer, "metadata": {**record.metadata, "reasoning": thinking}})
 
 
 def _texts(record: Incoming | Rejected) -> list[Any]:

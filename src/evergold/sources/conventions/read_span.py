@@ -20,7 +20,7 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from evergold.conversation.message import as_json, is_numbered, unflatten
+from evergold.conversation.message import as_json, is_numbered, split_thinking, unflatten
 from evergold.model.trace import ScoreLine, ScoreSource, SpanLine, TraceStatus
 from evergold.sources.conventions.messages import INPUT, OUTPUT, input_text, output_text, parse_json
 from evergold.sources.conventions.scores import ANNOTATED, RESULT_EVENT, WireScore
@@ -419,7 +419,7 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
         # The last answer among the messages of a run that failed is that of an earlier turn.
         if text is None and not (failed and key in WHOLE_RUNS):
             text = output_text(attributes[key])
-    return text
+    return text if text is None else split_thinking(text)[1]
 
 
 def _mime_value(attributes: Attributes, side: int) -> str | None:
