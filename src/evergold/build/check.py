@@ -104,9 +104,8 @@ def _compare_with(
         profile, old = profiles.get(name), split.run()
         # Drift needs the records of the baseline; a manifest alone has only their counts.
         if profile is None or old is None or split.findings["hash"].outcome == "failed":
-            moved.skip(
-                f"the files of {baseline.version} or {manifest.version} are not there as their manifest pins them"
-            )
+            both = f"{baseline.version} or {manifest.version}"
+            moved.skip(f"the files of {both} are not there as their manifest pins them")
         else:
             moved.measured = {kind: round(value, 4) for kind, value in drift(old, profile).items()}
             for kind, value in moved.measured.items():

@@ -171,13 +171,8 @@ def near_duplicates(cases: Sequence[Case], split_of: Mapping[str, str]) -> list[
         TextEntry(case.id, split_of[case.id], _shingles(case)) for case in sorted(cases, key=lambda case: case.id)
     ]
     return [
-        {
-            "a": pair.first.name,
-            "b": pair.second.name,
-            "splits": [pair.first.group, pair.second.group],
-            "similarity": round(pair.share, 3),
-        }
-        for pair in pairs_across(entries, THRESHOLD)
+        {"a": one.name, "b": other.name, "splits": [one.group, other.group], "similarity": round(share, 3)}
+        for one, other, share in pairs_across(entries, THRESHOLD)
     ]
 
 
@@ -209,9 +204,8 @@ def overlaps(cases: Sequence[Case], path: Path) -> list[str]:
     for case in cases:
         asked, answer = normalise(case.input), shingles_of(_answer(case))
         # Short answers have no shingles and therefore never match.
-        if (asked and asked in exact) or any(
-            any(index.find_similar(text)) for text in (shingles_of(case.input), answer)
-        ):
+        near = (any(index.find_similar(text)) for text in (shingles_of(case.input), answer))
+        if (asked and asked in exact) or any(near):
             hit.append(case.id)
     return hit
 

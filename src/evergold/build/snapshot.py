@@ -79,9 +79,8 @@ class SnapshotSpec:
     @property
     def leaves_candidates(self) -> bool:
         """Whether cases that rest on silence alone are left out, and counted as such."""
-        return (
-            self.filters.get("candidates", Candidates.EXCLUDE) == Candidates.EXCLUDE and "evidence" not in self.filters
-        )
+        wanted = self.filters.get("candidates", Candidates.EXCLUDE)
+        return wanted == Candidates.EXCLUDE and "evidence" not in self.filters
 
 
 @dataclass(frozen=True)

@@ -170,7 +170,6 @@ def _column(split: str, name: str, spec: Any) -> Column:
 DEFAULT_FOLDER = "evaluation/datasets"
 _KEYS = ("name", "offline_dataset", "manifest", "version", "splits", "max_line_mb")
 MOST_LINE_MB = 1024
-_CONFIG_FOLDERS = frozenset({"config", "configs"})
 
 
 @dataclass(frozen=True)
@@ -256,7 +255,7 @@ def project_root(config: Path | None) -> Path:
     if config is None:
         return Path.cwd()
     folder = config.resolve().parent
-    return folder.parent if folder.name in _CONFIG_FOLDERS else folder
+    return folder.parent if folder.name in ("config", "configs") else folder
 
 
 def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
@@ -269,14 +268,23 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
     chosen = section | {key: value for key, value in flags.items() if value is not None}
     tables = _tables(section.get("splits", list(DEFAULT_SPLITS)))
     given: Mapping[str, Path | None] = flags.get("outputs", {})
-    _require_splits_of(given, tables)
-    splits, outputs = [], {}
+    # An output for a split that is not built would be waited for in vain.
+    for name, output in given.items():
+        if output is not None and name not in tables:
+            raise BadInput(
+                f"{output} is given for the split {name!r}, which the config does not list ({', '.join(tables)}); "
+                "add it to `splits`, or leave the flag out"
+            )
+    splits, outputs, owner = [], dict[str, Path](), dict[str, str]()
     for name, table in tables.items():
         split = declare_splits(name, table)
         splits.append(split)
         default = _text(f"splits.{name}.output", table.get("output", f"{DEFAULT_FOLDER}/{split.file_name}"))
         outputs[name] = root / (given.get(name) or location(default))
-    _require_separate_types(splits)
+    for split in splits:
+        for kind in split.task_types:
+            if (other := owner.setdefault(kind, split.name)) != split.name:
+                raise BadInput(f"splits {other!r} and {split.name!r} both take task type {kind!r}; leave it to one")
     source = _text("offline_dataset", chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"))
     manifest = root / location(_text("manifest", chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json")))
     path = root / location(source)
@@ -309,16 +317,6 @@ def _line_bytes(megabytes: Any) -> int:
     if isinstance(megabytes, bool) or not isinstance(megabytes, (int, float)) or not 0 < megabytes <= MOST_LINE_MB:
         raise BadInput(f"evaluation.max_line_mb must be a number up to {MOST_LINE_MB}, got {megabytes!r}")
     return int(megabytes * (1 << 20))
-
-
-def _require_splits_of(given: Mapping[str, Path | None], tables: Mapping[str, Any]) -> None:
-    """An output for a split that is not built would be waited for in vain."""
-    for name, path in given.items():
-        if path is not None and name not in tables:
-            raise BadInput(
-                f"{path} is given for the split {name!r}, which the config does not list ({', '.join(tables)}); "
-                "add it to `splits`, or leave the flag out"
-            )
 
 
 def _read_section(config: Path) -> dict[str, Any]:
@@ -356,12 +354,3 @@ def _tables(splits: Any) -> dict[str, dict[str, Any]]:
         if table is not None and not isinstance(table, dict):
             raise BadInput(f"split {name!r} must be a table with output, task_types, fields or file; got {table!r}")
     return {str(name): table or {} for name, table in splits.items()}
-
-
-def _require_separate_types(splits: list[Split]) -> None:
-    owner: dict[str, str] = {}
-    for split in splits:
-        for kind in split.task_types:
-            other = owner.setdefault(kind, split.name)
-            if other != split.name:
-                raise BadInput(f"splits {other!r} and {split.name!r} both take task type {kind!r}; leave it to one")

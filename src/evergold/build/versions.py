@@ -55,8 +55,6 @@ from evergold.store.case.cases import CaseFilter, case_filter, find_case, iterat
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-FROZEN_ONLY = "in builds only"
-
 
 def locate_build(build: Build) -> Path:
     """Where the files of a build are; refused where those of another one have taken their place."""
@@ -111,8 +109,12 @@ def find_in_builds(builds: Sequence[Build], case_id: str) -> tuple[list[BuildSte
     steps: list[BuildStep] = []
     provenance = Provenance(source="rag")
     for build in builds:
-        result = _find(build, case_id)
-        if result is not None:
+        try:
+            path = locate_build(build)
+        except (NotFound, Conflict):
+            continue
+        records = build_records(path, manifests.read(path))
+        if result := next(((there.split, line) for one, there, line in records if one == case_id), None):
             split, line = result
             case = case_of_line(split, line)
             rev = case.rev() if case else hash_bytes(line)
@@ -123,15 +125,6 @@ def find_in_builds(builds: Sequence[Build], case_id: str) -> tuple[list[BuildSte
     if not steps:
         raise NotFound(f"no case {case_id!r} in the store, nor in the files of {len(builds)} builds")
     return steps, provenance
-
-
-def _find(build: Build, case_id: str) -> tuple[str, bytes] | None:
-    try:
-        path = locate_build(build)
-    except (NotFound, Conflict):
-        return None
-    records = build_records(path, manifests.read(path))
-    return next(((location.split, line) for one, location, line in records if one == case_id), None)
 
 
 _NUMBER = re.compile(r"v(\d+)")
@@ -206,10 +199,8 @@ class Builds:
         """
         spec.require_sane()
         wanted = case_filter(spec.dataset, spec.filters)
-        if spec.leaves_candidates:
-            wanted = wanted.model_copy(
-                update={"candidates": Candidates.INCLUDE}
-            )  # the manifest counts them as left out
+        if spec.leaves_candidates:  # the manifest counts them as left out
+            wanted = wanted.model_copy(update={"candidates": Candidates.INCLUDE})
         with self._store.db.read() as connection:
             require_dataset(connection, spec.dataset)
             # A version that is built again has the same parent as the first time, whatever came after it.
@@ -217,11 +208,8 @@ class Builds:
             parent = earlier[-1] if earlier else None
             earlier_splits = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
             # Cases that were withdrawn since still say where their group was, so all states are read.
-            everything = (
-                iterate_cases(connection, CaseFilter(dataset=spec.dataset, status=None, candidates=Candidates.INCLUDE))
-                if earlier_splits
-                else ()
-            )
+            every = CaseFilter(dataset=spec.dataset, status=None, candidates=Candidates.INCLUDE)
+            everything = iterate_cases(connection, every) if earlier_splits else ()
             groups = settle_groups(_check_between(everything, checkpoint), earlier_splits, spec.group_by)
             frozen = draft(spec, _check_between(iterate_cases(connection, wanted), checkpoint), parent, groups)
         checkpoint()
@@ -269,7 +257,7 @@ class Builds:
             provenance, rev, status = case.provenance, case.rev(), str(case.status)
         else:
             frozen, provenance = find_in_builds(self.versions(dataset), case_id)
-            rev, status = frozen[-1].rev, FROZEN_ONLY
+            rev, status = frozen[-1].rev, "in builds only"
         return Lineage(
             dataset=dataset, case_id=case_id, provenance=provenance, rev=rev, status=status, builds=frozen, runs=tried
         )

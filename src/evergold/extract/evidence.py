@@ -17,7 +17,6 @@ from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
 from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
 from evergold.model.review import CaseKey, Decision, ReviewVerdict
-from evergold.model.trace import Trace
 from evergold.repo.git import Repo
 from evergold.settings import Settings
 from evergold.sources.sidekick import SidekickSource
@@ -30,7 +29,6 @@ from evergold.store.trace.traces import get_trace, known_traces
 NO_REPO = "no repository is set; name it with review.repo_dir"
 MOST_CANDIDATES = 8
 Row = dict[str, Any]
-SETTLED_FIELDS = ("base_commit", "ranges", "paths", "metadata")
 
 
 class BaseCommits:
@@ -89,7 +87,7 @@ class BaseCommits:
         final = settled.case
         if settled.problems:
             final = mark_overridden(settled.case, reviewer, decision.comment, settled.problems)
-        content = final.model_dump(mode="json", include=set(SETTLED_FIELDS))
+        content = final.model_dump(mode="json", include={"base_commit", "ranges", "paths", "metadata"})
         return decision.model_copy(update={"changes": {**decision.changes, **content}})
 
     def settle_rows(
@@ -140,19 +138,14 @@ def _reason_of(case: Case) -> str:
 
 
 def _describe(repo: Repo, commit: str, evidence: tuple[str, ...]) -> BaseCandidate:
-    subject, _, when = (
-        repo.run("log", "-1", "--format=%s%x00%cI", commit, "--").decode("utf-8", "replace").partition("\0")
-    )
-    return BaseCandidate(
-        commit=commit, subject=subject, committed_at=when.strip() or None, proved=True, evidence=evidence
-    )
+    text = repo.run("log", "-1", "--format=%s%x00%cI", commit, "--").decode("utf-8", "replace")
+    subject, _, when = text.rstrip().partition("\0")
+    return BaseCandidate(commit=commit, subject=subject, committed_at=when or None, proved=True, evidence=evidence)
 
 
 TURNS = 50
-NO_FLOWS = "no flow database is set; name it with review.sidekick_db to see the diff and the tool calls"
 # Bytes; nobody reads more than that in a page.
 LARGEST = 2_000_000
-NO_TRACE = "the trace of this case is not in this workspace"
 
 
 class EvidenceRoom:
@@ -185,7 +178,8 @@ class EvidenceRoom:
         """The approved diff and the tool calls of one case of a flow."""
         database = self._settings.review_sidekick_db
         if database is None:
-            return Evidence(missing=NO_FLOWS)
+            lacking = "no flow database is set; name it with review.sidekick_db to see the diff and the tool calls"
+            return Evidence(missing=lacking)
         flow = SidekickSource(workspace_id, database).flow(flow_id)
         if flow is not None:
             # Approved merges end cases; a row extracted with every approval as a boundary is found in the second try.
@@ -237,13 +231,10 @@ class EvidenceRoom:
     def _of_trace(self, trace_id: str) -> Evidence:
         with self._store.db.read() as connection:
             if not known_traces(connection, [trace_id]):
-                return Evidence(missing=NO_TRACE)
+                return Evidence(missing="the trace of this case is not in this workspace")
             trace = get_trace(connection, trace_id)
-            turns: list[Trace] = []
-            if trace.session_id:
-                turns, _ = page_of_traces(
-                    connection, TraceFilter(session_id=trace.session_id), limit=TURNS, before=None
-                )
+            wanted = TraceFilter(session_id=trace.session_id)
+            turns = page_of_traces(connection, wanted, limit=TURNS, before=None)[0] if trace.session_id else []
         # They are read newest first.
         return Evidence(trace=trace, conversation=tuple(reversed(turns)))
 

@@ -131,15 +131,11 @@ def steps_of(files: Sequence[FileDiff]) -> list[FileStep]:
     for file in files:
         if file.submodule:
             continue
-        if file.type in (ChangeType.ADDED, ChangeType.COPIED) or file.old_path is None:
-            steps.append(FileStep(file.new_path or "", None, file.new_blob or ""))
-        elif file.new_path is None:
-            steps.append(FileStep(file.old_path, file.old_blob or "", None))
-        elif file.old_path != file.new_path:
-            steps.append(FileStep(file.old_path, file.old_blob or "", None))
-            steps.append(FileStep(file.new_path, None, file.new_blob or ""))
-        else:
-            steps.append(FileStep(file.old_path, file.old_blob or "", file.new_blob or ""))
+        old, new = None if file.type in (ChangeType.ADDED, ChangeType.COPIED) else file.old_path, file.new_path
+        if old is not None:
+            steps.append(FileStep(old, file.old_blob or "", (file.new_blob or "") if new == old else None))
+        if new is not None and new != old:
+            steps.append(FileStep(new, None, file.new_blob or ""))
     return steps
 
 

@@ -110,16 +110,13 @@ class Flows:
 
         No file is written. A commit whose message says too little is a case for a reviewer, not for a first look.
         """
-        usable: list[Case] = []
-
-        def keep(case: Case) -> None:
-            if case.input:
-                usable.append(case)
-
+        cases: list[Case] = []
         rules = HistoryRules(repository=repository_name(repo_dir))
         # Extraction writes files by nature; these are thrown away.
         with TemporaryDirectory(prefix="evergold-") as folder:
-            extract_history(HistoryQuery(repo_dir, limit=limit), Extraction(Path(folder), keep=keep), rules, advance)
+            into = Extraction(Path(folder), keep=cases.append)
+            extract_history(HistoryQuery(repo_dir, limit=limit), into, rules, advance)
+        usable = [case for case in cases if case.input]
         self._store().db.write(partial(_put_cases, cases=usable))
         return len(usable)
 

@@ -22,7 +22,9 @@ from typing import NamedTuple, Self
 from evergold.errors import BadInput, NotFound, Unavailable
 
 _ESCAPES = dict(zip(b'abtnvfr"\\', b'\a\b\t\n\v\f\r"\\', strict=True))
-_LETTERS = {byte: letter for letter, byte in _ESCAPES.items()}
+_SPELLINGS = [chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}" for byte in range(256)]
+for _letter, _byte in _ESCAPES.items():
+    _SPELLINGS[_byte] = f"\\{chr(_letter)}"
 # The first octal digit is at most 3: three octal digits go to 511, a byte to 255.
 _ESCAPE = re.compile(rb"\\([0-3][0-7]{2}|[abtnvfr\"\\])")
 _QUOTED = re.compile(rb'"(?:[^"\\]|\\.)*"')
@@ -78,19 +80,13 @@ def path_text(raw: bytes) -> str:
     if not _QUOTED.fullmatch(raw):
         with suppress(UnicodeDecodeError):
             return raw.decode()
-    return '"' + "".join(map(_quote_byte, raw)) + '"'
+    return '"' + "".join(_SPELLINGS[byte] for byte in raw) + '"'
 
 
 def path_bytes(text: str) -> bytes:
     """The raw bytes of a path of our files."""
     # A path read from JSON may hold half surrogates: it must not raise here, and it matches no file.
     return unquote(text.encode("utf-8", "surrogatepass"))
-
-
-def _quote_byte(byte: int) -> str:
-    if byte in _LETTERS:
-        return "\\" + chr(_LETTERS[byte])
-    return chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}"
 
 
 class Repo:

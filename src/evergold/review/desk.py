@@ -179,8 +179,7 @@ def claim(
     connection: Connection, query: QueueQuery, reviewer: str, needed: int, seconds: float, first: Mapping[int, str]
 ) -> CaseKey | None:
     """Take the next case into this reviewer's hands for so many seconds, those of `first` before others; None: none is left."""
-    result = next_for(connection, query, reviewer, needed, first)
-    if result is None:
+    if (result := next_for(connection, query, reviewer, needed, first)) is None:
         return None
     key = CaseKey(dataset=result[0], id=result[1])
     hold(connection, key, reviewer, AssignmentState.CLAIMED, seconds)

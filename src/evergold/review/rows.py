@@ -59,7 +59,14 @@ def take_cases(connection: Connection, cases: Sequence[Case], sender: Sender) ->
         for result in decide_many(connection, keys, decision, sender.by, sender.needed):
             if result["error"] is not None:
                 taken.problems.append(f"case {result['id']!r}: cannot {verdict.value}: {result['error']}")
-    _count(connection, wanted, held, taken)
+    for key, (_, case) in _held_rows(connection, wanted).items():
+        taken.versions[case.id] = case.version
+        if key not in held:
+            taken.added += 1
+        elif held[key][1].version == case.version:
+            taken.unchanged += 1
+        else:
+            taken.changed += 1
     return taken
 
 
@@ -111,17 +118,6 @@ def _verdicts(
         elif case.id in seen:
             results[ReviewVerdict.WITHDRAW].append(key)
     return results
-
-
-def _count(connection: Connection, cases: Sequence[Case], before: Held, taken: RowsTaken) -> None:
-    for key, (_, case) in _held_rows(connection, cases).items():
-        taken.versions[case.id] = case.version
-        if key not in before:
-            taken.added += 1
-        elif before[key][1].version == case.version:
-            taken.unchanged += 1
-        else:
-            taken.changed += 1
 
 
 def cases_of_rows(rows: Sequence[Row], dataset: str) -> tuple[list[Case], list[str]]:

@@ -52,30 +52,26 @@ class WorkspaceFiles:
 
 
 def collect(settings: Settings, builds: Iterable[Build], files_of: FilesOf) -> WorkspaceFiles:
-    files = WorkspaceFiles()
+    collected = WorkspaceFiles()
     for build in builds:
-        _add_build(files, build, files_of)
+        try:
+            result = files_of(build)
+        except EvergoldError as problem:
+            collected.missing.append(f"{build.dataset} {build.version}: {problem.message}")
+            continue
+        prefix = f"{BUILDS}/{file_name(build.dataset)}/{build.version}"
+        collected.files |= {f"{prefix}/{name}": path for name, path in result.names().items()}
+        location = Path(build.location or "").resolve().relative_to(result.root)
+        entry = {"dataset": build.dataset, "version": build.version, "path": prefix, "location": location.as_posix()}
+        collected.builds.append(entry)
     named = (settings.file, *settings.curation_policies, *settings.checks_files)
     for path in [Path(name) for name in named if name and Path(name).is_file()]:
-        files.files[f"{SETTINGS}/{path.name}"] = path
+        collected.files[f"{SETTINGS}/{path.name}"] = path
     # The spool holds records that the SDK could not deliver yet: acknowledged by nobody else.
     spool = settings.home / SPOOL
     for path in sorted(spool.rglob("*.jsonl")):
-        files.files[f"{SPOOL}/{path.relative_to(spool).as_posix()}"] = path
-    return files
-
-
-def _add_build(collected: WorkspaceFiles, build: Build, files_of: FilesOf) -> None:
-    try:
-        result = files_of(build)
-    except EvergoldError as problem:
-        collected.missing.append(f"{build.dataset} {build.version}: {problem.message}")
-        return
-    prefix = f"{BUILDS}/{file_name(build.dataset)}/{build.version}"
-    collected.files |= {f"{prefix}/{name}": path for name, path in result.names().items()}
-    location = Path(build.location or "").resolve().relative_to(result.root)
-    entry = {"dataset": build.dataset, "version": build.version, "path": prefix, "location": location.as_posix()}
-    collected.builds.append(entry)
+        collected.files[f"{SPOOL}/{path.relative_to(spool).as_posix()}"] = path
+    return collected
 
 
 def restore_builds(home: Path, scratch: Path, builds: Iterable[dict[str, str]]) -> dict[tuple[str, str], str]:

@@ -33,6 +33,7 @@ from evergold.extract.agents.shell import shell_events
 from evergold.extract.diff import parse_diff
 from evergold.extract.flow_cases import TOOL_CALL
 from evergold.model.flow import Action
+from evergold.sources.agents.log_lines import objects_in
 
 # `cat -n` and the read tools of agents write the number before an arrow, a tab or a bar.
 _NUMBERED = re.compile(r"^[^\S\n]*(\d{1,9})(?:→|\t|\| ?)([^\n]*)", re.MULTILINE)
@@ -120,26 +121,21 @@ def _edit(action: Action) -> Iterator[Event]:
     patches = tuple(_patches(details.get("structuredPatch")))
     before = details.get("originalFile")
     edits = action.params.get("edits")
-    wanted = edits if isinstance(edits, list) else [action.params]
-    replacements = tuple(made for edit in wanted if isinstance(edit, dict) and (made := _replacement(edit)))
-    yield Changed(ref, replacements, patches, before if isinstance(before, str) else None)
+    wanted = objects_in(edits) if isinstance(edits, list) else [action.params]
+    replacements: list[Replacement] = []
+    for edit in wanted:
+        old, new = edit.get("old_string", edit.get("old_str")), edit.get("new_string", edit.get("new_str"))
+        if isinstance(old, str):
+            replacements.append(Replacement(old, new if isinstance(new, str) else "", bool(edit.get("replace_all"))))
+    yield Changed(ref, tuple(replacements), patches, before if isinstance(before, str) else None)
     if numbered := _numbered_in(action.result or ""):
         yield Looked(ref, numbered=numbered)
 
 
-def _replacement(edit: dict[str, Any]) -> Replacement | None:
-    old = edit.get("old_string", edit.get("old_str"))
-    new = edit.get("new_string", edit.get("new_str"))
-    if not isinstance(old, str):
-        return None
-    return Replacement(old, new if isinstance(new, str) else "", bool(edit.get("replace_all")))
-
-
 def _patches(hunks: object) -> Iterator[Patch]:
     """The hunks of a patch from the last to the first: so each stands at its line whatever came before."""
-    for hunk in reversed(hunks) if isinstance(hunks, list) else ():
-        lines = hunk.get("lines") if isinstance(hunk, dict) else None
-        start = hunk.get("oldStart") if isinstance(hunk, dict) else None
+    for hunk in reversed(objects_in(hunks)):
+        lines, start = hunk.get("lines"), hunk.get("oldStart")
         if isinstance(lines, list) and isinstance(start, int):
             yield from reversed(list(_runs([line for line in lines if isinstance(line, str)], max(start, 1))))
 
@@ -221,11 +217,10 @@ def _patched_files(diff: str, folder: str | None) -> Iterator[Event]:
     except BadInput:
         return
     for file in files:
-        lines = [
-            (hunk.old_start, [line.decode("utf-8", "replace") for line in hunk.body]) for hunk in reversed(file.hunks)
-        ]
-        patches = [patch for start, body in lines for patch in reversed(list(_runs(body, max(start, 1))))]
-        yield Changed(FileRef(file.new_path or file.path, folder), patches=tuple(patches))
+        patches: list[Patch] = []
+        for hunk in file.hunks:
+            patches += _runs([line.decode("utf-8", "replace") for line in hunk.body], max(hunk.old_start, 1))
+        yield Changed(FileRef(file.new_path or file.path, folder), patches=tuple(reversed(patches)))
 
 
 # A file that nobody changed is read again and again: by sub-agents, after a summary, by the next session.

@@ -29,10 +29,7 @@ from evergold.model.flow import Flow
 from evergold.repo.git import Repo
 from evergold.repo.history import Commit, common_folder, files_at
 
-NO_STEPS = "session without a step"
-NO_COMMIT = "session that led to no commit"
 UNREADABLE = "its diff cannot be read (objects missing in this clone?)"
-NO_REQUEST = "no request of a user in this part of the session"
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class AgentExtraction:
         session = Session.of(flow)
         read = SessionRead(session.flow, session.unknown_tools)
         if not session.steps:
-            read.reasons[NO_STEPS] += 1
+            read.reasons["session without a step"] += 1
             return read
         checkouts = session.checkouts(self._files_near(session))
         boundaries = find_boundaries(session, self._history, checkouts, read.reasons)
@@ -121,7 +118,7 @@ class AgentExtraction:
             before = max((other.index for other in boundaries if other.index < boundary.index), default=-1)
             read.commits.append(self._read_commit(session, boundary, at, before + 1))
         if not boundaries and not read.reasons:
-            read.reasons[NO_COMMIT] += 1
+            read.reasons["session that led to no commit"] += 1
         return read
 
     def absorb(self, read: SessionRead) -> Iterator[Rejected | SkippedItem]:
@@ -214,7 +211,9 @@ class AgentExtraction:
             ),
         )
         evidence = self._evidence(draft, requests) if self._rules.evidence else None
-        return Extracted(case, "" if requests else NO_REQUEST, evidence=evidence)
+        return Extracted(
+            case, "" if requests else "no request of a user in this part of the session", evidence=evidence
+        )
 
     def _rank_looks(self, draft: _Draft, base: str) -> tuple[PathRanking, RangeRanking]:
         paths, ranges = PathRanking(), RangeRanking()

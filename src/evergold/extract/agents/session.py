@@ -218,10 +218,6 @@ SAME_DAY = timedelta(days=1)
 # Commits whose diffs are read in search of a session's lines, once for all sessions; those with most of its files come first.
 MOST_SEARCHED = 400
 LOST = "a commit the session made is not in the repository (rewritten, or never pushed)"
-MERGE_OF_CASES = "a merge whose commits are cases themselves"
-UNTOUCHED = "a commit that names a session which edited and looked at none of its files"
-OLDER = "a commit that is older than the session its trailer names"
-SYNC = "a merge of work from elsewhere"
 HISTORY, TRAILER = "history", "trailer"
 _authored = attrgetter("authored")
 
@@ -392,7 +388,7 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
     # The order matters: what the session printed is sure, a trailer is a statement, the search in history a conclusion.
     for boundary in _by_trailer(session, history):
         if boundary.index < 0:
-            reasons[OLDER] += 1
+            reasons["a commit that is older than the session its trailer names"] += 1
         elif len(boundary.commit.parents) > 1:
             merges.append(boundary)
         elif boundary.commit.id not in results:
@@ -401,7 +397,7 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
             if not known.isdisjoint(path for file in files for path in paths_of(file)):
                 results[boundary.commit.id] = boundary
             else:
-                reasons[UNTOUCHED] += 1
+                reasons["a commit that names a session which edited and looked at none of its files"] += 1
     stated = len(results)
     copies = {(boundary.commit.authored, boundary.commit.subject) for boundary in results.values()}
     for boundary in [*_in_history(session, history, edits, results), *_of_unseen(session, history, checkouts, edits)]:
@@ -478,9 +474,9 @@ def _merge_unfit(merge: Boundary, history: History, results: dict[str, Boundary]
     if len(moment.parents) > 1:
         brought = list_reachable(history.repo, *moment.parents[1:], f"^{moment.parents[0]}")
         if brought & results.keys():
-            return MERGE_OF_CASES
+            return "a merge whose commits are cases themselves"
     own = edits.find_own(history.lines(moment)) or _is_of(moment, edits.paths() | edits.unseen.keys(), history)
-    return None if own else SYNC
+    return None if own else "a merge of work from elsewhere"
 
 
 def _is_of(moment: Commit, edited: Collection[str], history: History) -> bool:
