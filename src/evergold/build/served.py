@@ -99,7 +99,9 @@ class ServedBuilds:
             job = self._find_job(spec)  # another request may have begun it meanwhile
             if job is None:
                 job = self._jobs[spec.dataset, spec.version] = BuildJob(spec)
-                self._forget_oldest()
+                ended = sorted((job for job in self._jobs.values() if job.done.done()), key=lambda job: job.ended)
+                for oldest in ended[: max(0, len(ended) - KEPT_OUTCOMES)]:
+                    self._forget(oldest)
                 thread = threading.Thread(target=self._make, args=(job,), name="evergold-build", daemon=True)
                 self._threads.add(thread)
                 thread.start()
@@ -109,13 +111,12 @@ class ServedBuilds:
     def _make(self, job: BuildJob) -> None:
         try:
             build = self._builds.freeze(job.spec, self._require_serving)
+            job.ended = time.monotonic()
+            job.done.set_result(build)
         # Everything is caught: an error that nobody sets would leave the request waiting until its limit.
         except BaseException as problem:
             job.ended = time.monotonic()
             job.done.set_exception(problem)
-        else:
-            job.ended = time.monotonic()
-            job.done.set_result(build)
         finally:
             self._slots.release()
             with self._lock:
@@ -128,8 +129,3 @@ class ServedBuilds:
     def _forget(self, job: BuildJob) -> None:
         if self._jobs.get(job.key) is job:
             del self._jobs[job.key]
-
-    def _forget_oldest(self) -> None:
-        ended = [job for job in self._jobs.values() if job.done.done()]
-        for job in sorted(ended, key=lambda job: job.ended)[: max(0, len(ended) - KEPT_OUTCOMES)]:
-            self._forget(job)

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from evergold.errors import BadInput
 from evergold.extract.flow_cases import evidence_of
 from evergold.extract.golden import split
-from evergold.extract.proof import SHALLOW, Settled, commit_of, find_bases, mark_overridden, override_of, settle
+from evergold.extract.proof import OVERRIDE, SHALLOW, Settled, commit_of, find_bases, override_of, settle
 from evergold.formats.dataset_ab import case_of_rows, row_a, row_b
 from evergold.model.case import Case, CaseKind, ReviewState
 from evergold.model.flow import BaseCandidate, BaseCheck, CodeChange, Evidence, FileAtCommit, ProvedRow
@@ -84,10 +84,12 @@ class BaseCommits:
                 "and the reason as comment",
                 problems=settled.problems,
             )
-        final = settled.case
+        content = settled.case.model_dump(mode="json", include={"base_commit", "ranges", "paths", "metadata"})
         if settled.problems:
-            final = mark_overridden(settled.case, reviewer, decision.comment, settled.problems)
-        content = final.model_dump(mode="json", include={"base_commit", "ranges", "paths", "metadata"})
+            # It is kept with the case that a person approved it against what the repository says.
+            note = {"by": reviewer, "why": decision.comment, "problems": list(settled.problems)}
+            content["metadata"].pop("baseVerified", None)
+            content["metadata"][OVERRIDE] = note | {"base": settled.case.base_commit}
         return decision.model_copy(update={"changes": {**decision.changes, **content}})
 
     def settle_rows(

@@ -286,10 +286,8 @@ def _rank(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[P
     folder = flow.metadata.get("working_directory")
     # The last action is the approval itself: its diff is the golden part already.
     for action in segment.actions[:-1]:
-        for source, seen_list in (
-            ("tool_call_args", seen_in_arguments(action)),
-            ("tool_call_result", seen_in_result(action)),
-        ):
+        looks = {"tool_call_args": seen_in_arguments(action), "tool_call_result": seen_in_result(action)}
+        for source, seen_list in looks.items():
             for seen in seen_list:
                 path = resolve_inside(seen.path, folder)
                 if path is None:
@@ -298,9 +296,8 @@ def _rank(flow: Flow, segment: Segment, golden: Golden, rules: Rules) -> tuple[P
                 paths.add(path, PathSource(source))
                 if seen.start is not None and seen.end is not None:
                     ranges.add(path, seen.start, seen.end, RangeSource(source))
-        for shown in _other_diffs(action, remarks):
-            for shown_path in paths_of(shown):
-                paths.add(shown_path, PathSource.DIFF)
+        for shown_path in (path for shown in _other_diffs(action, remarks) for path in paths_of(shown)):
+            paths.add(shown_path, PathSource.DIFF)
     return paths, ranges, list(dict.fromkeys(remarks))
 
 

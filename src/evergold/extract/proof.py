@@ -408,8 +408,8 @@ def _prove_row(case: Case, repo: Repo, change: CodeChange) -> RowProof:
     if proof.commit is None:
         return RowProof(case.id, stale=proof.problems)
     wrong, elsewhere = _compare(case, repo, proof.commit)
-    golden = [item for item in case.ranges if GOLDEN & set(item.sources)]
-    unproved = sum(item.text_hash is None and not why_range_is_wrong(item, repo, proof.commit) for item in golden)
+    unhashed = [item for item in case.ranges if GOLDEN & set(item.sources) and item.text_hash is None]
+    unproved = sum(not why_range_is_wrong(item, repo, proof.commit) for item in unhashed)
     # A person approved the row in spite of the problems named there; it counts apart from proved and stale rows.
     note = override_of(case)
     overridden = "; ".join(map(str, note.get("problems", ()))) or "approved by hand" if note is not None else ""
@@ -423,17 +423,9 @@ def override_of(case: Case) -> Mapping[str, Any] | None:
     return note if isinstance(note, Mapping) else None
 
 
-def mark_overridden(case: Case, by: str, why: str, problems: tuple[str, ...]) -> Case:
-    """Keep with the case that a person approved it against what the repository says."""
-    note: dict[str, Any] = {"by": by, "why": why, "problems": list(problems), "base": case.base_commit}
-    metadata = {key: value for key, value in case.metadata.items() if key != "baseVerified"}
-    return case.model_copy(update={"metadata": metadata | {OVERRIDE: note}})
-
-
 def _with_blob(item: RankedPath, repo: Repo, commit: str) -> RankedPath:
-    if PathSource.REVIEW_MERGE_DIFF not in item.sources and MANUAL not in item.sources:
-        return item
-    entry = repo.objects.read_at(commit, item.path)
+    is_golden = {PathSource.REVIEW_MERGE_DIFF, MANUAL} & set(item.sources)
+    entry = repo.objects.read_at(commit, item.path) if is_golden else None
     if entry is None or entry.kind != "blob":
         return item
     return item.model_copy(update={"extra": {**item.extra, "blobSha": entry.id}})

@@ -12,6 +12,7 @@ the repository: the commit, the paths, the lines, the text. Golden entries must 
 looked up too, but may name files of its own making: such an entry is counted and makes no row stale.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -55,8 +56,8 @@ def spans_of(
     empty = blob is not None and blob[:4] in _EMPTY_STARTS and any(whole.startswith(blob) for whole in _EMPTY_BLOBS)
     if path is None or file.submodule or empty:
         return []
-    hunk_spans = _changed_spans if context is HunkContext.TRIM else _whole_spans
-    return merge(span for hunk in file.hunks for span in hunk_spans(hunk, of_base, line_count))
+    trim = context is HunkContext.TRIM
+    return merge(span for hunk in file.hunks for span in _hunk_spans(hunk, of_base, trim, line_count))
 
 
 def merge(spans: Iterable[Span]) -> list[Span]:
@@ -76,40 +77,28 @@ def text_hash(lines: Iterable[bytes]) -> str:
     return hash_bytes(b"".join(lines))
 
 
-def _changed_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
+def _hunk_spans(hunk: Hunk, of_base: bool, trim: bool, line_count: int | None) -> list[Span]:
+    """The changed lines of a hunk or, not trimmed, the hunk with its unchanged lines."""
     results: list[Span] = []
     line = hunk.first_lines[not of_base]
+    end = line + (hunk.old_count if of_base else hunk.new_count)  # the line after the hunk
+    if not trim:
+        return [(line, end - 1)] if line < end else _list_sides(end, end, hunk, line_count)
     for at, removed, added in runs(hunk.signs):
         here, elsewhere = (removed, added) if of_base else (added, removed)
         first = line + at
         if here:
             results.append((first, first + here - 1))
         else:
-            results += _list_sides(first, _end(hunk, of_base), hunk, line_count)
+            results += _list_sides(first, end, hunk, line_count)
         # Lines of the other side stand in the signs but have no number on this one.
         line -= elsewhere
     return results
 
 
-def _whole_spans(hunk: Hunk, of_base: bool, line_count: int | None) -> list[Span]:
-    """The hunk with its unchanged lines."""
-    first, end = hunk.first_lines[not of_base], _end(hunk, of_base)
-    return [(first, end - 1)] if first < end else _list_sides(end, end, hunk, line_count)
-
-
-def _end(hunk: Hunk, of_base: bool) -> int:
-    """The line after the hunk."""
-    return hunk.first_lines[not of_base] + (hunk.old_count if of_base else hunk.new_count)
-
-
 def _list_sides(line: int, hunk_end: int, hunk: Hunk, line_count: int | None) -> list[Span]:
     """The lines on both sides of a place: `line` is the one after it, if the file goes on there."""
-    if line < hunk_end:
-        goes_on = True
-    elif hunk.has_context:
-        goes_on = False
-    else:
-        goes_on = line_count is None or line <= line_count
+    goes_on = line < hunk_end or (not hunk.has_context and (line_count is None or line <= line_count))
     # An insertion before the first line has no line before it.
     start, end = max(line - 1, 1), line if goes_on else line - 1
     return [(start, end)] if start <= end else []
@@ -130,13 +119,11 @@ class RangeSource(StrEnum):
 
 class PathRanking:
     def __init__(self) -> None:
-        self._sources: dict[str, list[str]] = {}
+        self._sources: dict[str, dict[str, None]] = {}
         self._extra: dict[str, dict[str, Any]] = {}
 
     def add(self, path: str, source: PathSource) -> None:
-        sources = self._sources.setdefault(path, [])
-        if source not in sources:
-            sources.append(str(source))
+        self._sources.setdefault(path, {})[str(source)] = None
 
     def add_golden(self, files: Iterable[FileDiff]) -> None:
         """The files of the golden diff, with how they changed; `atBase` marks a path that base does not have."""
@@ -156,11 +143,11 @@ class PathRanking:
 
 class RangeRanking:
     def __init__(self) -> None:
-        self._ranges_of: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
+        self._ranges_of: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
         self._count = 0
 
     def add(self, path: str, start: int, end: int, source: RangeSource) -> None:
-        self._ranges_of.setdefault((path, str(source)), []).append((start, end, self._count))
+        self._ranges_of[path, str(source)].append((start, end, self._count))
         self._count += 1
 
     def rank(self) -> tuple[LineRange, ...]:
@@ -227,18 +214,17 @@ def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str
     A range that lies behind the end of its file, or in a file the commit does not have, stays as it was found.
     """
     # Several ranges lie in one file, which is read once.
-    files: dict[str, tuple[str, list[bytes]] | None] = {}
+    files: dict[str, tuple[str, list[bytes]]] = {}
     done: list[LineRange] = []
     for item in ranges:
         if item.path not in files:
             result = repo.objects.read_at(commit, item.path)
-            blob = result.id if result and result.kind == "blob" else None
-            files[item.path] = (blob, split_lines(repo.objects.read(blob))) if blob else None
-        file = files[item.path]
-        if file is None or item.start > len(file[1]):
+            blob = result.id if result and result.kind == "blob" else ""
+            files[item.path] = blob, split_lines(repo.objects.read(blob)) if blob else []
+        blob, lines = files[item.path]
+        if item.start > len(lines):
             done.append(item)
             continue
-        blob, lines = file
         end = min(item.end, len(lines))
         update: dict[str, object] = {"end": end}
         if proved in item.sources:

@@ -259,7 +259,7 @@ def extract_sessions(
 
     With `spread` workers read the sessions; the cases are made here, of what all of them say.
     """
-    totals: Counter[str] = Counter()
+    totals = Counter[str]()
 
     def produce(wanted: Wanted) -> Iterator[Item]:
         with SessionCases(repo_dir, rules, wanted) as sessions:
@@ -271,9 +271,8 @@ def extract_sessions(
                 if isinstance(item, Extracted):
                     totals.update(item.case.metadata["reads"])
                 yield item
-            totals.update(
-                {f"calls of the unknown tool {name}": count for name, count in sessions.unknown_tools.items()}
-            )
+            for name, count in sessions.unknown_tools.items():
+                totals[f"calls of the unknown tool {name}"] += count
 
     summary = run_extraction(produce, into)
     summary.remarks += [f"left out of the looks: {count} {name}" for name, count in totals.most_common()]

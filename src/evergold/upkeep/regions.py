@@ -28,11 +28,8 @@ ROUNDS = 4
 FEW = 1_000  # questions
 AROUND = 0.07  # the share of all traffic nearest to a region whose failures belong to it and seed no other
 ALIKE = 0.2  # how near the centres of regions of one problem lie
-EDGES = (
-    0.005,
-    0.01,
-    0.02,
-)  # shares of all traffic nearest to a region in which failures that come again are looked for
+# Shares of all traffic nearest to a region in which failures that come again are looked for.
+EDGES = (0.005, 0.01, 0.02)
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,7 @@ class Ground:
     def around(self, region: Region) -> Mask:
         """Say which questions lie in a region or around it."""
         near = self.nearness(region)
-        wide: Mask = near >= min(region.least, nearest_share(near, AROUND))
-        return wide
+        return np.asarray(near >= min(region.least, nearest_share(near, AROUND)))
 
     def alike(self, one: Region, other: Region) -> float:
         """Give how near the centres of two regions lie."""
@@ -97,11 +93,11 @@ class Ground:
             hits = fails[order]
             gain = np.where(hits, _likelihood(np.cumsum(hits), int(fails.sum()), len(points)), 0)
             upto = int(np.flatnonzero(gain >= LARGER * gain.max())[-1])
-            if gain[upto] > best:
-                best, chosen, least = float(gain[upto]), order[: upto + 1][hits[: upto + 1]], float(near[order[upto]])
-            if len(order[: upto + 1][hits[: upto + 1]]) < 2:
-                break
             held = order[: upto + 1][hits[: upto + 1]]
+            if gain[upto] > best:
+                best, chosen, least = float(gain[upto]), held, float(near[order[upto]])
+            if len(held) < 2:
+                break
         return Region(self.vectors[where[chosen]].mean(axis=0), least)
 
     def returns(self, region: Region, among: Mask, failing: Mask, fewest: int, level: float) -> bool:

@@ -44,8 +44,7 @@ class Retention:
             deleted, last = self._store.db.write_again(portion.time_work(batch))
             pruned.deleted += deleted
         pruned.waiting = self._store.db.write_again(partial(prune_waiting, before=before))
-        uncited = self._store.read(has_uncited)
-        if uncited:
+        if self._store.read(has_uncited):
             self._store.db.write_again(drop_uncited)
         return pruned
 

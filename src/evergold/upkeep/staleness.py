@@ -233,11 +233,8 @@ class Staleness:
             fresh = take_unrecorded(connection, 1, entry)
         if fresh:
             self._store.db.write(lambda connection: _record(connection, fresh))
-        return [
-            Basis(**{name: getattr(row, name) for name in Basis.model_fields})
-            for row in self._store.read(bases_of_entry, entry)
-            if row.hash
-        ]
+        rows = self._store.read(bases_of_entry, entry)
+        return [Basis.model_validate(row, from_attributes=True) for row in rows if row.hash]
 
     def reason(self, dataset: str, case_id: str) -> StaleReason:
         """Why a case may be stale; `BadInput` where nothing is open."""

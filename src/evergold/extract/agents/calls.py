@@ -109,8 +109,7 @@ def _grep(action: Action) -> Iterator[Event]:
 def _search(action: Action) -> Iterator[Event]:
     """Numbered lines, or names of files; relative ones start where the session works, whatever folder was searched."""
     output = text_lines(_without_reminders(action.result or ""))
-    results: list[Looked] = list(numbered_by_path(output, action.cwd))
-    yield from results or bare_paths(output, action.cwd)
+    yield from list(numbered_by_path(output, action.cwd)) or bare_paths(output, action.cwd)
 
 
 def _edit(action: Action) -> Iterator[Event]:

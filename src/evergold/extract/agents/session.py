@@ -64,10 +64,8 @@ class Checkouts:
         full = join_path(folder, path)
         if not full.startswith("/"):
             return None if full.startswith("..") or full == "." else (self._main, full)
-        for root in self._by_length:
-            if _is_inside(full, root):
-                return root, full[len(root.rstrip("/")) + 1 :]
-        return None
+        inside = (root for root in self._by_length if _is_inside(full, root))
+        return next(((root, full[len(root.rstrip("/")) + 1 :]) for root in inside), None)
 
 
 def _root_of(path: str, tracked: Collection[str]) -> str | None:

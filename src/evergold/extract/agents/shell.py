@@ -298,8 +298,7 @@ def _find_hits(first: Command, rest: Pipeline, output: Lines, folder: str | None
         elif not _has_flag(first, "c"):
             yield Looked(ref, shown=output)
     elif not _has_flag(first, "c"):
-        results = list(numbered_by_path(output, folder))
-        yield from results or shown_by_path(output, folder)
+        yield from list(numbered_by_path(output, folder)) or shown_by_path(output, folder)
 
 
 def _ends_span(command: Command) -> LineSpan | None:
