@@ -69,17 +69,12 @@ NEAR = 24
 
 def card_in(text: str, start: int, end: int) -> tuple[int, int] | None:
     """Where in a run of digit groups a card number stands: an expiry date or another number may be beside it."""
-    if end - start < FEWEST:
-        return None
-    for begin in BEGINNING.finditer(text, start, end):
+    for begin in BEGINNING.finditer(text, start, end) if end - start >= FEWEST else ():
         for writing in WRITINGS:
             written = writing.match(text, begin.start(), end)
-            if (
-                written
-                and _stands_alone(text, *written.span())
-                and is_card(written[0])
-                and not _is_labelled(text, written)
-            ):
+            if not written or not _stands_alone(text, *written.span()):
+                continue
+            if is_card(written[0]) and not _is_labelled(text, written):
                 return written.span()
     return None
 
@@ -121,27 +116,22 @@ def numbers_in(folded: Folded, known: Sequence[PrivateSpan] = ()) -> Iterator[Pr
     """Find card and telephone numbers; digits that lie in a span that is `known` already are left to it."""
     flat = folded.flat
     starts = [span.start for span in known]
-    for start, end in digit_runs(folded.data):
+    # Eight digits or more with at most three separators between two of them; a day such as `2026-01-02` is none.
+    for ((start, end),) in matches(RUN, folded.data):
+        if DAY.fullmatch(folded.data, start, end):
+            continue
         if known and (before := bisect_right(starts, start)) and known[before - 1].end >= end:
             continue
         begin, last = _whole_groups(flat, start, end)
         if DECIMAL.fullmatch(flat, begin, last):
             continue
         many = len(folded.data[begin:last].translate(None, SEPARATOR_BYTES)) >= FEWEST
-        # A run may hold several numbers, such as a telephone number and a card: each piece between cards is asked
-        # again.
+        # A run may hold several numbers, such as a telephone number and a card: each piece between cards is asked again.
         while many and (card := card_in(flat, begin, last)):
             yield from _phone(folded, begin, card[0])
             yield PrivateSpan("CARD", *card)
             begin = card[1]
         yield from _phone(folded, begin, last)
-
-
-def digit_runs(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where eight digits or more stand with at most three separators between two of them; a day such as `2026-01-02` is none."""
-    for ((start, end),) in matches(RUN, data):
-        if not DAY.fullmatch(data, start, end):
-            yield start, end
 
 
 def _phone(folded: Folded, start: int, end: int) -> Iterator[PrivateSpan]:
@@ -192,7 +182,10 @@ def ip_addresses_in(folded: Folded) -> Iterator[PrivateSpan]:
     if b":" in data:
         for ((start, last),) in matches(V6, data):
             end = start + len(data[start:last].rstrip(b"."))
-            host = _stands_apart(data, start, end) and not _is_slice(data, start, end)
+            numbers = data[start:end].replace(b":", b"")
+            # `x[1::2]` is a slice of a sequence.
+            is_slice = numbers.isdigit() and data[start - 1 : start] == b"[" and data[start - 2 : start - 1].isalnum()
+            host = not is_slice and _stands_apart(data, start, end)
             if host and _is_other_host(data[start:end].decode("ascii")):
                 yield PrivateSpan("IP", start, end)
     for ((start, end),) in matches(V4, data):
@@ -213,12 +206,6 @@ def _stands_apart(data: bytes, start: int, end: int) -> bool:
         return False
     # `//10.0.0.1` is a URL; `1/10.0.0.1` and `lib/10.0.0.1` are parts of a path or a version.
     return before[-1:] != b"/" or before[-2:-1] == b"/"
-
-
-def _is_slice(data: bytes, start: int, end: int) -> bool:
-    """Whether it is a slice of a sequence, such as `x[1::2]`."""
-    numbers = data[start:end].replace(b":", b"")
-    return numbers.isdigit() and data[start - 1 : start] == b"[" and data[start - 2 : start - 1].isalnum()
 
 
 def _is_other_host(written: str) -> bool:

@@ -75,8 +75,7 @@ def local_start(data: bytes, at: int, done: int) -> int | None:
         start = at - len(before[0]) if before else at
     else:
         start = _run_start(data, at, first, LOCAL)
-        # No spaced letter stands there: perhaps a name in an unspaced script, where half the length bounds the
-        # sentence.
+        # No spaced letter stands there: perhaps a name in an unspaced script, where half the length bounds the sentence.
         if start == at:
             start = _run_start(data, at, max(first, at - LONGEST // 2), LOCAL_UNSPACED)
     if start == at or data[at - 1] == DOT:
@@ -94,7 +93,8 @@ def _trim(data: bytes, start: int, at: int, *, cut: bool) -> int | None:
     """Begin with a letter or digit that begins a word. `cut`: the run was longer than a name may be."""
     if data[start - 1 : start] == b"\\":
         start = _behind_escape(data, start, at)
-    if cut and _is_word(data[start - 1 : start]):
+    before = data[start - 1 : start]
+    if cut and (before.isalnum() or before == b"_" or before >= b"\xc0"):
         while start < at and data[start] not in LEADING:
             start += 1
     while start < at and data[start] in LEADING:
@@ -111,10 +111,6 @@ def _behind_escape(data: bytes, start: int, at: int) -> int:
     if data[start] == ord("u") and HEX.match(data, start + 1, at):
         return start + 5
     return start + (data[start] in b"nrtbf")
-
-
-def _is_word(byte: bytes) -> bool:
-    return byte.isalnum() or byte == b"_" or byte >= b"\xc0"
 
 
 OPEN, CLOSE = r"[\[({<]", r"[\])}>]"

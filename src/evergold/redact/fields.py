@@ -46,11 +46,9 @@ class Keys:
         if keys <= self._plain:
             return False
         if len(self._plain) + len(self._private) + len(keys) > MOST_REMEMBERED:
-            # Generated keys would fill memory for ever. All is forgotten at once: what is in use is learnt again at the
-            # next span.
+            # Generated keys would fill memory for ever. All is forgotten: what is in use is learnt again at the next span.
             self._plain, self._private = set(), {}
-        new = keys - self._plain - self._private.keys()
-        self._learn([key for key in new if isinstance(key, str)])
+        self._learn([key for key in keys - self._plain - self._private.keys() if isinstance(key, str)])
         return not keys.isdisjoint(self._private)
 
     def redacted_value(self, key: Any, value: Any) -> tuple[str, Counter[str]] | None:
@@ -85,8 +83,7 @@ class Keys:
         assert self._redactor is not None
         before, alone = self._redactor.redact(f"{key}=")
         clean, counts = self._redactor.redact(f"{key}={value}")
-        # A private key is redacted in `before` too; its own placeholder is neither part of the value nor counted with
-        # it.
+        # A private key is redacted in `before` too; its own placeholder is neither part of the value nor counted with it.
         return clean.removeprefix(before), Counter(counts) - Counter(alone)
 
 
@@ -150,13 +147,11 @@ class FieldRedactor:
         numbers: set[int] = set()
         if offsets := list(look(BETWEEN.join(texts))):
             starts = [0, *accumulate(len(text) + len(BETWEEN) for text in texts)]
-            # Offset → text → record: `starts` gives the text an offset lies in, `ends` the record that the text belongs
-            # to.
+            # Offset → text → record: `starts` gives the text an offset lies in, `ends` the record that the text belongs to.
             numbers = {bisect(ends, bisect(starts, offset) - 1) for offset in offsets}
         if self._keys.any_private(keys):
-            numbers |= {
-                number for number, record in enumerate(records) if self._keys.any_private(_gather_texts(record)[1])
-            }
+            keys_of = (_gather_texts(record)[1] for record in records)
+            numbers |= {number for number, own in enumerate(keys_of) if self._keys.any_private(own)}
         return numbers
 
     def _redact(self, value: Any) -> Any:
@@ -175,8 +170,7 @@ class FieldRedactor:
         for key, item in items.items():
             name = self._redact(key)
             if name != key:
-                # Two keys that redact to the same placeholder must both survive; keys yet to come count as taken as
-                # well.
+                # Two keys that redact to the same placeholder must both survive; keys yet to come count as taken as well.
                 name = name_apart(name, clean.keys() | items.keys())
             by_key = self._keys.redacted_value(key, item)
             if by_key is None:
@@ -222,8 +216,7 @@ class BoundedRedactor:
     def __init__(self, redactor: "Redactor", name: str) -> None:
         self._redactor = redactor
         self._name = f"redactor {name}"
-        # `suspicious` is optional in the seam: the attribute exists only where the redactor has it, as callers probe
-        # for it.
+        # `suspicious` is optional in the seam: the attribute exists only where the redactor has it, as callers probe for it.
         look: Callable[[str], Iterable[int]] | None = getattr(redactor, "suspicious", None)
         if look is not None:
             # `list` runs a lazy search inside the deadline; a returned generator would run outside it.

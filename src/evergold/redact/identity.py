@@ -12,9 +12,7 @@ from evergold.redact.spans import Folded, PrivateSpan, byte_pattern, matches
 
 SPANISH = "TRWAGMYFPDXBNJZSQVHLCKE"
 ITALIAN_VALUES = "1 0 5 7 9 13 15 17 19 21 1 0 5 7 9 13 15 17 19 21 2 4 18 20 11 3 6 8 12 14 16 10 22 25 24 23"
-ITALIAN_ODD = dict(
-    zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", (int(value) for value in ITALIAN_VALUES.split()), strict=True)
-)
+ITALIAN_ODD = dict(zip("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ", map(int, ITALIAN_VALUES.split()), strict=True))
 # IBAN: A is 10, Z is 35.
 AS_NUMBERS = {ord(letter): str(int(letter, 36)) for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}
 # Luhn: the digit sum of twice each digit (7 → 14 → 5).
@@ -36,6 +34,11 @@ NO_NINO = ("BG", "GB", "NK", "KN", "TN", "NT", "ZZ")
 def digits_of(written: str) -> list[int]:
     """The digits of a number, without what separates them."""
     return [int(character) for character in written if "0" <= character <= "9"]
+
+
+def weigh(digits: list[int], weights: tuple[int, ...]) -> int:
+    """The sum of digits, each times its weight."""
+    return sum(digit * weight for digit, weight in zip(digits, weights, strict=True))
 
 
 def iban(letters: str) -> bool:
@@ -86,10 +89,7 @@ def british(written: str) -> bool:
 
 def dutch(written: str) -> bool:
     """BSN: the weighted sum leaves nothing by 11."""
-    return (
-        sum(digit * weight for digit, weight in zip(digits_of(written), (9, 8, 7, 6, 5, 4, 3, 2, -1), strict=True)) % 11
-        == 0
-    )
+    return weigh(digits_of(written), (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0
 
 
 def polish(written: str) -> bool:
@@ -97,7 +97,7 @@ def polish(written: str) -> bool:
     digits = digits_of(written)
     # PESEL adds 20, 40, 60 or 80 to the month for other centuries.
     dated = 1 <= (digits[2] * 10 + digits[3]) % 20 <= 12 and 1 <= digits[4] * 10 + digits[5] <= 31
-    return dated and sum(d * w for d, w in zip(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1), strict=True)) % 10 == 0
+    return dated and weigh(digits, (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
 
 
 def chinese(written: str) -> bool:
@@ -251,19 +251,15 @@ def ibans_in(folded: Folded) -> Iterator[PrivateSpan]:
         private = iban(number) and not data[end : end + 1].isalnum()
         if private:
             yield PrivateSpan("IBAN", start, end)
-        # A failed check may hide a true number that begins inside the match; four characters are country and check
-        # digits.
+        # A failed check may hide a true number that begins inside the match; four characters are country and check digits.
         position = end if private else start + 4
 
 
 def identities_in(folded: Folded) -> Iterator[PrivateSpan]:
     """Find national identity numbers."""
     for spans in matches(ANY_SHAPE, folded.data):
-        shape = 1
-        while spans[shape][0] < 0:
-            shape += 1
-        start, end = spans[shape]
-        if SHAPES[shape - 1].holds(folded.flat[start:end]):
+        shape, (start, end) = next((shape, at) for shape, at in zip(SHAPES, spans[1:], strict=True) if at[0] >= 0)
+        if shape.holds(folded.flat[start:end]):
             yield PrivateSpan("ID", start, end)
     # Folding makes every Devanagari letter \x80, so the pattern cannot hold the word itself.
     if "आधार" in folded.text:

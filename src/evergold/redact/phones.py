@@ -131,7 +131,10 @@ def phone_in(folded: Folded, start: int, end: int) -> Stretch | None:
         return None
     if text.startswith("00", start):
         return _international(text, start, start + 2, end)
-    return _find_distinct(text, sign, end) or _find_whole(folded, sign, end)
+    distinct = DISTINCT.search(text, sign, end)
+    if distinct and FEWEST <= _count(distinct[0]) <= max(TRUNK_DIGITS):
+        return distinct.span()
+    return _find_whole(folded, sign, end)
 
 
 def _international(text: str, sign: int, start: int, end: int) -> Stretch | None:
@@ -162,11 +165,6 @@ def _find_bare(folded: Folded, start: int, end: int) -> Stretch | None:
     return (start, end) if called and ANY.fullmatch(folded.flat, start, end) else None
 
 
-def _find_distinct(text: str, start: int, end: int) -> Stretch | None:
-    match = DISTINCT.search(text, start, end)
-    return match.span() if match and FEWEST <= _count(match[0]) <= max(TRUNK_DIGITS) else None
-
-
 def _find_whole(folded: Folded, start: int, end: int) -> Stretch | None:
     """Writings that are a telephone number only when nothing else belongs to the run."""
     text = folded.flat
@@ -175,7 +173,8 @@ def _find_whole(folded: Folded, start: int, end: int) -> Stretch | None:
     # A digit and a blank before it: the run goes on to the left, so it is not whole.
     if text[max(0, start - 2) : start - 1].isdecimal() and text[start - 1] == " ":
         return None
-    if PAIRS.fullmatch(text, start, end) and not _counts_up(groups):
+    pairs = PAIRS.fullmatch(text, start, end)
+    if pairs and not all(int(later) - int(earlier) == 1 for earlier, later in pairwise(groups)):
         return start, end
     if count in TRUNK_DIGITS and TRUNK.fullmatch(text, start, end) and not _is_list(groups):
         return start, end
@@ -195,14 +194,5 @@ def _count(run: str) -> int:
 def _is_list(groups: list[str]) -> bool:
     """Sizes, round amounts, zero-padded counts and pairs: groups of one make."""
     values = [int(group) for group in groups]
-    return (
-        all(value % 10 == 0 for value in values)
-        or all(value % 16 == 0 for value in values)
-        or all(group[0] == "0" for group in groups)
-        or all(len(group) == 2 for group in groups)
-    )
-
-
-def _counts_up(groups: list[str]) -> bool:
-    values = [int(group) for group in groups]
-    return all(later - earlier == 1 for earlier, later in pairwise(values))
+    round_ = any(all(value % step == 0 for value in values) for step in (10, 16))
+    return round_ or all(group[0] == "0" for group in groups) or all(len(group) == 2 for group in groups)

@@ -229,19 +229,8 @@ BARE_PIN = byte_pattern(
 NON_LATIN = byte_pattern(rb"([\x80\x81 ]{2,24})[\"']?\s{0,2}(?:[:=]|\x81{1,2})?\s{0,2}[\"']?([!-~]{4,64})")
 NON_LATIN_HINT = byte_pattern(rb"[\x80\x81]{2} {0,2}[\"']?\s{0,2}(?:[:=]|\x81)\s{0,2}[\"']?[!-~]{4}")
 NON_LATIN_NAMES = (
-    *(
-        "пароль",
-        "парола",
-        "密码",
-        "密碼",
-        "口令",
-        "パスワード",
-        "暗証番号",
-        "비밀번호",
-        "암호",
-        "كلمة المرور",
-        "كلمة السر",
-    ),
+    *("пароль", "парола", "密码", "密碼", "口令", "パスワード", "暗証番号", "비밀번호", "암호"),
+    *("كلمة المرور", "كلمة السر"),
     *("סיסמה", "पासवर्ड", "รหัสผ่าน", "κωδικός", "гасло"),
 )
 NON_LATIN_ENDS = tuple(name + verb for name in NON_LATIN_NAMES for verb in ("", "是", "为", "為", "は", "는", "은"))
@@ -278,8 +267,19 @@ def assigned_in(folded: Folded) -> Iterator[PrivateSpan]:
 
 
 def _find_password(data: bytes, spans: Spans) -> tuple[int, int] | None:
+    (english, _), (sign, _), (bare, _) = spans[1], spans[3], spans[7]
     start, end = _value(spans, 4)
-    return (start, end) if _is_password(data, spans, start, end) else None
+    value = data[start:end]
+    if is_placeholder(value):
+        return None
+    if bare < 0:  # in quotes
+        given = sign >= 0 or b" " not in value or english >= 0
+    elif sign >= 0 and english >= 0:
+        # `password: hello` is prose; with a digit in it four characters are enough for a password.
+        given = len(value) >= 6 - 2 * bool(_digits(value)) and not _is_no_value(data, start, end)
+    else:
+        given = _is_mixed(value)
+    return (start, end) if given else None
 
 
 def _find_named(data: bytes, spans: Spans) -> tuple[int, int] | None:
@@ -290,13 +290,8 @@ def _find_named(data: bytes, spans: Spans) -> tuple[int, int] | None:
 
 def _find_key(data: bytes, spans: Spans) -> tuple[int, int] | None:
     (first, _), (start, end) = spans
-    if (
-        not _is_random(data[start:end])
-        or is_placeholder(data[start:end])
-        or NO_KEYS.search(data[max(0, first - BEFORE) : first])
-    ):
-        return None
-    return start, end
+    random = _is_random(data[start:end]) and not is_placeholder(data[start:end])
+    return (start, end) if random and not NO_KEYS.search(data[max(0, first - BEFORE) : first]) else None
 
 
 def _find_flag(data: bytes, spans: Spans) -> tuple[int, int] | None:
@@ -379,19 +374,6 @@ def _value(spans: Spans, first: int) -> tuple[int, int]:
     return spans[last] if spans[last][0] >= 0 else next(span for span in spans[first:last] if span[0] >= 0)
 
 
-def _is_password(data: bytes, spans: Spans, start: int, end: int) -> bool:
-    (english, _), (sign, _), (bare, _) = spans[1], spans[3], spans[7]
-    value, quoted = data[start:end], bare < 0
-    if is_placeholder(value):
-        return False
-    if quoted:
-        return sign >= 0 or b" " not in value or english >= 0
-    if sign >= 0 and english >= 0:
-        # `password: hello` is prose; with a digit in it four characters are enough for a password.
-        return len(value) >= 6 - any(48 <= byte < 58 for byte in value) * 2 and not _is_no_value(data, start, end)
-    return _is_mixed(value)
-
-
 def _is_no_value(data: bytes, start: int, end: int) -> bool:
     """Whether a bare value is a word about the secret, code that fetches it, a path, or the next word of a sentence."""
     value = data[start:end]
@@ -407,14 +389,13 @@ def _is_no_value(data: bytes, start: int, end: int) -> bool:
 
 def _is_mixed(value: bytes) -> bool:
     """Letters and digits together, or digits and signs: no word of a language, no plain number."""
-    digit = len(value.translate(None, DIGITS)) < len(value)
     letter = any(65 <= byte < 91 or 97 <= byte < 123 or byte >= 0xC0 for byte in value)
-    return digit and letter and len(value.rstrip(b".!?")) >= 5
+    return letter and _digits(value) > 0 and len(value.rstrip(b".!?")) >= 5
 
 
 def _is_random(value: bytes) -> bool:
     """Whether characters are as mixed as in a generated key."""
-    if len(value) - len(value.translate(None, DIGITS)) < 3 or is_code(value):
+    if _digits(value) < 3 or is_code(value):
         return False
     # Entropy in bits a character: 3.3 is the floor for a generated key, and 128 characters are enough to measure it.
     counts = Counter(value[:128])

@@ -15,7 +15,7 @@ from evergold.model.values import hash_bytes
 from evergold.storage.compression import open_read
 from evergold.storage.remote import MAGIC, RemotePath, is_url
 
-__all__ = ["RemotePath", "file_name", "find_matching", "is_url", "location", "normal", "open_read", "relative"]
+__all__ = ["RemotePath", "file_name", "find_matching", "is_url", "location", "make_relative", "normal", "open_read"]
 
 
 def location(name: str | Path) -> Path:

@@ -58,8 +58,7 @@ def pack_stream(handle: BinaryIO, path: Path) -> BinaryIO | None:
         # No name and no time in the header: the same content packs to the same bytes.
         return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=handle, mtime=0))
     if path.suffix == ".zst":
-        writer = _zstandard().ZstdCompressor(level=3).stream_writer(handle, closefd=False)
-        return cast(BinaryIO, writer)
+        return cast(BinaryIO, _zstandard().ZstdCompressor(level=3).stream_writer(handle, closefd=False))
     return None
 
 
@@ -71,11 +70,27 @@ def _zstandard() -> Any:
     return zstandard
 
 
-class _Unpacked(io.RawIOBase):
+class ReadHandle(io.RawIOBase):
+    """A stream that reads from a handle and closes it."""
+
+    def __init__(self, name: str, handle: Any) -> None:
+        self.name, self._handle = name, handle
+
+    def readable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        if not self.closed:
+            self._handle.close()
+        super().close()
+
+
+class _Unpacked(ReadHandle):
     """A stream of packed members, one behind the other; one that breaks off is an error, not the end of the file."""
 
     def __init__(self, handle: io.BufferedReader, name: str, kind: str, begin: Callable[[], Any]) -> None:
-        self.name, self._handle, self._kind, self._begin = name, handle, kind, begin
+        super().__init__(name, handle)
+        self._kind, self._begin = kind, begin
         self._member = begin()
         self._begun = False
         self._input = memoryview(b"")
@@ -87,9 +102,6 @@ class _Unpacked(io.RawIOBase):
         """Whether it unpacks to more than any data of people would."""
         return self.given_bytes > MOST_DENSE * self.read_bytes
 
-    def readable(self) -> bool:
-        return True
-
     def readinto(self, buffer: Any) -> int:
         while not self._ready:
             if not self._read_more():
@@ -98,11 +110,6 @@ class _Unpacked(io.RawIOBase):
         buffer[: len(data)] = data
         self._ready = self._ready[len(data) :]
         return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._handle.close()
-        super().close()
 
     def _read_more(self) -> bool:
         """Unpack the next piece; False at the end of the file."""

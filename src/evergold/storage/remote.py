@@ -24,6 +24,7 @@ from typing import Any, BinaryIO, Never, Self, cast
 
 from evergold.credentials import Secret, hide, learn_environment
 from evergold.errors import BadInput, EvergoldError, NotFound, Unavailable
+from evergold.storage.compression import ReadHandle
 
 EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gs", "gcs": "gs", "az": "az", "abfs": "az", "abfss": "az", "hf": "hf"}
 """Which extra brings the client of a store."""
@@ -300,14 +301,8 @@ class RemotePath(PosixPath):
                 return None
 
 
-class _Download(io.RawIOBase):
+class _Download(ReadHandle):
     """An object that is read; a connection that is lost is one line."""
-
-    def __init__(self, url: str, handle: Any) -> None:
-        self.name, self._handle = url, handle
-
-    def readable(self) -> bool:
-        return True
 
     def seekable(self) -> bool:
         return True
@@ -323,11 +318,6 @@ class _Download(io.RawIOBase):
             data = self._handle.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
-
-    def close(self) -> None:
-        if not self.closed:
-            self._handle.close()
-        super().close()
 
 
 class ObjectUpload(io.RawIOBase):

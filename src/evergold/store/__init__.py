@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 # What is Evergold's in a workspace folder that holds other things too.
+OTHERS_HOME = "%s is open to other users and belongs to somebody else; let its owner close it, or set files.mode"
+CLOSED = (
+    "%s was open to other users and is now closed to them; to share a workspace with the group of its folder, "
+    'set files.mode = "shared"'
+)
 OWN_NAMES = ("evergold.db*", "builds", "spool", "restored-settings", ".restoring")
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -39,7 +44,12 @@ def mend_workspace(settings: Settings) -> None:
 
     shared = settings.files_mode == "shared"
     file = sqlite_file(settings.database)
-    paths = _workspace_paths(settings.home) + ([] if file is None else [*file.parent.glob(f"{file.name}*")])
+    home = settings.home
+    if any(folder.resolve().is_relative_to(home.resolve()) for folder in (Path.cwd(), Path(os.path.expanduser("~")))):
+        paths = [path for name in OWN_NAMES for path in home.glob(name)]  # people work in the folder
+    else:
+        paths = [home, *home.iterdir()] if home.is_dir() else []
+    paths += [] if file is None else file.parent.glob(f"{file.name}*")
     wrong = [path for path in paths if is_mode_wrong(path, shared=shared)]
     if settings.files_mode == "unmanaged" or os.name != "posix" or not wrong:
         return
@@ -48,24 +58,9 @@ def mend_workspace(settings: Settings) -> None:
         mend_modes(path, shared=shared)
     still = [path for path in wide if is_mode_wrong(path, shared=shared)]
     if still:
-        log.warning(
-            "%s is open to other users and belongs to somebody else; let its owner close it, or set files.mode",
-            still[0],
-        )
+        log.warning(OTHERS_HOME, still[0])
     elif wide:
-        log.warning(
-            "%s was open to other users and is now closed to them; to share a workspace with the group of its folder, "
-            'set files.mode = "shared"',
-            wide[0],
-        )
-
-
-def _workspace_paths(home: Path) -> list[Path]:
-    """The folder of a workspace and what is in it; of a folder that people work in, only what is Evergold's."""
-    folders = (Path.cwd(), Path(os.path.expanduser("~")))
-    if any(folder.resolve().is_relative_to(home.resolve()) for folder in folders):
-        return [path for name in OWN_NAMES for path in home.glob(name)]
-    return [home, *home.iterdir()] if home.is_dir() else []
+        log.warning(CLOSED, wide[0])
 
 
 class Store:

@@ -7,11 +7,12 @@ they are given up. Times come from the caller, who has them from the database's 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, text
+from sqlalchemy import Connection, text, update
 
 from evergold.model.operations import Alert, AlertDelivery, AlertEvent, DeliveryStatus, Reading
 from evergold.store.database.rows import dumps, loads, read_column, read_value, rows_among, run_sql
 from evergold.store.facts import fact, fact_to_change, put_fact
+from evergold.store.schema import alerts
 
 LOOKED, RULES, MUTED = "alerts.looked_at", "alerts.rules", "alerts.muted"  # facts of the workspace
 KEPT = 500  # alerts that are over; older ones are forgotten
@@ -58,8 +59,8 @@ def claim_look(connection: Connection, moment: str, not_since: str) -> bool:
 
 def open_alert(connection: Connection, reading: Reading, moment: str) -> int | None:
     """Note that a rule fires; the id of the alert when it is a new one."""
-    params = {"rule": reading.rule, "subject": reading.subject, "said": reading.text, "now": moment}
-    params["details"] = dumps(reading.details)
+    params = {"rule": reading.rule, "subject": reading.subject, "now": moment}
+    params |= {"said": reading.text, "details": dumps(reading.details)}
     # A partial unique index on (rule, subject) of open alerts makes a second insert do nothing.
     insert = """INSERT INTO alerts (rule, kind, subject, text, details, opened_at, seen_at, notified_at)
         VALUES (:rule, :kind, :subject, :said, :details, :now, :now, :now) ON CONFLICT DO NOTHING RETURNING id"""
@@ -82,10 +83,8 @@ def calm_alert(connection: Connection, reading: Reading, moment: str, calm_befor
 
 def close_unknown(connection: Connection, rules: Sequence[str], moment: str) -> None:
     """End alerts of rules that are no longer in the settings; nobody is notified of that."""
-    statement = text("UPDATE alerts SET resolved_at = :now WHERE resolved_at IS NULL AND rule NOT IN :rules")
-    connection.execute(
-        statement.bindparams(bindparam("rules", expanding=True)), {"now": moment, "rules": list(rules) or [""]}
-    )
+    statement = update(alerts).where(alerts.c.resolved_at.is_(None), alerts.c.rule.not_in(rules))
+    connection.execute(statement.values(resolved_at=moment))
 
 
 def due_reminders(connection: Connection, moment: str, before: str) -> list[int]:
@@ -120,13 +119,10 @@ def _read_alerts(connection: Connection, query: str, **values: int) -> list[Aler
     deliveries: dict[int, list[AlertDelivery]] = {row.id: [] for row in rows}
     of_alerts = "SELECT * FROM alert_deliveries WHERE alert_id"
     for row in rows_among(connection, of_alerts, list(deliveries), "ORDER BY id DESC"):
-        pending = row.status == DeliveryStatus.PENDING
-        next_try = {"next_try_at": row.next_at if pending else None}
-        deliveries[row.alert_id].append(AlertDelivery.model_validate(dict(row._mapping) | next_try))
-    return [
-        Alert.model_validate(dict(row._mapping) | {"details": loads(row.details), "deliveries": deliveries[row.id]})
-        for row in rows
-    ]
+        next_try = row.next_at if row.status == DeliveryStatus.PENDING else None
+        deliveries[row.alert_id].append(AlertDelivery.model_validate({**row._mapping, "next_try_at": next_try}))
+    own = [{"details": loads(row.details), "deliveries": deliveries[row.id]} for row in rows]
+    return [Alert.model_validate({**row._mapping, **more}) for row, more in zip(rows, own, strict=True)]
 
 
 LATER = "EXISTS (SELECT 1 FROM alert_deliveries x WHERE x.alert_id = d.alert_id AND x.id > d.id)"
@@ -144,10 +140,8 @@ class TakenDelivery(NamedTuple):
 
 def queue_delivery(connection: Connection, alert_id: int, event: AlertEvent, moment: str) -> None:
     """Queue a notification; one of the same alert that nobody is sending just now is not sent any more."""
-    idle = "(lease_until IS NULL OR lease_until <= :now)"
-    drop = (
-        f"UPDATE alert_deliveries SET status = 'superseded' WHERE alert_id = :alert AND status = 'pending' AND {idle}"
-    )
+    drop = """UPDATE alert_deliveries SET status = 'superseded' WHERE alert_id = :alert AND status = 'pending'
+        AND (lease_until IS NULL OR lease_until <= :now)"""
     run_sql(connection, drop, alert=alert_id, now=moment)
     add = "INSERT INTO alert_deliveries (alert_id, event, next_at, created_at) VALUES (:alert, :event, :now, :now)"
     run_sql(connection, add, alert=alert_id, event=event.value, now=moment)

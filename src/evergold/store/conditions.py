@@ -74,8 +74,7 @@ def parse_cutoff(moment: str) -> str:
         read = read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
     except OverflowError:
         raise BadInput(f"time {moment!r} falls outside the years 1 to 9999 in UTC") from None
-    # Stamps end in `Z`, which sorts behind every digit and `.`: without it a cutoff sorts before all stamps of its
-    # second.
+    # Stamps end in `Z`, which sorts behind every digit and `.`: without it a cutoff sorts before all stamps of its second.
     return read.replace(tzinfo=None).isoformat()
 
 

@@ -8,7 +8,7 @@ over. Work on much is done in many short transactions (`Portion`), because whoev
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
@@ -133,7 +133,13 @@ def hold_lease(db: "Database", name: str, what: str) -> Iterator[None]:
 def _keep_renewed(db: "Database", name: str, owner: str) -> Iterator[None]:
     """Renew a lease for the length of a block, then give it back."""
     ended = threading.Event()
-    beat = threading.Thread(target=_renew, args=(db, name, owner, ended), name="evergold-lease", daemon=True)
+
+    def renew() -> None:
+        while not ended.wait(LEASE_SECONDS / BEATS):
+            with suppress(EvergoldError):  # a database that is away for a moment; the lease outlives the moment
+                db.write(partial(take_lease, name=name, owner=owner))
+
+    beat = threading.Thread(target=renew, name="evergold-lease", daemon=True)
     beat.start()
     try:
         yield
@@ -143,19 +149,14 @@ def _keep_renewed(db: "Database", name: str, owner: str) -> Iterator[None]:
         db.write(partial(drop_lease, name=name, owner=owner))
 
 
-def _renew(db: "Database", name: str, owner: str, ended: threading.Event) -> None:
-    while not ended.wait(LEASE_SECONDS / BEATS):
-        try:
-            db.write(partial(take_lease, name=name, owner=owner))
-        except EvergoldError:  # a database that is away for a moment; the lease outlives the moment
-            continue
-
-
 def _under_way(what: str, held: HeldLease) -> Conflict:
     return Conflict(
         f"{what} is under way in {held.owner} since {held.since}; wait for its end, or until {held.until} if that "
         "process is gone"
     )
+
+
+Parts = Sequence[tuple[int, str, str]]  # the step of each, and after and up to which keys
 
 
 class WorkPart(NamedTuple):
@@ -168,10 +169,8 @@ class WorkPart(NamedTuple):
 
 
 @contextmanager
-def shared_work(
-    db: "Database", work: str, what: str, job: str, parts: Sequence[tuple[int, str, str]]
-) -> Iterator[None]:
-    """Take part in a job for the length of a block: begin it with these parts (step, after, up to), or join who is at it.
+def shared_work(db: "Database", work: str, what: str, job: str, parts: Parts) -> Iterator[None]:
+    """Take part in a job for the length of a block: begin it with these parts, or join who is at it.
 
     Several processes of PostgreSQL share a job; raises `Conflict` while others do another one, and on SQLite any.
     """
@@ -181,9 +180,7 @@ def shared_work(
         yield
 
 
-def _join(
-    connection: Connection, work: str, what: str, owner: str, job: str, parts: Sequence[tuple[int, str, str]]
-) -> None:
+def _join(connection: Connection, work: str, what: str, owner: str, job: str, parts: Parts) -> None:
     begun = fact_to_change(connection, work)
     query = "SELECT owner, since, lease_until FROM work_leases WHERE name LIKE :parts AND lease_until > :now"
     rows = run_sql(connection, query, parts=f"{work}/%", now=database_time(connection))

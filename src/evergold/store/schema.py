@@ -70,12 +70,16 @@ def table(name: str, *parts: SchemaItem, **options: Any) -> Table:
     return Table(name, metadata, *parts, **options)
 
 
-def auto_id() -> Column[int]:
-    return Column("id", Integer, primary_key=True, autoincrement=True)
+def auto_id(name: str = "id", comment: str | None = None) -> Column[int]:
+    return Column(name, Integer, primary_key=True, autoincrement=True, comment=comment)
 
 
 def time_of(name: str) -> Column[str]:
     return Column(name, Text, nullable=False, server_default=utc_now())
+
+
+def texts(*names: str, **options: Any) -> list[Column[str]]:
+    return [Column(name, Text, **options) for name in names]
 
 
 def word(name: str, default: str = "") -> Column[str]:
@@ -88,8 +92,7 @@ def count_of(name: str, default: int = 0) -> Column[int]:
 
 def one_of(column: str, *values: str) -> CheckConstraint:
     """Spelled out, because SQLite builds the list of an `IN` in a constraint anew for every row it checks."""
-    listed = " OR ".join(f"{column} = '{value}'" for value in values)
-    return CheckConstraint(listed, name=f"{column}_known")
+    return CheckConstraint(" OR ".join(f"{column} = '{value}'" for value in values), name=f"{column}_known")
 
 
 def index_where(condition: str, name: str, *columns: str, unique: bool = False) -> Index:
@@ -125,18 +128,13 @@ GIVEN = "source <> 'system'"  # scores that people and judges gave
 
 traces = table(
     "traces",
-    Column(
-        "seq", Integer, primary_key=True, autoincrement=True, comment="Order of arrival; what the search index names."
-    ),
+    auto_id("seq", comment="Order of arrival; what the search index names."),
     Column("id", Text, nullable=False, unique=True),
-    Column("session_id", Text),
-    Column("user_id", Text),
-    word("name"),
-    word("input_text"),
+    *texts("session_id", "user_id"),
+    *map(word, ("name", "input_text")),
     Column("output_text", Text),
     word("status", "completed"),
-    Column("message_type", Text),
-    Column("model", Text),
+    *texts("message_type", "model"),
     time_of("started_at"),
     Column("ended_at", Text),
     word("tags", "[]"),
@@ -172,11 +170,9 @@ spans = table(
     Column("parent_id", Text),
     word("name"),
     word("kind", "span"),
-    Column("input_text", Text),
-    Column("output_text", Text),
+    *texts("input_text", "output_text"),
     word("status", "completed"),
-    Column("started_at", Text),
-    Column("ended_at", Text),
+    *texts("started_at", "ended_at"),
     word("metadata", "{}"),
     word("raw", "{}"),
     count_of("shared"),
@@ -251,8 +247,7 @@ trace_corrections = table(
 pending_records = table(
     "pending_records",
     auto_id(),
-    Column("trace_id", Text, nullable=False),
-    Column("body", Text, nullable=False),
+    *texts("trace_id", "body", nullable=False),
     time_of("received_at"),
     UniqueConstraint("trace_id", "body", name="one_pending_record"),
     comment="Scores, corrections and reactions whose trace has not come yet; applied when it does.",
@@ -262,10 +257,7 @@ trace_checks = table(
     "trace_checks",
     Column("trace_id", Text, ForeignKey("traces.id", ondelete="CASCADE"), primary_key=True),
     Column("suite", Text, nullable=False),
-    word("failed"),
-    word("question"),
-    word("cluster"),
-    word("point"),
+    *map(word, ("failed", "question", "cluster", "point")),
     time_of("checked_at"),
     sqlite_with_rowid=False,
     comment="Which suite of checks a trace has been through, which of them could not be run (names between spaces), and the keys "
@@ -324,19 +316,15 @@ eval_dataset = table(
     "eval_dataset",
     auto_id(),
     Column("trace_id", Text, ForeignKey("traces.id")),
-    Column("entry_type", Text, nullable=False),
-    Column("input_text", Text, nullable=False),
-    Column("output_text", Text),
-    Column("expected_output", Text),
+    *texts("entry_type", "input_text", nullable=False),
+    *texts("output_text", "expected_output"),
     word("metadata", "{}"),
     time_of("created_at"),
     word("dataset", "live"),
     Column("case_id", Text, nullable=False, server_default=random_ident()),
     word("kind", "chat"),
     word("body", "{}"),
-    Column("session_id", Text),
-    Column("policy", Text),
-    Column("policy_rev", Text),
+    *texts("session_id", "policy", "policy_rev"),
     count_of("confirmed"),
     word("evidence", "person"),  # what its tier rests on; a row that somebody inserts by hand rests on their word
     word("review", "unvalidated"),
@@ -415,8 +403,7 @@ curation_queue = table(
 
 policies = table(
     "policies",
-    Column("name", Text, primary_key=True),
-    Column("rev", Text, primary_key=True),
+    *texts("name", "rev", primary_key=True),
     Column("body", Text, nullable=False),
     time_of("created_at"),
 )
@@ -425,8 +412,7 @@ rule_changes = table(
     "rule_changes",
     auto_id(),
     Column("body", Text, nullable=False),
-    word("who"),
-    word("why"),
+    *map(word, ("who", "why")),
     time_of("created_at"),
     comment="The rules of curation (JSON) after each change that somebody made in the browser; the newest holds.",
 )
@@ -436,8 +422,7 @@ case_reviews = table(
     auto_id(),
     Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), nullable=False),
     Column("version", Integer, nullable=False),
-    Column("reviewer", Text, nullable=False),
-    Column("verdict", Text, nullable=False),
+    *texts("reviewer", "verdict", nullable=False),
     word("label", "{}"),
     word("comment"),
     time_of("created_at"),
@@ -464,10 +449,7 @@ review_assignments = table(
 moderations = table(
     "moderations",
     auto_id(),
-    Column("who", Text, nullable=False),
-    Column("action", Text, nullable=False),
-    Column("what", Text, nullable=False),
-    Column("author", Text, nullable=False),
+    *texts("who", "action", "what", "author", nullable=False),
     time_of("created_at"),
     sqlite_autoincrement=True,
     comment="What editors and owners changed of the work of others: comments and views. Verdicts are in the history of cases.",
@@ -485,10 +467,8 @@ review_questions = table(
 review_answers = table(
     "review_answers",
     Column("entry_id", Integer, ForeignKey("eval_dataset.id", ondelete="CASCADE"), primary_key=True),
-    Column("reviewer", Text, primary_key=True),
-    Column("question", Text, primary_key=True),
-    Column("value", Text, nullable=False),
-    Column("rev", Text, nullable=False),
+    *texts("reviewer", "question", primary_key=True),
+    *texts("value", "rev", nullable=False),
     time_of("created_at"),
     comment="The last answer of each reviewer to each question of a case; `rev` names the content it was given on.",
 )
@@ -503,8 +483,7 @@ saved_views = table(
 
 list_views = table(
     "list_views",
-    Column("page", Text, primary_key=True),
-    Column("name", Text, primary_key=True),
+    *texts("page", "name", primary_key=True),
     word("owner"),
     Column("body", Text, nullable=False),
     time_of("created_at"),
@@ -514,12 +493,9 @@ list_views = table(
 builds = table(
     "builds",
     auto_id(),
-    Column("dataset", Text, nullable=False),
-    Column("version", Text, nullable=False),
-    Column("content_hash", Text, nullable=False),
+    *texts("dataset", "version", "content_hash", nullable=False),
     word("manifest", "{}"),
-    Column("location", Text),
-    Column("parent", Text),
+    *texts("location", "parent"),
     time_of("created_at"),
     UniqueConstraint("dataset", "version", name="one_build_per_version"),
 )
@@ -536,30 +512,23 @@ build_cases = table(
 runs = table(
     "runs",
     Column("id", Text, primary_key=True),
-    Column("dataset", Text, nullable=False),
-    Column("model", Text, nullable=False),
+    *texts("dataset", "model", nullable=False),
     word("status", "queued"),
     Column("spec", Text, nullable=False),
     Column("error", Text),
-    count_of("total"),
-    count_of("done"),
-    count_of("failed"),
-    count_of("scored"),
+    *map(count_of, ("total", "done", "failed", "scored")),
     word("usage", "{}"),
     word("judge_usage", "{}"),
     word("metrics", "[]"),
     word("provenance", "{}"),
     # The content hash of the build that the run was made on: the way from a build to its runs.
     Column("build_hash", Text),
-    Column("owner", Text),
-    Column("lease_until", Text),
+    *texts("owner", "lease_until"),
     count_of("cancel_requested"),
     # How often the run was taken without progress since, and how far it was when taken: see `RunStore.claim`.
-    count_of("takes"),
-    count_of("done_when_taken"),
+    *map(count_of, ("takes", "done_when_taken")),
     time_of("created_at"),
-    Column("started_at", Text),
-    Column("ended_at", Text),
+    *texts("started_at", "ended_at"),
     one_of("status", "queued", "running", "completed", "failed", "cancelled"),
     Index("runs_by_time", "created_at", "id"),
 )
@@ -594,10 +563,10 @@ attempt_steps = table(
     comment="Steps of replayed trajectories that are under way; the attempt takes their place when it is stored.",
 )
 
+ATTEMPT = ("run_id", "case_id", "trial")
 measurements = table(
     "measurements",
-    Column("run_id", Text, primary_key=True),
-    Column("case_id", Text, primary_key=True),
+    *texts("run_id", "case_id", primary_key=True),
     Column("trial", Integer, primary_key=True),
     Column("metric", Text, primary_key=True),
     Column("state", Text, nullable=False),
@@ -605,20 +574,20 @@ measurements = table(
     word("body", "{}"),
     one_of("state", "scored", "unscored", "error", "not_applicable"),
     # Measurements go with their attempt: an attempt that is sent again is measured again.
-    ForeignKeyConstraint(
-        ["run_id", "case_id", "trial"], ["attempts.run_id", "attempts.case_id", "attempts.trial"], ondelete="CASCADE"
-    ),
+    ForeignKeyConstraint(ATTEMPT, [f"attempts.{name}" for name in ATTEMPT], ondelete="CASCADE"),
 )
 
 response_cache = table(
-    "response_cache", Column("key", Text, primary_key=True), Column("body", Text, nullable=False), time_of("created_at")
+    "response_cache",
+    Column("key", Text, primary_key=True),
+    Column("body", Text, nullable=False),
+    time_of("created_at"),
 )
 
 calibrations = table(
     "calibrations",
     auto_id(),
-    Column("judge", Text, nullable=False),
-    Column("metric", Text, nullable=False),
+    *texts("judge", "metric", nullable=False),
     Column("prompt_hash", Text),
     Column("body", Text, nullable=False),
     time_of("created_at"),
@@ -627,18 +596,15 @@ calibrations = table(
 alerts = table(
     "alerts",
     auto_id(),
-    Column("rule", Text, nullable=False),
-    Column("kind", Text, nullable=False),
-    word("subject"),
-    word("text"),
+    *texts("rule", "kind", nullable=False),
+    *map(word, ("subject", "text")),
     word("details", "{}"),
     time_of("opened_at"),
     time_of("seen_at"),
     Column(
         "calm_since", Text, comment="Since when the condition no longer holds; it is over after some minutes of that."
     ),
-    Column("resolved_at", Text),
-    Column("notified_at", Text),
+    *texts("resolved_at", "notified_at"),
     index_where("resolved_at IS NULL", "one_open_alert", "rule", "subject", unique=True),
     Index("alerts_by_time", "opened_at"),
 )
@@ -651,9 +617,7 @@ alert_deliveries = table(
     word("status", "pending"),
     count_of("tries"),
     word("error"),
-    Column("next_at", Text),
-    Column("owner", Text),
-    Column("lease_until", Text),
+    *texts("next_at", "owner", "lease_until"),
     time_of("created_at"),
     Column("sent_at", Text),
     one_of("status", "pending", "sent", "given_up", "superseded"),
@@ -664,8 +628,7 @@ alert_deliveries = table(
 
 dataset_sizes = table(
     "dataset_sizes",
-    Column("dataset", Text, primary_key=True),
-    Column("hour", Text, primary_key=True),
+    *texts("dataset", "hour", primary_key=True),
     count_of("cases"),
     sqlite_with_rowid=False,
     comment="The most active cases that a dataset had within an hour, for as long as alerts look back.",
@@ -714,8 +677,7 @@ case_bases = table(
     Column("hash", Text, nullable=False),  # of the passage, the result, or the answer
     Column("version", Integer, nullable=False),  # of the case when this was recorded
     Column("seen_at", Text, nullable=False),  # when the same content came last
-    word("state"),
-    word("now_hash"),
+    *map(word, ("state", "now_hash")),
     Column("now_trace", Text, ForeignKey("traces.id", ondelete="SET NULL")),
     Column("now_entry", Integer),  # the case with another answer
     word("changed_at"),
@@ -748,8 +710,7 @@ problems = table(
 tombstones = table(
     "tombstones",
     auto_id(),
-    Column("kind", Text, nullable=False),
-    Column("subject", Text, nullable=False),
+    *texts("kind", "subject", nullable=False),
     word("who", "system"),
     word("why"),
     word("counts", "{}"),
@@ -776,8 +737,7 @@ work_leases = table(
 access_tokens = table(
     "access_tokens",
     Column("id", Text, primary_key=True),
-    Column("name", Text, nullable=False),
-    Column("role", Text, nullable=False),
+    *texts("name", "role", nullable=False),
     Column("digest", Text, nullable=False, unique=True),
     time_of("created_at"),
     Column("revoked_at", Text),

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 from sqlalchemy import Connection, text
@@ -70,18 +71,13 @@ def take_unrecorded(connection: Connection, most: int, entry: int = 0) -> list[U
     cases = held_cases(connection, [(row[0], row[1]) for row in rows])
     revised = {one.revised.trace_id for _, one in cases.values() if one.revised and one.revised.trace_id}
     facts = {trace.id: conversation.parameters for trace, conversation in conversations_of(connection, revised)}
-    return [
-        UnrecordedCase(
-            case,
-            row[2],
-            row[4],
-            row[5],
-            row[6],
-            facts.get(case.revised.trace_id or "", {}) if case.revised else case.metadata,
-        )
-        for row in rows
-        if (row[0], row[1]) in cases and (case := cases[row[0], row[1]][1])
-    ]
+    results = []
+    for dataset, case_id, entry_id, _, seq, since, came_at in rows:
+        if (dataset, case_id) in cases:
+            case = cases[dataset, case_id][1]
+            stated = facts.get(case.revised.trace_id or "", {}) if case.revised else case.metadata
+            results.append(UnrecordedCase(case, entry_id, seq, since, came_at, stated))
+    return results
 
 
 BASES = f"""SELECT {CHOSEN} FROM case_bases b JOIN eval_dataset ON eval_dataset.id = b.entry_id
@@ -109,8 +105,8 @@ def rests_on_evidence(connection: Connection) -> bool:
 def bases_by_key(connection: Connection, keys: Iterable[str]) -> dict[str, list[BasisRow]]:
     """Read the documents and results of these keys that active cases rest on."""
     held: defaultdict[str, list[BasisRow]] = defaultdict(list)
-    for row in rows_among(connection, f"{BASES} AND b.kind <> 'answer' AND b.key", keys, IN_ORDER):
-        held[row.key].append(BasisRow(*row))
+    for row in starmap(BasisRow, rows_among(connection, f"{BASES} AND b.kind <> 'answer' AND b.key", keys, IN_ORDER)):
+        held[row.key].append(row)
     return held
 
 
@@ -135,10 +131,8 @@ def change_bases(connection: Connection, rows: Iterable[BasisRow]) -> None:
     assigned = ", ".join(f"{name} = :{name}" for name in COLUMNS[7:] if name != "now_trace")
     # A trace that was deleted meanwhile is not cited.
     cited = "now_trace = (SELECT id FROM traces WHERE id = :now_trace)"
-    change = (
-        f"UPDATE case_bases SET {assigned}, {cited} WHERE entry_id = :entry_id AND number = :number AND hash = :hash"
-    )
-    connection.execute(text(change), listed)
+    same = "entry_id = :entry_id AND number = :number AND hash = :hash"
+    connection.execute(text(f"UPDATE case_bases SET {assigned}, {cited} WHERE {same}"), listed)
     flag_entries(connection, {row["entry_id"] for row in listed})
 
 
@@ -185,8 +179,5 @@ def conversations_of(connection: Connection, trace_ids: Collection[str]) -> list
 
 def cases_of_entries(connection: Connection, entries: Iterable[int]) -> dict[int, Case]:
     """Read cases by their numbers."""
-    keys = {
-        (row[1], row[2]): row[0]
-        for row in rows_among(connection, "SELECT id, dataset, case_id FROM eval_dataset WHERE id", entries)
-    }
-    return {keys[key]: case for key, (_, case) in held_cases(connection, list(keys)).items()}
+    rows = rows_among(connection, "SELECT dataset, case_id FROM eval_dataset WHERE id", entries)
+    return dict(held_cases(connection, [(row[0], row[1]) for row in rows]).values())

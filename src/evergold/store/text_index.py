@@ -114,11 +114,8 @@ _POSTGRES_WORDS = (
 TRACE_INDEXES = {"sqlite": _SQLITE_WORDS, "postgresql": _POSTGRES_WORDS}
 BEFORE_CONVERSATIONS = {
     "sqlite": (
-        *(
-            f"DROP TRIGGER IF EXISTS trace_{name}"
-            for name in ("words_gone", "words_changed", "grams_gone", "grams_changed")
-        ),
-        *(f"DROP TABLE IF EXISTS trace_{name}" for name in ("words", "words_upto", "grams", "grams_at")),
+        *map("DROP TRIGGER IF EXISTS trace_{}".format, ("words_gone", "words_changed", "grams_gone", "grams_changed")),
+        *map("DROP TABLE IF EXISTS trace_{}".format, ("words", "words_upto", "grams", "grams_at")),
     ),
     "postgresql": (
         "DROP INDEX IF EXISTS trace_words",

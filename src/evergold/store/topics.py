@@ -5,6 +5,7 @@ the order of arrival, some way behind the last that was taken too: PostgreSQL gi
 and a trace that is made of spans is left alone until nothing has come for a while.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from sqlalchemy import Connection, text
 
 from evergold.errors import NotFound
 from evergold.model.run import MetricSpec
-from evergold.store.database.rows import dumps, loads, now, read_column, read_value, rows_among, run_sql
+from evergold.store.database.rows import dumps, loads, now, read_column, read_value, run_sql, tuples_among
 from evergold.store.facts import fact, put_fact
 from evergold.store.schema import EVIDENCE, FAILING
 
@@ -30,6 +31,7 @@ NEW = {
         ORDER BY e.id LIMIT {AT_ONCE}""",
 }
 KEY = {"trace": "trace_id", "case": "entry_id"}
+MEMBERS = ("trace_topics", "case_topics")
 FAILURE = "e.status = 'active' AND e.entry_type IN ('failure', 'correction')"
 GOLDEN = "e.status = 'active' AND e.entry_type = 'golden'"
 CANDIDATE = f"({EVIDENCE.replace('eval_dataset.', 'e.')}) = 'silence'"
@@ -60,9 +62,8 @@ def take_new(connection: Connection, kind: str, settled: str) -> list[tuple[int,
 
 def put_members(connection: Connection, kind: str, rows: Sequence[Mapping[str, Any]], upto: int) -> None:
     """Note the topic of traces or cases, up to one number of them; what was deleted meanwhile is left out."""
-    table, source = ("traces", "id") if kind == "trace" else ("eval_dataset", "id")
-    there = "SELECT {key}, CAST(:question AS text), CAST(:topic AS integer) FROM {table} WHERE {source} = :key"
-    there = there.format(key=source, table=table, source=source)
+    table = "traces" if kind == "trace" else "eval_dataset"
+    there = f"SELECT id, CAST(:question AS text), CAST(:topic AS integer) FROM {table} WHERE id = :key"
     statement = f"INSERT INTO {kind}_topics ({KEY[kind]}, question, topic) {there} ON CONFLICT DO NOTHING"
     connection.execute(text(statement), list(rows))
     if upto > int(fact(connection, UPTO[kind]) or 0):
@@ -72,11 +73,8 @@ def put_members(connection: Connection, kind: str, rows: Sequence[Mapping[str, A
 def topics_of_questions(connection: Connection, hashes: Iterable[str]) -> dict[str, int | None]:
     """Look up the topics of questions that came before."""
     known: dict[str, int | None] = {}
-    for table in ("trace_topics", "case_topics"):
-        known |= {
-            row[0]: row[1]
-            for row in rows_among(connection, f"SELECT question, topic FROM {table} WHERE question", hashes)
-        }
+    for table in MEMBERS:
+        known |= dict(tuples_among(connection, f"SELECT question, topic FROM {table} WHERE question", hashes))
     return known
 
 
@@ -89,21 +87,21 @@ def count_questions(connection: Connection, loose: bool = False) -> int:
 def questions_after(connection: Connection, after: str, most: int, which: str = "true") -> list[AskedQuestion]:
     """Read different questions in the order of their hashes, which is as good as a draw."""
     listed: dict[str, AskedQuestion] = {}
-    for table, source, key in (("trace_topics", "traces", "trace_id"), ("case_topics", "eval_dataset", "entry_id")):
+    for table, source, key in zip(MEMBERS, ("traces", "eval_dataset"), KEY.values(), strict=True):
         query = f"""SELECT m.question, max(m.{key}), max(m.topic) FROM {table} m
             WHERE m.question > :after AND {which} GROUP BY m.question ORDER BY m.question LIMIT :most"""
         rows = {row[1]: (row[0], row[2]) for row in run_sql(connection, query, after=after, most=most)}
-        texts = rows_among(
-            connection, f"SELECT id, substr(input_text, 1, {LETTERS}) FROM {source} WHERE id", list(rows)
-        )
-        listed |= {rows[row[0]][0]: AskedQuestion(rows[row[0]][0], row[1], rows[row[0]][1]) for row in texts}
+        texts = f"SELECT id, substr(input_text, 1, {LETTERS}) FROM {source} WHERE id"
+        for member, asked in tuples_among(connection, texts, list(rows)):
+            question, topic = rows[member]
+            listed[question] = AskedQuestion(question, asked, topic)
     return [listed[name] for name in sorted(listed)[:most]]
 
 
 def set_topics(connection: Connection, chosen: Mapping[str, int | None]) -> None:
     """Give questions another topic."""
     rows = [{"question": question, "topic": topic} for question, topic in chosen.items()]
-    for table in ("trace_topics", "case_topics") if rows else ():
+    for table in MEMBERS if rows else ():
         connection.execute(text(f"UPDATE {table} SET topic = :topic WHERE question = :question"), rows)
 
 
@@ -123,15 +121,16 @@ def get_topic(connection: Connection, topic: int) -> TopicRow:
 
 def add_topic(connection: Connection, name: str, centre: str, decided: str = "") -> int:
     """Add a topic."""
-    statement = """INSERT INTO topics (name, centre, decided, created_at) VALUES (:name, :centre, :decided, :now) RETURNING id"""
+    statement = (
+        "INSERT INTO topics (name, centre, decided, created_at) VALUES (:name, :centre, :decided, :now) RETURNING id"
+    )
     return int(read_value(connection, statement, name=name, centre=centre, decided=decided, now=now()))
 
 
 def change_topics(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:
     """Write names and centres of topics; the name of one that a person decided on stays."""
-    statement = (
-        """UPDATE topics SET centre = :centre, name = CASE WHEN decided = '' THEN :name ELSE name END WHERE id = :id"""
-    )
+    name = "CASE WHEN decided = '' THEN :name ELSE name END"
+    statement = f"UPDATE topics SET centre = :centre, name = {name} WHERE id = :id"
     if rows:
         connection.execute(text(statement), list(rows))
 
@@ -146,13 +145,12 @@ def merge_topics(connection: Connection, parts: Sequence[int], into: int, centre
     """Make topics parts of another."""
     for topic in (*parts, into):
         get_topic(connection, topic)
-    run_sql(
-        connection, "UPDATE topics SET decided = :who, centre = :centre WHERE id = :id", who=who, centre=centre, id=into
-    )
+    keep = "UPDATE topics SET decided = :who, centre = :centre WHERE id = :id"
+    run_sql(connection, keep, who=who, centre=centre, id=into)
     merge = "UPDATE topics SET merged_into = :into, decided = :who, centre = '' WHERE id = :id OR merged_into = :id"
     for topic in parts:
         run_sql(connection, merge, into=into, who=who, id=topic)
-        for table in ("trace_topics", "case_topics"):
+        for table in MEMBERS:
             run_sql(connection, f"UPDATE {table} SET topic = :into WHERE topic = :id", into=into, id=topic)
 
 
@@ -177,21 +175,22 @@ def count_topics(connection: Connection, since: str = "") -> dict[int, TopicCoun
         {recent} WHERE {FAILURE} AND m.topic IS NOT NULL GROUP BY m.topic"""
     cases = f"""SELECT m.topic, sum(CASE WHEN {CANDIDATE} THEN 0 ELSE 1 END), sum(CASE WHEN {CANDIDATE} THEN 1 ELSE 0 END)
         FROM eval_dataset e JOIN case_topics m ON m.entry_id = e.id WHERE {GOLDEN} AND m.topic IS NOT NULL GROUP BY m.topic"""
-    counts: dict[int, TopicCounts] = {}
+    counts: defaultdict[int, TopicCounts] = defaultdict(TopicCounts)
     for topic, number in run_sql(connection, traces, **given):
         counts[topic] = TopicCounts(traces=int(number))
     for topic, number in run_sql(connection, failures, **given):
-        counts[topic] = counts.get(topic, TopicCounts())._replace(failures=int(number))
+        counts[topic] = counts[topic]._replace(failures=int(number))
     for topic, golden, candidates in run_sql(connection, cases):
-        held = counts.get(topic, TopicCounts())
-        counts[topic] = held._replace(golden=int(golden), candidates=int(candidates))
-    return counts
+        counts[topic] = counts[topic]._replace(golden=int(golden), candidates=int(candidates))
+    return dict(counts)
 
 
-def members_of(connection: Connection, topic: int, most: int) -> list[str]:
-    """List traces of a topic, the newest first."""
-    query = """SELECT t.id FROM trace_topics m JOIN traces t ON t.id = m.trace_id WHERE m.topic = :topic
-        ORDER BY t.seq DESC LIMIT :most"""
+def members_of(connection: Connection, topic: int, most: int, *, without_cases: bool = False) -> list[str]:
+    """List traces of a topic, the newest first; only whole ones that no active case was made of where asked for."""
+    free = """AND t.incomplete = '' AND NOT EXISTS (SELECT 1 FROM eval_dataset e
+        WHERE e.trace_id = t.id AND e.status = 'active')"""
+    query = f"""SELECT t.id FROM trace_topics m JOIN traces t ON t.id = m.trace_id WHERE m.topic = :topic
+        {free if without_cases else ""} ORDER BY t.seq DESC LIMIT :most"""
     return read_column(connection, query, topic=topic, most=most)
 
 
@@ -221,14 +220,6 @@ def newest_start(connection: Connection) -> str | None:
     """When the newest trace began."""
     value: str | None = read_value(connection, "SELECT max(started_at) FROM traces")
     return value
-
-
-def traces_without_cases(connection: Connection, topic: int, most: int) -> list[str]:
-    """List whole traces of a topic that no active case was made of, the newest first."""
-    query = """SELECT t.id FROM trace_topics m JOIN traces t ON t.id = m.trace_id WHERE m.topic = :topic AND t.incomplete = ''
-        AND NOT EXISTS (SELECT 1 FROM eval_dataset e WHERE e.trace_id = t.id AND e.status = 'active')
-        ORDER BY t.seq DESC LIMIT :most"""
-    return read_column(connection, query, topic=topic, most=most)
 
 
 class AskedTrace(NamedTuple):
@@ -264,19 +255,11 @@ def failing_traces(connection: Connection, since: str, most: int) -> list[Occurr
         FROM eval_dataset e JOIN traces t ON t.id = e.trace_id JOIN trace_topics m ON m.trace_id = t.id
         WHERE {FAILURE} AND m.question <> '' AND t.started_at >= :since ORDER BY t.started_at DESC, t.id LIMIT :most"""
     rows = {row[0]: row for row in run_sql(connection, query, since=since, most=most)}
-    worst: dict[str, tuple[float, str]] = {}
-    for trace, value, name in rows_among(
-        connection, f"SELECT trace_id, value, name FROM trace_scores WHERE {FAILING} AND trace_id", list(rows)
-    ):
-        worst[trace] = min(worst.get(trace, (value, name)), (value, name))
+    scores = f"SELECT value, name, trace_id FROM trace_scores WHERE {FAILING} AND trace_id"
+    # The last one stays, which is the lowest.
+    worst = {trace: name for _, name, trace in sorted(tuples_among(connection, scores, rows), reverse=True)}
     return [
-        Occurrence(
-            trace,
-            row[1],
-            row[2],
-            row[3],
-            worst[trace][1] if trace in worst else "error" if row[4] == "failed" else row[5],
-        )
+        Occurrence._make((*row[:4], worst.get(trace) or ("error" if row[4] == "failed" else row[5])))
         for trace, row in rows.items()
     ]
 
@@ -297,12 +280,10 @@ class ProblemRow(NamedTuple):
 
 def read_problems(connection: Connection) -> list[ProblemRow]:
     """Read every problem, the oldest first."""
-    query = (
-        "SELECT id, topic, reason, state, decided_at, decided, dataset, created_at, regions FROM problems ORDER BY id"
-    )
+    columns = ", ".join(ProblemRow._fields)
     return [
-        ProblemRow(**row | {"regions": tuple((centre, least) for centre, least in loads(row["regions"]))})
-        for row in map(dict, run_sql(connection, query).mappings())
+        ProblemRow._make((*row[:-1], tuple((centre, least) for centre, least in loads(row.regions))))
+        for row in run_sql(connection, f"SELECT {columns} FROM problems ORDER BY id")
     ]
 
 
@@ -336,22 +317,20 @@ def passed_run(connection: Connection, dataset: str, after: str) -> tuple[str, s
     if run is None or (run[2] or "") <= after:
         return None
     specs = {spec.name: spec for spec in map(MetricSpec.model_validate, loads(run[1]))}
-    measured = run_sql(
-        connection, "SELECT case_id, metric, state, value FROM measurements WHERE run_id = :run", run=run[0]
-    ).all()
-    failing = {
-        row[0] for row in measured if row[2] == "error" or (row[2] == "scored" and specs[row[1]].is_failing(row[3]))
-    }
-    passing = {row[0] for row in measured if row[2] == "scored"} - failing
+    crashed = "SELECT case_id FROM attempts WHERE run_id = :run AND error IS NOT NULL"
+    failing = set(read_column(connection, crashed, run=run[0]))
+    passing: set[str] = set()
+    measured = "SELECT case_id, metric, state, value FROM measurements WHERE run_id = :run"
+    for case_id, metric, state, value in run_sql(connection, measured, run=run[0]):
+        if state == "error" or (state == "scored" and specs[metric].is_failing(value)):
+            failing.add(case_id)
+        elif state == "scored":
+            passing.add(case_id)
     query = "SELECT case_id FROM eval_dataset WHERE dataset = :dataset AND status = 'active'"
     wanted = set(read_column(connection, query, dataset=dataset))
-    crashed = read_column(
-        connection, "SELECT case_id FROM attempts WHERE run_id = :run AND error IS NOT NULL", run=run[0]
-    )
-    return (run[0], run[2]) if wanted and wanted <= passing - set(crashed) else None
+    return (run[0], run[2]) if wanted and wanted <= passing - failing else None
 
 
 def coverage_figures(connection: Connection) -> dict[str, Any]:
     """Read the figures of coverage and drift that were kept last; empty where there are none."""
-    kept = fact(connection, COVERAGE)
-    return loads(kept) if kept else {}
+    return loads(fact(connection, COVERAGE)) or {}

@@ -23,9 +23,9 @@ from evergold.store.topics import (
     COVERAGE,
     TopicTrace,
     count_topics,
+    members_of,
     newest_start,
     read_topics,
-    traces_without_cases,
     traffic_by_day,
     traffic_of_topics,
 )
@@ -62,7 +62,7 @@ class SetCoverage:
         """Choose traces of the gaps that are no cases yet, in turn from each gap, the largest gap first."""
         gaps = self.measure().gaps
         with self._store.db.read() as connection:
-            columns = [traces_without_cases(connection, gap.topic, most) for gap in gaps]
+            columns = [members_of(connection, gap.topic, most, without_cases=True) for gap in gaps]
         turns = (column[turn] for turn in range(most) for column in columns if turn < len(column))
         return [trace for trace, _ in zip(turns, range(most), strict=False)]
 

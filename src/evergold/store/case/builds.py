@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
-from sqlalchemy.engine import RowMapping
 
 from evergold.errors import Conflict, NotFound, describe_unknown
 from evergold.model.build import Build, BuildStep, RunStep
@@ -17,12 +16,10 @@ from evergold.store.schema import build_cases, builds
 def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, str, str]]) -> None:
     """Remember a build and its cases (id, rev, split). The same build again changes nothing; another is a conflict."""
     held = find_build(connection, build.dataset, build.version)
+    # A version names one content for ever: results of runs point at it.
+    if held is not None and held.content_hash != build.content_hash:
+        raise Conflict(f"{build.dataset} {build.version} is built already, with other content; choose a new version")
     if held is not None:
-        # A version names one content for ever: results of runs point at it.
-        if held.content_hash != build.content_hash:
-            raise Conflict(
-                f"{build.dataset} {build.version} is built already, with other content; choose a new version"
-            )
         return
     values = build.model_dump(mode="json", exclude={"manifest", "created_at"})
     values |= {"manifest": dumps(build.manifest), "created_at": stamp(build.created_at)}
@@ -33,17 +30,15 @@ def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, st
 
 def replace_build(connection: Connection, build: Build) -> None:
     """Remember a build whose files were written over on purpose: what is known of the version is what is there."""
-    wanted = (builds.c.dataset == build.dataset, builds.c.version == build.version)
     held = find_build(connection, build.dataset, build.version)
     if held is not None and held.content_hash != build.content_hash:
-        connection.execute(delete(builds).where(*wanted))
+        same = (builds.c.dataset == build.dataset) & (builds.c.version == build.version)
+        connection.execute(delete(builds).where(same))
     put_build(connection, build, ())
 
 
 def find_build(connection: Connection, dataset: str, version: str) -> Build | None:
-    query = select(builds).where(builds.c.dataset == dataset, builds.c.version == version)
-    row = connection.execute(query).mappings().first()
-    return _build_of(row) if row else None
+    return next(iter(list_builds(connection, dataset, version)), None)
 
 
 def get_build(connection: Connection, dataset: str, version: str) -> Build:
@@ -54,12 +49,14 @@ def get_build(connection: Connection, dataset: str, version: str) -> Build:
     return result
 
 
-def list_builds(connection: Connection, dataset: str | None = None) -> list[Build]:
+def list_builds(connection: Connection, dataset: str | None = None, version: str | None = None) -> list[Build]:
     """Oldest first."""
-    query = select(builds).order_by(builds.c.dataset, builds.c.id)
-    if dataset is not None:
-        query = query.where(builds.c.dataset == dataset)
-    return [_build_of(row) for row in connection.execute(query).mappings()]
+    given = {builds.c.dataset: dataset, builds.c.version: version}
+    query = select(builds).where(*(column == value for column, value in given.items() if value is not None))
+    return [
+        Build.model_validate({name: row[name] for name in Build.model_fields} | {"manifest": loads(row["manifest"])})
+        for row in connection.execute(query.order_by(builds.c.dataset, builds.c.id)).mappings()
+    ]
 
 
 def placements(connection: Connection, dataset: str, versions: Sequence[str], splits: Sequence[str]) -> dict[str, str]:
@@ -88,11 +85,6 @@ def require_dataset(connection: "Connection", name: str) -> None:
         raise NotFound(describe_unknown("dataset", name, sorted(known)))
 
 
-def _build_of(row: RowMapping) -> Build:
-    held = {name: row[name] for name in Build.model_fields}
-    return Build.model_validate(held | {"manifest": loads(row["manifest"])})
-
-
 NEWEST_RUNS = 50
 
 
@@ -100,8 +92,7 @@ def builds_with(connection: Connection, dataset: str, case_id: str) -> list[Buil
     """Oldest first."""
     query = """SELECT b.version, c.split, c.rev, b.created_at FROM builds b JOIN build_cases c ON c.build_id = b.id
         WHERE b.dataset = :dataset AND c.case_id = :case ORDER BY b.id"""
-    rows = run_sql(connection, query, dataset=dataset, case=case_id).mappings()
-    return [BuildStep.model_validate(dict(row)) for row in rows]
+    return [BuildStep(**row) for row in run_sql(connection, query, dataset=dataset, case=case_id).mappings()]
 
 
 def runs_with(connection: Connection, dataset: str, case_id: str) -> Iterator[RunStep]:
@@ -112,6 +103,5 @@ def runs_with(connection: Connection, dataset: str, case_id: str) -> Iterator[Ru
         FROM runs r JOIN run_cases c ON c.run_id = r.id AND c.case_id = :case
         WHERE r.dataset = :dataset OR EXISTS ({built}) ORDER BY r.created_at DESC, r.id DESC LIMIT {NEWEST_RUNS}"""
     for row in run_sql(connection, query, dataset=dataset, case=case_id).mappings():
-        values = dict(row)
-        values["rev"] = Case.model_validate_json(values.pop("body")).rev()
-        yield RunStep.model_validate(values)
+        rev = Case.model_validate_json(row["body"]).rev()
+        yield RunStep.model_validate({name: row[name] for name in row if name != "body"} | {"rev": rev})

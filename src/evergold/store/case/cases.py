@@ -14,14 +14,12 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
-    and_,
     case,
     exists,
     false,
     func,
     literal,
     literal_column,
-    not_,
     null,
     or_,
     select,
@@ -34,7 +32,7 @@ from evergold.model.case import Candidates, Case, CaseKind, CaseStatus, EntryTyp
 from evergold.model.faults import faults_of
 from evergold.store.case.content import AT_ONCE, Contents, add_contents, add_texts, case_of
 from evergold.store.conditions import Cutoff, Many, Pairs, as_list, json_text, json_word
-from evergold.store.database.rows import batches, loads, rows_among
+from evergold.store.database.rows import batches, group_among, loads
 from evergold.store.schema import (
     EVIDENCE,
     FAILING_BELOW,
@@ -46,10 +44,11 @@ from evergold.store.schema import (
     trace_scores,
 )
 from evergold.store.text_index import may_hold
-from evergold.store.trace.pages import EXACT_TO, FacetValue, after_reached, values_of
+from evergold.store.trace.pages import EXACT_TO, FacetValue, after_reached, read_cursor, values_of
 from evergold.store.trace.search import Search
 
 T = TypeVar("T")
+CaseKeys = Sequence[tuple[str, str]]  # by dataset and id
 LIMIT = str(FAILING_BELOW)  # written out, because a bound value would hide the index of failing scores
 
 
@@ -89,8 +88,7 @@ def case_filter(dataset: str, filters: Mapping[str, Any]) -> CaseFilter:
     try:
         return CaseFilter.model_validate({"dataset": dataset, "status": None, **filters})
     except ValidationError as problem:
-        fault = faults_of(problem.errors(), CaseFilter)[0]
-        raise BadInput(f"filter {fault}") from None
+        raise BadInput(f"filter {faults_of(problem.errors(), CaseFilter)[0]}") from None
 
 
 class CaseOrder(StrEnum):
@@ -141,7 +139,7 @@ def with_case(table: Table, dataset: str | None = None, case_id: str | None = No
     return query.where(*(column == value for column, value in given.items() if value is not None))
 
 
-def entry_ids(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+def entry_ids(connection: Connection, keys: CaseKeys) -> dict[tuple[str, str], int]:
     """The integers of `eval_dataset` under which these cases stand."""
     query = select(eval_dataset.c.dataset, eval_dataset.c.case_id, eval_dataset.c.id)
     entries: dict[tuple[str, str], int] = {}
@@ -163,11 +161,10 @@ def page_of_cases(
     """A page and the cursor of the next one, None at the end; of previews where a length is given."""
     table = eval_dataset.c
     query = apply_filter(select(eval_dataset), wanted, connection.dialect.name).limit(limit + 1)
-    reached = _cursor(before) if before else None
+    reached = read_cursor(before, str, number_alone=True) if before else None
     # Of the last change both columns: times repeat, so the id decides between rows of the same moment.
     columns = (table.updated_at, table.id) if order is CaseOrder.CHANGED else (table.id,)
-    last = None if reached is None else reached[-len(columns) :]
-    query = after_reached(query, columns, order is not CaseOrder.OLDEST, last)
+    query = after_reached(query, columns, order is not CaseOrder.OLDEST, reached and reached[-len(columns) :])
     rows = connection.execute(query).mappings().all()
     # One row more than the page was read: without it there is no next page, and no cursor to an empty one.
     end = rows[limit - 1] if len(rows) > limit else None
@@ -176,14 +173,6 @@ def page_of_cases(
     if preview is None:
         return _as_cases(connection, rows), cursor
     return [case.preview(preview) for case in add_texts(connection, rows, _from_rows(connection, rows))], cursor
-
-
-def _cursor(text: str) -> tuple[str, int]:
-    """A cursor: the time of the last change and the number of a case; of older clients the number alone."""
-    moment, _, number = text.rpartition("|")
-    if not number.isascii() or not number.isdecimal() or len(number) > 18:
-        raise BadInput(f"cursor {text!r} is not one of ours; send the `next` of the page before, or none")
-    return moment, int(number)
 
 
 def iterate_cases(
@@ -209,9 +198,8 @@ class CaseBesideTrace(NamedTuple):
 def iterate_with_traces(connection: Connection) -> Iterator[CaseBesideTrace]:
     """Every active case that cites a stored trace, oldest first."""
     table, last = eval_dataset.c, 0
-    query = (
-        select(eval_dataset).where(table.status == CaseStatus.ACTIVE, table.trace_id.is_not(None)).order_by(table.id)
-    )
+    citing = (table.status == CaseStatus.ACTIVE, table.trace_id.is_not(None))
+    query = select(eval_dataset).where(*citing).order_by(table.id)
     while rows := connection.execute(query.where(table.id > last).limit(AT_ONCE)).mappings().all():
         bare = _from_rows(connection, rows)
         traces = Contents(connection, {row["trace_id"] for row in rows})
@@ -253,11 +241,7 @@ def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Rev
     entry = entry_id_of(connection, dataset, case_id)
     query = select(case_revisions).where(case_revisions.c.entry_id == entry).order_by(case_revisions.c.version)
     return [
-        Revision(
-            **{name: row[name] for name in ("version", "action", "who", "why", "created_at", "rev")},
-            changes=loads(row["changes"]),
-            evidence=loads(row["evidence"]),
-        )
+        Revision(**{**row, "changes": loads(row["changes"]), "evidence": loads(row["evidence"])})
         for row in connection.execute(query).mappings()
     ]
 
@@ -276,19 +260,15 @@ def apply_filter(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select
         table.policy: wanted.policy,
         table.confirmed: None if wanted.confirmed is None else int(wanted.confirmed),
     }
-    for column, value in plain.items():
-        if value is not None:
-            query = query.where(column == value)
-    if wanted.confirmed is not None:
-        query = query.where(
-            table.entry_type == "golden"
-        )  # failures and corrections are neither confirmed nor candidates
+    query = query.where(*(column == value for column, value in plain.items() if value is not None))
+    if wanted.confirmed is not None:  # failures and corrections are neither confirmed nor candidates
+        query = query.where(table.entry_type == "golden")
     if wanted.evidence:
         listed = ", ".join(f"'{one.value}'" for one in wanted.evidence)
         query = query.where(literal_column(f"({EVIDENCE}) IN ({listed})", Boolean))
     elif wanted.candidates is not Candidates.INCLUDE:
         resting = literal_column(f"(eval_dataset.entry_type = 'golden' AND {EVIDENCE} = 'silence')", Boolean)
-        query = query.where(resting if wanted.candidates is Candidates.ONLY else not_(resting))
+        query = query.where(resting if wanted.candidates is Candidates.ONLY else ~resting)
     if wanted.since is not None:
         query = query.where(table.created_at >= wanted.since)
     if wanted.until is not None:
@@ -309,8 +289,8 @@ def apply_filter(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select
     if wanted.search:
         texts = (table.input_text, table.output_text, table.expected_output, table.case_id)
         query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))
-        indexed = may_hold(wanted.search, dialect)
-        query = query if indexed is None else query.where(indexed)
+        if (indexed := may_hold(wanted.search, dialect)) is not None:
+            query = query.where(indexed)
     return query
 
 
@@ -320,16 +300,9 @@ def _as_cases(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
 
 def _from_rows(connection: Connection, rows: Sequence[RowMapping]) -> list[Case]:
     """Cases without their contents."""
-    tags = _tags(connection, [row["id"] for row in rows])
-    return [case_of(row, tags.get(row["id"], ())) for row in rows]
-
-
-def _tags(connection: Connection, entry_ids: Sequence[int]) -> dict[int, list[str]]:
-    results: dict[int, list[str]] = {}
     query = "SELECT dataset_id, tag FROM eval_dataset_tags WHERE dataset_id"
-    for entry_id, tag in rows_among(connection, query, entry_ids):
-        results.setdefault(entry_id, []).append(tag)
-    return results
+    tags = group_among(connection, query, [row["id"] for row in rows])
+    return [case_of(row, tags.get(row["id"], ())) for row in rows]
 
 
 def case_ids(connection: Connection, dataset: str) -> set[str]:
@@ -345,9 +318,7 @@ def failed_answers(connection: Connection) -> set[int]:
     return {hash((row.input_text, row.output_text)) for row in connection.execute(query)}
 
 
-def find_touched_cases(
-    connection: Connection, keys: Sequence[tuple[str, str]], actions: Sequence[str]
-) -> set[tuple[str, str]]:
+def find_touched_cases(connection: Connection, keys: CaseKeys, actions: Sequence[str]) -> set[tuple[str, str]]:
     """Of these cases, those that more than these actions have made what they are: validated, reviewed, or changed."""
     entry = eval_dataset.c
     # EXISTS stops at the first revision; a join would give a row for each.
@@ -358,18 +329,16 @@ def find_touched_cases(
     return {(dataset, case_id) for dataset, case_id in connection.execute(query)}
 
 
-def _has_key(keys: Sequence[tuple[str, str]]) -> ColumnElement[bool]:
+def _has_key(keys: CaseKeys) -> ColumnElement[bool]:
     by_dataset: dict[str, list[str]] = {}
     for dataset, case_id in keys:
         by_dataset.setdefault(dataset, []).append(case_id)
     # `false()` gives an empty list of keys no rows; an empty OR would give all.
-    return or_(
-        false(),
-        *(and_(eval_dataset.c.dataset == name, eval_dataset.c.case_id.in_(ids)) for name, ids in by_dataset.items()),
-    )
+    entry = eval_dataset.c
+    return or_(false(), *((entry.dataset == name) & entry.case_id.in_(ids) for name, ids in by_dataset.items()))
 
 
-def held_cases(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, Case]]:
+def held_cases(connection: Connection, keys: CaseKeys) -> dict[tuple[str, str], tuple[int, Case]]:
     rows = connection.execute(select(eval_dataset).where(_has_key(keys))).mappings().all()
     cases = _as_cases(connection, rows)
     return {(case.dataset, case.id): (row["id"], case) for row, case in zip(rows, cases, strict=True)}

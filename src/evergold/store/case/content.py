@@ -34,67 +34,62 @@ from evergold.model.tool_calls import ToolCall, calls_in
 from evergold.model.trace import Trace
 from evergold.model.values import is_raw
 from evergold.store.database.db import SUBMIT, Database
-from evergold.store.database.rows import batches, change_among, dumps, insert_rows, loads, now, rows_among, tuples_among
+from evergold.store.database.rows import (
+    batches,
+    change_among,
+    dumps,
+    insert_rows,
+    loads,
+    now,
+    rows_among,
+    run_sql,
+    tuples_among,
+)
 from evergold.store.schema import UNWRITTEN, eval_dataset, messages
 from evergold.store.trace.traces import Sessions, traces_with_spans
 
 PARTS = ("messages", "turn", "tools", "contexts")  # lists whose items are stored apart: `store/case/content.py`
 MADE_HERE = ("policy", "correction")  # sources of cases that curation makes without their content
 IN_COLUMNS = {"id", "dataset", "kind", "entry_type", "input", "output", "expected", "metadata", "tags"} | BOOKKEEPING
-SAME_IN_COLUMNS = ("dataset", "kind", "entry_type", "review", "status", "version", "created_at", "updated_at")
+SAME_IN_COLUMNS = ("dataset", "kind", "entry_type", "review", "status")
+OF_PROVENANCE = ("session_id", "user_id", "policy", "policy_rev")
 
 
 def row_of(case: Case, cited: Collection[str | None]) -> dict[str, Any]:
     """The columns of a case. A trace this database does not hold is cited in the body alone."""
     trace_id = case.provenance.trace_id
     # Such a case is written without its conversation, which is put together from its trace afterwards.
-    bare = case.provenance.source in MADE_HERE and not case.messages and not case.turn
+    made_here = case.provenance.source in MADE_HERE
+    bare = made_here and not case.messages and not case.turn
+    # The metadata of a case that curation made also say what its tier rests on.
+    evidence = TierEvidence.PERSON if case.review is ReviewState.VALIDATED else case.evidence
+    # Calls that the turn holds are read from it again.
+    derived = {"tool_calls"} if case.turn and case.tool_calls == calls_in(case.turn) else set()
+    body = case.model_dump(mode="json", exclude=IN_COLUMNS.union(PARTS, derived), exclude_defaults=True)
     return {
+        **{name: getattr(case, name) for name in SAME_IN_COLUMNS},
+        **{name: getattr(case.provenance, name) for name in OF_PROVENANCE},
         "case_id": case.id,
-        "dataset": case.dataset,
-        "kind": case.kind,
-        "entry_type": case.entry_type,
         "input_text": case.input,
         "output_text": case.output,
         "expected_output": case.expected,
-        "metadata": dumps(case.metadata | _rests_on(case)),
-        "body": body_of(case),
+        "metadata": dumps(case.metadata | ({"evidence": evidence} if made_here else {})),
+        "body": dumps(body),
         "trace_id": trace_id if trace_id in cited else None,
-        "session_id": case.provenance.session_id,
-        "user_id": case.provenance.user_id,
-        "policy": case.provenance.policy,
-        "policy_rev": case.provenance.policy_rev,
         "confirmed": int(case.confirmed),
         "evidence": case.evidence,
-        "review": case.review,
-        "status": case.status,
         "own_content": int(not bare or trace_id not in cited),
     }
-
-
-def _rests_on(case: Case) -> dict[str, str]:
-    """What the metadata of a case that curation made say beside its own: what its tier rests on."""
-    if case.provenance.source not in MADE_HERE:
-        return {}
-    return {"evidence": TierEvidence.PERSON if case.review is ReviewState.VALIDATED else case.evidence}
-
-
-def body_of(case: Case) -> str:
-    """What has no column and is no message. Calls that the turn holds are read from it again."""
-    derived = {"tool_calls"} if case.turn and case.tool_calls == calls_in(case.turn) else set()
-    return dumps(case.model_dump(mode="json", exclude=IN_COLUMNS.union(PARTS, derived), exclude_defaults=True))
 
 
 def case_of(row: Mapping[str, Any] | RowMapping, tags: Sequence[str]) -> Case:
     """The case that a row holds, without its content; earlier rows have their messages in the body."""
     body = loads(row["body"])
     provenance = body.pop("provenance", {})
-    for name in ("trace_id", "session_id", "user_id", "policy", "policy_rev"):
-        if row[name] is not None:
-            provenance[name] = row[name]
+    provenance |= {name: row[name] for name in ("trace_id", *OF_PROVENANCE) if row[name] is not None}
     if body.get("turn") and "tool_calls" not in body:
         body["tool_calls"] = calls_in(body["turn"])
-    body |= {name: row[name] for name in SAME_IN_COLUMNS}
+    body |= {name: row[name] for name in (*SAME_IN_COLUMNS, "version", "created_at", "updated_at")}
     # Whoever decided what the entry is stands for it, until the decision is taken back.
     decided = row["review"] == ReviewState.VALIDATED or row["decided"]
     body["evidence"] = TierEvidence.PERSON if decided else row["evidence"]
@@ -340,7 +335,8 @@ def _number_of_each(connection: Connection, values: set[str]) -> dict[str, int]:
     if connection.dialect.name == "postgresql":
         # Whoever deletes messages that nothing cites waits until these are cited.
         connection.exec_driver_sql("LOCK TABLE messages IN ROW EXCLUSIVE MODE")
-    hashes = {_hash(value): value for value in values}
+    digests = {sha256(value.encode()).digest()[:HASH_BYTES]: value for value in values}
+    hashes = {urlsafe_b64encode(digest).decode(): value for digest, value in digests.items()}
     query = "SELECT hash, id FROM messages WHERE hash"
     known = dict(tuples_among(connection, query, hashes))
     # In one order, so that two servers that store the same ones wait for each other in one direction alone.
@@ -351,27 +347,19 @@ def _number_of_each(connection: Connection, values: set[str]) -> dict[str, int]:
     return {value: known[key] for key, value in hashes.items()}
 
 
-def _hash(value: str) -> str:
-    return urlsafe_b64encode(sha256(value.encode()).digest()[:HASH_BYTES]).decode()
-
-
 def _assemble(connection: Connection, rows: Sequence[RowMapping], cases: Sequence[Case]) -> list[WrittenContent]:
     """Put contents together from the traces of these entries."""
     read = Contents(connection, {row["trace_id"] for row in rows})
-    return [
-        WrittenContent(row["id"], row["grown"], _content_or_problem(read, case, row["trace_id"]))
-        for row, case in zip(rows, cases, strict=True)
-    ]
-
-
-def _content_or_problem(read: Contents, case: Case, trace_id: str) -> Content:
-    """The content, or a problem that the case then states: one trace must not keep others from being filled."""
-    try:
-        content = read.of(case, trace_id)
-        dumps([*content])
-        return content
-    except UNREADABLE as problem:
-        return Content({}, {"problems": [f"its conversation could not be read: {type(problem).__name__}"]})
+    written = []
+    for row, case in zip(rows, cases, strict=True):
+        try:
+            content = read.of(case, row["trace_id"])
+            dumps([*content])
+        except UNREADABLE as problem:
+            # The case then states the problem: one trace must not keep others from being filled.
+            content = Content({}, {"problems": [f"its conversation could not be read: {type(problem).__name__}"]})
+        written.append(WrittenContent(row["id"], row["grown"], content))
+    return written
 
 
 def _leave_to_writer(connection: Connection, written: Sequence[WrittenContent]) -> None:
@@ -393,9 +381,7 @@ def write_contents(connection: Connection, written: Sequence[WrittenContent]) ->
         return 0
     texts = store_items(connection, [one.content for one in wanted])
     statement = text(f"UPDATE eval_dataset SET content = :content WHERE id = :entry AND grown = :grown AND {UNWRITTEN}")
-    values = [
-        {"entry": one.entry, "grown": one.grown, "content": content} for one, content in zip(wanted, texts, strict=True)
-    ]
+    values = [one._asdict() | {"content": stored} for one, stored in zip(wanted, texts, strict=True)]
     connection.execute(statement, values)
     return len(values)
 
@@ -439,15 +425,15 @@ def keep_contents(connection: Connection, trace_ids: Sequence[str]) -> int:
     return len(entries)
 
 
+FORGET = "UPDATE eval_dataset SET content = NULL, grown = grown + 1 WHERE own_content = 0 AND"
+
+
 def forget_contents(connection: Connection, trace_ids: Collection[str]) -> None:
     """Let contents that were read from these traces, or from their sessions as earlier turns, be put together again."""
-    forget = "UPDATE eval_dataset SET content = NULL, grown = grown + 1 WHERE own_content = 0 AND trace_id"
-    later = (
-        "IN (SELECT t.id FROM traces s JOIN traces t ON t.session_id = s.session_id AND t.started_at >= s.started_at "
-        "AND t.id <> s.id WHERE s.id"
-    )
-    change_among(connection, forget, trace_ids)
-    change_among(connection, f"{forget} {later}", trace_ids, ")")
+    later = """IN (SELECT t.id FROM traces s JOIN traces t ON t.session_id = s.session_id AND t.started_at >= s.started_at
+        AND t.id <> s.id WHERE s.id"""
+    change_among(connection, f"{FORGET} trace_id", trace_ids)
+    change_among(connection, f"{FORGET} trace_id {later}", trace_ids, ")")
 
 
 def drop_uncited(connection: Connection) -> int:
@@ -467,8 +453,6 @@ def _find_uncited(connection: Connection) -> str:
     return f"SELECT id FROM messages EXCEPT {CITED[connection.dialect.name]}"
 
 
-ACTION = "grew"
-WHO = "policy growth"  # named like a policy: what a policy alone has made of an entry, a policy may change again
 MORE_SPANS = "more of its trace arrived"
 READ_ANEW = "its trace was read again"
 LATE_TURN = "an earlier turn of its session arrived"
@@ -501,8 +485,7 @@ def note_late_turns(connection: Connection, trace_ids: Sequence[str]) -> None:
 def renew_contents(connection: Connection, entries: Collection[int]) -> int:
     """Have the contents of cases that nobody changed put together again; return how many there are."""
     if entries:
-        forget = "UPDATE eval_dataset SET content = NULL, grown = grown + 1 WHERE own_content = 0 AND id"
-        change_among(connection, forget, entries)
+        change_among(connection, f"{FORGET} id", entries)
         query = "SELECT id, version, own_content FROM eval_dataset WHERE own_content = 0 AND id"
         _note(connection, rows_among(connection, query, entries), READ_ANEW)
     return len(entries)
@@ -512,28 +495,23 @@ def _note(connection: Connection, entries: Iterable[Sequence[int]], why: str) ->
     moment = now()
     # A set: two late turns of one session name the same entry twice.
     for entry, version, own in {tuple(row) for row in entries}:
-        known = {"entry": entry, "version": version, "now": moment, "why": why, "who": WHO, "action": ACTION}
         if own:
-            connection.execute(ASK, known)
+            run_sql(connection, ASK, entry=entry, now=moment)
             continue
-        connection.execute(RENEW, known)
+        known = {"entry": entry, "version": version, "now": moment, "why": why}
+        run_sql(connection, RENEW, entry=entry, version=version, now=moment)
         # The last revision was no growth: a new one is appended.
-        if not connection.execute(MOVE, known).rowcount:
-            connection.execute(REVISE, known)
+        if not run_sql(connection, MOVE, **known).rowcount:
+            run_sql(connection, REVISE, **known)
 
 
-RENEW = text("UPDATE eval_dataset SET version = :version + 1, updated_at = :now WHERE id = :entry")
+RENEW = "UPDATE eval_dataset SET version = :version + 1, updated_at = :now WHERE id = :entry"
 # One revision for spans that arrive bit by bit: the version moves on, so that whoever saw less cannot decide on it.
-MOVE = text(
-    "UPDATE case_revisions SET version = :version + 1, created_at = :now "
-    "WHERE entry_id = :entry AND version = :version AND action = :action AND why = :why"
-)
-REVISE = text(
-    "INSERT INTO case_revisions (entry_id, version, action, who, why, created_at) "
-    "VALUES (:entry, :version + 1, :action, :who, :why, :now)"
-)
-ASK = text(
-    "UPDATE eval_dataset SET question = 'grew:' || CAST((SELECT count(*) FROM spans s JOIN traces t ON t.seq = s.trace_seq "
-    "WHERE t.id = eval_dataset.trace_id) AS text), updated_at = :now "
-    "WHERE id = :entry AND (review = 'validated' OR decided <> '')"
-)
+MOVE = """UPDATE case_revisions SET version = :version + 1, created_at = :now
+    WHERE entry_id = :entry AND version = :version AND action = 'grew' AND why = :why"""
+# Named like a policy: what a policy alone has made of an entry, a policy may change again.
+REVISE = """INSERT INTO case_revisions (entry_id, version, action, who, why, created_at)
+    VALUES (:entry, :version + 1, 'grew', 'policy growth', :why, :now)"""
+ASK = """UPDATE eval_dataset SET question = 'grew:' || CAST((SELECT count(*) FROM spans s JOIN traces t
+    ON t.seq = s.trace_seq WHERE t.id = eval_dataset.trace_id) AS text), updated_at = :now
+    WHERE id = :entry AND (review = 'validated' OR decided <> '')"""

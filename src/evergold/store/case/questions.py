@@ -40,8 +40,7 @@ def put_answers(connection: Connection, key: CaseKey, answers: Iterable[ReviewAn
     entry = entry_id_of(connection, key.dataset, key.id)
     for given in answers:
         mine = (_answer.entry_id == entry, _answer.reviewer == given.reviewer, _answer.question == given.question)
-        # One row per reviewer and question: deleting first makes the same statement serve new, changed and withdrawn
-        # answers.
+        # One row per reviewer and question: deleting first makes the same statement serve new, changed and withdrawn answers.
         connection.execute(delete(review_answers).where(*mine))
         if given.value is not None:
             row = given.model_dump(include={"reviewer", "question", "rev"})
@@ -69,18 +68,12 @@ def answers_to(connection: Connection, keys: Sequence[tuple[str, str]]) -> dict[
 
 
 def _read(connection: Connection, query: Select[Any]) -> list[AnswerOn]:
-    return [
-        AnswerOn(
-            dataset=row["dataset"],
-            id=row["case_id"],
-            answer=ReviewAnswer(
-                value=loads(row["value"]),
-                at=row["created_at"],
-                **{name: row[name] for name in ("question", "reviewer", "rev")},
-            ),
-        )
-        for row in connection.execute(query.order_by(_answer.entry_id, _answer.reviewer, _answer.question)).mappings()
-    ]
+    results = []
+    for row in connection.execute(query.order_by(_answer.entry_id, _answer.reviewer, _answer.question)).mappings():
+        named = {name: row[name] for name in ("question", "reviewer", "rev")}
+        answer = ReviewAnswer(value=loads(row["value"]), at=row["created_at"], **named)
+        results.append(AnswerOn(dataset=row["dataset"], id=row["case_id"], answer=answer))
+    return results
 
 
 NONE = "none"

@@ -10,7 +10,6 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
-    and_,
     bindparam,
     case,
     delete,
@@ -18,8 +17,6 @@ from sqlalchemy import (
     func,
     insert,
     literal_column,
-    not_,
-    or_,
     select,
     update,
 )
@@ -65,23 +62,15 @@ TITLE_LENGTH = 160
 _entry = eval_dataset.c
 # No row, or one of an earlier version, means that nothing is settled yet.
 _standing: ColumnElement[str] = func.coalesce(review_standings.c.standing, Standing.OPEN.value)
-_CURRENT = and_(review_standings.c.entry_id == _entry.id, review_standings.c.version == _entry.version)
+_CURRENT = (review_standings.c.entry_id == _entry.id) & (review_standings.c.version == _entry.version)
 
 
 def add_opinion(connection: Connection, opinion: Opinion) -> None:
-    connection.execute(
-        insert(case_reviews),
-        {
-            "entry_id": entry_id_of(connection, opinion.dataset, opinion.id),
-            "version": opinion.version,
-            "reviewer": opinion.reviewer,
-            "verdict": opinion.verdict,
-            # Opinions on content that has changed since stay in the history and count no more.
-            "label": dumps({"rev": opinion.rev, "adjudicate": opinion.adjudicate}),
-            "comment": opinion.comment,
-            "created_at": now(),
-        },
-    )
+    row = opinion.model_dump(include={"version", "reviewer", "verdict", "comment"})
+    # Opinions on content that has changed since stay in the history and count no more.
+    label = dumps({"rev": opinion.rev, "adjudicate": opinion.adjudicate})
+    row |= {"entry_id": entry_id_of(connection, opinion.dataset, opinion.id), "label": label, "created_at": now()}
+    connection.execute(insert(case_reviews), row)
 
 
 def opinions_in(connection: Connection, dataset: str | None, case_id: str | None = None) -> list[Opinion]:
@@ -102,9 +91,8 @@ def set_standing(connection: Connection, held: Case, standing: Standing) -> None
     """Record where the opinions leave this version of the case."""
     entry = entry_id_of(connection, held.dataset, held.id)
     connection.execute(delete(review_standings).where(review_standings.c.entry_id == entry))
-    connection.execute(
-        insert(review_standings), {"entry_id": entry, "version": held.version, "standing": standing.value}
-    )
+    row = {"entry_id": entry, "version": held.version, "standing": standing.value}
+    connection.execute(insert(review_standings), row)
 
 
 def queue_page(
@@ -126,7 +114,7 @@ def queue_page(
         rows = connection.execute(matching.where(_is_among(page))).mappings()
         results = sorted(rows, key=lambda row: page[row["id"]])
         limit, offset = limit - len(results), max(0, offset - len(ranked))
-        matching = matching.where(not_(_is_among(first)))
+        matching = matching.where(~_is_among(first))
     results += connection.execute(matching.order_by(_entry.id).limit(limit).offset(offset)).mappings()
     holders = _holders(connection, [row["id"] for row in results])
     return [_item(row, holders.get(row["id"], ()), first.get(row["id"])) for row in results], counts
@@ -167,32 +155,21 @@ def next_for(
 
     The entries of `first` come before others, in their order.
     """
-    mine = exists().where(
-        case_reviews.c.entry_id == _entry.id,
-        case_reviews.c.reviewer == reviewer,
-        case_reviews.c.version == _entry.version,
-        case_reviews.c.verdict != ReviewVerdict.WITHDRAW.value,
-    )
-    held = review_assignments.c
+    word, held = case_reviews.c, review_assignments.c
+    judged = exists().where(word.entry_id == _entry.id, word.reviewer == reviewer, word.version == _entry.version)
+    mine = judged.where(word.verdict != ReviewVerdict.WITHDRAW.value)
     others = select(func.count()).where(held.entry_id == _entry.id, held.reviewer != reviewer, _is_held())
-    assigned_to_me = exists().where(
-        held.entry_id == _entry.id, held.reviewer == reviewer, held.state.in_(("assigned", "claimed"))
-    )
+    in_my_hands = exists().where(held.entry_id == _entry.id, held.reviewer == reviewer)
+    assigned_to_me = in_my_hands.where(held.state.in_(("assigned", "claimed")))
     # A disputed case needs a further reviewer, also where one verdict is enough otherwise.
-    hands = case(
-        (_standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value)), max(needed, 2)), else_=needed
-    )
-    free = (
-        _match_query(
-            select(_entry.dataset, _entry.case_id, _entry.id, assigned_to_me.label("mine")).select_from(
-                _with_standings()
-            ),
-            query,
-            reviewer,
-            connection.dialect.name,
-        )
-        .where(_entry.review == ReviewState.UNVALIDATED.value, _entry.status == CaseStatus.ACTIVE.value)
-        .where(not_(mine), or_(assigned_to_me, others.scalar_subquery() < hands))
+    disputed = _standing.in_((Standing.DISPUTED.value, Standing.SECOND_OPINION.value))
+    hands = case((disputed, max(needed, 2)), else_=needed)
+    cases = select(_entry.dataset, _entry.case_id, _entry.id, assigned_to_me.label("mine"))
+    free = _match_query(cases.select_from(_with_standings()), query, reviewer, connection.dialect.name).where(
+        _entry.review == ReviewState.UNVALIDATED.value,
+        _entry.status == CaseStatus.ACTIVE.value,
+        ~mine,
+        assigned_to_me | (others.scalar_subquery() < hands),
     )
     result = connection.execute(free.order_by(assigned_to_me.desc(), _entry.id).limit(1)).first()
     # What somebody assigned to this reviewer comes before what is free for all.
@@ -215,9 +192,7 @@ def progress_of_datasets(connection: Connection) -> list[DatasetProgress]:
 def verdict_counts(connection: Connection) -> dict[str, dict[str, Any]]:
     """Reviewer → how many verdicts of each kind they gave, and `last_at`."""
     counts = ", ".join(f"count(*) FILTER (WHERE verdict = '{one.value}') AS \"{one.value}\"" for one in ReviewVerdict)
-    query = (
-        f"SELECT reviewer, {counts}, max(created_at) AS last_at FROM case_reviews GROUP BY reviewer ORDER BY reviewer"
-    )
+    query = f"SELECT reviewer, {counts}, max(created_at) AS last_at FROM case_reviews GROUP BY reviewer ORDER BY 1"
     return {row["reviewer"]: dict(row) for row in run_sql(connection, query).mappings()}
 
 
@@ -226,7 +201,7 @@ def _is_held() -> ColumnElement[bool]:
     table = review_assignments.c
     # A subquery is computed once; the bare function would be called for every row.
     moment = select(utc_now()).scalar_subquery()
-    return or_(table.state == "assigned", and_(table.state == "claimed", table.lease_until > moment))
+    return (table.state == "assigned") | ((table.state == "claimed") & (table.lease_until > moment))
 
 
 def _with_standings() -> Any:
@@ -255,26 +230,25 @@ def _match_query(selected: Any, query: QueueQuery, me: str, dialect: str) -> Any
     plain = query.model_dump(exclude={"standing", "reviewer", "text", "needs_look", "part", "order"})
     if query.part is QueuePart.DONE and "status" not in query.model_fields_set:
         plain["status"] = None  # a dismissed case is done as well
+    wanted = CaseFilter(candidates=Candidates.INCLUDE, **plain, search=query.text or None)
     # The queue narrows like the list of cases, and then by what only reviewers know.
-    selected = apply_filter(
-        selected, CaseFilter(candidates=Candidates.INCLUDE, **plain, search=query.text or None), dialect
-    )
+    selected = apply_filter(selected, wanted, dialect)
     if query.needs_look is not None:
         selected = selected.where(_entry.question != "" if query.needs_look else _entry.question == "")
     if query.standing is not None:
         selected = selected.where(_standing == query.standing.value)
     if query.reviewer is not None:
         selected = selected.where(_is_in_hands(review_assignments.c.reviewer == query.reviewer))
-    return selected if query.part is None else selected.where(_in_part(query.part, me))
-
-
-def _in_part(part: QueuePart, me: str) -> ColumnElement[bool]:
-    if part is QueuePart.DONE:
-        return _judged_by(me)
-    if part is QueuePart.NOBODYS:
-        return not_(_is_in_hands())
+    if query.part is QueuePart.DONE:
+        return selected.where(_judged_by(me))
+    if query.part is QueuePart.NOBODYS:
+        return selected.where(~_is_in_hands())
     mine = review_assignments.c.reviewer == me
-    return _is_in_hands(mine if part is QueuePart.MINE else not_(mine))
+    return (
+        selected
+        if query.part is None
+        else selected.where(_is_in_hands(mine if query.part is QueuePart.MINE else ~mine))
+    )
 
 
 def _is_in_hands(*of: ColumnElement[bool]) -> ColumnElement[bool]:
@@ -328,39 +302,36 @@ def hold(
 
     A claim ends after so many seconds, by the database's clock.
     """
-    entry = entry_id_of(connection, key.dataset, key.id)
     # Delete and insert instead of an upsert: the time of assignment begins anew.
     release(connection, key, reviewer)
     until = None if seconds is None else now_and_later(connection, seconds)[1]
-    row = {"entry_id": entry, "reviewer": reviewer, "state": state.value, "lease_until": until}
-    connection.execute(insert(review_assignments), row | {"created_at": now()})
+    row = {"reviewer": reviewer, "state": state.value, "lease_until": until, "created_at": now()}
+    connection.execute(insert(review_assignments), row | {"entry_id": entry_id_of(connection, key.dataset, key.id)})
 
 
 def release(connection: Connection, key: CaseKey, reviewer: str) -> bool:
     """Take a case out of somebody's hands; whether it was in them."""
-    entry = entry_id_of(connection, key.dataset, key.id)
-    return connection.execute(delete(review_assignments).where(*_is_of(entry, reviewer))).rowcount > 0
+    return connection.execute(delete(review_assignments).where(_is_of(connection, key, reviewer))).rowcount > 0
 
 
 def renew(connection: Connection, key: CaseKey, reviewer: str, seconds: float) -> bool:
     """Prolong a claim that is still this reviewer's; whether it was."""
-    entry = entry_id_of(connection, key.dataset, key.id)
-    # An assignment has no lease, so there is nothing to prolong; a claim that somebody took over is not this
-    # reviewer's.
+    # An assignment has no lease, so there is nothing to prolong; a claim that somebody took over is not this reviewer's.
     claimed = review_assignments.c.state == AssignmentState.CLAIMED.value
-    change = update(review_assignments).where(*_is_of(entry, reviewer), claimed)
+    change = update(review_assignments).where(_is_of(connection, key, reviewer), claimed)
     _, until = now_and_later(connection, seconds)
     return connection.execute(change.values(lease_until=until)).rowcount == 1
 
 
-def _is_of(entry: int, reviewer: str) -> tuple[ColumnElement[bool], ...]:
-    return review_assignments.c.entry_id == entry, review_assignments.c.reviewer == reviewer
+def _is_of(connection: Connection, key: CaseKey, reviewer: str) -> ColumnElement[bool]:
+    held, entry = review_assignments.c, entry_id_of(connection, key.dataset, key.id)
+    return (held.entry_id == entry) & (held.reviewer == reviewer)
 
 
 def assignments_of(connection: Connection, key: CaseKey) -> list[Assignment]:
     entry_id_of(connection, key.dataset, key.id)  # a case that is not there is an error, not one that nobody has
-    query = with_case(review_assignments, key.dataset, key.id)
-    return _assignments(connection, query.order_by(review_assignments.c.reviewer))
+    query = with_case(review_assignments, key.dataset, key.id).order_by(review_assignments.c.reviewer)
+    return _assignments(connection, query)
 
 
 def assignments_to(connection: Connection, reviewer: str | None = None) -> list[Assignment]:
@@ -386,8 +357,7 @@ def save_view(connection: Connection, view: SavedView, by: Holder = LOCAL) -> Sa
 def views(connection: Connection) -> list[SavedView]:
     table = saved_views.c
     query = select(table.name, table.owner, table.created_at, table.body.label("query")).order_by(table.name)
-    rows = connection.execute(query).mappings()
-    return [SavedView.model_validate(dict(row) | {"query": loads(row["query"])}) for row in rows]
+    return [SavedView(**dict(row) | {"query": loads(row["query"])}) for row in connection.execute(query).mappings()]
 
 
 def delete_view(connection: Connection, name: str, by: Holder = LOCAL) -> None:
@@ -444,9 +414,7 @@ def _is_view(page: ListPage, name: str) -> ColumnElement[bool]:
 
 def list_moderations(connection: Connection, limit: int = 100) -> list[Moderation]:
     """What moderators changed of the work of others, the newest first."""
-    query = select(moderations).order_by(moderations.c.id.desc()).limit(limit)
-    rows = connection.execute(query).mappings()
-    return [
-        Moderation(**{name: row[name] for name in ("who", "action", "what", "author")}, at=row["created_at"])
-        for row in rows
-    ]
+    table = moderations.c
+    columns = (table.who, table.action, table.what, table.author, table.created_at.label("at"))
+    rows = connection.execute(select(*columns).order_by(table.id.desc()).limit(limit)).mappings()
+    return [Moderation(**row) for row in rows]

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
 from evergold.errors import Conflict, NotFound
 from evergold.model.case import Case, ReviewState, TierEvidence, is_blank
@@ -26,7 +26,7 @@ class Author:
     reviewer: bool = False
 
 
-JUDGED_FIELDS = (
+JUDGED_FIELDS = [
     "input",
     "output",
     "expected",
@@ -38,7 +38,7 @@ JUDGED_FIELDS = (
     "turn",
     "approved",
     "revised",
-)
+]
 
 
 @dataclass
@@ -131,11 +131,9 @@ def _revision(entry: int, case: Case, version: int, author: Author, moment: str)
 def _rows(connection: Connection, cases: Sequence[Case]) -> list[dict[str, Any]]:
     """The columns of cases, their contents included where they have their own."""
     cited = known_traces(connection, {case.provenance.trace_id for case in cases if case.provenance.trace_id})
-    rows = [row_of(case, cited) for case in cases]
     contents = store_items(connection, [own_content(case) for case in cases])
-    return [
-        row | {"content": content if row["own_content"] else None} for row, content in zip(rows, contents, strict=True)
-    ]
+    rows = [row_of(case, cited) | {"content": content} for case, content in zip(cases, contents, strict=True)]
+    return [row if row["own_content"] else row | {"content": None} for row in rows]
 
 
 def _is_rewritten(old: Case, new: Case) -> bool:
@@ -159,18 +157,12 @@ def _revise(connection: Connection, entry_id: int, old: Case, new: Case, author:
     (columns,) = _rows(connection, [new])
     row = columns | {"version": version, "updated_at": moment}
     # The version in the condition makes this safe against a writer that read the same version (PostgreSQL).
-    changed = connection.execute(
-        update(eval_dataset)
-        .where(eval_dataset.c.id == bindparam("entry"), eval_dataset.c.version == bindparam("held_version"))
-        .values(row),
-        {"entry": entry_id, "held_version": old.version},
-    )
-    if changed.rowcount != 1:
+    same = (eval_dataset.c.id == entry_id) & (eval_dataset.c.version == old.version)
+    if connection.execute(update(eval_dataset).where(same).values(row)).rowcount != 1:
         raise Conflict(f"case {new.id!r} was changed by somebody else; load it again and repeat your change")
     revision = _revision(entry_id, new, version, author, moment)
     connection.execute(insert(case_revisions), revision | {"changes": dumps(changes_between(old, new))})
     if set(old.tags) != set(new.tags):
         connection.execute(delete(eval_dataset_tags).where(eval_dataset_tags.c.dataset_id == entry_id))
-        insert_new(
-            connection, eval_dataset_tags, [{"dataset_id": entry_id, "tag": tag} for tag in sorted(set(new.tags))]
-        )
+        tags = [{"dataset_id": entry_id, "tag": tag} for tag in sorted(set(new.tags))]
+        insert_new(connection, eval_dataset_tags, tags)

@@ -12,15 +12,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from sqlalchemy import Connection, Table, create_engine, func, insert, select, text, update
+from sqlalchemy import Connection, Table, create_engine, func, insert, select, update
 
 from evergold.errors import BadInput, Conflict, Refused, Unavailable
 from evergold.model.build import Build
 from evergold.store.case.builds import list_builds
 from evergold.store.database.db import Database
 from evergold.store.database.engines import READ_LOCK_SECONDS, SESSIONS, create_private, session_name, sqlite_file
-from evergold.store.database.failures import explain_errors, show_url
+from evergold.store.database.failures import explain_errors, show_url, sqlite_code
 from evergold.store.database.migrate import bring_up_to_date, create_tables, require_own_schema
+from evergold.store.database.rows import read_value, run_sql
 from evergold.store.schema import builds, metadata
 
 PAGES = 2_000
@@ -43,12 +44,12 @@ def copy_database(db: Database, target: Path, share: Share) -> None:
 
 def rows_of(copy: Path) -> dict[str, int]:
     """Count the rows of each table of a copy."""
-    with read_copy(copy) as connection:
+    with open_copy(copy) as connection:
         return {table.name: _count(connection, table) for table in metadata.sorted_tables}
 
 
 def builds_of(copy: Path) -> list[Build]:
-    with read_copy(copy) as connection:
+    with open_copy(copy) as connection:
         return list_builds(connection)
 
 
@@ -83,14 +84,10 @@ def _report_pages(share: Share) -> Callable[[int, int, int], None]:
 
 
 def _copy_rows(db: Database, target: Path, share: Share) -> None:
-    engine = create_engine(f"sqlite:///{target}")
-    try:
-        with db.snapshot() as source, engine.begin() as copy:
-            require_own_schema(source, db.url)
-            create_tables(copy)
-            copy_rows(source, copy, share)
-    finally:
-        engine.dispose()
+    with db.snapshot() as source, open_copy(target) as copy, copy.begin():
+        require_own_schema(source, db.url)
+        create_tables(copy)
+        copy_rows(source, copy, share)
 
 
 def copy_rows(source: Connection, target: Connection, share: Share) -> None:
@@ -109,7 +106,7 @@ def _count(connection: Connection, table: Table) -> int:
 
 
 @contextmanager
-def read_copy(copy: Path) -> Iterator[Connection]:
+def open_copy(copy: Path) -> Iterator[Connection]:
     """Open a copy, with none of the settings of a database in use."""
     engine = create_engine(f"sqlite:///{copy}")
     try:
@@ -127,18 +124,15 @@ LOCK_SECONDS = 2.0
 
 def move_builds(copy: Path, locations: Mapping[tuple[str, str], str | None]) -> None:
     """Note where the files of each build, by dataset and version, are from now on; bring an older copy up to date first."""
-    db = Database(f"sqlite:///{copy}")
-    try:
+
+    def change(connection: Connection) -> None:
+        for (dataset, version), location in locations.items():
+            chosen = (builds.c.dataset == dataset, builds.c.version == version)
+            connection.execute(update(builds).where(*chosen).values(location=location))
+
+    with closing(Database(f"sqlite:///{copy}")) as db:
         bring_up_to_date(db)
-
-        def change(connection: Connection) -> None:
-            for (dataset, version), location in locations.items():
-                chosen = (builds.c.dataset == dataset, builds.c.version == version)
-                connection.execute(update(builds).where(*chosen).values(location=location))
-
         db.write(change)
-    finally:
-        db.close()
 
 
 def require_free(url: str, replace: bool) -> None:
@@ -177,7 +171,7 @@ def _open_alone(file: Path, url: str, replace: bool) -> Iterator[sqlite3.Connect
         held = _tables_with_rows(connection)
     except sqlite3.DatabaseError as problem:
         connection.close()
-        if getattr(problem, "sqlite_errorcode", 0) & 0xFF not in DAMAGED:
+        if sqlite_code(problem) not in DAMAGED:
             raise
         _put_aside(file, url, replace)
         create_private(file)
@@ -196,7 +190,7 @@ def _require_alone(connection: sqlite3.Connection, url: str) -> None:
     try:
         mode = connection.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
     except sqlite3.OperationalError as problem:
-        if problem.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+        if sqlite_code(problem) != sqlite3.SQLITE_BUSY:
             raise
         mode = "wal"
     if mode != "delete":
@@ -231,25 +225,18 @@ def _require_empty(url: str, held: list[str], replace: bool) -> None:
 
 
 def _on_postgres(url: str, work: Callable[[Connection], None]) -> None:
-    db = Database(url)
-    try:
+    with closing(Database(url)) as db:
         bring_up_to_date(db)
         with explain_errors(url):
             db.submit(work, alone=True).result()
-    finally:
-        db.close()
 
 
 def _require_free(connection: Connection, url: str, replace: bool) -> None:
     require_own_schema(connection, url)
     # Sessions of evergold are known by their name; other clients of the server, such as psql, do no harm.
-    others = connection.execute(
-        text(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
-            "AND application_name LIKE :ours AND application_name <> :own"
-        ),
-        {"ours": f"{SESSIONS}%", "own": session_name()},
-    ).scalar_one()
+    sessions = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
+        AND application_name LIKE :ours AND application_name <> :own"""
+    others = read_value(connection, sessions, ours=f"{SESSIONS}%", own=session_name())
     if others:
         raise Conflict(
             f"database {show_url(url)} is in use by {others} sessions of evergold; stop the servers, then restore"
@@ -262,8 +249,8 @@ def _require_free(connection: Connection, url: str, replace: bool) -> None:
 def _replace_rows(connection: Connection, copy: Path, share: Share) -> None:
     names = ", ".join(f'"{table.name}"' for table in metadata.sorted_tables)
     # All tables in one statement: otherwise foreign keys between them would forbid it.
-    connection.execute(text(f"TRUNCATE {names}"))
-    with read_copy(copy) as source:
+    run_sql(connection, f"TRUNCATE {names}")
+    with open_copy(copy) as source:
         copy_rows(source, connection, share)
     # The numbers that PostgreSQL gives itself go on after the highest there is.
     for table in metadata.sorted_tables:

@@ -24,14 +24,14 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, Executable, Row, event
 from sqlalchemy.exc import DBAPIError
 
 from evergold.errors import Unavailable
 from evergold.store.database.engines import WRITE_LOCK_SECONDS, DatabaseLimits, DatabaseWatch, open_engines, sqlite_file
-from evergold.store.database.failures import explain_errors, explanation, met_another_server
+from evergold.store.database.failures import explain_errors, explanation, met_another_server, sqlite_code
 
 ASK_SECONDS = 4.0
 LOCKS = Path("/proc/locks")
@@ -62,7 +62,8 @@ class WriteLock:
                 statement()
                 return
             except (sqlite3.OperationalError, DBAPIError) as problem:
-                if not _is_busy(problem) or self._file is None:
+                cause = problem.orig if isinstance(problem, DBAPIError) else problem
+                if sqlite_code(cause) not in _BUSY or self._file is None:
                     raise
             waited = time.monotonic() - began
             if waited >= self.seconds:
@@ -71,12 +72,6 @@ class WriteLock:
                     "this was written: try again when it has ended, or use PostgreSQL for many writers"
                 )
             log.warning("waiting for the database, locked by %s (%.0f s)", lock_holder(self._file), waited)
-
-
-def _is_busy(problem: Exception) -> bool:
-    cause = problem.orig if isinstance(problem, DBAPIError) else problem
-    code = getattr(cause, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in _BUSY
 
 
 def lock_holder(file: Path | None) -> str:
@@ -129,14 +124,6 @@ class Job:
     alone: bool = False
     whole_file: bool = False  # not a transaction: something done to the file itself
     wanted: Callable[[], bool] = lambda: True  # false once every caller has given up
-
-
-class JobOutcome(NamedTuple):
-    """What to tell the caller of a job: a result, or why there is none."""
-
-    job: Job
-    result: Any = None
-    failure: BaseException | None = None
 
 
 class WriterThread:
@@ -236,20 +223,20 @@ class WriterThread:
             if not began or (isinstance(problem, DBAPIError) and problem.connection_invalidated):
                 self._fail_waiting(failure)
         else:
-            for outcome in outcomes:
-                _settle(outcome)
+            for job, outcome in zip(jobs, outcomes, strict=True):
+                _settle(job, *outcome)
 
-    def _run_job(self, connection: Connection, job: Job, *, nested: bool) -> JobOutcome:
-        """Run one job. Alone it needs no savepoint: what it fails to do goes with the transaction."""
+    def _run_job(self, connection: Connection, job: Job, *, nested: bool) -> tuple[Any, BaseException | None]:
+        """Run one job; its result, or why there is none. Alone it needs no savepoint: what fails goes with the transaction."""
         if not nested:
-            return JobOutcome(job, job.work(connection))
+            return job.work(connection), None
         try:
             with connection.begin_nested():
-                return JobOutcome(job, job.work(connection))
+                return job.work(connection), None
         except Exception as problem:
             if isinstance(problem, DBAPIError) and problem.connection_invalidated:
                 raise  # the others of the group went with the connection
-            return JobOutcome(job, failure=explanation(self._url, problem) or problem)
+            return None, explanation(self._url, problem) or problem
 
     def _fail_waiting(self, problem: BaseException) -> None:
         """Fail every job that waits now; a request to end stays in the queue."""
@@ -257,23 +244,24 @@ class WriterThread:
         while not self._jobs.empty():
             job = self._jobs.get()
             ends = ends or job is None
-            _fail([job] if job is not None else [], problem)
+            if job is not None:
+                _settle(job, failure=problem)
         if ends:
             self._jobs.put(None)
 
 
 def _fail(jobs: Sequence[Job], problem: BaseException) -> None:
     for job in jobs:
-        _settle(JobOutcome(job, failure=problem))
+        _settle(job, failure=problem)
 
 
-def _settle(outcome: JobOutcome) -> None:
+def _settle(job: Job, result: Any = None, failure: BaseException | None = None) -> None:
     """Give a caller its answer, unless it has one: a writer that was given up may finish later."""
     with suppress(InvalidStateError):
-        if outcome.failure is None:
-            outcome.job.done.set_result(outcome.result)
+        if failure is None:
+            job.done.set_result(result)
         else:
-            outcome.job.done.set_exception(outcome.failure)
+            job.done.set_exception(failure)
 
 
 T = TypeVar("T")
@@ -286,11 +274,7 @@ CONTENDED_TRIES = 3  # for what PostgreSQL undid because two writers waited for 
 
 
 class _Rehearsed(Exception):
-    """Takes a rehearsal back and carries its result out."""
-
-    def __init__(self, result: Any) -> None:
-        super().__init__("rehearsed")
-        self.result = result
+    """Takes a rehearsal back."""
 
 
 class Database:
@@ -304,9 +288,8 @@ class Database:
         if self.dialect == "sqlite":
             self._choose_begin()
         self._writer = WriterThread(url, self._writer_engine)
-        self._watch = (
-            None if self.dialect == "sqlite" else DatabaseWatch(url, (self._writer_engine, self._reader_engine))
-        )
+        engines = self._writer_engine, self._reader_engine
+        self._watch = None if self.dialect == "sqlite" else DatabaseWatch(url, engines)
 
     @property
     def dialect(self) -> str:
@@ -378,16 +361,15 @@ class Database:
 
     def rehearse(self, work: Work[T]) -> T:
         """What `work` returns, with everything it wrote taken back."""
+        results: list[T] = []
 
         def undone(connection: Connection) -> None:
-            raise _Rehearsed(work(connection))
+            results.append(work(connection))
+            raise _Rehearsed
 
-        try:
+        with suppress(_Rehearsed):
             self.write(undone)
-        except _Rehearsed as done:
-            result: T = done.result
-            return result
-        raise AssertionError("a rehearsal ends by being taken back")
+        return results[0]
 
     def answer_soon(self) -> None:
         """From now on wait for the lock of SQLite no longer than somebody who sent a request does."""

@@ -40,9 +40,7 @@ class DatabaseWatch:
     """Watches the connections of some engines from their first use until it is closed."""
 
     def __init__(self, url: str, engines: Sequence[Engine]) -> None:
-        self._probe = create_engine(
-            make_url(url), connect_args={"connect_timeout": CONNECT_SECONDS}, poolclass=NullPool
-        )
+        self._probe = create_engine(url, connect_args={"connect_timeout": CONNECT_SECONDS}, poolclass=NullPool)
         self._in_use: dict[int, tuple[Any, float]] = {}
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -247,12 +245,13 @@ def _postgres(url: str, statement_seconds: float = 0.0, **pool: int) -> Engine:
 
 def _sqlite(url: str, seconds: int, cache_kb: int) -> Engine:
     path = make_url(url).database
-    if path and path != ":memory:" and not Path(path).parent.is_dir():
+    in_file = path not in (None, "", ":memory:")
+    if in_file and not Path(str(path)).parent.is_dir():
         raise Unavailable(f"database {path!r}: its folder does not exist; create it, or set EVERGOLD_HOME")
     if path and not path.startswith((":memory:", "file:")):
         create_database(Path(path))
     # The connection given back last is taken first: it has pages in its cache, and the caches of the others stay small.
-    pool = {"pool_timeout": POOL_SECONDS, "pool_use_lifo": True} if path and path != ":memory:" else {}
+    pool = {"pool_timeout": POOL_SECONDS, "pool_use_lifo": True} if in_file else {}
     engine = create_engine(url, connect_args={"timeout": seconds, "check_same_thread": False}, **pool)
 
     @event.listens_for(engine, "connect")

@@ -83,11 +83,12 @@ def explanation(url: str, problem: BaseException) -> EvergoldError | None:
     """The error to show instead of `problem`; None when it is not the database's."""
     if isinstance(problem, PoolTimeout):
         return Unavailable(f"database {show_url(url)}: every connection is in use; try again in a moment")
-    if isinstance(problem, DBAPIError):
-        return _from_driver(url, problem)
-    if isinstance(problem, sqlite3.Error) and (advice := _sqlite_advice(problem)):
-        return Unavailable(f"database {show_url(url)}: {_line(problem)}; {advice}")
     cause = problem.orig if isinstance(problem, StatementError) else problem
+    if advice := _advice(problem, cause):
+        kind = Contended if advice is _CONTENDED else Unavailable
+        return kind(f"database {show_url(url)}: {_line(cause)}; {advice}")
+    if isinstance(problem, DataError):
+        return BadInput(f"a value cannot be stored or looked for: {_line(cause)}; correct it and send it again")
     if isinstance(cause, OverflowError | UnicodeEncodeError):
         return BadInput(f"a value cannot be stored or looked for: {_line(cause)}; send a smaller number or plain text")
     return None
@@ -103,33 +104,22 @@ def met_another_server(problem: BaseException) -> bool:
     return isinstance(problem, Contended)
 
 
-def _from_driver(url: str, problem: DBAPIError) -> EvergoldError | None:
-    text = _line(problem.orig)
-    advice = _advice(problem)
-    if advice is not None:
-        kind = Contended if advice is _CONTENDED else Unavailable
-        return kind(f"database {show_url(url)}: {text}; {advice}")
-    if isinstance(problem, DataError):
-        return BadInput(f"a value cannot be stored or looked for: {text}; correct it and send it again")
-    return None
-
-
-def _advice(problem: DBAPIError) -> str | None:
+def _advice(problem: BaseException, cause: BaseException | None) -> str | None:
     """What to do when the database itself fails; None when it is something else."""
-    if isinstance(problem.orig, sqlite3.Error):
-        return _sqlite_advice(problem.orig)
-    state = getattr(problem.orig, "sqlstate", None)
-    if state:
+    if isinstance(cause, sqlite3.Error):
+        return _SQLITE.get(sqlite_code(cause))
+    if not isinstance(problem, DBAPIError):
+        return None
+    if state := getattr(cause, "sqlstate", None):
         return _POSTGRES.get(state) or _POSTGRES.get(state[:2])
     # psycopg raises these without an SQLSTATE when no server answers.
-    lost = problem.connection_invalidated or type(problem.orig).__name__ in ("OperationalError", "ConnectionTimeout")
-    text = _line(problem.orig)
-    return next((advice for words, advice in _REFUSED.items() if words in text), _NO_STATE) if lost else None
+    lost = problem.connection_invalidated or type(cause).__name__ in ("OperationalError", "ConnectionTimeout")
+    return next((advice for words, advice in _REFUSED.items() if words in _line(cause)), _NO_STATE) if lost else None
 
 
-def _sqlite_advice(problem: sqlite3.Error) -> str | None:
-    code = getattr(problem, "sqlite_errorcode", None)  # errors of the module itself have none
-    return None if code is None else _SQLITE.get(code & 0xFF)  # the rest of the code only refines it
+def sqlite_code(problem: BaseException | None) -> int:
+    """The code of an error of SQLite without the part that only refines it; 0 where there is none."""
+    return getattr(problem, "sqlite_errorcode", 0) & 0xFF
 
 
 def _line(problem: BaseException | None) -> str:

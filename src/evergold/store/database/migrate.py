@@ -23,6 +23,7 @@ from evergold.store.database.engines import (
 )
 from evergold.store.database.failures import show_url
 from evergold.store.database.migrations import BEFORE_BASELINE, HEAD, MIGRATIONS
+from evergold.store.database.rows import read_value, run_sql
 from evergold.store.schema import metadata
 
 LAST_BEFORE_BASELINE = "84eb32e"  # the last commit whose schema is 0018; it migrates all earlier ones
@@ -70,9 +71,8 @@ def look_at_database(url: str, seconds: float) -> DatabaseHealth:
 
 
 def _look_at_file(connection: Connection, file: Path, seconds: float) -> dict[str, object]:
-    size, pages, free = (
-        connection.scalar(text(f"PRAGMA {name}")) or 0 for name in ("page_size", "page_count", "freelist_count")
-    )
+    pragmas = ("page_size", "page_count", "freelist_count")
+    size, pages, free = (read_value(connection, f"PRAGMA {name}") for name in pragmas)
     log = file.with_name(f"{file.name}-wal")
     held: dict[str, object] = {"bytes": size * pages, "free_bytes": size * free}
     held["log_bytes"] = log.stat().st_size if log.exists() else 0
@@ -103,7 +103,7 @@ def create_tables(connection: Connection) -> None:
     """Create today's tables, all of them empty, and note their number."""
     metadata.create_all(connection)
     connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
-    connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
+    run_sql(connection, "INSERT INTO alembic_version VALUES (:head)", head=HEAD)
 
 
 def _revision(connection: Connection) -> str | None:
@@ -118,18 +118,17 @@ def _migrate(connection: Connection, url: str) -> None:
     """Create or migrate the tables, unless another process has done it meanwhile."""
     if connection.dialect.name == "postgresql":
         # A process that migrates is waited for as long as that takes; everybody else's locks are not.
-        connection.execute(text("SET LOCAL lock_timeout = 0"))
-        connection.execute(text("SELECT pg_advisory_xact_lock(8321)"))
+        run_sql(connection, "SET LOCAL lock_timeout = 0")
+        run_sql(connection, "SELECT pg_advisory_xact_lock(8321)")
         connection.execute(text(f"SET LOCAL lock_timeout = '{WRITE_LOCK_SECONDS}s'"))
     current = _revision(connection)
     if current is None:
         create_tables(connection)
-        fact = text("INSERT INTO workspace_facts VALUES ('checks.builtin', :word)")
-        connection.execute(fact, {"word": BEGINS_WITH_CHECKS})
+        run_sql(connection, "INSERT INTO workspace_facts VALUES ('checks.builtin', :word)", word=BEGINS_WITH_CHECKS)
     elif current != HEAD:
         if reason := explain_unknown(current):
             raise Refused(f"database {show_url(url)} {reason}")
         for number in sorted(MIGRATIONS):
             if number > current:
                 MIGRATIONS[number](connection)
-        connection.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": HEAD})
+        run_sql(connection, "UPDATE alembic_version SET version_num = :head", head=HEAD)

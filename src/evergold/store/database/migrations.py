@@ -7,7 +7,7 @@ A new database needs none: its tables are made from `store/schema.py`.
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import Column, Connection, inspect, text
+from sqlalchemy import Connection, inspect, text
 from sqlalchemy.schema import CreateColumn
 
 from evergold.prices import MODEL_KINDS, add_costs
@@ -50,21 +50,16 @@ def add_missing(connection: Connection) -> None:
     tables = [table for table in metadata.sorted_tables if held.has_table(table.name)]
     for table in tables:
         names = {column["name"] for column in held.get_columns(table.name)}
-        for column in table.columns:
-            if column.name not in names:
-                _add_column(connection, column)
+        for column in (column for column in table.columns if column.name not in names):
+            definition = str(CreateColumn(column).compile(dialect=connection.dialect))
+            for key in column.foreign_keys:
+                definition += f" REFERENCES {key.column.table.name} ({key.column.name})"
+                definition += f" ON DELETE {key.ondelete}" if key.ondelete else ""
+            run_sql(connection, f"ALTER TABLE {table.name} ADD COLUMN {definition}")
     metadata.create_all(connection)
     for table in tables:
         for index in table.indexes:
             index.create(connection, checkfirst=True)
-
-
-def _add_column(connection: Connection, column: Column[object]) -> None:
-    definition = str(CreateColumn(column).compile(dialect=connection.dialect))
-    for key in column.foreign_keys:
-        definition += f" REFERENCES {key.column.table.name} ({key.column.name})"
-        definition += f" ON DELETE {key.ondelete}" if key.ondelete else ""
-    run_sql(connection, f"ALTER TABLE {column.table.name} ADD COLUMN {definition}")
 
 
 def make_baseline(connection: Connection) -> None:

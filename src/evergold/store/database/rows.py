@@ -30,8 +30,7 @@ def stamp(moment: datetime | None) -> str | None:
     """`2026-01-02T03:04:05.678Z`; finer digits are kept when there are any."""
     if moment is None:
         return None
-    # Texts of different length still sort right, as long as the longer one has more digits behind the same
-    # milliseconds.
+    # Texts of different length still sort right, as long as the longer one has more digits behind the same milliseconds.
     spec = "microseconds" if moment.microsecond % 1000 else "milliseconds"
     return moment.astimezone(UTC).isoformat(timespec=spec).replace("+00:00", "Z")
 
@@ -85,6 +84,8 @@ MOST = 2**53  # larger figures are a sender's mistake, and no database column ho
 
 
 SpanKey = tuple[str, str]  # the ids of a trace and of one of its spans
+Rows = Sequence[Sequence[Any]]
+Values = Iterable[str | int]  # that a column is looked for
 
 
 class SpanRow(NamedTuple):
@@ -135,18 +136,11 @@ class TraceRow(NamedTuple):
     priced: int = 0
 
 
-class TraceFigures(NamedTuple):
-    """Milliseconds, tokens and cost of one trace, None where they are not known; whether the price list gave the cost."""
-
-    duration_ms: int | None = None
-    tokens: int | None = None
-    cost: float | None = None
-    priced: int = 0
-
-
-def figures_of(started: str | None, ended: str | None, metadata: Mapping[str, Any], cost: Cost) -> TraceFigures:
-    """Make the figures of a trace from its times, its metadata and what it cost."""
-    return TraceFigures(_duration(started, ended), _tokens(metadata), _amount(cost.amount), int(cost.priced))
+def figures_of(
+    started: str | None, ended: str | None, metadata: Mapping[str, Any], cost: Cost
+) -> tuple[int | None, int | None, float | None, int]:
+    """Milliseconds, tokens and cost of a trace, None where they are not known; whether the price list gave the cost."""
+    return _duration(started, ended), _tokens(metadata), _amount(cost.amount), int(cost.priced)
 
 
 def sum_figures(metadata: Mapping[str, Any], of_steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -158,8 +152,7 @@ def sum_figures(metadata: Mapping[str, Any], of_steps: Iterable[Mapping[str, Any
     sums: dict[str, float] = {}
     for step in of_steps:
         for name in names:
-            amount = _amount(step.get(name))
-            if amount is not None:
+            if (amount := _amount(step.get(name))) is not None:
                 sums[name] = sums.get(name, 0) + amount
     return {**metadata, **sums}
 
@@ -177,7 +170,7 @@ def _duration(started: str | None, ended: str | None) -> int | None:
 def _tokens(metadata: Mapping[str, Any]) -> int | None:
     total = _amount(metadata.get("total_tokens"))
     if total is None:
-        parts = [_amount(metadata.get(name)) for name in ("input_tokens", "output_tokens")]
+        parts = (_amount(metadata.get(name)) for name in ("input_tokens", "output_tokens"))
         known = [part for part in parts if part is not None]
         total = sum(known) if known else None
     return None if total is None or total > MOST else int(total)
@@ -205,12 +198,7 @@ def read_value(connection: Connection, query: str, **values: Any) -> Any:
 
 
 def insert_rows(
-    connection: Connection,
-    table: Table | str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[Any]],
-    *,
-    new_only: bool = False,
+    connection: Connection, table: Table | str, columns: Sequence[str], rows: Rows, *, new_only: bool = False
 ) -> None:
     """Insert rows whose values stand in the order of `columns`; `new_only` leaves those that are there as they are.
 
@@ -228,9 +216,7 @@ def insert_rows(
         connection.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
 
 
-def _copy_rows(
-    connection: Connection, table: Table | str, columns: Sequence[str], rows: Sequence[Sequence[Any]]
-) -> None:
+def _copy_rows(connection: Connection, table: Table | str, columns: Sequence[str], rows: Rows) -> None:
     """Send rows to PostgreSQL as a stream: a statement of thousands of parameters is parsed anew each time, here and there.
 
     The stream is binary: as text it would be escaped here, and be searched for escapes there.
@@ -260,7 +246,7 @@ def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str,
         connection.execute(make(table).on_conflict_do_nothing(), rows)
 
 
-def rows_among(connection: Connection, query: str, values: Iterable[str | int], then: str = "") -> Iterator[Any]:
+def rows_among(connection: Connection, query: str, values: Values, then: str = "") -> Iterator[Any]:
     """The rows of `query`, which ends with a column's name, where that column is one of the values.
 
     `then` follows that condition: an order, or a lock.
@@ -269,7 +255,15 @@ def rows_among(connection: Connection, query: str, values: Iterable[str | int], 
         yield from _run_among(connection, query, batch, then)
 
 
-def tuples_among(connection: Connection, query: str, values: Iterable[str | int]) -> list[Any]:
+def group_among(connection: Connection, query: str, values: Values, then: str = "") -> dict[Any, list[Any]]:
+    """The second column of such a query, in lists by the first."""
+    groups: dict[Any, list[Any]] = {}
+    for key, value in rows_among(connection, query, values, then):
+        groups.setdefault(key, []).append(value)
+    return groups
+
+
+def tuples_among(connection: Connection, query: str, values: Values) -> list[Any]:
     """The rows of such a query as the driver gives them: for many of them, objects of their own would cost more than reading."""
     results: list[Any] = []
     for batch in batches(values, MANY):
@@ -278,12 +272,12 @@ def tuples_among(connection: Connection, query: str, values: Iterable[str | int]
     return results
 
 
-def delete_among(connection: Connection, table: str, column: str, values: Iterable[str | int]) -> int:
+def delete_among(connection: Connection, table: str, column: str, values: Values) -> int:
     """Delete the rows of a table whose column is one of the values; return how many."""
     return change_among(connection, f"DELETE FROM {table} WHERE {column}", values)
 
 
-def change_among(connection: Connection, statement: str, values: Iterable[str | int], then: str = "") -> int:
+def change_among(connection: Connection, statement: str, values: Values, then: str = "") -> int:
     """Run a statement that changes rows, and ends with a column's name, where that column is one of the values."""
     return sum(_run_among(connection, statement, batch, then).rowcount for batch in batches(values, MANY))
 

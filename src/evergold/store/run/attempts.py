@@ -49,6 +49,7 @@ AttemptOrder = Literal["case", "worst"]
 
 _COLUMNS = (attempts.c.case_id, attempts.c.trial, attempts.c.body)
 _KEY = (attempts.c.case_id, attempts.c.trial)
+_measured_key = tuple_(measurements.c.case_id, measurements.c.trial)
 
 
 def _worst_first(run_id: str) -> Select[Any]:
@@ -92,11 +93,6 @@ UNUSED = Usage()
 _MARKS = ('"self":true', '"attempt":"', '"truncated":true', '"uncited":true', '"outside":true')
 
 
-def _specs_of(connection: Connection, run_id: str) -> list[MetricSpec]:
-    specs = connection.execute(select(runs.c.metrics).where(runs.c.id == run_id)).scalar_one_or_none()
-    return [MetricSpec.model_validate(spec) for spec in orjson.loads(specs or "[]")]
-
-
 def _unmeasured_failures(connection: Connection, run_id: str) -> "list[Value]":
     """Attempts without an answer that no metric measured: those of runs from before failures counted."""
     same = and_(
@@ -105,11 +101,12 @@ def _unmeasured_failures(connection: Connection, run_id: str) -> "list[Value]":
         measurements.c.trial == attempts.c.trial,
     )
     failed = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None), ~exists().where(same))
-    rows = connection.execute(select(*_COLUMNS).where(failed)).all()
-    specs = _specs_of(connection, run_id) if rows else []
+    failures = [_attempt(row, {}) for row in connection.execute(select(*_COLUMNS).where(failed))]
+    written = connection.scalar(select(runs.c.metrics).where(runs.c.id == run_id)) if failures else None
+    specs = [MetricSpec.model_validate(spec) for spec in orjson.loads(written or "[]")]
     return [
         Value.of(attempt.case_id, attempt.trial, spec.name, spec.measure_failure(attempt))
-        for attempt in (_attempt(row, {}) for row in rows)
+        for attempt in failures
         for spec in specs
     ]
 
@@ -137,18 +134,15 @@ class StepStore:
 
     def steps(self, run_id: str, case_id: str, trial: int) -> list[ReplayStep]:
         """The kept steps of a trajectory, in order."""
-        query = select(attempt_steps.c.body).where(*_of_trajectory(run_id, case_id, trial))
+        query = select(attempt_steps.c.body).where(_of_trajectory(run_id, case_id, trial))
         rows = self._db.rows(query.order_by(attempt_steps.c.number))
         return [ReplayStep.model_validate_json(row.body) for row in rows]
 
     def usage_so_far(self, run_id: str) -> Usage:
         """What the kept steps of a run took: the budget of a resumed run begins there."""
-        total = Usage()
-        for case_id, trial in self.begun_keys(run_id):
-            for step in self.steps(run_id, case_id, trial):
-                # Added up by the rules of `Usage`: one unpriced step makes the whole cost unknown.
-                total = total.plus(step.usage).plus(step.helper_usage)
-        return total
+        rows = self._db.rows(select(attempt_steps.c.body).where(attempt_steps.c.run_id == run_id))
+        steps = (ReplayStep.model_validate_json(row.body) for row in rows)
+        return total_usage(usage for step in steps for usage in (step.usage, step.helper_usage))
 
     async def add(self, run_id: str, rows: Sequence[StepRow]) -> None:
         """Write steps in one transaction."""
@@ -156,9 +150,9 @@ class StepStore:
         await self._db.write_async(partial(insert_rows, table=attempt_steps, columns=_STEP_COLUMNS, rows=written))
 
 
-def _of_trajectory(run_id: str, case_id: str, trial: int) -> list[ColumnElement[bool]]:
+def _of_trajectory(run_id: str, case_id: str, trial: int) -> ColumnElement[bool]:
     table = attempt_steps.c
-    return [table.run_id == run_id, table.case_id == case_id, table.trial == trial]
+    return and_(table.run_id == run_id, table.case_id == case_id, table.trial == trial)
 
 
 PAGE = 500
@@ -261,7 +255,7 @@ class AttemptStore:
             insert_new(connection, attempts, rows)
             # The steps of a replay let it go on after a crash; with its attempt stored, they are not needed.
             for key in replayed:
-                connection.execute(delete(attempt_steps).where(*_of_trajectory(run_id, *key)))
+                connection.execute(delete(attempt_steps).where(_of_trajectory(run_id, *key)))
             insert_new(connection, response_cache, remembered)
             _add_totals(connection, run_id, {"more_done": len(rows), "more_failed": failed}, "usage", spent)
 
@@ -287,12 +281,11 @@ class AttemptStore:
             for scored in batch
         ]
         spent = total_usage(scored.measurement.usage for scored in batch)
+        remembered = [{"key": key, "body": body} for key, body in (replies or {}).items()]
 
         def work(connection: Connection) -> None:
             insert_new(connection, measurements, rows)
-            insert_new(
-                connection, response_cache, [{"key": key, "body": body} for key, body in (replies or {}).items()]
-            )
+            insert_new(connection, response_cache, remembered)
             _add_totals(connection, run_id, {"more_scored": attempts_done}, "judge_usage", spent)
 
         await self._db.write_async(work)
@@ -314,8 +307,7 @@ class AttemptStore:
                 if not rows:
                     return
                 end = (rows[-1].case_id, rows[-1].trial)
-                key = tuple_(measurements.c.case_id, measurements.c.trial)
-                measured = _read_measurements(connection, run_id, key > last, key <= end)
+                measured = _read_measurements(connection, run_id, _measured_key > last, _measured_key <= end)
             yield from (_attempt(row, measured) for row in rows)
             last = end
 
@@ -328,9 +320,7 @@ class AttemptStore:
         with self._db.read() as connection:
             rows = connection.execute(query.where(attempts.c.run_id == run_id).limit(limit).offset(offset)).all()
             keys = [(row.case_id, row.trial) for row in rows]
-            measured = _read_measurements(
-                connection, run_id, tuple_(measurements.c.case_id, measurements.c.trial).in_(keys)
-            )
+            measured = _read_measurements(connection, run_id, _measured_key.in_(keys))
         return [_attempt(row, measured) for row in rows]
 
     def of_cases(self, run_id: str, case_ids: Sequence[str]) -> list[Attempt]:
@@ -365,10 +355,9 @@ class AttemptStore:
             for case_id, trial, metric, value, state, body in rows:
                 # Few bodies carry a mark, and a search for it is faster than reading each.
                 marks = orjson.loads(body)["details"] if any(mark in body for mark in _MARKS) else {}
+                known = {"state": MeasurementState(state), "value": value, "details": marks}
                 # Its usage is given, because a default is copied deeply for each.
-                made = Measurement.model_construct(
-                    state=MeasurementState(state), value=value, details=marks, usage=UNUSED
-                )
+                made = Measurement.model_construct(**known, usage=UNUSED)
                 results.append(Value.of(case_id, trial, metric, made))
             return results + _unmeasured_failures(connection, run_id)
 
@@ -386,11 +375,10 @@ class AttemptStore:
         """What each attempt of a run took, without its answer."""
         made = [_attempt(row, {}) for row in self._db.rows(select(*_COLUMNS).where(attempts.c.run_id == run_id))]
         # A recorded answer was not asked for: how long reading it took says nothing.
+        took = [one.latency_ms if one.sends else None for one in made]
         return [
-            AttemptCost(
-                one.case_id, one.outcome, one.is_truncated, one.usage.cost, one.latency_ms if one.sends else None
-            )
-            for one in made
+            AttemptCost(one.case_id, one.outcome, one.is_truncated, one.usage.cost, latency)
+            for one, latency in zip(made, took, strict=True)
         ]
 
     def clusters(self, run_id: str) -> dict[str, str]:
@@ -401,10 +389,14 @@ class AttemptStore:
         named = or_(*(run_cases.c.body.contains(f'"{name}":"') for name in CLUSTERS))
         # A search for the key in the text leaves most bodies unread.
         wanted = select(run_cases.c.case_id, run_cases.c.body).where(run_cases.c.run_id == run_id, named)
-        results = {row.case_id: _cluster(orjson.loads(row.body)) for row in self._db.rows(wanted)}
+        results: dict[str, tuple[str, str]] = {}
+        for row in self._db.rows(wanted):
+            origin = orjson.loads(row.body).get("provenance") or {}
+            if kind := next((kind for kind in CLUSTERS if origin.get(kind)), None):
+                results[row.case_id] = kind, str(origin[kind])
         repositories = {name for kind, name in results.values() if kind == REPOSITORY}
-        left_out = {None, REPOSITORY} if len(repositories) == 1 else {None}
-        return {case_id: name for case_id, (kind, name) in results.items() if kind not in left_out}
+        left_out = REPOSITORY if len(repositories) == 1 else None
+        return {case_id: name for case_id, (kind, name) in results.items() if kind != left_out}
 
     def unmeasured_attempts(self, run_id: str, metrics: Sequence[str]) -> Iterator[tuple[Case, Attempt]]:
         """Attempts that lack one of `metrics`, each with its case."""
@@ -420,7 +412,6 @@ class AttemptStore:
 
     def recount(self, run_id: str) -> None:
         """Make the run's totals what the rows say; after a crash or a takeover they may differ."""
-
         made = select(func.count()).select_from(attempts).where(attempts.c.run_id == run_id)
         measured = select(measurements.c.case_id, measurements.c.trial).where(measurements.c.run_id == run_id)
         counts = {
@@ -434,17 +425,14 @@ class AttemptStore:
 
     def why_nothing_succeeded(self, run_id: str) -> str | None:
         """Say why a run has no successful attempt, with its commonest error; None where one succeeded or none was made."""
-        of_run = attempts.c.run_id == run_id
-        with self._db.read() as connection:
-            made, failed = connection.execute(
-                select(func.count(), func.count(attempts.c.error)).select_from(attempts).where(of_run)
-            ).one()
-            if not made or failed < made:
-                return None
-            number = func.count()
-            query = select(attempts.c.error, number).where(of_run).group_by(attempts.c.error)
-            reason, times = connection.execute(query.order_by(number.desc(), attempts.c.error).limit(1)).one()
-        return f"no attempt succeeded: {reason} ({times} of {made}); mend that, then `evergold runs retry {run_id}`"
+        error, number = attempts.c.error, func.count().label("times")
+        query = select(error, number).where(attempts.c.run_id == run_id).group_by(error)
+        times = {row.error: row.times for row in self._db.rows(query.order_by(number.desc(), error))}
+        if not times or None in times:
+            return None
+        reason, most = next(iter(times.items()))
+        mend = f"mend that, then `evergold runs retry {run_id}`"
+        return f"no attempt succeeded: {reason} ({most} of {sum(times.values())}); {mend}"
 
     def forget_scores(self, run_id: str, metrics: Sequence[str]) -> None:
         """Make these metrics be measured again; the answers stay."""
@@ -458,8 +446,8 @@ class AttemptStore:
 
     def error_keys(self, run_id: str) -> set[Key]:
         """The attempts that got no reply."""
-        of_run = and_(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
-        failures = [_attempt(row, {}) for row in self._db.rows(select(*_COLUMNS).where(of_run))]
+        query = select(*_COLUMNS).where(attempts.c.run_id == run_id, attempts.c.error.is_not(None))
+        failures = (_attempt(row, {}) for row in self._db.rows(query))
         return {(one.case_id, one.trial) for one in failures if one.outcome is AttemptOutcome.ERROR}
 
     def forget(self, run_id: str, keys: Sequence[Key]) -> int:
@@ -478,12 +466,6 @@ class AttemptStore:
             return gone
 
         return self._db.write(work)
-
-
-def _cluster(case: dict[str, Any]) -> tuple[str | None, str]:
-    """By what a case is clustered, and the cluster's name; None and nothing where it stands alone."""
-    origin = case.get("provenance") or {}
-    return next(((kind, str(origin[kind])) for kind in CLUSTERS if origin.get(kind)), (None, ""))
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:

@@ -107,10 +107,8 @@ class RunStore:
         """Remove a run that nobody is working on."""
 
         def work(connection: Connection) -> None:
-            gone = connection.execute(
-                delete(runs).where(runs.c.id == run_id, or_(runs.c.status != "running", _is_expired()))
-            )
-            if gone.rowcount == 0:
+            unheld = or_(runs.c.status != "running", _is_expired())
+            if connection.execute(delete(runs).where(runs.c.id == run_id, unheld)).rowcount == 0:
                 if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).one_or_none():
                     raise Conflict(f"run {run_id!r} is running; cancel it first")
                 raise NotFound(f"no run {run_id!r}")
@@ -122,12 +120,10 @@ class RunStore:
 
         Else how many times in a row it was taken, this time included, since an attempt or score of it was last stored.
         """
-        # A worker that dies before it stores anything would be followed by another for ever; `takes` lets callers stop
-        # that.
+        # A worker that dies before it stores anything would be followed by another for ever; `takes` lets callers stop that.
         progress = runs.c.done + runs.c.scored
         # The condition is in the UPDATE itself, so of two workers that claim at once only one changes a row.
         free = or_(runs.c.owner.is_(None), _is_expired(), runs.c.owner == literal(taking_from or ""))
-
         claim = (
             update(runs)
             .where(runs.c.id == run_id, runs.c.status.in_(LIVE), runs.c.cancel_requested == 0, free)
@@ -156,7 +152,6 @@ class RunStore:
 
     def beat(self, run_id: str, owner: str, seconds: float) -> "Beat":
         """Prolong the lease."""
-
         # A lease that was taken over is not ours any more: no row comes back, and the caller stops.
         held = update(runs).where(runs.c.id == run_id, runs.c.owner == owner, runs.c.status == "running")
         cancel = self._lease(held, seconds, runs.c.cancel_requested)
@@ -177,19 +172,15 @@ class RunStore:
         values = _release(status, error) | {"takes": 0}
         held = and_(runs.c.id == run_id, runs.c.owner == owner)
         unwanted = and_(runs.c.id == run_id, runs.c.status == "queued", runs.c.cancel_requested == 1)
-
         # A stop that was asked for while the run was being put back would otherwise be forgotten.
-        stopped = {"status": "cancelled", "ended_at": utc_now()}
-        self._change((held, values), (unwanted, stopped))
+        self._change((held, values), (unwanted, {"status": "cancelled", "ended_at": utc_now()}))
 
     def request_cancel(self, run_id: str) -> Run:
         """Ask for a stop: at once for a queued run; whoever holds a running one sees it at its next heartbeat."""
-
         live = and_(runs.c.id == run_id, runs.c.status.in_(LIVE))
         unheld = and_(live, or_(runs.c.status == "queued", _is_expired()))
-        self._change(
-            (live, {"cancel_requested": 1}), (unheld, {"status": "cancelled", "ended_at": utc_now(), "owner": None})
-        )
+        stopped = {"status": "cancelled", "ended_at": utc_now(), "owner": None}
+        self._change((live, {"cancel_requested": 1}), (unheld, stopped))
         return self.get(run_id)
 
     def requeue(
@@ -207,7 +198,6 @@ class RunStore:
             values["metrics"] = _metrics(metrics)
         if provenance is not None:
             values["provenance"] = dumps(provenance)
-
         unheld = and_(runs.c.id == run_id, or_(runs.c.status != "running", _is_expired()))
         if self._change((unheld, values)) == 0:
             raise Conflict(f"run {run_id!r} is running or does not exist; cancel it first or wait")

@@ -38,10 +38,8 @@ def _find_belonging() -> dict[str, tuple[list[str], list[str]]]:
     """Find the tables whose rows go with a trace: their columns, and those of them that name a trace."""
     tables = {}
     for table in metadata.sorted_tables:
-        naming = [
-            str(key.parent.name) for key in table.foreign_keys if key.target_fullname == "traces.id" and key.ondelete
-        ]
-        if naming:
+        keys = (key for key in table.foreign_keys if key.target_fullname == "traces.id" and key.ondelete)
+        if naming := [str(key.parent.name) for key in keys]:
             # A lone `id` is given by the database, and is another one after coming back.
             left_out = {"id"} if table.primary_key.columns.keys() == ["id"] else set()
             left_out |= set(LEASE) if "lease_until" in table.columns else set()
@@ -64,19 +62,14 @@ def _default_of(name: str) -> Any:
 
 def find_archivable_days(connection: Connection, before: str) -> list[str]:
     """List the days, oldest first, with traces older than `before` that no dataset entry cites."""
-    query = (
-        f"SELECT DISTINCT substr(started_at, 1, 10) FROM traces t WHERE started_at < :before AND {UNCITED} ORDER BY 1"
-    )
-    return read_column(connection, query, before=before)
+    days = "SELECT DISTINCT substr(started_at, 1, 10) FROM traces t WHERE started_at < :before"
+    return read_column(connection, f"{days} AND {UNCITED} ORDER BY 1", before=before)
 
 
 def find_archivable_traces(connection: Connection, day: str, before: str) -> list[str]:
     """List the traces of a day older than `before` that no dataset entry cites, in the order in which they came."""
-    query = (
-        "SELECT id FROM traces t WHERE started_at >= :day AND started_at < :end AND started_at < :before "
-        f"AND {UNCITED} ORDER BY seq"
-    )
-    return read_column(connection, query, day=day, end=f"{day}~", before=before)
+    of_day = "SELECT id FROM traces t WHERE started_at >= :day AND started_at < :end AND started_at < :before"
+    return read_column(connection, f"{of_day} AND {UNCITED} ORDER BY seq", day=day, end=f"{day}~", before=before)
 
 
 def read_records(connection: Connection, trace_ids: Sequence[str]) -> list[Record]:
@@ -84,11 +77,9 @@ def read_records(connection: Connection, trace_ids: Sequence[str]) -> list[Recor
     # Sorted here and not by the database, whose order of texts depends on its locale; keys come first in a row.
     rows = sorted(tuples_among(connection, f"SELECT seq, {', '.join(TRACE)} FROM traces WHERE id", trace_ids))
     records = {row[0]: dict(zip(TRACE, row[1:], strict=True)) | {"spans": []} for row in rows}
-    span_rows = sorted(
-        tuples_among(connection, f"SELECT trace_seq, {', '.join(COLUMNS)} FROM spans WHERE trace_seq", list(records))
-    )
+    of_spans = f"SELECT trace_seq, {', '.join(COLUMNS)} FROM spans WHERE trace_seq"
     own = []
-    for seq, *columns in span_rows:
+    for seq, *columns in sorted(tuples_among(connection, of_spans, list(records))):
         record = records[seq]
         own.append((seq, unshare(SpanRow(record["id"], *columns), record["input_text"], record["output_text"])))
     for (seq, _), span in zip(own, whole_spans(connection, own), strict=True):
@@ -183,8 +174,6 @@ def upgrade_record(record: Record) -> Record:
     spans = loads(record["spans"]) if isinstance(record["spans"], str) else record["spans"]
     texts = record["input_text"], record["output_text"]
     rows = [unshare(SpanRow("", *(span.get(name, 0) for name in (*SPAN, "shared"))), *texts) for span in spans]
-    whole = [
-        (*row[1 : len(SPAN)], _unfold_raw(row.raw, row.input_text, row.output_text))  # `raw` comes last
-        for row in rows
-    ]
+    raws = [_unfold_raw(row.raw, row.input_text, row.output_text) for row in rows]
+    whole = [(*row[1 : len(SPAN)], raw) for row, raw in zip(rows, raws, strict=True)]  # `raw` comes last
     return record | {"spans": [dict(zip(SPAN, row, strict=True)) for row in whole]}

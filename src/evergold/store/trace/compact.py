@@ -22,6 +22,7 @@ import json
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
@@ -154,9 +155,7 @@ _take_back = (
 )
 
 ENOUGH = 100  # characters that are worth a copy instead of a literal
-FRAME = (
-    24  # characters around a text, such as those that begin a message, that are worth it where the text is taken out
-)
+FRAME = 24  # characters around a text, such as those that begin a message, that are worth it where it is taken out
 BASE_HEAD = 100  # characters by which a text that goes on is known again
 HEADS = 4  # long texts of a span that are known again
 STEP = 4096
@@ -186,16 +185,15 @@ def carried_by(row: SpanRow) -> Carried:
 
 def pack(raw: dict[str, Any], question: str | None, answer: str | None) -> tuple[str, tuple[int, ...]]:
     """Write what a span carried as it is stored; returns it with the numbers by which a span that repeats it finds it."""
-    long = fold(raw, question, answer)
-    return dumps(raw), heads_of(long)
+    heads = heads_of(fold(raw, question, answer))
+    return dumps(raw), heads
 
 
 def span_row(trace_id: str, span: "Span") -> SpanRow:
     """Make the row of a span that came as a noun. Attributes, events and resource are stored apart from the facts, packed."""
     facts = {key: value for key, value in span.metadata.items() if key not in RAW}
-    carried = {key: value for key, value in span.metadata.items() if key in RAW}
     # Copied, because packing takes texts out of the attributes.
-    raw = {key: dict(value) if isinstance(value, dict) else value for key, value in carried.items()}
+    raw = {key: copy(value) for key, value in span.metadata.items() if key in RAW}
     question, answer = make_storable(span.input), make_storable(span.output)
     stored, heads = pack(raw, question, answer)
     return SpanRow(
@@ -377,28 +375,22 @@ def whole_spans(connection: Connection, rows: Sequence[tuple[int, SpanRow]]) -> 
     if all(row.base_id is None for _, row in rows):
         return [row for _, row in rows]
     known = {(seq, row.id): row for seq, row in rows}
-    _add_bases(connection, known)
-    read: dict[Key, Carried] = {}
-    return [_restore_whole(row, seq, known, read) for seq, row in rows]
-
-
-def _add_bases(connection: Connection, known: dict[Key, SpanRow]) -> None:
-    """Read the bases of the spans, and those of the bases."""
-    missing = _missing_bases(known.values(), known)
-    while missing:
+    asked: set[Key] = set()  # somebody may have deleted them by hand
+    while missing := set(filter(None, map(_base_of, known.values()))) - known.keys() - asked:
+        asked |= missing
         for batch in batches(missing):
-            for seq, row in map(_with_own_texts, _read_chain(connection, batch)):
-                known[seq, row.id] = row
-        left = _missing_bases(known.values(), known)
-        # Nothing new was read in this round.
-        if left == missing:
-            return  # somebody deleted them by hand
-        missing = left
+            known |= {(seq, row.id): row for seq, row in map(_with_own_texts, _read_chain(connection, batch))}
+    read: dict[Key, Carried] = {}
+    return [
+        row
+        if row.base_id is None
+        else row._replace(raw=dumps(_read_carried((seq, row.id), known, read).raw), base_seq=None, base_id=None)
+        for seq, row in rows
+    ]
 
 
-def _missing_bases(rows: Iterable[SpanRow], known: dict[Key, SpanRow]) -> set[Key]:
-    wanted = {(row.base_seq, row.base_id) for row in rows if row.base_seq is not None and row.base_id is not None}
-    return wanted - known.keys()
+def _base_of(row: SpanRow) -> Key | None:
+    return None if row.base_seq is None or row.base_id is None else (row.base_seq, row.base_id)
 
 
 def _read_chain(connection: Connection, keys: Sequence[Key]) -> Iterable[Any]:
@@ -414,29 +406,22 @@ def _read_chain(connection: Connection, keys: Sequence[Key]) -> Iterable[Any]:
     return connection.exec_driver_sql(query, tuple(chain.from_iterable(keys)))
 
 
-def _restore_whole(row: SpanRow, seq: int, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> SpanRow:
-    if row.base_id is None:
-        return row
-    return row._replace(raw=dumps(_read_carried((seq, row.id), known, read).raw), base_seq=None, base_id=None)
-
-
 def _read_carried(key: Key, known: dict[Key, SpanRow], read: dict[Key, Carried]) -> Carried:
     """What a span carried, from the first span of its chain on; a loop, because a chain is as long as its session."""
     links: list[Key] = []
     at: Key | None = key
     while at is not None and at not in read and at in known:
         links.append(at)
-        row = known[at]
-        at = (row.base_seq, row.base_id) if row.base_seq is not None and row.base_id is not None else None
+        at = _base_of(known[at])
     for one in reversed(links):
         row = known[one]
-        if row.base_seq is None or row.base_id is None:
+        if (base := _base_of(row)) is None:
             read[one] = carried_by(row)
         else:
-            # A base that is gone gives what the difference itself holds: part of a span is better than none.
-            base = read.get((row.base_seq, row.base_id), Carried({}, None, None))
             texts = row.input_text, row.output_text
-            read[one] = Carried(restore(loads(row.raw), texts, base), *texts)
+            # A base that is gone gives what the difference itself holds: part of a span is better than none.
+            before = read.get(base, Carried({}, None, None))
+            read[one] = Carried(restore(loads(row.raw), texts, before), *texts)
     return read[key]
 
 
@@ -459,8 +444,7 @@ def make_dependents_whole(connection: Connection, bases: Collection[Key]) -> Non
     """Let no other span build on these spans, which are about to change."""
     named = set(bases)
     for batch in batches({seq for seq, _ in named}):
-        dependents = connection.execute(_ON_TRACES, {"seqs": batch}).all()
-        rows = [_with_own_texts(row) for row in dependents]
+        rows = [_with_own_texts(row) for row in connection.execute(_ON_TRACES, {"seqs": batch})]
         _make_whole(connection, [(seq, row) for seq, row in rows if (row.base_seq, row.base_id) in named])
 
 
@@ -554,21 +538,16 @@ class RecentSpans:
         # Only spans of the same session can be a base: erasing a session then never touches another one's spans.
         keys = [[sessions[row.trace_id] ^ head for head in row.heads] for row in rows]
         self._drop_unstored(connection, keys)
-        return [
-            self._shorten_row(row, _Recent(seqs[row.trace_id], row, summaries[row.trace_id], its_keys))
-            if its_keys
-            else row
-            for row, its_keys in zip(rows, keys, strict=True)
-        ]
-
-    def _shorten_row(self, row: SpanRow, recent: _Recent) -> SpanRow:
-        base = self._add(recent)
-        if base is None:
-            return row
-        raw = dumps(difference(recent.read(), base.read()))
-        if len(raw) > WORTH_IT * len(row.raw):
-            return row
-        return row._replace(raw=raw, base_seq=base.seq, base_id=base.row.id)
+        shortened = list(rows)
+        for number, (row, its_keys) in enumerate(zip(rows, keys, strict=True)):
+            if not its_keys:
+                continue
+            recent = _Recent(seqs[row.trace_id], row, summaries[row.trace_id], its_keys)
+            if (base := self._add(recent)) is not None:
+                raw = dumps(difference(recent.read(), base.read()))
+                if len(raw) <= WORTH_IT * len(row.raw):
+                    shortened[number] = row._replace(raw=raw, base_seq=base.seq, base_id=base.row.id)
+        return shortened
 
     def _add(self, recent: _Recent) -> _Recent | None:
         """Remember a span; returns the one that it repeats."""
@@ -585,8 +564,7 @@ class RecentSpans:
         in_order = self._in_order
         in_order.append(recent)
         self._size += recent.size
-        # Spans to which no key leads any more are only let go at the head of the queue; their size was taken off
-        # already.
+        # Spans to which no key leads any more are only let go at the head of the queue; their size was taken off already.
         while self._size > MOST_CHARACTERS or not in_order[0].live:
             self._push_out(in_order.popleft())
         return base

@@ -4,8 +4,10 @@ Conditions that an index answers by itself (words, a score) are asked first: whe
 looked at; where all have many, the list is walked in its order and each trace is held against them, which soon fills a page.
 """
 
+import operator
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from enum import StrEnum
 from itertools import chain
 from typing import Annotated, Any, NamedTuple
@@ -45,6 +47,7 @@ CONDITION = re.compile(
 )
 ANY_GAP, NO_GAP = "any", "none"  # of what a trace may lack
 ANY_NAME = "*"  # `*<0.3`: any score below that
+COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "=": operator.eq}
 
 
 class ScoreCondition(NamedTuple):
@@ -59,17 +62,11 @@ class ScoreCondition(NamedTuple):
 def score_condition(written: str) -> ScoreCondition:
     """Read `grounded<0.3`, `human:opinion=1`, `*<0.3` for any score, or a name alone: any value of it."""
     match = CONDITION.fullmatch(written)
-    try:
-        if match is None:
-            raise ValueError
-        value = float(match["value"] or 0)
-    except ValueError:
-        raise BadInput(
-            f"score condition {written!r} cannot be read; write `grounded<0.3` or `human:opinion=1`"
-        ) from None
-    return ScoreCondition(
-        ScoreSource(match["source"]) if match["source"] else None, match["name"], match["sign"], value
-    )
+    with suppress(ValueError):
+        if match is not None:
+            source = ScoreSource(match["source"]) if match["source"] else None
+            return ScoreCondition(source, match["name"], match["sign"], float(match["value"] or 0))
+    raise BadInput(f"score condition {written!r} cannot be read; write `grounded<0.3` or `human:opinion=1`")
 
 
 def _conditions(written: tuple[str, ...]) -> tuple[str, ...]:
@@ -250,14 +247,7 @@ def _comparisons(condition: ScoreCondition, value: ColumnElement[float]) -> list
     if condition.source is not None:
         parts.append(table.source == condition.source.value)
     if condition.sign is not None:
-        compared = {
-            "<": value < condition.value,
-            "<=": value <= condition.value,
-            ">": value > condition.value,
-            ">=": value >= condition.value,
-            "=": value == condition.value,
-        }
-        parts.append(compared[condition.sign])
+        parts.append(COMPARE[condition.sign](value, condition.value))
     return parts
 
 
@@ -267,11 +257,7 @@ NARROWING = (*OWN_INDEX, "since", "until")
 WINDOW = 20_000  # hits of a common word among which a page of the newest is looked for
 
 
-class Arrivals(NamedTuple):
-    """Traces that arrived between two others, both included."""
-
-    first: int
-    last: int
+Arrivals = tuple[int, int]  # the first and the last of traces that arrived one after the other
 
 
 class SearchOutcome(NamedTuple):
@@ -353,13 +339,13 @@ def _latest_hits(connection: Connection, outcome: SearchOutcome, before: tuple[A
     last = before[1] + WINDOW if before is not None else 2**62
     hits = match.hits.where(match.hits.selected_columns[0] <= last)
     first = connection.execute(hits.limit(1).offset(WINDOW)).scalar()
-    return Arrivals(first or 0, last)
+    return first or 0, last
 
 
 def _others_within(connection: Connection, arrivals: Arrivals, since: str, before: tuple[Any, int] | None) -> bool:
     """Whether a trace that began since then, and before the page, is none of those arrivals."""
     moment, seq = traces.c.started_at, traces.c.seq
-    others = select(seq).where(moment >= since, or_(seq < arrivals.first, seq > arrivals.last))
+    others = select(seq).where(moment >= since, or_(seq < arrivals[0], seq > arrivals[1]))
     if before is not None:
         others = others.where(moment <= before[0])
     return connection.execute(others.limit(1)).first() is not None
@@ -371,8 +357,7 @@ def narrows_to_few(connection: Connection, wanted: TraceFilter) -> bool:
     conditions = list(plain_conditions(TraceFilter(**narrowed), connection.dialect.name))
     if not conditions:
         return False
-    query = select(traces.c.seq).where(*conditions).limit(1).offset(FEW)
-    return connection.execute(query).first() is None
+    return connection.execute(select(traces.c.seq).where(*conditions).limit(1).offset(FEW)).first() is None
 
 
 def is_among(seqs: Sequence[int], dialect: str) -> ColumnElement[bool]:

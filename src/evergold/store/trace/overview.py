@@ -39,8 +39,11 @@ MOST_TAGS = 50  # in the statistics of a dataset
 def overview_of(connection: Connection, *, since: str, bucket: Bucket, as_of: str | None) -> Overview:
     """Look at the workspace; `since` is the beginning of a bucket, and the traffic was counted at `as_of`."""
     oldest, newest = (read_value(connection, f"SELECT {end}(started_at) FROM traces") for end in ("min", "max"))
-    # Read once and passed on: joining entries with traces is the dearest query of the page.
-    entries = _entries_of(connection, since, bucket)
+    # Read once: joining entries with traces is the dearest query of the page. All numbers that need both are sums of it.
+    beside = f"""SELECT substr(t.started_at, 1, {bucket.letters}), {TIER}, eval_dataset.dataset, count(*)
+        FROM eval_dataset JOIN traces t ON t.id = eval_dataset.trace_id
+        WHERE t.started_at >= :since AND eval_dataset.status = 'active' GROUP BY 1, 2, 3"""
+    entries = [_Entries(*row) for row in run_sql(connection, beside, since=since)]
     intake = intake_of(connection, since, bucket, entries)
     counted = f"SELECT sum(traces) FROM traffic_figures WHERE {COUNTED}"
     tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
@@ -83,14 +86,6 @@ class _Entries(NamedTuple):
     number: int
 
 
-def _entries_of(connection: Connection, since: str, bucket: Bucket) -> list[_Entries]:
-    """The one look at entries beside their traces; all numbers of the page that need both are sums of it."""
-    query = f"""SELECT substr(t.started_at, 1, {bucket.letters}), {TIER}, eval_dataset.dataset, count(*)
-        FROM eval_dataset JOIN traces t ON t.id = eval_dataset.trace_id
-        WHERE t.started_at >= :since AND eval_dataset.status = 'active' GROUP BY 1, 2, 3"""
-    return [_Entries(*row) for row in run_sql(connection, query, since=since)]
-
-
 def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Sequence[_Entries]) -> list[IntakeBucket]:
     """Buckets that hold something, oldest first."""
     counted = f"SELECT start, sum(traces) FROM traffic_figures WHERE {COUNTED} GROUP BY start"
@@ -125,10 +120,10 @@ def _count_repeats(connection: Connection, since: str, bucket: Bucket) -> Counte
         FROM (SELECT trace_id, {numbers} FROM eval_dataset WHERE status = 'active' AND trace_id IS NOT NULL
           GROUP BY trace_id HAVING count(*) > 1) AS several
         JOIN traces t ON t.id = several.trace_id WHERE t.started_at >= :since GROUP BY 1"""
-    rows = run_sql(connection, query, since=since)
-    return Counter(
-        {(begin, name): int(more) for begin, *rest in rows for name, more in zip(COUNTS_AS, rest, strict=True) if more}
-    )
+    repeats = Counter[tuple[str, str]]()
+    for begin, *rest in run_sql(connection, query, since=since):
+        repeats.update({(begin, name): int(more) for name, more in zip(COUNTS_AS, rest, strict=True) if more})
+    return repeats
 
 
 def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[CheckCounts]:

@@ -6,6 +6,7 @@ Counts are exact for lists of up to 5,000 traces. Of longer lists the newest 5,0
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -94,15 +95,13 @@ def _page_in_order(
 ) -> tuple[Sequence[int], str | None]:
     key = KEYS.get(order, KEYS[TraceOrder.NEWEST])
     by_time = key.column is traces.c.started_at
-    cursor = _cursor(before, by_time) if before is not None else None
+    cursor = read_cursor(before, str if by_time else float) if before is not None else None
     query = select(traces.c.seq, key.column.label("key"))
     if by_time and key.falling:
         rows = connection.execute(select_newest(connection, query, wanted, limit + 1, cursor)).all()
     elif by_time:
-        oldest = after_reached(
-            choose_traces(connection, query, wanted), (key.column, traces.c.seq), key.falling, cursor
-        )
-        rows = connection.execute(oldest.limit(limit + 1)).all()
+        chosen = choose_traces(connection, query, wanted).limit(limit + 1)
+        rows = connection.execute(after_reached(chosen, (key.column, traces.c.seq), key.falling, cursor)).all()
     else:
         rows = _by_figure(connection, wanted, key, limit + 1, cursor)
     last = rows[limit - 1] if len(rows) > limit else None
@@ -145,19 +144,22 @@ def _best_matches(
     connection: Connection, wanted: TraceFilter, limit: int, before: str | None
 ) -> tuple[Sequence[int], str | None]:
     seqs = connection.execute(select_newest(connection, select(traces.c.seq), wanted, BEST_OF)).scalars().all()
-    texts = (
-        traces.c.seq,
-        traces.c.name,
-        func.substr(traces.c.input_text, 1, 2000),
-        func.substr(traces.c.output_text, 1, 2000),
-    )
-    rows = connection.execute(select(*texts).where(is_among(seqs, connection.dialect.name))).all()
-    ranked = best_first(
-        [(row[0], (row[1], row[2] or "", row[3] or "")) for row in rows], SearchTerms.of(wanted.search or ""), seqs
-    )
-    start = int(_cursor(before, True)[1]) if before else 0
+    texts = (func.substr(traces.c[name], 1, 2000) for name in TEXTS)
+    query = select(traces.c.seq, traces.c.name, *texts).where(is_among(seqs, connection.dialect.name))
+    rows = [(row[0], (row[1], row[2] or "", row[3] or "")) for row in connection.execute(query)]
+    ranked = best_first(rows, SearchTerms.of(wanted.search or ""), seqs)
+    start = read_cursor(before, str)[1] if before else 0
     end = start + limit
     return ranked[start:end], f"match|{end}" if end < len(ranked) else None
+
+
+def read_cursor(text: str, of: type[str] | type[float], *, number_alone: bool = False) -> tuple[str | float, int]:
+    """What a list is sorted by and a number, where the last page ended; of older clients the number alone."""
+    key, _, number = text.rpartition("|")
+    with suppress(ValueError):
+        if (key or number_alone) and number.isascii() and number.isdecimal() and len(number) <= 18:
+            return of(key), int(number)
+    raise BadInput(f"cursor {text!r} is not one of ours; send the `next` of the page before, or none")
 
 
 def _rows(connection: Connection, seqs: Sequence[int], preview: int | None) -> list[Any]:
@@ -167,16 +169,6 @@ def _rows(connection: Connection, seqs: Sequence[int], preview: int | None) -> l
     query = select(*columns).where(is_among(seqs, connection.dialect.name))
     rows = {row["seq"]: dict(row) for row in connection.execute(query).mappings()}
     return [rows[seq] for seq in seqs if seq in rows]
-
-
-def _cursor(text: str, of_text: bool) -> tuple[str | float, int]:
-    moment, _, seq = text.rpartition("|")
-    try:
-        if not moment or not seq.isascii() or not seq.isdecimal() or len(seq) > 18:
-            raise ValueError
-        return moment if of_text else float(moment), int(seq)
-    except ValueError:
-        raise BadInput(f"cursor {text!r} is not one of ours; send the `next` of the page before, or none") from None
 
 
 EXACT_TO = 5_000

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, text
 from evergold.conversation.exchanges import CALLERS, LoggedMessages
 from evergold.conversation.message import INSTRUCTING, Message, calls_in, text_of
 from evergold.conversation.reader import messages_in
-from evergold.model.trace import HitPart, Span, Trace, TraceHit
+from evergold.model.trace import HitPart, Trace, TraceHit
 from evergold.store.conditions import json_value
 from evergold.store.database.db import Database
 from evergold.store.database.rows import delete_among, dumps, loads, rows_among
@@ -60,8 +60,9 @@ def _all_passages(trace: Trace, elsewhere: Collection[str]) -> Iterator[TracePas
     for span in trace.spans:
         yield from _errors(span.metadata, span.name)
         if span.kind == "tool":
-            yield TracePassage(HitPart.TOOL_CALL, _readable(span.input), _tool(span))
-            yield TracePassage(HitPart.TOOL_RESULT, _readable(span.output), _tool(span))
+            tool = str(span.metadata.get("tool") or span.name)
+            yield TracePassage(HitPart.TOOL_CALL, _readable(span.input), tool)
+            yield TracePassage(HitPart.TOOL_RESULT, _readable(span.output), tool)
     yield from _messages(messages_in(trace.metadata.get("messages"), "input"), elsewhere)
     logged = LoggedMessages(trace.spans)
     holders = [span for span in trace.spans if any(map(span.metadata.get, ("attributes", "events", "messages")))]
@@ -80,10 +81,6 @@ def _errors(metadata: Mapping[str, object], name: str | None = None) -> Iterator
     for key in ERRORS:
         if given := metadata.get(key):
             yield TracePassage(HitPart.ERROR, given if isinstance(given, str) else dumps(given), name)
-
-
-def _tool(span: Span) -> str:
-    return str(span.metadata.get("tool") or span.name)
 
 
 def _readable(given: str | None) -> str:
@@ -147,22 +144,16 @@ def _words_of(connection: Connection, seqs: Collection[int]) -> dict[int, str]:
 def _put_words(connection: Connection, marks: Mapping[int, float], words: Mapping[int, str]) -> None:
     """Store the words of traces that have not changed since they were read, and that no other process has indexed."""
     is_sqlite = connection.dialect.name == "sqlite"
-    held = rows_among(
-        connection,
-        "SELECT seq, mark FROM trace_words_due WHERE seq",
-        marks,
-        "" if is_sqlite else "ORDER BY seq FOR UPDATE",
-    )
+    lock = "" if is_sqlite else "ORDER BY seq FOR UPDATE"
+    held = rows_among(connection, "SELECT seq, mark FROM trace_words_due WHERE seq", marks, lock)
     same = sorted(seq for seq, mark in held if mark == marks[seq])
     delete_among(connection, "trace_words_due", "seq", same)
     delete_among(connection, "trace_words", "seq", same)
     # From the table of traces, as a trace may have been deleted meanwhile.
-    kind = "text" if is_sqlite else "tsvector"
-    insert = text(
-        f"INSERT INTO trace_words (seq, words) SELECT seq, CAST(:words AS {kind}) FROM traces WHERE seq = :seq"
-    )
+    given = f"CAST(:words AS {'text' if is_sqlite else 'tsvector'})"
+    insert = f"INSERT INTO trace_words (seq, words) SELECT seq, {given} FROM traces WHERE seq = :seq"
     if rows := [{"seq": seq, "words": words[seq]} for seq in same if seq in words]:
-        connection.execute(insert, rows)
+        connection.execute(text(insert), rows)
 
 
 def hits_of(connection: Connection, wanted: TraceFilter, trace_ids: Sequence[str]) -> dict[str, TraceHit]:
@@ -175,14 +166,11 @@ def hits_of(connection: Connection, wanted: TraceFilter, trace_ids: Sequence[str
     hits: dict[str, TraceHit] = {}
     error = json_value(connection.dialect.name, "metadata", "error")
     texts = ", ".join(f"substr({side}, 1, {ROW_TEXT})" for side in ("input_text", "output_text"))
-    query = f"SELECT id, name, {texts}, {error} FROM traces WHERE id"
-    for trace_id, name, question, answer, failure in rows_among(connection, query, trace_ids):
-        parts = (HitPart.QUESTION, HitPart.ANSWER, HitPart.ERROR, HitPart.NAME)
-        own = [
-            TracePassage(part, str(one or ""))
-            for part, one in zip(parts, (question, answer, failure, name), strict=True)
-        ]
-        hit, is_all = _best(own, patterns)
+    query = f"SELECT id, {texts}, {error}, name FROM traces WHERE id"
+    parts = (HitPart.QUESTION, HitPart.ANSWER, HitPart.ERROR, HitPart.NAME)
+    for trace_id, *own in rows_among(connection, query, trace_ids):
+        passages = [TracePassage(part, str(one or "")) for part, one in zip(parts, own, strict=True)]
+        hit, is_all = _best(passages, patterns)
         if hit is not None and is_all:
             hits[trace_id] = hit
     read, rest = 0, [trace_id for trace_id in trace_ids if trace_id not in hits]
@@ -223,9 +211,8 @@ def _excerpt(given: str, patterns: Sequence[re.Pattern[str]]) -> tuple[str, ...]
     """The part of a text around its hits, in pieces of which each second one is a hit."""
     whole = " ".join(unicodedata.normalize("NFC", given).split())
     folded, at = _fold_with_positions(whole)
-    matches = sorted(
-        (at[m.start()], at[m.end() - 1] + 1, n) for n, p in enumerate(patterns) for m in p.finditer(folded)
-    )
+    every = ((number, match) for number, pattern in enumerate(patterns) for match in pattern.finditer(folded))
+    matches = sorted((at[match.start()], at[match.end() - 1] + 1, number) for number, match in every)
     # From the hit behind which most of the words stand within an excerpt.
     first = max(
         (begin for begin, _, _ in matches[:200]),

@@ -46,16 +46,7 @@ NEVER_CAME = "FROM pending_records WHERE received_at < :before"
 
 # Parts of a case, an attempt or a measurement that may quote a person.
 LISTS = (
-    "contexts",
-    "messages",
-    "turn",
-    "tool_calls",
-    "tools",
-    "citations",
-    "retrieved",
-    "sources",
-    "tags",
-    "labels",
+    *("contexts", "messages", "turn", "tool_calls", "tools", "citations", "retrieved", "sources", "tags", "labels"),
     "assertions",
 )
 EMPTIED: dict[str, Any] = {name: [] for name in LISTS} | {"metadata": {}, "extra": {}, "details": {}, "provenance": {}}
@@ -123,23 +114,21 @@ def prune_batch(
     Returns how many, and the last trace it looked at, after which the next batch begins; None at the end. Cases of their
     sessions may be read from them as earlier turns, and are written down first.
     """
-    chosen = (
-        "SELECT t.id, t.started_at, t.seq FROM traces t WHERE t.started_at < :before AND (t.started_at, t.seq) > (:at, :seq) "
-        f"AND {UNCITED} ORDER BY t.started_at, t.seq LIMIT :size"
-    )
+    chosen = f"""SELECT t.id, t.started_at, t.seq FROM traces t WHERE t.started_at < :before
+        AND (t.started_at, t.seq) > (:at, :seq) AND {UNCITED} ORDER BY t.started_at, t.seq LIMIT :size"""
     rows = run_sql(connection, chosen, before=before, at=after[0], seq=after[1], size=size).all()
     if not rows:
         return 0, None
-    lock_traces(connection, [row.id for row in rows])
-    return delete_uncited(connection, [row.id for row in rows]), (rows[-1].started_at, rows[-1].seq)
+    ids = [row.id for row in rows]
+    lock_traces(connection, ids)
+    return delete_uncited(connection, ids), (rows[-1].started_at, rows[-1].seq)
 
 
 def lock_traces(connection: Connection, trace_ids: Iterable[str]) -> None:
     """Let no other server change, cite or say anything about traces that are to be deleted; SQLite's writer is alone as it is."""
     if connection.dialect.name == "postgresql":
         # In the order in which intake locks them, so that the two never wait for each other in turn.
-        for _ in rows_among(connection, "SELECT seq FROM traces WHERE id", trace_ids, "ORDER BY seq FOR UPDATE"):
-            pass
+        list(rows_among(connection, "SELECT seq FROM traces WHERE id", trace_ids, "ORDER BY seq FOR UPDATE"))
 
 
 def delete_uncited(connection: Connection, trace_ids: Sequence[str]) -> int:
@@ -184,10 +173,8 @@ def erase_user(connection: Connection, user: str, who: str, why: str, begun: Era
         erased.build_files, erased.spooled, erased.archived = begun.build_files, begun.spooled, begun.archived
     with _for_good(connection):
         _erase(connection, user, trace_ids, erased)
-    tombstone = (
-        "INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :subject, :who, :why, :counts)"
-    )
-    run_sql(connection, tombstone, subject=content_hash(user), who=who, why=why, counts=dumps(erased.counts()))
+    insert = "INSERT INTO tombstones (kind, subject, who, why, counts) VALUES ('user', :user, :who, :why, :counts)"
+    run_sql(connection, insert, user=content_hash(user), who=who, why=why, counts=dumps(erased.counts()))
     return erased
 
 
@@ -267,15 +254,13 @@ def _empty_run_copies(connection: Connection, case_ids: Sequence[str]) -> int:
         change = f"UPDATE {table} SET body = :new WHERE case_id = :case_id AND body = :old"
         query = f"SELECT DISTINCT case_id, body FROM {table} WHERE case_id"
         for case_id, body in list(rows_among(connection, query, case_ids)):
+            new = {
+                key: "" if key in texts and isinstance(value, str) else EMPTIED.get(key, value)
+                for key, value in loads(body).items()
+            }
             # `old` in the condition: runs share equal bodies, and each distinct one is emptied once.
-            new = dumps(_without_texts(loads(body), texts))
-            emptied += run_sql(connection, change, new=new, case_id=case_id, old=body).rowcount
+            emptied += run_sql(connection, change, new=dumps(new), case_id=case_id, old=body).rowcount
     return emptied
-
-
-def _without_texts(body: dict[str, Any], texts: Sequence[str]) -> dict[str, Any]:
-    kept = {key: EMPTIED.get(key, value) for key, value in body.items()}
-    return {key: ("" if key in texts and isinstance(value, str) else value) for key, value in kept.items()}
 
 
 def _manifests(connection: Connection, case_ids: Sequence[str]) -> dict[int, dict[str, Any]]:

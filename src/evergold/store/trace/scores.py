@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, select
 from sqlalchemy.engine import RowMapping
 
 from evergold.model.trace import Score
@@ -22,9 +22,10 @@ from evergold.store.database.rows import (
     make_storable,
     now,
     rows_among,
+    run_sql,
     stamp,
 )
-from evergold.store.schema import pending_records, trace_scores
+from evergold.store.schema import trace_scores
 
 CHECKS_ON = "checks.on"  # the fact that says whether new traces are to be checked
 _CHECKED = f"EXISTS (SELECT 1 FROM workspace_facts WHERE name = '{CHECKS_ON}' AND value = 'on')"
@@ -47,11 +48,9 @@ def enqueue_new(connection: Connection, sessions: Mapping[str, str | None]) -> N
 def find_shared_sessions(connection: Connection, sessions: Iterable[str]) -> set[str]:
     """The sessions that have more than one trace."""
     shared: set[str] = set()
-    query = (
-        # OFFSET 1 stops at the second trace of a session; a count would read all of them.
-        f"WITH asked (session) AS ({listed_by(connection)}) SELECT session FROM asked "
-        "WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"
-    )
+    # OFFSET 1 stops at the second trace of a session; a count would read all of them.
+    query = f"""WITH asked (session) AS ({listed_by(connection)}) SELECT session FROM asked
+        WHERE EXISTS (SELECT 1 FROM traces WHERE session_id = session LIMIT 1 OFFSET 1)"""
     for batch in batches(sessions):
         shared.update(connection.exec_driver_sql(query, (dumps(batch),)).scalars())
     return shared
@@ -73,12 +72,8 @@ def _mark(connection: Connection, trace_ids: Iterable[str], condition: str = "tr
 
 def keep_pending(connection: Connection, trace_id: str, body: str) -> bool:
     """Hold a record whose trace has not come yet; False when it is held already."""
-    held = connection.execute(
-        select(pending_records.c.id).where(pending_records.c.trace_id == trace_id, pending_records.c.body == body)
-    ).first()
-    if held is None:
-        connection.execute(insert(pending_records), {"trace_id": trace_id, "body": body})
-    return held is None
+    keep = "INSERT INTO pending_records (trace_id, body) VALUES (:trace_id, :body) ON CONFLICT DO NOTHING"
+    return run_sql(connection, keep, trace_id=trace_id, body=body).rowcount > 0
 
 
 def take_pending(connection: Connection, trace_ids: Iterable[str]) -> list[str]:
@@ -141,8 +136,11 @@ def insert_scores(connection: Connection, columns: Sequence[str], rows: Sequence
     if connection.dialect.name == "postgresql":
         # A list for each column: one statement, prepared once, whatever the number of rows.
         lists = ", ".join(f"%s::{'float8' if name == 'value' else 'text'}[]" for name in columns)
+        # The driver sends lists of one type alone: a check may give 1 beside 0.5.
+        kinds = [float if name == "value" else str for name in columns]
         values = tuple(
-            _of_one_type(name, column) for name, column in zip(columns, zip(*rows, strict=True), strict=True)
+            [None if value is None else kind(value) for value in column]
+            for kind, column in zip(kinds, zip(*rows, strict=True), strict=True)
         )
         connection.exec_driver_sql(f"{head} SELECT * FROM unnest({lists}) {tail}", values)
         return
@@ -150,12 +148,6 @@ def insert_scores(connection: Connection, columns: Sequence[str], rows: Sequence
     for batch in batches(rows, ROWS):
         listed = ", ".join([one] * len(batch))
         connection.exec_driver_sql(f"{head} VALUES {listed} {tail}", tuple(chain.from_iterable(batch)))
-
-
-def _of_one_type(name: str, column: Sequence[Any]) -> list[Any]:
-    """The driver sends lists of one type alone: a check may give 1 beside 0.5."""
-    kind = float if name == "value" else str
-    return [None if value is None else kind(value) for value in column]
 
 
 def drop_scores(connection: Connection, keys: Collection[Key]) -> None:
@@ -187,8 +179,8 @@ def _row(trace_id: str, score: Score) -> tuple[Any, ...]:
 
 def drop_score(connection: Connection, trace_id: str, key: str) -> bool:
     """Take a score away again (a reaction that was removed); False when there is none."""
-    held = (trace_scores.c.trace_id == trace_id) & (trace_scores.c.key == key)
-    gone = connection.execute(delete(trace_scores).where(held)).rowcount > 0
+    drop = "DELETE FROM trace_scores WHERE trace_id = :trace_id AND key = :key"
+    gone = run_sql(connection, drop, trace_id=trace_id, key=key).rowcount > 0
     if gone:
         enqueue(connection, [trace_id])
     return gone

@@ -130,19 +130,16 @@ def insert_traces(connection: Connection, columns: Sequence[str], rows: Sequence
     """
     if not rows:
         return {}
-    seqs = _next_seqs(connection, len(rows))
+    seqs: Sequence[int]
+    if connection.dialect.name == "sqlite":  # its writer is alone with its sequence
+        last = connection.exec_driver_sql("SELECT seq FROM sqlite_sequence WHERE name = 'traces'").scalar() or 0
+        seqs = range(last + 1, last + 1 + len(rows))
+    else:
+        # A query of its own for the name: else it would be looked up for every number.
+        drawn = "SELECT nextval((SELECT pg_get_serial_sequence('traces', 'seq'))::regclass) FROM generate_series(1, %s)"
+        seqs = connection.exec_driver_sql(drawn, (len(rows),)).scalars().all()
     insert_rows(connection, traces, ("seq", *columns), [(seq, *row) for seq, row in zip(seqs, rows, strict=True)])
     return {row[0]: seq for seq, row in zip(seqs, rows, strict=True)}
-
-
-def _next_seqs(connection: Connection, count: int) -> Sequence[int]:
-    """The next numbers of `traces.seq`. SQLite's writer is alone with its sequence; PostgreSQL hands numbers out."""
-    if connection.dialect.name == "sqlite":
-        last = connection.exec_driver_sql("SELECT seq FROM sqlite_sequence WHERE name = 'traces'").scalar() or 0
-        return range(last + 1, last + 1 + count)
-    # A query of its own for the name: else it would be looked up for every number.
-    drawn = "SELECT nextval((SELECT pg_get_serial_sequence('traces', 'seq'))::regclass) FROM generate_series(1, %s)"
-    return connection.exec_driver_sql(drawn, (count,)).scalars().all()
 
 
 def facts_of(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[Any]]:

@@ -21,11 +21,12 @@ from evergold.store.database.rows import (
     batches,
     dumps,
     figures_of,
+    group_among,
     insert_new,
     loads,
     make_storable,
     now,
-    rows_among,
+    read_value,
     stamp,
     sum_figures,
     text_or_none,
@@ -80,9 +81,8 @@ def put_traces(connection: Connection, incoming: Iterable[Trace]) -> PutTraces:
         seqs = insert_traces(connection, (*TraceRow._fields, "content_hash"), rows)
         insert_spans(connection, [span_row(trace.id, span) for trace in fresh.values() for span in trace.spans], seqs)
         result.added.extend(fresh)
-        result.scores += put_scores_of_many(
-            connection, [(trace.id, score) for trace in scored for score in trace.scores]
-        )
+        scores = [(trace.id, score) for trace in scored for score in trace.scores]
+        result.scores += put_scores_of_many(connection, scores)
         enqueue_new(connection, {trace.id: make_storable(trace.session_id) for trace in fresh.values()})
     return result
 
@@ -108,8 +108,7 @@ def _words_of(metadata: dict[str, Any]) -> list[tuple[Any, ...]] | None:
 
 def put_correction(connection: Connection, correction: Correction) -> bool:
     """Add what a person said of a stored trace; the same words again are no change."""
-    row = {"trace_id": correction.trace_id, "text": correction.text, "author": correction.author}
-    row["kind"] = correction.kind.value
+    row = correction.model_dump(mode="json", include={"trace_id", "text", "author", "kind"})
     same = (trace_corrections.c.trace_id == correction.trace_id) & (trace_corrections.c.text == correction.text)
     if connection.execute(select(trace_corrections.c.id).where(same)).first() is not None:
         return False
@@ -126,11 +125,8 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
     row = connection.execute(select(traces).where(traces.c.id == trace_id)).mappings().first()
     if row is None:
         # Where the archives are is not said: over HTTP it would be nobody's business.
-        archived = (
-            ", and `evergold traces restore DAY --from URL` brings an archived day back"
-            if fact(connection, ARCHIVES)
-            else ""
-        )
+        restore = ", and `evergold traces restore DAY --from URL` brings an archived day back"
+        archived = restore if fact(connection, ARCHIVES) else ""
         raise NotFound(f"no trace {trace_id!r}; `evergold traces list` shows what there is{archived}")
     (trace,) = _with_spans(connection, [row])
     return trace.model_copy(update={"scores": scores_of(connection, trace_id)})
@@ -138,10 +134,9 @@ def get_trace(connection: Connection, trace_id: str) -> Trace:
 
 def stored_size(connection: Connection, trace_id: str) -> int:
     """Characters that the spans of a trace take in the database; at least as many are read. 0 of an unknown one."""
-    texts = (spans.c.input_text, spans.c.output_text, spans.c.raw)
-    size = sum((func.length(func.coalesce(text, "")) for text in texts[1:]), func.length(func.coalesce(texts[0], "")))
-    query = select(func.sum(size)).join(traces, traces.c.seq == spans.c.trace_seq).where(traces.c.id == trace_id)
-    return int(connection.execute(query).scalar() or 0)
+    texts = " + ".join(f"length(coalesce(s.{name}, ''))" for name in ("input_text", "output_text", "raw"))
+    query = f"SELECT sum({texts}) FROM spans s JOIN traces t ON t.seq = s.trace_seq WHERE t.id = :id"
+    return int(read_value(connection, query, id=trace_id) or 0)
 
 
 def _trace_row(trace: Trace, moment: str) -> TraceRow:
@@ -184,10 +179,9 @@ def span_of(row: SpanRow) -> Span:
         started_at=row.started_at,
         ended_at=row.ended_at,
     )
+    metadata = loads(row.metadata) | unfold(loads(row.raw), row.input_text, row.output_text)
     # `model_copy` skips validation on purpose: see the docstring.
-    return span.model_copy(
-        update={"metadata": loads(row.metadata) | unfold(loads(row.raw), row.input_text, row.output_text)}
-    )
+    return span.model_copy(update={"metadata": metadata})
 
 
 def trace_of(row: Any, its_spans: tuple[Span, ...], its_scores: tuple[Score, ...]) -> Trace:
@@ -290,14 +284,8 @@ def retag(
         rows += [{"trace_id": trace_id, "tag": tag, "who": who, "created_at": now()} for tag in added]
         for tag in removed:
             connection.execute(delete(trace_tags).where(trace_tags.c.trace_id == trace_id, trace_tags.c.tag == tag))
-        changed.append(
-            Retagged(
-                trace_id=trace_id,
-                added=tuple(added),
-                removed=tuple(removed),
-                problem=None if trace_id in known else f"no trace {trace_id!r} in this workspace",
-            )
-        )
+        problem = None if trace_id in known else f"no trace {trace_id!r} in this workspace"
+        changed.append(Retagged(trace_id=trace_id, added=tuple(added), removed=tuple(removed), problem=problem))
     # Somebody else may have put the same tag on since it was read: theirs stays.
     insert_new(connection, trace_tags, rows)
     return changed
@@ -305,22 +293,15 @@ def retag(
 
 def tags_by_people(connection: Connection, trace_ids: Sequence[str]) -> dict[str, list[str]]:
     """The tags that people put on each of these traces."""
-    results: dict[str, list[str]] = {}
     query = "SELECT trace_id, tag FROM trace_tags WHERE trace_id"
-    for trace_id, tag in rows_among(connection, query, trace_ids, "ORDER BY tag"):
-        results.setdefault(trace_id, []).append(tag)
-    return results
+    return group_among(connection, query, trace_ids, "ORDER BY tag")
 
 
 def with_tags(connection: Connection, traces: Sequence[Trace]) -> list[Trace]:
     """The traces with the tags of people among those of the app."""
     held = tags_by_people(connection, [trace.id for trace in traces])
-    return [
-        trace.model_copy(update={"tags": tuple(dict.fromkeys((*trace.tags, *held[trace.id])))})
-        if trace.id in held
-        else trace
-        for trace in traces
-    ]
+    tags = {trace.id: tuple(dict.fromkeys((*trace.tags, *held.get(trace.id, ())))) for trace in traces}
+    return [trace.model_copy(update={"tags": tags[trace.id]}) if trace.id in held else trace for trace in traces]
 
 
 def comments_on(connection: Connection, trace_id: str) -> list[TraceComment]:

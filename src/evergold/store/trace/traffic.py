@@ -6,7 +6,7 @@ others are one group.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -74,12 +74,11 @@ def count_hours(connection: Connection, hours: Iterable[str]) -> CountedTraffic:
     result = CountedTraffic()
     for hour in hours:
         within, given = _limit_hour(hour)
-        for model, name, least, number, failed, tokens, cost, costed in run_sql(
-            connection, TRACES_OF_HOUR.format(within), **given
-        ):
+        for model, name, least, *counts in run_sql(connection, TRACES_OF_HOUR.format(within), **given):
+            number, failed, tokens, cost, costed = counts
             bins = [] if least is None else [(int(least), int(number))]
+            sums = (int(number), int(failed), int(tokens), float(cost), int(costed))
             for kind, value in ((Grouping.MODEL, model), (Grouping.NAME, name)):
-                sums = (int(number), int(failed), int(tokens), float(cost), int(costed))
                 result.add_traces((kind.value, hour, value), sums, bins)
         for model, name, score, source, scored, failing in run_sql(connection, SCORES_OF_HOUR.format(within), **given):
             for kind, value in ((Grouping.MODEL, model), (Grouping.NAME, name)):
@@ -127,15 +126,11 @@ def _replace(connection: Connection, bucket: Bucket, starts: Iterable[str], coun
 def _of_day(connection: Connection, day: str) -> CountedTraffic:
     """Add the hours of a day up."""
     result, given = CountedTraffic(), {"day": day, "end": f"{day}T99"}
-    figures = "kind, value, latencies, traces, failed, tokens, cost, costed"
-    for kind, value, bins, *sums in run_sql(
-        connection, f"SELECT {figures} FROM traffic_figures WHERE {OF_DAY}", **given
-    ):
+    figures = f"SELECT kind, value, latencies, traces, failed, tokens, cost, costed FROM traffic_figures WHERE {OF_DAY}"
+    for kind, value, bins, *sums in run_sql(connection, figures, **given):
         result.add_traces((kind, day, value), sums, map(tuple, loads(bins)))
-    scores = "kind, value, name, source, scored, failing"
-    for kind, *key, scored, failing in run_sql(
-        connection, f"SELECT {scores} FROM traffic_scores WHERE {OF_DAY}", **given
-    ):
+    scores = f"SELECT kind, value, name, source, scored, failing FROM traffic_scores WHERE {OF_DAY}"
+    for kind, *key, scored, failing in run_sql(connection, scores, **given):
         result.add_scores((kind, day, *key), scored, failing)
     return result
 
@@ -189,26 +184,24 @@ def traffic_cells(
     connection: Connection, since: str, by: Grouping, bucket: Bucket, values: Iterable[str]
 ) -> list[TrafficCell]:
     """Read the figures since the bucket in which that moment lies."""
-    figures = "start, value, latencies, traces, failed, tokens, cost, costed"
-    known = set(values)
-    return [
-        TrafficCell._make((start, value if value in known else OTHERS, *sums, bins_of(bins)))
-        for start, value, bins, *sums in _cells(connection, f"SELECT {figures} FROM traffic_figures", since, by, bucket)
-    ]
+    figures = "start, value, traces, failed, tokens, cost, costed, latencies FROM traffic_figures"
+    rows = _cells(connection, figures, since, by, bucket, values)
+    return [TrafficCell._make((*row, bins_of(bins))) for *row, bins in rows]
 
 
 def check_cells(
     connection: Connection, since: str, by: Grouping, bucket: Bucket, values: Iterable[str]
 ) -> list[CheckCell]:
     """Read how often scores were given and failed since the bucket in which that moment lies."""
-    scores = "start, value, name, source, scored, failing"
-    known = set(values)
-    return [
-        CheckCell(start, value if value in known else OTHERS, *rest)
-        for start, value, *rest in _cells(connection, f"SELECT {scores} FROM traffic_scores", since, by, bucket)
-    ]
+    scores = "start, value, name, source, scored, failing FROM traffic_scores"
+    return list(map(CheckCell._make, _cells(connection, scores, since, by, bucket, values)))
 
 
-def _cells(connection: Connection, query: str, since: str, by: Grouping, bucket: Bucket) -> Iterable[Any]:
-    given = {"bucket": bucket.value, "kind": by.value, "start": since[: bucket.letters]}
-    return run_sql(connection, f"{query} WHERE bucket = :bucket AND kind = :kind AND start >= :start", **given)
+def _cells(
+    connection: Connection, columns: str, since: str, by: Grouping, bucket: Bucket, values: Iterable[str]
+) -> Iterator[Sequence[Any]]:
+    """Read rows of a start and a value; a value that is none of these becomes that of all others."""
+    given, known = {"bucket": bucket.value, "kind": by.value, "start": since[: bucket.letters]}, set(values)
+    query = f"SELECT {columns} WHERE bucket = :bucket AND kind = :kind AND start >= :start"
+    for start, value, *rest in run_sql(connection, query, **given):
+        yield start, value if value in known else OTHERS, *rest

@@ -35,13 +35,8 @@ FIRST_OF_EACH = {
 }
 # Chosen rows alone are read and written: a day has few of them, and may have a million candidates.
 CHOSEN = "SELECT trace_id, included, repeats FROM candidate_pool WHERE policy = :policy AND day = :day AND chosen = 1"
-LEAVE = (
-    "UPDATE candidate_pool SET chosen = 0, included = NULL, repeats = 1 WHERE policy = :policy AND trace_id = :trace"
-)
-TAKE = (
-    "UPDATE candidate_pool SET chosen = 1, included = :included, repeats = :repeats "
-    "WHERE policy = :policy AND trace_id = :trace"
-)
+CHANGE = """UPDATE candidate_pool SET chosen = :chosen, included = :included, repeats = :repeats
+    WHERE policy = :policy AND trace_id = :trace"""
 DUE = "candidates.due:"
 GATHERED = "candidates.gathered:"
 
@@ -73,15 +68,12 @@ def _gather(
     query = VerdictQuery(policy, dialect_of(connection), chosen, Scope(required))
     candidates = f"SELECT trace_id, seq FROM ({query.sql()}) AS v WHERE reason = {CODE[Reason.CHECKED]}"
     params = query.params | bounds
-    gone = (
-        f"DELETE FROM candidate_pool WHERE policy = :policy AND {chosen} "
-        f"AND trace_id NOT IN (SELECT trace_id FROM ({candidates}) AS c) RETURNING day"
-    )
+    gone = f"""DELETE FROM candidate_pool WHERE policy = :policy AND {chosen}
+        AND trace_id NOT IN (SELECT trace_id FROM ({candidates}) AS c) RETURNING day"""
     # SQLite needs `WHERE true` here: without it the parser takes ON CONFLICT for the condition of the join.
-    fresh = (
-        f"INSERT INTO candidate_pool (policy, trace_id, day) SELECT CAST(:policy AS text), t.id, substr(t.started_at, 1, 10) "
-        f"FROM ({candidates}) AS c JOIN traces t ON t.seq = c.seq WHERE true ON CONFLICT DO NOTHING RETURNING day"
-    )
+    fresh = f"""INSERT INTO candidate_pool (policy, trace_id, day)
+        SELECT CAST(:policy AS text), t.id, substr(t.started_at, 1, 10) FROM ({candidates}) AS c
+        JOIN traces t ON t.seq = c.seq WHERE true ON CONFLICT DO NOTHING RETURNING day"""
     return {day for statement in (gone, fresh) for day in read_column(connection, statement, **params)}
 
 
@@ -103,10 +95,8 @@ def choose_day(connection: Connection, policy: Policy, day: str) -> list[str]:
 
 def choice_of(connection: Connection, policy: Policy, day: str, beside: str | None = None) -> DayChoice:
     """Say what is to be chosen of a day, and of a trace `beside` its candidates. This reads all of them, and writes nothing."""
-    more = (
-        "UNION SELECT trace_id, question, cluster, point FROM trace_checks WHERE trace_id = :beside" if beside else ""
-    )
-    query = CHOICE.format(first_of_each=FIRST_OF_EACH[connection.dialect.name], beside=more)
+    more = "UNION SELECT trace_id, question, cluster, point FROM trace_checks WHERE trace_id = :beside"
+    query = CHOICE.format(first_of_each=FIRST_OF_EACH[connection.dialect.name], beside=more if beside else "")
     given = {"beside": beside} if beside else {}
     rows = run_sql(connection, query, policy=policy.name, day=day, most=policy.limit.candidates_per_day, **given)
     return DayChoice({row[0]: (float(row[1]), row[2]) for row in rows}, pool_number(connection, policy))
@@ -116,15 +106,15 @@ def keep_choice(connection: Connection, policy: Policy, day: str, choice: DayCho
     """Write a choice down where it differs from the one before; the traces whose place changed."""
     before = {row[0]: (row[1], row[2]) for row in run_sql(connection, CHOSEN, policy=policy.name, day=day)}
     after = choice.shares
-    if leaving := [{"policy": policy.name, "trace": trace} for trace in before if trace not in after]:
-        connection.execute(text(LEAVE), leaving)
-    taking = [
-        {"policy": policy.name, "trace": trace, "included": included, "repeats": repeats}
-        for trace, (included, repeats) in after.items()
-        if before.get(trace) != (included, repeats)
+    # Those that leave come first.
+    shares = {trace: (None, 1) for trace in before if trace not in after} | after
+    changes = [
+        {"policy": policy.name, "trace": trace, "chosen": int(trace in after), "included": included, "repeats": repeats}
+        for trace, (included, repeats) in shares.items()
+        if trace not in after or before.get(trace) != (included, repeats)
     ]
-    if taking:
-        connection.execute(text(TAKE), taking)
+    if changes:
+        connection.execute(text(CHANGE), changes)
     return sorted(before.keys() ^ after.keys())
 
 
@@ -163,13 +153,11 @@ def weigh_day(connection: Connection, policy: Policy, day: str) -> None:
     )
     counted = """'{"confirmed": false, "repeats": ' || CAST(p.repeats AS text) || '}'"""
     metadata = dialect.merged.format(column="metadata", patch=counted)
-    statement = (
-        f"UPDATE eval_dataset SET body = {body}, metadata = {metadata} FROM candidate_pool p "
-        "WHERE p.policy = :policy AND p.day = :day AND p.chosen = 1 AND eval_dataset.trace_id = p.trace_id "
-        "AND eval_dataset.policy = :policy AND eval_dataset.status = 'active' AND eval_dataset.evidence = 'silence' "
-        "AND eval_dataset.decided = '' AND eval_dataset.review = 'unvalidated' "
-        f"AND (coalesce({dialect.included.format('eval_dataset.body')}, -1) <> p.included OR p.repeats > 1)"
-    )
+    statement = f"""UPDATE eval_dataset SET body = {body}, metadata = {metadata} FROM candidate_pool p
+        WHERE p.policy = :policy AND p.day = :day AND p.chosen = 1 AND eval_dataset.trace_id = p.trace_id
+        AND eval_dataset.policy = :policy AND eval_dataset.status = 'active' AND eval_dataset.evidence = 'silence'
+        AND eval_dataset.decided = '' AND eval_dataset.review = 'unvalidated'
+        AND (coalesce({dialect.included.format("eval_dataset.body")}, -1) <> p.included OR p.repeats > 1)"""
     run_sql(connection, statement, policy=policy.name, day=day)
 
 

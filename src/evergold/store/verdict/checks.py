@@ -36,6 +36,8 @@ from evergold.store.facts import count, fact, put_fact
 from evergold.store.trace.scores import drop_scores, enqueue, insert_scores
 from evergold.store.verdict.tiers import CHECK
 
+# The first columns of the query for turns are fields of a turn.
+SAME = ["id", "input", "output", "name", "started_at", "ended_at", "next_input", "next_output", "cost", "incomplete"]
 SCORE_COLUMNS = ("trace_id", "key", "name", "source", "value", "comment", "version", "created_at")
 MARK_COLUMNS = ("trace_id", "suite", "failed", "question", "cluster", "point", "checked_at")
 # Turns without a time of their own have the same one: they are in the order in which they came.
@@ -76,14 +78,15 @@ NO_STEPS = TraceSteps()
 def turns_of(connection: Connection, trace_ids: Iterable[str]) -> list[Turn]:
     """Read traces as checks see them: what their cases would hold, how the last model call ended, and the next message."""
     turns: list[Turn] = []
-    query = f"""SELECT t.id, t.input_text, t.output_text, t.status, t.name, t.started_at, t.ended_at, t.tags, t.metadata, t.seq,
-        n.input_text, n.started_at, n.output_text, t.cost, t.incomplete
-        FROM traces t LEFT JOIN traces n ON n.id = CASE WHEN t.session_id IS NULL THEN NULL ELSE {NEXT} END
+    query = f"""SELECT t.id, t.input_text AS input, t.output_text AS output, t.name, t.started_at, t.ended_at,
+        n.input_text AS next_input, n.output_text AS next_output, t.cost, t.incomplete,
+        t.seq, t.status, t.tags, t.metadata, n.started_at AS next_started FROM traces t
+        LEFT JOIN traces n ON n.id = CASE WHEN t.session_id IS NULL THEN NULL ELSE {NEXT} END
         WHERE t.id"""
     for batch in batches(trace_ids):
         rows = list(rows_among(connection, query, batch))
-        steps = _steps(connection, [row[9] for row in rows])
-        turns += [_turn(row, steps.get(row[9], NO_STEPS)) for row in rows]
+        steps = _steps(connection, [row.seq for row in rows])
+        turns += [_turn(row, steps.get(row.seq, NO_STEPS)) for row in rows]
     formatted = {_app_day(turn) for turn in turns if is_raw(turn.output)}
     if own := {key for key in formatted if _is_own_format(connection, *key)}:
         turns = [replace(turn, own_format=is_raw(turn.output) and _app_day(turn) in own) for turn in turns]
@@ -128,29 +131,20 @@ def follow_formats(connection: Connection, turns: Sequence[Turn]) -> None:
 
 
 def _turn(row: Any, steps: TraceSteps) -> Turn:
-    stated = loads(row[8])
+    stated = loads(row.metadata)
     metadata: dict[str, Any] = stated if isinstance(stated, dict) else {}
     finish = metadata.get("finish_reason")
     return Turn(
-        id=row[0],
-        input=row[1],
-        output=row[2],
-        status=TraceStatus(row[3]),
-        name=row[4],
-        app=app_of(row[4], metadata),
-        started_at=row[5],
-        ended_at=row[6],
-        tags=tuple(loads(row[7])) if row[7] != "[]" else (),
+        **dict(zip(SAME, row, strict=False)),
+        status=TraceStatus(row.status),
+        app=app_of(row.name, metadata),
+        tags=tuple(loads(row.tags)) if row.tags != "[]" else (),
         metadata=metadata,
         tools=tuple(steps.tools),
         finish_reasons=tuple(steps.reasons) or ((finish,) if isinstance(finish, str) else ()),
         output_type=_declared_type(metadata),
         kinds=frozenset(steps.kinds),
-        next_input=row[10],
-        next_seconds=seconds_between(row[5], row[11]),
-        next_output=row[12],
-        cost=row[13],
-        incomplete=row[14],
+        next_seconds=seconds_between(row.started_at, row.next_started),
     )
 
 
@@ -194,12 +188,8 @@ def _steps(connection: Connection, seqs: Sequence[int]) -> dict[int, TraceSteps]
 
 def note_gaps(connection: Connection, turns: Iterable[Turn]) -> None:
     """Note with each trace what it lacks to be evaluated at all, and what sent it."""
-    noted = [
-        {"id": turn.id, "gaps": turn.gaps, "exporter": turn.exporter}
-        for turn in turns
-        if turn.gaps is not None and turn.gaps != turn.incomplete
-    ]
-    if noted:
+    changed = (turn for turn in turns if turn.gaps is not None and turn.gaps != turn.incomplete)
+    if noted := [{"id": turn.id, "gaps": turn.gaps, "exporter": turn.exporter} for turn in changed]:
         connection.execute(text("UPDATE traces SET incomplete = :gaps, exporter = :exporter WHERE id = :id"), noted)
 
 
@@ -260,17 +250,15 @@ def put_checked(
     drop_scores(connection, [*gone, *stale])
     # In the order of their keys: two servers that store the same scores then never wait for each other in turn.
     insert_scores(connection, SCORE_COLUMNS, sorted(fresh, key=lambda row: (row[0], row[1])))
-    failed: dict[str, list[str]] = {}
-    for each in outcomes:
-        if each.error is not None:
-            failed.setdefault(each.trace_id, []).append(each.check)
+    failed = [each for each in outcomes if each.error is not None]
     if marks:
-        # With a blank on both sides, so that SQL finds a whole name by LIKE '% name %'.
-        named = {trace_id: f" {' '.join(checks)} " for trace_id, checks in failed.items()}
+        named: dict[str, str] = {}
+        for each in failed:  # with a blank on both sides, so that SQL finds a whole name by LIKE '% name %'
+            named[each.trace_id] = f"{named.get(each.trace_id, ' ')}{each.check} "
         rows = [(mark[0], suite, named.get(mark[0], ""), *mark[1:], moment) for mark in marks]
         delete_among(connection, "trace_checks", "trace_id", list(whole))
         insert_rows(connection, "trace_checks", MARK_COLUMNS, rows, new_only=True)
-    count(connection, Counter(f"checks.failed.{each.check}" for each in outcomes if each.error is not None))
+    count(connection, Counter(f"checks.failed.{each.check}" for each in failed))
     return len(fresh) + len(stale)
 
 

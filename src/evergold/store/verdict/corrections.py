@@ -15,7 +15,6 @@ from evergold.model.case import Answer, Case, CaseStatus, EntryType, Provenance,
 from evergold.model.check import (
     EarlierTurn,
     Remark,
-    RemarkKind,
     ShownRemark,
     UserMessage,
     admits,
@@ -32,6 +31,7 @@ from evergold.store.database.rows import (
     batches,
     change_among,
     dumps,
+    group_among,
     loads,
     now,
     read_column,
@@ -49,6 +49,8 @@ BY_DETECTOR = "detected"  # the author of a correction that was found in the nex
 OF_CURATION = ("added", "refreshed", "grew")  # what curation itself does to a case is no work of a person
 CALLED = Thresholds()  # from which scores on an answer was called good or bad, whatever the policy of a dataset
 DATASETS_OF = "SELECT dataset FROM eval_dataset WHERE case_id"
+TOOL_TAGS = """SELECT DISTINCT t.id, 'tool:' || s.name FROM traces t JOIN spans s ON s.trace_seq = t.seq
+    WHERE s.kind = 'tool' AND s.name <> '' AND t.id"""
 BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
 
 
@@ -73,7 +75,7 @@ def put_correction_cases(connection: Connection, trace_ids: Iterable[str], datas
     for batch in batches([row[0] for row in corrected]):
         query = """SELECT t.*, c.text, c.author, c.kind AS said_as FROM traces t
             JOIN trace_corrections c ON c.trace_id = t.id AND c.dismissed = 0 WHERE t.id"""
-        tools = _tool_tags(connection, batch)
+        tools = group_among(connection, TOOL_TAGS, batch)
         rows = [row._mapping for row in rows_among(connection, query, batch, "ORDER BY c.id")]
         cases = [_case(row, dataset, tools.get(row["id"], ()), _corrected_answer(connection, row)) for row in rows]
         if not cases:
@@ -93,27 +95,14 @@ def _follow_answers(
     connection: Connection, cases: Sequence[Case], held: Mapping[tuple[str, str], tuple[int, Case]]
 ) -> None:
     """Give pairs that nobody has worked on the corrected answer that the scores of today leave them."""
-    now_right = {(case.dataset, case.id): case.revised for case in cases}
-    changed = [
-        key for key, (_, case) in held.items() if case.revised != now_right[key] and case.status is CaseStatus.ACTIVE
-    ]
-    worked_on = find_touched_cases(connection, changed, OF_CURATION) if changed else set()
-    for key in changed:
+    right = {(case.dataset, case.id): case.revised for case in cases}
+    active = [(key, case) for key, (_, case) in held.items() if case.status is CaseStatus.ACTIVE]
+    changed = {key: case for key, case in active if case.revised != right[key]}
+    worked_on = find_touched_cases(connection, list(changed), OF_CURATION) if changed else set()
+    author = Author(who="correction", action="refreshed", why="scores changed what is known of the right answer")
+    for key, case in changed.items():
         if key not in worked_on:
-            author = Author(
-                who="correction", action="refreshed", why="scores changed what is known of the right answer"
-            )
-            revise_case(connection, held[key][1].model_copy(update={"revised": now_right[key]}), author)
-
-
-def _tool_tags(connection: Connection, trace_ids: Iterable[str]) -> dict[str, list[str]]:
-    """Trace → `tool:NAME` of each tool it used."""
-    query = """SELECT DISTINCT t.id, s.name FROM traces t JOIN spans s ON s.trace_seq = t.seq
-        WHERE s.kind = 'tool' AND s.name <> '' AND t.id"""
-    detected: dict[str, list[str]] = {}
-    for trace_id, name in rows_among(connection, query, trace_ids):
-        detected.setdefault(trace_id, []).append(f"tool:{name}")
-    return detected
+            revise_case(connection, case.model_copy(update={"revised": right[key]}), author)
 
 
 def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
@@ -128,17 +117,14 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
             AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0)
             AND NOT EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id AND s.source <> 'llm_judge' AND s.value < :low)
         ORDER BY t.started_at, t.seq LIMIT 1"""
-    if row["author"] == BY_DETECTOR and _is_praised(connection, row["id"]):
+    # Somebody, and not a remark that was detected, scored the answer as good.
+    praised = f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND source IN ('user', 'human') AND NOT ({DETECTED})
+        AND value >= :high LIMIT 1"""
+    if row["author"] == BY_DETECTOR and read_value(connection, praised, id=row["id"], high=CALLED.golden_from):
         return None
     # The reply to the correcting message is the trace that has this message as its input.
-    wanted = {
-        "session": row["session_id"],
-        "said": row["text"],
-        "after": row["started_at"],
-        "id": row["id"],
-        "low": CALLED.failure_below,
-    }
-    reply = run_sql(connection, query, **wanted).one_or_none()
+    said = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
+    reply = run_sql(connection, query, **said, low=CALLED.failure_below).one_or_none()
     if reply is None or reply.unanswered or not admits(reply.output_text) or asks_back(reply.output_text):
         return None
     # The reply with the calls it made. None where it called other tools than the corrected turn did: it then undid what
@@ -152,15 +138,9 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
     return Answer(text=text, tool_calls=calls or None, trace_id=reply.id) if text or calls else None
 
 
-def _is_praised(connection: Connection, trace_id: str) -> bool:
-    """Whether somebody, and not a remark that was detected, scored the answer as good."""
-    query = f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND source IN ('user', 'human') AND NOT ({DETECTED})
-        AND value >= :high LIMIT 1"""
-    return read_value(connection, query, id=trace_id, high=CALLED.golden_from) is not None
-
-
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
     named = (row["message_type"], f"model:{row['model']}" if row["model"] else None, *tools)
+    origin = {name: row[name] for name in ("session_id", "user_id")}
     return Case(
         id=correction_case_id(row["id"], row["text"]),
         dataset=dataset,
@@ -172,9 +152,7 @@ def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) 
         metadata={"author": row["author"]} if row["author"] else {},
         tags=tuple(tag for tag in named if tag),
         evidence=TierEvidence.USER if row["author"] == BY_DETECTOR else TierEvidence.PERSON,
-        provenance=Provenance(
-            source="correction", trace_id=row["id"], session_id=row["session_id"], user_id=row["user_id"]
-        ),
+        provenance=Provenance(source="correction", trace_id=row["id"], **origin),
     )
 
 
@@ -259,8 +237,17 @@ def messages_after(connection: Connection, trace_ids: Iterable[str]) -> list[Use
     # A new trace can be the answer that a later message remarks on, so messages after it are looked at again.
     before = _neighbours(connection, list(wanted), BEFORE, EARLIER)
     before = {trace_id: chain for trace_id, chain in before.items() if chain}
-    rows = _rows(connection, {*before, *(one for chain in before.values() for one in chain)})
-    return [_message(trace_id, chain, rows) for trace_id, chain in before.items()]
+    query = f"""SELECT id, substr(input_text, 1, {MOST}), substr(output_text, 1, {MOST}), started_at FROM traces
+        WHERE id"""
+    ids = {*before, *(one for chain in before.values() for one in chain)}
+    rows = {row[0]: tuple(row[1:]) for row in rows_among(connection, query, ids)}
+    messages = []
+    for trace_id, chain in before.items():
+        message, reply, at = rows[trace_id]
+        turns = ((one, *rows[one]) for one in chain if one in rows)
+        earlier = [EarlierTurn(one, asked, said, seconds_between(began, at)) for one, asked, said, began in turns]
+        messages.append(UserMessage(trace_id, message, tuple(earlier), reply))
+    return messages
 
 
 def _neighbours(connection: Connection, ids: Sequence[str], query: str, steps: int) -> dict[str, list[str]]:
@@ -284,20 +271,6 @@ def _chain(first: str, links: dict[str, str | None], steps: int) -> list[str]:
         chain.append(at)
         at = links.get(at)
     return chain
-
-
-def _rows(connection: Connection, ids: Iterable[str]) -> dict[str, tuple[str, str | None, str | None]]:
-    query = f"""SELECT id, substr(input_text, 1, {MOST}), substr(output_text, 1, {MOST}), started_at FROM traces
-        WHERE id"""
-    return {row[0]: (row[1], row[2], row[3]) for row in rows_among(connection, query, ids)}
-
-
-def _message(trace_id: str, chain: Sequence[str], rows: dict[str, tuple[str, str | None, str | None]]) -> UserMessage:
-    message, reply, at = rows[trace_id]
-    earlier = tuple(
-        EarlierTurn(one, rows[one][0], rows[one][1], seconds_between(rows[one][2], at)) for one in chain if one in rows
-    )
-    return UserMessage(trace_id, message, earlier, reply)
 
 
 def put_remark(connection: Connection, message_id: str, remark: Remark, detector: str) -> bool:
@@ -325,22 +298,11 @@ def forget_remarks(connection: Connection) -> None:
 
 def shown_remarks(connection: Connection, trace_id: str) -> list[ShownRemark]:
     """Give the remarks on a trace's answer and the one that its own message makes, those a person dismissed left out."""
-    query = f"""SELECT r.message_id, r.trace_id, r.kind, r.probability, r.evidence, r.detector,
-            substr(t.input_text, 1, {SHOWN})
-        FROM remarks r JOIN traces t ON t.id = r.message_id
+    query = f"""SELECT r.message_id, r.trace_id AS target_id, r.kind, r.probability, r.evidence, r.detector,
+            substr(t.input_text, 1, {SHOWN}) AS message FROM remarks r JOIN traces t ON t.id = r.message_id
         WHERE (r.trace_id = :id OR r.message_id = :id) AND r.dismissed = 0 ORDER BY t.started_at, t.seq"""
-    return [
-        ShownRemark(
-            message_id=row[0],
-            target_id=row[1],
-            kind=RemarkKind(row[2]),
-            probability=float(row[3]),
-            evidence=tuple(loads(row[4])),
-            detector=row[5],
-            message=row[6],
-        )
-        for row in run_sql(connection, query, id=trace_id)
-    ]
+    rows = run_sql(connection, query, id=trace_id).mappings()
+    return [ShownRemark.model_validate({**row, "evidence": loads(row["evidence"])}) for row in rows]
 
 
 def set_decided(connection: Connection, case: Case, reviewer: str) -> None:
@@ -409,9 +371,7 @@ def withdraw_score(connection: Connection, score_id: int) -> str:
     table = trace_scores.c
     row = connection.execute(select(table.trace_id, table.key).where(table.id == score_id)).first()
     if row is None:
-        raise NotFound(
-            f"there is no score {score_id}; `evergold traces show TRACE` lists the scores of a trace with their ids"
-        )
+        raise NotFound(f"there is no score {score_id}; `evergold traces show TRACE` lists the scores with their ids")
     if row.key.startswith(DETECTED_KEY):
         message_id = row.key.removeprefix(DETECTED_KEY)
         dismiss_remark(connection, row.trace_id, message_id)

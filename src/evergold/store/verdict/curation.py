@@ -44,15 +44,11 @@ AGAINST = ", ".join(
 )
 
 ENTRY_TYPE = f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' ELSE 'golden' END"
-TIER = (
-    f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' WHEN v.reason = {CONFIRMED} THEN 'confirmed' "
-    f"WHEN v.reason IN ({UNCONFIRMED}) THEN 'unconfirmed' WHEN v.reason = {CHECKED} THEN 'candidate' ELSE 'none' END"
-)
+TIER = f"""CASE WHEN v.reason IN ({FAILING}) THEN 'failure' WHEN v.reason = {CONFIRMED} THEN 'confirmed'
+    WHEN v.reason IN ({UNCONFIRMED}) THEN 'unconfirmed' WHEN v.reason = {CHECKED} THEN 'candidate' ELSE 'none' END"""
 # Tiers as numbers, so that "from this to that" is one comparison: none 0, failure 1, candidate 2, unconfirmed 3, confirmed 4.
-NOW = (
-    f"CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason = {CHECKED} THEN 2 WHEN reason IN ({UNCONFIRMED}) THEN 3 "
-    f"WHEN reason = {CONFIRMED} THEN 4 ELSE 0 END"
-)
+NOW = f"""CASE WHEN reason IN ({FAILING}) THEN 1 WHEN reason = {CHECKED} THEN 2 WHEN reason IN ({UNCONFIRMED}) THEN 3
+    WHEN reason = {CONFIRMED} THEN 4 ELSE 0 END"""
 WAS = """CASE WHEN coalesce(was_status, '') <> 'active' THEN 0 WHEN was_type = 'failure' THEN 1
       WHEN was_confirmed = 1 THEN 4 WHEN was_evidence = 'silence' THEN 2 ELSE 3 END"""
 # Tens: what it was, ones: what it is. 24 is a candidate that became confirmed.
@@ -65,9 +61,7 @@ STEPS = {
     "promoted": (23,),
     "demoted": (32,),
 }
-STEP = " ".join(
-    f"WHEN was * 10 + tier IN ({', '.join(map(str, steps))}) THEN '{kind}'" for kind, steps in STEPS.items()
-)
+STEP = " ".join(f"WHEN was * 10 + tier IN ({', '.join(map(str, of))}) THEN '{kind}'" for kind, of in STEPS.items())
 NAMED = " ".join(f"WHEN {code} THEN '{reason.name.lower()}'" for reason, code in CODE.items())
 # What speaks against a person's word, so that the same thing is asked once: the verdict, and how many have spoken.
 ASKED = f"""CASE WHEN stands = 1
@@ -104,11 +98,9 @@ CREATE_VERDICTS = """
 QUESTIONS = "('questioned', 'settled')"
 COUNTED = f"SELECT change, {TIER}, count(*), min(trace_id) FROM {{}} AS v WHERE change IS NOT NULL GROUP BY 1, 2"
 
-BODY = (
-    f"CASE WHEN v.reason IN ({FAILING}) THEN CAST(:body_failure AS text) "
-    f"WHEN v.reason = {CONFIRMED} THEN CAST(:body_confirmed AS text) "
-    f"WHEN v.reason IN ({UNCONFIRMED}) THEN CAST(:body_unconfirmed AS text) ELSE CAST(:body_candidate AS text) END"
-)
+BODY = f"""CASE WHEN v.reason IN ({FAILING}) THEN CAST(:body_failure AS text)
+    WHEN v.reason = {CONFIRMED} THEN CAST(:body_confirmed AS text)
+    WHEN v.reason IN ({UNCONFIRMED}) THEN CAST(:body_unconfirmed AS text) ELSE CAST(:body_candidate AS text) END"""
 RESTS_ON = "'\"evidence\":\"' || v.evidence || '\"}'"
 INSERT = f"""
     INSERT INTO eval_dataset (trace_id, entry_type, input_text, output_text, metadata, dataset, case_id, body,
@@ -154,18 +146,13 @@ class Statements:
         self.params |= {f"why_{code}": policy.explain(reason) for reason, code in CODE.items()}
 
 
-@lru_cache(maxsize=64)
-def statements(policy: Policy, dialect: Dialect, chosen: str, scope: Scope) -> Statements:
-    return Statements(policy, dialect, chosen, scope)
+statements = lru_cache(maxsize=64)(Statements)
 
 
 def _update(dialect: Dialect) -> str:
     """A withdrawn entry keeps its type; its status says that it no longer takes part."""
-    verdict_patch = (
-        f"""CASE WHEN v.reason IN ({FAILING}) THEN '{{"confirmed": null,' """
-        f"""WHEN v.reason = {CONFIRMED} THEN '{{"confirmed": true,' """
-        f"""ELSE '{{"confirmed": false,' END || {RESTS_ON}"""
-    )
+    verdict_patch = f"""CASE WHEN v.reason IN ({FAILING}) THEN '{{"confirmed": null,'
+        WHEN v.reason = {CONFIRMED} THEN '{{"confirmed": true,' ELSE '{{"confirmed": false,' END || {RESTS_ON}"""
     gone = "v.change = 'withdrawn'"
     metadata = dialect.merged.format(column="metadata", patch=verdict_patch)
     body = dialect.merged.format(column="body", patch=BODY)
@@ -190,11 +177,10 @@ def _update(dialect: Dialect) -> str:
 def _revisions(query: VerdictQuery) -> str:
     """`before` is what undoing the change has to give back."""
     why = " ".join(f"WHEN {code} THEN CAST(:why_{code} AS text)" for code in CODE.values())
-    before = """CASE WHEN v.was_rev IS NULL THEN '' ELSE ',"before":{"policy_rev":"' || v.was_rev
+    dataset = query.dialect.quoted.format("v.was_dataset")
+    before = f"""CASE WHEN v.was_rev IS NULL THEN '' ELSE ',"before":{{"policy_rev":"' || v.was_rev
             || '","inclusion_probability":' || coalesce(CAST(v.was_included AS text), 'null')
-            || ',"evidence":"' || v.was_evidence || '","dataset":' || WAS_DATASET || '}' END""".replace(
-        "WAS_DATASET", query.dialect.quoted.format("v.was_dataset")
-    )
+            || ',"evidence":"' || v.was_evidence || '","dataset":' || {dataset} || '}}' END"""
     return f"""
         INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
         SELECT v.entry, v.version, v.change, :who, CASE v.reason {why} END,
@@ -206,19 +192,14 @@ def _revisions(query: VerdictQuery) -> str:
 
 TAG_INTO = "INSERT INTO eval_dataset_tags (dataset_id, tag)"
 KEPT_VERDICTS = "curation_verdicts v WHERE v.change NOT IN ('withdrawn', 'questioned', 'settled')"
-STALE_TAGS = (
-    "DELETE FROM eval_dataset_tags WHERE tag LIKE 'failed:%' AND dataset_id IN "
-    "(SELECT entry FROM curation_verdicts WHERE change NOT IN ('added', 'withdrawn', 'questioned', 'settled'))"
-)
+STALE_TAGS = """DELETE FROM eval_dataset_tags WHERE tag LIKE 'failed:%' AND dataset_id IN
+    (SELECT entry FROM curation_verdicts WHERE change NOT IN ('added', 'withdrawn', 'questioned', 'settled'))"""
 
 
 def _tags(policy: Policy, query: VerdictQuery) -> Iterator[str]:
     """What gives entries their tags: the trace's own, then each kind the policy asks for."""
-    each = (
-        "json_array_elements_text(v.tags::json) AS item(value)"
-        if query.dialect is POSTGRES
-        else "json_each(v.tags) AS item"
-    )
+    in_json = "json_array_elements_text(v.tags::json) AS item(value)"
+    each = in_json if query.dialect is POSTGRES else "json_each(v.tags) AS item"
     listed = KEPT_VERDICTS.replace(" WHERE", f" CROSS JOIN {each} WHERE")
     yield f"SELECT v.entry, item.value FROM {listed} AND v.tags <> '[]' AND item.value <> ''"
     made = {
@@ -273,13 +254,6 @@ class Changes:
             self.examples[kind] = (self.examples.get(kind, []) + ids)[:5]
 
 
-def record_policy(connection: Connection, policy: Policy) -> None:
-    """Keep what a policy revision said, so that its name can still be explained when its file has changed."""
-    insert_new(
-        connection, policies, [{"name": policy.name, "rev": policy.rev, "body": dumps(policy.model_dump(mode="json"))}]
-    )
-
-
 def ranges(connection: Connection, size: int = BATCH) -> Iterator[tuple[str, str, int]]:
     """All traces as ranges of ids of about `size`: after, up to and including, how many."""
     after = ""
@@ -292,9 +266,8 @@ def next_range(connection: Connection, after: str, size: int, last: str | None =
     """The range of the next traces, at most `size` and up to the `last`; None behind the last one."""
     bound = "" if last is None else " AND id <= :last"
     # Ranges of ids and not OFFSET: traces that arrive meanwhile shift no range.
-    query = (
-        f"SELECT max(id), count(*) FROM (SELECT id FROM traces WHERE id > :after{bound} ORDER BY id LIMIT :size) AS x"
-    )
+    some = f"SELECT id FROM traces WHERE id > :after{bound} ORDER BY id LIMIT :size"
+    query = f"SELECT max(id), count(*) FROM ({some}) AS x"
     upto, count = run_sql(connection, query, after=after, size=size, last=last).one()
     return (after, upto, count) if count else None
 
@@ -448,7 +421,9 @@ def _curate(connection: Connection, policy: Policy, chosen: str, bounds: dict[st
     if not changes.by_kind:
         return changes
     _measure(connection, "curation_verdicts")
-    record_policy(connection, policy)
+    # What the revision said is kept, so that its name can still be explained when its file has changed.
+    row = {"name": policy.name, "rev": policy.rev, "body": dumps(policy.model_dump(mode="json"))}
+    insert_new(connection, policies, [row])
     if "added" in changes.by_kind:
         for statement in plan.first:
             connection.execute(statement, params)

@@ -7,12 +7,11 @@ back counts no more, so that later and earlier revisions can be undone one after
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.store.conditions import json_value
 from evergold.store.database.rows import now, run_sql
-from evergold.store.schema import policies
 from evergold.store.verdict.curation import BATCH
 from evergold.store.verdict.tiers import dialect_of
 
@@ -21,9 +20,9 @@ WANTED = (("was",), *(("before", name) for name in ("policy_rev", "inclusion_pro
 NOT_FAILED = """DELETE FROM eval_dataset_tags WHERE tag LIKE 'failed:%' AND dataset_id IN
     (SELECT entry FROM undo_plan WHERE newest = 1 AND was IN ('candidate', 'unconfirmed', 'confirmed'))"""
 # Revisions that were written before evidence was say only the tier.
-EARLIER = (
-    """coalesce(p.evidence, CASE p.was WHEN 'confirmed' THEN 'user' WHEN 'failure' THEN 'check' ELSE 'outcome' END)"""
-)
+EARLIER = "coalesce(p.evidence, CASE p.was WHEN 'confirmed' THEN 'user' WHEN 'failure' THEN 'check' ELSE 'outcome' END)"
+CREATE_PLAN = """CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan (entry INTEGER, stands INTEGER, newest INTEGER,
+    back_to INTEGER, was TEXT, rev TEXT, included FLOAT, dataset TEXT, evidence TEXT)"""
 REVISE = """INSERT INTO case_revisions (entry_id, version, action, who, why, evidence, created_at)
     SELECT d.id, d.version, 'undone', 'undo ' || CAST(:label AS text), 'took back ' || CAST(:label AS text),
       '{"is":"' || p.was || '","back_to":' || CAST(p.back_to AS text) || '}', :now
@@ -41,8 +40,8 @@ class Undone:
 
 def policy_revisions(connection: Connection) -> list[tuple[str, str, str, str]]:
     """Name, revision, content and time of first use of every policy revision that ever changed an entry."""
-    query = select(policies).order_by(policies.c.created_at, policies.c.name, policies.c.rev)
-    return [(row["name"], row["rev"], row["body"], row["created_at"]) for row in connection.execute(query).mappings()]
+    query = "SELECT name, rev, body, created_at FROM policies ORDER BY created_at, name, rev"
+    return [(row[0], row[1], row[2], row[3]) for row in run_sql(connection, query)]
 
 
 def find_revision(connection: Connection, label: str) -> str:
@@ -99,11 +98,7 @@ def _go_back(connection: Connection) -> str:
 
 def _plan(connection: Connection, who: str, after: int, size: int) -> None:
     """For each entry the revision touched: whether its change is the newest, and what the entry was before it."""
-    run_sql(
-        connection,
-        "CREATE TEMPORARY TABLE IF NOT EXISTS undo_plan (entry INTEGER, stands INTEGER, newest INTEGER, back_to INTEGER, "
-        "was TEXT, rev TEXT, included FLOAT, dataset TEXT, evidence TEXT)",
-    )
+    run_sql(connection, CREATE_PLAN)
     run_sql(connection, "DELETE FROM undo_plan")
     dialect = connection.dialect.name
     was, rev, included, *others = (json_value(dialect, "r.evidence", *path) for path in WANTED)
