@@ -19,7 +19,7 @@ from evergold.calls.embeddings import EmbeddingTarget, case_of
 from evergold.calls.endpoints import Endpoint, OpenAIClient, parse_object
 from evergold.errors import Unavailable
 from evergold.model.run import Attempt, MeasurementState
-from evergold.sdk.export import export_from_server
+from evergold.sdk import connect
 from tests.builders import a_case
 from tests.openai_server import Reply, serving
 from tests.patience import PATIENCE
@@ -202,7 +202,7 @@ def test_the_token_of_an_export_goes_to_no_other_server(tmp_path: Path) -> None:
     with answering(b"HTTP/1.1 200 OK\r\n\r\n") as other:
         sent_on = f"HTTP/1.1 302 Go\r\nLocation: {other.url}/\r\nContent-Length: 0\r\n\r\n".encode()
         with answering(sent_on) as server, pytest.raises(Unavailable, match="302"):
-            export_from_server(server.url, "secret", tmp_path / "cases.jsonl", None, None)
+            connect(server.url, token="secret").export_jsonl(tmp_path / "cases.jsonl")
         assert other.received == []
 
 
@@ -211,4 +211,4 @@ def test_the_token_of_an_export_goes_to_no_other_server(tmp_path: Path) -> None:
 )
 def test_an_export_from_what_is_no_server_is_one_line(tmp_path: Path, answer: bytes) -> None:
     with answering(answer) as server, pytest.raises(Unavailable):
-        export_from_server(server.url, "secret", tmp_path / "cases.jsonl", None, None)
+        connect(server.url, token="secret").export_jsonl(tmp_path / "cases.jsonl")

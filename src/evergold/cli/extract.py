@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -116,43 +117,39 @@ def extract_git(workspace: Workspace, as_json: bool, **given: Any) -> int:
     return _print_summary(workspace.flows.extract("git", given, progress), as_json)
 
 
-@extract_command.command("claude-code")
-@click.option(
-    "--project",
-    type=A_PATH,
-    help="A repository whose sessions are wanted, or a folder of log files (default: all projects).",
-)
-@session_options
-@with_workspace
-def extract_claude_code(workspace: Workspace, as_json: bool, **given: Any) -> int:
-    """Sessions of Claude Code that led to commits."""
-    return _print_summary(workspace.flows.extract("claude-code", given, progress), as_json, "times")
+FILES = click.argument("files", nargs=-1, required=True, type=A_PATH)
+LOGS = "that led to commits: FILES, or folders that hold some."
 
 
-@extract_command.command("codex")
-@click.option("--sessions", type=A_PATH, help="A folder of log files (default: where Codex keeps them).")
-@session_options
-@with_workspace
-def extract_codex(workspace: Workspace, as_json: bool, **given: Any) -> int:
-    """Sessions of the Codex CLI that led to commits."""
-    return _print_summary(workspace.flows.extract("codex", given, progress), as_json, "times")
+def _add_agent(agent: str, text: str, source: Callable[[Any], Any] = FILES) -> None:
+    """Add the verb of an agent, with the option that says where its logs are, or with files."""
 
-
-def _add_agent(agent: str, what: str) -> None:
-    """Add the verb of an agent whose logs are named on the command line."""
-
-    @extract_command.command(agent, help=f"{what} that led to commits: FILES, or folders that hold some.")
-    @click.argument("files", nargs=-1, required=True, type=A_PATH)
+    @extract_command.command(agent, help=text)
+    @source
     @session_options
     @with_workspace
-    def extract_files(workspace: Workspace, as_json: bool, **given: Any) -> int:
+    def extract_sessions(workspace: Workspace, as_json: bool, **given: Any) -> int:
         return _print_summary(workspace.flows.extract(agent, given, progress), as_json, "times")
 
 
-_add_agent("atif", "Trajectories in ATIF (Harbor)")
-_add_agent("openhands", "Conversations and evaluation output of OpenHands")
-_add_agent("swe-agent", "Trajectories of SWE-agent and mini-swe-agent")
-_add_agent("aider", "Chat histories of aider (.aider.chat.history.md)")
+_add_agent(
+    "claude-code",
+    "Sessions of Claude Code that led to commits.",
+    click.option(
+        "--project",
+        type=A_PATH,
+        help="A repository whose sessions are wanted, or a folder of log files (default: all projects).",
+    ),
+)
+_add_agent(
+    "codex",
+    "Sessions of the Codex CLI that led to commits.",
+    click.option("--sessions", type=A_PATH, help="A folder of log files (default: where Codex keeps them)."),
+)
+_add_agent("atif", f"Trajectories in ATIF (Harbor) {LOGS}")
+_add_agent("openhands", f"Conversations and evaluation output of OpenHands {LOGS}")
+_add_agent("swe-agent", f"Trajectories of SWE-agent and mini-swe-agent {LOGS}")
+_add_agent("aider", f"Chat histories of aider (.aider.chat.history.md) {LOGS}")
 
 
 def _print_summary(summary: Summary, as_json: bool, left_out: str = "commits") -> int:

@@ -1,8 +1,11 @@
 """`evergold topics`, `evergold coverage`, `evergold problems`: what the set covers, what it lacks, what keeps failing."""
 
+from collections.abc import Callable
+from typing import Any
+
 import click
 
-from evergold.cli.options import json_flag, open_workspace, report_verb
+from evergold.cli.options import combine_options, json_flag, open_workspace, report_verb
 from evergold.cli.output import echo, emit_json, print_result, table
 from evergold.workspace import Workspace
 
@@ -145,45 +148,30 @@ def stale_command(ctx: click.Context, as_json: bool) -> None:
     print_result(reasons, as_json, lambda: table(title, ("dataset", "id", "because", "was", "now"), rows))
 
 
-def _settle(
-    workspace: Workspace, action: str, key: tuple[str, str], who: str, as_json: bool, answer: str | None
-) -> None:
-    from evergold.model.review import CaseKey
-    from evergold.model.upkeep import StaleAction, StaleDecision
+def _add_decision(action: str, text: str, *options: Callable[[Any], Any]) -> None:
+    """Add the verb of a decision on a stale reference."""
 
-    decision = StaleDecision(action=StaleAction(action), answer=answer)
-    case = workspace.settle_stale(CaseKey(dataset=key[0], id=key[1]), decision, who)
-    print_result(
-        case, as_json, f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}"
-    )
+    @stale_command.command(action, help=text)
+    @click.argument("dataset")
+    @click.argument("case_id")
+    @combine_options(*options, who_option)
+    @report_verb
+    def settle(
+        workspace: Workspace, dataset: str, case_id: str, who: str, as_json: bool, answer: str | None = None
+    ) -> None:
+        from evergold.model.review import CaseKey
+        from evergold.model.upkeep import StaleAction, StaleDecision
 
-
-@stale_command.command("keep")
-@click.argument("dataset")
-@click.argument("case_id")
-@who_option
-@report_verb
-def keep_reference(workspace: Workspace, dataset: str, case_id: str, who: str, as_json: bool) -> None:
-    """Confirm that the reference still holds; only another change asks again."""
-    _settle(workspace, "keep", (dataset, case_id), who, as_json, None)
+        decision = StaleDecision(action=StaleAction(action), answer=answer)
+        case = workspace.settle_stale(CaseKey(dataset=dataset, id=case_id), decision, who)
+        settled = f"{case.dataset}/{case.id}: {case.review.value}, {case.status.value}, version {case.version}"
+        print_result(case, as_json, settled)
 
 
-@stale_command.command("replace")
-@click.argument("dataset")
-@click.argument("case_id")
-@click.option("--answer", required=True, help="The answer that holds now.")
-@who_option
-@report_verb
-def replace_reference(workspace: Workspace, dataset: str, case_id: str, answer: str, who: str, as_json: bool) -> None:
-    """Replace the reference by the answer that holds now; the history keeps both."""
-    _settle(workspace, "replace", (dataset, case_id), who, as_json, answer)
-
-
-@stale_command.command("retire")
-@click.argument("dataset")
-@click.argument("case_id")
-@who_option
-@report_verb
-def retire_case(workspace: Workspace, dataset: str, case_id: str, who: str, as_json: bool) -> None:
-    """Dismiss the case: nobody asks that any more."""
-    _settle(workspace, "retire", (dataset, case_id), who, as_json, None)
+_add_decision("keep", "Confirm that the reference still holds; only another change asks again.")
+_add_decision(
+    "replace",
+    "Replace the reference by the answer that holds now; the history keeps both.",
+    click.option("--answer", required=True, help="The answer that holds now."),
+)
+_add_decision("retire", "Dismiss the case: nobody asks that any more.")

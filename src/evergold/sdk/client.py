@@ -1,5 +1,6 @@
 """The client: one per app, made by `connect`. Every verb hands a record to the background and returns."""
 
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +148,15 @@ class Client:
     def export_jsonl(self, path: Path | str, entry_type: str | None = None, *, limit: int | None = None) -> int:
         """Write the living dataset's entries, newest first; returns how many. Unlike recording, this may raise."""
         if self._url is not None:
-            from evergold.sdk.export import export_from_server
+            from evergold.formats.lines import write_lines
+            from evergold.model.case import EntryType
+            from evergold.sdk.server import Server
 
-            token = self._token or self._settings.server_token
-            return export_from_server(self._url, token, location(path), entry_type, limit)
+            server = Server(self._url, self._token or self._settings.server_token)
+            kind = EntryType(entry_type) if entry_type else None
+            query = {"dataset": "live", "format": "live-jsonl", "entry_type": kind}
+            # As the server exports them: there each line has the integer of `eval_dataset` as its `id`.
+            return write_lines(islice(server.read_lines("/cases/export", query), limit), location(path))
         from evergold.workspace import Workspace
 
         with Workspace.open(self._settings) as workspace:

@@ -27,6 +27,7 @@ from evergold.errors import (
 )
 
 ERRORS = {kind.status: kind for kind in (BadInput, Unauthorized, Refused, NotFound, Conflict, TooLarge, Incomplete)}
+LONGEST_LINE = 64 << 20
 Values = Mapping[str, Any] | None  # of the query, or of the headers, by name
 SECONDS = 300  # a server writes the whole file of an export before its first byte
 
@@ -56,6 +57,17 @@ class Server:
             return orjson.loads(raw) if raw else None
         except orjson.JSONDecodeError as problem:
             raise Unavailable(f"{hide(self.url)} did not answer with JSON: {problem}; check the address") from problem
+
+    def read_lines(self, path: str, query: Values) -> Iterator[dict[str, Any]]:
+        """Read an answer of JSON lines, one at a time."""
+        with self.open("GET", path, query=query) as answer:
+            try:
+                while line := answer.readline(LONGEST_LINE):
+                    yield orjson.loads(line)
+            except orjson.JSONDecodeError as problem:
+                raise Unavailable(
+                    f"{hide(self.url)} did not answer with lines of cases: {problem}; check the address"
+                ) from problem
 
     @contextmanager
     def open(
