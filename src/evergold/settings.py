@@ -332,7 +332,11 @@ def load_settings(
 
     path = Path(environ.get("EVERGOLD_CONFIG") or (folder or Path.cwd()) / FILE_NAME)
     if path.is_file():
-        for name, raw in _flatten(_read_toml(path)).items():
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+            raise BadInput(f"{path}: not valid TOML: {problem}") from problem
+        for name, raw in _flatten(table).items():
             take(name, raw, str(path.name))
     elif "EVERGOLD_CONFIG" in environ:
         raise BadInput(f"EVERGOLD_CONFIG names {str(path)!r}, which is not a file")
@@ -349,13 +353,6 @@ def load_settings(
         if raw is not None:
             take(name, raw, "flag")
     return Settings(**chosen, origins=origins, file=path if path.is_file() else None)
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise BadInput(f"{path}: not valid TOML: {problem}") from problem
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -61,13 +61,19 @@ def curate_command(
     if trace_id:
         _print_explanations(workspace.live.with_policy_files(policy_files).explain(str(trace_id)), as_json)
     elif label:
-        _undo(workspace, str(label), as_json)
+        done = workspace.live.undo(str(label))
+        left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
+        text = f"took back what {done.policy} did to {done.undone} entries{left}\n{STAYS_BACK}"
+        print_result(vars(done), as_json, text)
     elif isinstance(against, Path):
         _print_trials(workspace.live.try_policies(against, policy_files), as_json)
     elif listed:
         _list_policies(workspace, as_json)
     elif asked["refresh"]:
-        _refresh(workspace, as_json)
+        with progress("completing cases", None) as advance:
+            seen, changed = workspace.live.refresh(advance)
+        text = f"completed {changed} of {seen} cases that cite a stored trace"
+        print_result({"cases": seen, "refreshed": changed}, as_json, text)
     elif dry_run:
         _dry_run(workspace, policy_files, as_json)
     else:
@@ -94,14 +100,6 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
     ]
     counts = _counts(changes) | {"incomplete": [each.model_dump(mode="json") for each in incomplete]}
     print_result(counts, as_json, "\n".join(lines))
-
-
-def _refresh(workspace: Workspace, as_json: bool) -> None:
-    with progress("completing cases", None) as advance:
-        seen, changed = workspace.live.refresh(advance)
-    print_result(
-        {"cases": seen, "refreshed": changed}, as_json, f"completed {changed} of {seen} cases that cite a stored trace"
-    )
 
 
 def _dry_run(workspace: Workspace, policy_files: tuple[Path, ...], as_json: bool) -> None:
@@ -142,13 +140,6 @@ def remark_line(remark: ShownRemark) -> str:
         f"{remark.kind.value} with probability {remark.probability:.2f}: {remark.message_id} on {remark.target_id}, "
         f'"{remark.message}" ({words})'
     )
-
-
-def _undo(workspace: Workspace, label: str, as_json: bool) -> None:
-    done = workspace.live.undo(label)
-    left = f"; {done.left} were changed by somebody since and stand" if done.left else ""
-    text = f"took back what {done.policy} did to {done.undone} entries{left}\n{STAYS_BACK}"
-    print_result(vars(done), as_json, text)
 
 
 def _list_policies(workspace: Workspace, as_json: bool) -> None:
