@@ -72,6 +72,16 @@ def test_a_body_that_does_not_arrive_is_408_and_its_room_is_free_again() -> None
     asyncio.run(scenario())
 
 
+def test_a_body_without_a_length_that_is_too_long_is_413_and_its_room_is_free_again() -> None:
+    async def scenario() -> None:
+        requests = Requests(server_max_body_mb=1)
+        requests.go_on.set()
+        assert (await requests.send(2 * MB, named=False))[0] == 413
+        assert requests.limit.used == 0
+
+    asyncio.run(scenario())
+
+
 def test_gzip_of_some_members_is_unpacked_and_of_very_many_refused() -> None:
     text = json.dumps(list(range(50_000))).encode()
     parts = [gzip.compress(text[at : at + 1000]) for at in range(0, len(text), 1000)]
