@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from evergold.build.snapshot import FrozenSnapshot, SnapshotSpec, draft, stage_build
+from evergold.build.snapshot import FrozenSnapshot, SnapshotSpec, draft
 from evergold.build.spec import RagSpec, load_spec
+from evergold.formats.atomic import FileSet
 from evergold.model.build import Build
 from evergold.model.case import Case
 
@@ -56,5 +57,7 @@ def freeze(
 ) -> FrozenSnapshot:
     """Make a build and put its files in place, without a store."""
     frozen = draft(spec, cases, parent, earlier_splits)
-    with stage_build(frozen):
-        return frozen
+    with FileSet() as files:
+        for path, content in frozen.files.items():
+            files.open(path).write(content)
+    return frozen

@@ -21,7 +21,6 @@ from evergold.build.groups import (
     ONE,
     REPEATS,
     SHOWN,
-    Clusters,
     Dealing,
     clusters_of,
     deal,
@@ -33,7 +32,6 @@ from evergold.build.groups import (
     without_repeats,
 )
 from evergold.errors import BadInput, Conflict, Incomplete, describe_unknown
-from evergold.formats.atomic import FileSet
 from evergold.model.build import Build, Manifest
 from evergold.model.case import Candidates, Case, CaseStatus, ways_to_confirm
 from evergold.model.values import canonical_json, content_hash
@@ -107,7 +105,12 @@ def draft(
         advice = f"; {ways_to_confirm(waiting)}" if waiting else "; loosen the filter" if spec.filters else ""
         raise Incomplete(f"dataset {spec.dataset!r} has no case to freeze ({_counts(spec, excluded)}){advice}")
     clusters = clusters_of(taken)
-    taken, repeats = _repeats(spec, taken, clusters, excluded)
+    repeats: dict[str, Any] = {"mode": spec.repeats}
+    if spec.repeats == ONE:
+        # Only one case of each question stays; the others are excluded, naming the one that does.
+        taken, weights, instead = without_repeats(taken, clusters)
+        excluded += sorted((one, f"repeats {other}") for one, other in instead.items())
+        repeats |= {"left_out": len(instead), "weights": weights}
     repeats["ungrouped"] = require_groups(taken, spec.group_by)
     dealing = Dealing(spec.shares, spec.group_by, spec.seed, clusters.name_of)
     split_of = deal(taken, dealing, earlier_splits or {})
@@ -137,19 +140,6 @@ def draft(
     return FrozenSnapshot(Manifest.model_validate(manifest), rows, files)
 
 
-def stage_build(frozen: FrozenSnapshot) -> FileSet:
-    """The files of a build beside their places; they take them when the block ends, or with `commit` before that."""
-    files = FileSet()
-    try:
-        for path, content in frozen.files.items():
-            files.open(path).write(content)
-    except BaseException as problem:
-        # The set removes what it has written so far; nothing has taken its final name yet.
-        files.__exit__(type(problem), problem, problem.__traceback__)
-        raise
-    return files
-
-
 def _sort_out(cases: Iterable[Case], *, without_candidates: bool) -> tuple[list[Case], list[tuple[str, str]]]:
     """Cases that take part, by id; and the others, each with its reason."""
     taken, excluded = [], []
@@ -164,17 +154,6 @@ def _sort_out(cases: Iterable[Case], *, without_candidates: bool) -> tuple[list[
         else:
             taken.append(case)
     return sorted(taken, key=lambda case: case.id), sorted(excluded)
-
-
-def _repeats(
-    spec: SnapshotSpec, taken: list[Case], clusters: Clusters, excluded: list[tuple[str, str]]
-) -> tuple[list[Case], dict[str, Any]]:
-    """The cases that stay when only one of each question is wanted; the others are excluded, naming the one that stays."""
-    if spec.repeats == KEEP:
-        return taken, {"mode": KEEP}
-    kept, weights, instead = without_repeats(taken, clusters)
-    excluded += sorted((one, f"repeats {other}") for one, other in instead.items())
-    return kept, {"mode": ONE, "left_out": len(instead), "weights": weights}
 
 
 def canary_of(dataset: str) -> str:

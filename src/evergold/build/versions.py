@@ -17,10 +17,11 @@ from evergold.build import manifest as manifests
 from evergold.build.compare import build_records, compare, diff, sample
 from evergold.build.groups import parse_shares, settle_groups
 from evergold.build.manifest import SCHEMA_FILE
-from evergold.build.snapshot import SnapshotSpec, draft, stage_build
+from evergold.build.snapshot import SnapshotSpec, draft
 from evergold.build.spec import RagSpec
 from evergold.build.split_cases import case_of_line
 from evergold.errors import BadInput, Conflict, NotFound, Refused
+from evergold.formats.atomic import FileSet
 from evergold.machine import make_folder
 from evergold.model.build import (
     Build,
@@ -216,7 +217,10 @@ class Builds:
         build = _describe(spec, frozen.manifest, spec.out, parent.version if parent else None)
         if spec.out.is_relative_to(self._settings.home):
             make_folder(spec.out, private=True)  # with PostgreSQL nobody may have made the workspace folder yet
-        with stage_build(frozen) as files:
+        with FileSet() as files:
+            for path, content in frozen.files.items():
+                files.open(path).write(content)
+
             # The write is alone in the database, so files and rows change together or not at all.
             def remember(connection: "Connection") -> None:
                 """Files and store agree: a version that is another one in the store leaves the files as they are."""

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -30,14 +30,12 @@ from evergold.extract.run import (
 )
 from evergold.model.case import Case
 from evergold.seams import FlowSource
+from evergold.sources.sidekick import SidekickSource
 from evergold.spread import spread_over
 from evergold.storage import find_matching, location
 from evergold.store import Store
 from evergold.store.case.cases import case_ids, find_touched_cases
 from evergold.store.case.writes import Author, put_cases
-
-if TYPE_CHECKING:
-    from evergold.sources.sidekick import SidekickSource
 
 BATCH = 200
 INTO = {"out_dir": Path(), "full": False, "into_store": False}
@@ -83,7 +81,11 @@ class Flows:
         repo_dir = options.get("repo_dir") and location(options["repo_dir"])
         with self._open(options) as into:
             if source == "sidekick":
-                tasks, sides = _tasks(options), (Side(options["range_side"]), HunkContext(options["hunk_context"]))
+                if not options["workspace_id"]:
+                    raise BadInput("workspace_id is missing: which workspace of the Sidekick app to extract from")
+                database = options["sidekick_db"] and location(options["sidekick_db"])
+                tasks = SidekickSource(options["workspace_id"], database, options["skip_archived"])
+                sides = Side(options["range_side"]), HunkContext(options["hunk_context"])
                 rules = Rules(options["all_approvals"], *sides, evidence=into_store)
                 with progress("flows", tasks.count()) as advance:
                     return extract_sidekick(tasks, into, repo_dir, rules, advance)
@@ -149,15 +151,6 @@ def _put_cases(connection: Connection, cases: Sequence[Case]) -> None:
     touched = find_touched_cases(connection, keys, (EXTRACTED, Author().action))
     free = [case for case, key in zip(cases, keys, strict=True) if key not in touched]
     put_cases(connection, free, Author(action=EXTRACTED))
-
-
-def _tasks(options: Mapping[str, Any]) -> "SidekickSource":
-    from evergold.sources.sidekick import SidekickSource
-
-    if not options["workspace_id"]:
-        raise BadInput("workspace_id is missing: which workspace of the Sidekick app to extract from")
-    database = options["sidekick_db"] and location(options["sidekick_db"])
-    return SidekickSource(options["workspace_id"], database, options["skip_archived"])
 
 
 def _logs(agent: str, options: Mapping[str, Any]) -> FlowSource:

@@ -7,7 +7,7 @@ folder.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -194,6 +194,7 @@ class AgentExtraction:
         requests = list(dict.fromkeys(text for part in draft.parts for text in part.requests))
         paths, ranges = self._rank_looks(draft, base)
         counts = sum((part.counts for part in draft.parts), Counter[str]())
+        edited = {path for part in draft.parts for path in part.edited}
         case = Case(
             id=draft.commit.id,
             dataset=DATASET,
@@ -202,7 +203,16 @@ class AgentExtraction:
             paths=paths.rank(),
             ranges=with_proof(ranges.rank(), self._repo, base, RangeSource.GOLDEN_DIFF),
             base_commit=base,
-            metadata=_metadata(draft, counts),
+            metadata={
+                "baseVerified": True,
+                "commit": draft.commit.id,
+                "authored": draft.commit.authored.isoformat(),
+                "boundary": first.boundary.how,
+                "branch": first.flow.branch,
+                "sessions": list(dict.fromkeys(part.flow.id for part in draft.parts)),
+                "editedInSession": [file.path for file in draft.files if not edited.isdisjoint(paths_of(file))],
+                "reads": {name: count for name, count in sorted(counts.items()) if count},
+            },
             provenance=Provenance(
                 source=first.flow.agent or "",
                 repository=self._rules.repository or None,
@@ -238,21 +248,6 @@ class AgentExtraction:
         diff = self._repo.run("diff", "-M", draft.commit.parents[0], draft.commit.id, "--").decode("utf-8", "replace")
         calls = [call for part in draft.parts for call in part.calls]
         return {"diff": diff, "tool_calls": calls, "suggested_queries": requests}
-
-
-def _metadata(draft: _Draft, counts: Counter[str]) -> dict[str, Any]:
-    moment: Commit = draft.commit
-    edited = {path for part in draft.parts for path in part.edited}
-    return {
-        "baseVerified": True,
-        "commit": moment.id,
-        "authored": moment.authored.isoformat(),
-        "boundary": draft.parts[0].boundary.how,
-        "branch": draft.parts[0].flow.branch,
-        "sessions": list(dict.fromkeys(part.flow.id for part in draft.parts)),
-        "editedInSession": [file.path for file in draft.files if not edited.isdisjoint(paths_of(file))],
-        "reads": {name: count for name, count in sorted(counts.items()) if count},
-    }
 
 
 NO_FOLDER = "session that names no folder it worked in; give the repository with --repo-dir"
@@ -311,20 +306,17 @@ class SessionCases:
         if not folder or not Path(folder).is_dir():
             return False
         if folder not in self._stores:
-            try:
-                with Repo.open(folder) as repo:
-                    self._stores[folder] = common_folder(repo)
-            except NotFound:
-                self._stores[folder] = None
+            self._stores[folder] = None
+            with suppress(NotFound), Repo.open(folder) as repo:
+                self._stores[folder] = common_folder(repo)
         # A folder that is no repository here tells nothing, so the session is taken to be of the repository given.
         return self._stores[folder] not in (None, *self._by_store)
 
     def _of_folder(self, folder: str) -> AgentExtraction | None:
         if folder not in self._by_folder:
-            try:
+            self._by_folder[folder] = None
+            with suppress(NotFound):
                 self._by_folder[folder] = self._open_repository(Path(folder))
-            except NotFound:
-                self._by_folder[folder] = None
         return self._by_folder[folder]
 
     def _open_repository(self, folder: Path) -> AgentExtraction:
