@@ -91,12 +91,11 @@ async def calibrate(metric: Any, name: str, judge: Judge, labels: Sequence[Label
     people, judged_values = [human for human, _ in pairs], [value for _, value in pairs]
     verdicts = [(human >= passing, value >= passing) for human, value in pairs]
     result = agreement(judged_values, people, passing=passing)
-    prompt_hash = metric.prompt_hash() if hasattr(metric, "prompt_hash") else None
     return Calibration(
         judge=judge.identity,
         metric=name,
         version=metric.version,
-        prompt_hash=prompt_hash,
+        prompt_hash=metric.prompt_hash() if hasattr(metric, "prompt_hash") else None,
         passing=passing,
         labels=len(labels),
         unscored=unscored,
@@ -159,10 +158,9 @@ def compare_judges(first: Calibration, second: Calibration) -> JudgeComparison:
 
 
 def _advice(first: Calibration, second: Calibration, verdict: PairedVerdict) -> str:
-    if verdict is PairedVerdict.BETTER:
-        return f"use {second.judge}: it agrees with people more often"
-    if verdict is PairedVerdict.WORSE:
-        return f"use {first.judge}: it agrees with people more often"
+    if verdict in (PairedVerdict.BETTER, PairedVerdict.WORSE):
+        better = second if verdict is PairedVerdict.BETTER else first
+        return f"use {better.judge}: it agrees with people more often"
     if verdict is PairedVerdict.SAME:
         return "either: they agree with people about as often; take the cheaper one"
     return "these labels cannot tell; label more answers"

@@ -110,11 +110,8 @@ class RunSetup:
 
         frozen, metrics = self._check(spec, local=local, dataset_type=dataset_type)
         named = spec.model_copy(update={"judge": judge_named(spec.judge, self._settings)})
-        return plan_run(named, frozen, metrics, self._provider)
-
-    def _provider(self, plugin: str) -> str:
-        """Whose prices hold for the models of a plugin; empty: nobody's known."""
-        return without_key("", self._settings).provider if plugin == "openai" else plugin
+        own = without_key("", self._settings).provider
+        return plan_run(named, frozen, metrics, lambda plugin: own if plugin == "openai" else plugin)
 
     def new_run(self, spec: RunSpec, *, origin: str, local: bool, **where: Any) -> tuple[Run, Sequence[Case]]:
         """Make a run that nothing refuses, with the cases as they are now; `origin` is whose it is, a server's or a command's.
@@ -178,7 +175,13 @@ class RunSetup:
         target = make_target(run.spec.model, run.spec.params, self._settings)
         judge = self.judge(run.spec, metrics)
         if workers is not None:
-            target, judge = self._remote(workers, run.spec, target, judge)
+            # Workers get the keys of models, not the way into the database and the server.
+            sent = replace(self._settings, database_url="", server_token="")
+            made = partial(make_target, run.spec.model, run.spec.params, sent)
+            target = RemoteModel(target, made, workers.executor)
+            if judge is not None:
+                name = judge_named(run.spec.judge, self._settings)
+                judge = RemoteModel(judge, partial(make_judge, name, sent), workers.executor)
         target = make_replay_target(target, run, self._store, self._settings)
         if run.spec.budget_money is not None and not getattr(target, "priced", True):
             raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
@@ -192,18 +195,6 @@ class RunSetup:
             replayed=run.spec.replay is not None,
             spent=StepStore(self._store.db).usage_so_far(run.id) if run.spec.replay else Usage(),
         )
-
-    def _remote(
-        self, workers: "Workers", spec: RunSpec, target: Target, judge: Judge | None
-    ) -> tuple[Target, Judge | None]:
-        """Have workers call the target and ask the judge."""
-        # Workers get the keys of models, not the way into the database and the server.
-        sent = replace(self._settings, database_url="", server_token="")
-        called = RemoteModel(target, partial(make_target, spec.model, spec.params, sent), workers.executor)
-        if judge is None:
-            return called, None
-        name = judge_named(spec.judge, self._settings)
-        return called, RemoteModel(judge, partial(make_judge, name, sent), workers.executor)
 
     def _deadline(self, spec: RunSpec) -> float:
         """Seconds one call may take."""

@@ -74,13 +74,12 @@ async def next_turn(
     if made.error is not None:
         return UserTurn(None, ReplayEnd.GAVE_UP, f"the model that plays the user failed: {made.error}", made.usage)
     text = made.output.strip()
-    upper = text.upper()
+    if not text:
+        return UserTurn(None, ReplayEnd.GAVE_UP, "the simulated user said nothing", made.usage)
     # Anywhere in the message: models add a farewell before or after the mark.
-    if GOAL_REACHED in upper:
-        return UserTurn(None, ReplayEnd.GOAL_REACHED, None, made.usage)
-    if GAVE_UP in upper or not text:
-        reason = None if text else "the simulated user said nothing"
-        return UserTurn(None, ReplayEnd.GAVE_UP, reason, made.usage)
+    for mark, end in ((GOAL_REACHED, ReplayEnd.GOAL_REACHED), (GAVE_UP, ReplayEnd.GAVE_UP)):
+        if mark in text.upper():
+            return UserTurn(None, end, None, made.usage)
     return UserTurn(text, None, None, made.usage)
 
 

@@ -35,8 +35,7 @@ class CommandTarget:
     """
 
     def __init__(self, words: list[str], params: Mapping[str, Any]) -> None:
-        self._words = words
-        self._params = dict(params)
+        self._words, self._params = words, dict(params)
 
     @property
     def identity(self) -> str:
@@ -100,8 +99,7 @@ class HttpTarget:
     """`http:URL`: one POST of JSON per attempt; the reply is JSON or plain text."""
 
     def __init__(self, url: str, params: Mapping[str, Any]) -> None:
-        self._url = Secret(url)
-        self._params = dict(params)
+        self._url, self._params = Secret(url), dict(params)
         self._client: Any = None
 
     @property
@@ -150,9 +148,7 @@ def make_https(address: str, params: Mapping[str, Any], settings: Settings) -> H
 
 
 def _refusal(case: Case, trial: int, status: int, body: bytes, headers: Mapping[str, str]) -> Attempt:
-    kind = (
-        "rate_limit" if status == 429 else "server" if status >= 500 else "auth" if status in (401, 403) else "client"
-    )
+    kind = {401: "auth", 403: "auth", 429: "rate_limit"}.get(status, "server" if status >= 500 else "client")
     shown = body[:200].decode("utf-8", "replace")
     return failed_attempt(case, trial, kind, f"HTTP {status}: {shown}", retry_after(headers))
 
@@ -235,8 +231,8 @@ def make_python(address: str, params: Mapping[str, Any], _settings: Settings) ->
     if not module_name or not function_name:
         raise BadInput(f"python:{address} is not python:MODULE:FUNCTION, for example python:my_app:answer")
     if "" not in sys.path:
-        # A script of the user's own is found first, as `python` itself would.
-        sys.path.insert(0, "")  # a script of the user's stands in the current folder
+        # A script of the user's own in the current folder is found first, as `python` itself would.
+        sys.path.insert(0, "")
     try:
         module = importlib.import_module(module_name)
     except ImportError as problem:
