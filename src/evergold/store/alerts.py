@@ -5,7 +5,7 @@ they are given up. Times come from the caller, who has them from the database's 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, text, update
 
@@ -77,8 +77,7 @@ def calm_alert(connection: Connection, reading: Reading, moment: str, calm_befor
     # `calm_since` is set once and cleared when the rule fires again, so a flapping rule never counts as over.
     run_sql(connection, f"UPDATE alerts SET calm_since = :now WHERE {OPEN} AND calm_since IS NULL", **params)
     over = f"UPDATE alerts SET resolved_at = :now WHERE {OPEN} AND calm_since <= :before RETURNING id"
-    alert_id: int | None = read_value(connection, over, **params, before=calm_before)
-    return alert_id
+    return cast("int | None", read_value(connection, over, **params, before=calm_before))
 
 
 def close_unknown(connection: Connection, rules: Sequence[str], moment: str) -> None:
@@ -193,8 +192,7 @@ def scored_since(connection: Connection, name: str, since: str, below: float) ->
 
 def last_received(connection: Connection) -> str | None:
     """When the newest trace came; None when there is none."""
-    value: str | None = read_value(connection, "SELECT received_at FROM traces ORDER BY seq DESC LIMIT 1")
-    return value
+    return cast("str | None", read_value(connection, "SELECT received_at FROM traces ORDER BY seq DESC LIMIT 1"))
 
 
 def keep_sizes(connection: Connection, sizes: dict[str, int], moment: str, forget_before: str) -> None:

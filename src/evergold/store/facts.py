@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar, cast
 
 from sqlalchemy import Connection, insert, select, text
 
@@ -31,8 +31,7 @@ LOCKS = 8324  # the first number of the locks of facts; the second is made of a 
 
 def fact(connection: Connection, name: str) -> str | None:
     """Look one fact up."""
-    value: str | None = read_value(connection, "SELECT value FROM workspace_facts WHERE name = :name", name=name)
-    return value
+    return cast("str | None", read_value(connection, "SELECT value FROM workspace_facts WHERE name = :name", name=name))
 
 
 def fact_to_change(connection: Connection, name: str) -> str | None:

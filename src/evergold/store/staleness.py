@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import starmap
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, text
 
@@ -50,8 +50,7 @@ class BasisRow:
     prompt_version: str = ""
 
 
-@dataclass(frozen=True)
-class UnrecordedCase:
+class UnrecordedCase(NamedTuple):
     """A case whose present version has no basis yet: when its answer was confirmed or given, and when its evidence came.
 
     `facts` has the model and the prompt of the trace that gave the answer.

@@ -7,7 +7,7 @@ and a trace that is made of spans is left alone until nothing has come for a whi
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from sqlalchemy import Connection, text
 
@@ -218,8 +218,7 @@ def traffic_by_day(connection: Connection, since: str) -> list[tuple[str, int | 
 
 def newest_start(connection: Connection) -> str | None:
     """When the newest trace began."""
-    value: str | None = read_value(connection, "SELECT max(started_at) FROM traces")
-    return value
+    return cast("str | None", read_value(connection, "SELECT max(started_at) FROM traces"))
 
 
 class AskedTrace(NamedTuple):

@@ -135,12 +135,11 @@ def add_contents(connection: Connection, rows: Sequence[RowMapping], cases: Sequ
     """Add the stored contents to cases that were made from their rows; write those that are missing."""
     contents = [loads(row["content"]) for row in rows]
     items = _items(connection, rows, contents)
-    results = []
-    for case, content in zip(cases, contents, strict=True):
+    results = list(cases)
+    for number, content in enumerate(contents):
         if content:
             cited = {name: [items[at] for at in numbers] for name, numbers in content.get("parts", {}).items()}
-            case = _with_content(case, Content(cited, content))
-        results.append(case)
+            results[number] = _with_content(cases[number], Content(cited, content))
     missing = [number for number, row in enumerate(rows) if _is_unwritten(row)]
     for batch in batches(missing, AT_ONCE):
         written = _assemble(connection, [rows[number] for number in batch], [cases[number] for number in batch])

@@ -7,7 +7,6 @@ next step begins, and are gone once its attempt is stored.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple, Self
 
@@ -167,8 +166,7 @@ _ADD_COUNTS = (
 )
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """A measurement with the attempt it belongs to."""
 
     case_id: str

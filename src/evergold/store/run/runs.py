@@ -6,7 +6,6 @@ servers on one database never work on the same run and a dead one's run can be t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -38,8 +37,7 @@ from evergold.store.schema import calibrations, run_cases, runs, utc_now
 LIVE = (RunStatus.QUEUED.value, RunStatus.RUNNING.value)
 
 
-@dataclass(frozen=True)
-class Beat:
+class Beat(NamedTuple):
     """What a heartbeat learned: whether the lease is still ours, and whether somebody wants the run to stop."""
 
     held: bool

@@ -6,7 +6,7 @@ on its choice may be exchanged; the share of a cluster that was taken is kept as
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple, cast
 
 from sqlalchemy import Connection, text
 
@@ -41,8 +41,7 @@ DUE = "candidates.due:"
 GATHERED = "candidates.gathered:"
 
 
-@dataclass(frozen=True)
-class DayChoice:
+class DayChoice(NamedTuple):
     """What would be chosen of a day, and the state of the pool that this follows from."""
 
     shares: dict[str, tuple[float, int]]  # by trace: its inclusion probability, and how often its question came
@@ -170,8 +169,7 @@ def pool_days(connection: Connection, policy: Policy) -> list[str]:
 def next_pool_day(connection: Connection, policy: Policy, after: str) -> str | None:
     """Return the first day after this one that has candidates of the policy."""
     query = "SELECT min(day) FROM candidate_pool WHERE policy = :policy AND day > :after"
-    day: str | None = read_value(connection, query, policy=policy.name, after=after)
-    return day
+    return cast("str | None", read_value(connection, query, policy=policy.name, after=after))
 
 
 def days_of(connection: Connection, policy: Policy, trace_ids: Iterable[str]) -> list[str]:

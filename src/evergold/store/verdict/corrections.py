@@ -5,8 +5,7 @@ said. The case is named after its text, so the same correction twice is one case
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, func, select, update
 
@@ -54,8 +53,7 @@ TOOL_TAGS = """SELECT DISTINCT t.id, 'tool:' || s.name FROM traces t JOIN spans 
 BELONGS_ELSEWHERE = "what was taken for a correction of this reply was said of another"
 
 
-@dataclass(frozen=True)
-class Detected:
+class Detected(NamedTuple):
     """A correction that was found before: in the message of which trace, and how that message begins."""
 
     next_id: str
