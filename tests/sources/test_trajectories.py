@@ -266,6 +266,18 @@ def traces_of(document: Any) -> list[Trace]:
     return [one for one in read if isinstance(one, Trace)]
 
 
+def test_a_run_that_states_its_system_prompt_beside_its_messages_is_no_message() -> None:
+    run = {
+        "run_id": "t14_1",
+        "system_prompt": "You help.",
+        "user_prompt": "List.",
+        "messages": CHAT[:4],
+        "evaluation": {"utility": True},
+    }
+    (trace,) = traces_of(run)
+    assert (trace.id, trace.input, trace.output) == ("agent:t14_1", "List the files.", "There is a.py.")
+
+
 def test_a_log_that_a_proxy_kept_has_its_roles_turned() -> None:
     task = ["How many apples are left of 12, if 5 are eaten?"]
     said = [

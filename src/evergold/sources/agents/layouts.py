@@ -129,7 +129,8 @@ def name_speakers(listed: Any) -> Any:
         lines = item.get("content") if isinstance(item, dict) else None
         if isinstance(lines, list) and lines and all(isinstance(line, str) for line in lines):
             item = item | {"content": "\n".join(lines)}
-        if isinstance(item, dict) and item.get("system_prompt") and not item.get("text") and not item.get("content"):
+        prompt_alone = isinstance(item, dict) and "role" in item and not item.get("text") and not item.get("content")
+        if prompt_alone and item.get("system_prompt"):
             item = {"role": "system", "content": item["system_prompt"]}
         named.append(item)
     return named
@@ -434,6 +435,8 @@ def _sort_by_time(chat: dict[str, Any]) -> None:
 
 def _is_message(document: dict[str, Any]) -> bool:
     """Whether an object is a message and nothing else: who speaks, and what."""
+    if list_messages(document):
+        return False
     (one,) = name_speakers([document])
     text = one.get("content", one.get("text"))
     return OTHERS.isdisjoint(one) and role_named(one.get("role")) in KNOWN_ROLES and isinstance(text, str | list)
