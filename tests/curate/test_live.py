@@ -116,6 +116,14 @@ def test_a_correction_alone_makes_only_its_pair(ws: Workspace) -> None:
     assert types(ws) == ["correction"]
 
 
+OWNED = "I apologize for the mistake: it is Quito."
+
+
+def reply_to(said: str) -> dict[str, str]:
+    """The assistant owns up to what is called wrong, without which a remark makes no failure."""
+    return {"output": OWNED} if "wrong" in said else {}
+
+
 @pytest.mark.parametrize(
     ("message", "found"),
     [
@@ -130,7 +138,7 @@ def test_the_next_message_of_a_session_may_correct_the_reply(
     ws: Workspace, message: str, found: list[str], late_first: bool
 ) -> None:
     reply = a_trace("t1", session_id="s", started_at="2026-01-01T10:00:00Z", scores=GOOD)
-    after = a_trace("t2", session_id="s", started_at="2026-01-01T10:01:00Z", input=message)
+    after = a_trace("t2", session_id="s", started_at="2026-01-01T10:01:00Z", input=message, **reply_to(message))
     other = a_trace("t3", session_id="z", started_at="2026-01-01T10:00:30Z", input="No, that's wrong.")
     for trace in (after, other, reply) if late_first else (reply, other, after):
         ws.intake.accept([trace])
@@ -270,7 +278,8 @@ def test_what_would_change_the_verdict_on_a_corrected_trace_is_true(ws: Workspac
 
 
 def a_turn(number: int, said: str) -> Trace:
-    return a_trace(f"t{number}", session_id="s", started_at=f"2026-01-01T10:0{number}:00Z", input=said, scores=GOOD)
+    at = f"2026-01-01T10:0{number}:00Z"
+    return a_trace(f"t{number}", session_id="s", started_at=at, input=said, scores=GOOD, **reply_to(said))
 
 
 def test_a_turn_that_comes_late_takes_the_correction_to_itself(ws: Workspace) -> None:
@@ -301,9 +310,8 @@ def test_what_was_found_outlives_the_message_it_was_found_in(ws: Workspace) -> N
 def test_a_dry_run_tells_of_corrections_it_would_detect(ws: Workspace) -> None:
     ws.intake.accept([a_trace("t1", session_id="s", started_at="2026-01-01T10:00:00Z", scores=GOOD)])
     ws.live.curate()
-    ws.intake.accept(
-        [a_trace("t2", session_id="s", started_at="2026-01-01T10:01:00Z", input="No, that's wrong, it is Quito.")]
-    )
+    said = {"input": "No, that's wrong, it is Quito.", "output": OWNED}
+    ws.intake.accept([a_trace("t2", session_id="s", started_at="2026-01-01T10:01:00Z", **said)])
     before = everything(ws)
     (told,) = ws.live.curation.dry_run().values()
     assert (told.traces, told.by_kind) == (2, {"failed": 1, "corrected": 1})

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from evergold.model.case import TierEvidence
 from evergold.model.policy import (
+    BETWEEN,
     BLANKS,
     SUPPORTED_FROM,
     Counterfactual,
@@ -94,9 +95,9 @@ class Tally:
         )
 
     def is_praised(self, low: float, high: float) -> bool:
-        """Whether people found it good: then no check speaks against it."""
+        """Whether people found it good: then no check speaks against it. Of remarks that were detected, all have to."""
         values = [score.value for score in self.people]
-        return bool(values) and min(values) >= low and max(values) >= high
+        return bool(values) and min(values) >= low and (max if self.scored else min)(values) >= high
 
     def system(self, low: float, high: float) -> tuple[Score, ...]:
         """The system scores that count beside what people said, and checks that presume beside an outcome."""
@@ -106,9 +107,6 @@ class Tally:
             return self.app + tuple(score for score in self.checks if score.name not in silent)
         # Praise outweighs checks that doubt; those that agree still stand as reasons.
         return self.app + tuple(score for score in self.checks if score.value >= high)
-
-
-BETWEEN = (Reason.SYSTEM_BETWEEN, Reason.USER_BETWEEN)  # a crash says more than a score in the middle
 
 
 @dataclass(frozen=True)
@@ -134,8 +132,12 @@ def classify(trace: Trace, scores: Sequence[Score], policy: Policy, facts: Facts
             return Verdict(Tier.NONE, Reason.INCOMPLETE)
         verdict = Verdict(Tier.FAILURE, Reason.CORRECTED)
     if verdict.tier is Tier.NONE:
+        # A crash says more than a score in the middle.
         crashed = trace.status is TraceStatus.FAILED and verdict.reason in BETWEEN
-        return Verdict(Tier.NONE, Reason.TRACE_FAILED) if crashed else verdict
+        outranked = verdict.reason is Reason.OBJECTED and facts.corrected and is_eligible(trace, policy)
+        if crashed or not outranked:
+            return Verdict(Tier.NONE, Reason.TRACE_FAILED) if crashed else verdict
+        verdict = Verdict(Tier.FAILURE, Reason.CORRECTED)
     if not is_eligible(trace, policy):
         return Verdict(Tier.NONE, Reason.INELIGIBLE)
     if verdict.tier is not Tier.FAILURE and (flaw := unfit(trace, policy)):
@@ -202,7 +204,7 @@ def by_scores(tally: Tally, policy: Policy) -> Verdict:
     if praised:
         return Verdict(Tier.CONFIRMED, Reason.CONFIRMED, system + tuple(s for s in tally.everybody if s.value >= high))
     if tally.people:
-        return Verdict(Tier.NONE, Reason.USER_BETWEEN, tally.everybody)
+        return Verdict(Tier.NONE, Reason.USER_BETWEEN if tally.scored else Reason.OBJECTED, tally.everybody)
     if tally.outcome:
         return Verdict(Tier.UNCONFIRMED, Reason.OUTCOME, system)
     if tally.judged:

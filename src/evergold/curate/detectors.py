@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Connection
 
+from evergold.curate.grounds import find_grounds
 from evergold.curate.remark_encoder import ALARMS, THRESHOLD, Asked, classify, read_together, undoes
 from evergold.judge.daily import DailyBudget, ask_now, today
 from evergold.model.check import EarlierTurn, Remark, RemarkKind, UserMessage
@@ -48,6 +49,7 @@ VALUES = {
     RemarkKind.REPEAT: 0.5,
     RemarkKind.ACCEPTANCE: 0.9,  # as a reaction that thanks
 }
+NO_GROUNDS = "too weak a ground for a failure"
 LONGEST = 600  # a longer message is new work or a pasted document, not a remark
 DAY = 24 * 3600.0
 LOOKED_AT = 4000  # characters of a question and of an answer
@@ -83,7 +85,11 @@ class PatternDetector:
                 break
         if guess.kind is RemarkKind.NONE:
             return None
-        return Remark(guess.kind, turn.id, round(guess.probability, 3), guess.evidence)
+        remark = Remark(guess.kind, turn.id, round(guess.probability, 3), guess.evidence)
+        if guess.kind not in ALARMS:
+            return remark
+        grounds = find_grounds(message.text, turn.output, message.reply, guess.read)
+        return replace(remark, evidence=(*guess.evidence, grounds or NO_GROUNDS), grounded=bool(grounds))
 
     def read_ahead(self, store: Store, trace_ids: Sequence[str], seconds: float = AHEAD_SECONDS) -> int:
         """Read the messages of these traces and of those after them; how many traces were reached in the seconds.

@@ -10,7 +10,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from evergold.curate.detectors import CORRECTION_SCORE, VALUES, ValueDetector, call_guarded
+from evergold.curate.detectors import CORRECTION_SCORE, LOW, VALUES, ValueDetector, call_guarded
 from evergold.model.check import Remark, RemarkKind
 from evergold.model.trace import DETECTED_KEY, Correction, CorrectionKind, Score, ScoreSource
 from evergold.seams import Detector
@@ -98,7 +98,7 @@ def put_finding(
         enqueue(connection, [finding.message_id])
     score = Score(
         name=CORRECTION_SCORE,
-        value=VALUES[remark.kind],
+        value=VALUES[remark.kind] if remark.grounded else max(VALUES[remark.kind], LOW),
         source=ScoreSource.USER,
         comment=comment,
         key=DETECTED_KEY + finding.message_id,

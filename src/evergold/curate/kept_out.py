@@ -2,6 +2,7 @@
 
 from sqlalchemy import Connection
 
+from evergold.curate.detectors import CORRECTION_SCORE
 from evergold.model.policy import KeptOut, KeptOutReason, Policy, Reason, Remedy, Tier
 from evergold.store.verdict.tiers import LOOKED_AT, TIER_OF, Scope, reasons_since, scores_between
 
@@ -11,6 +12,7 @@ CHANGE = {
     Reason.NO_SYSTEM: (Remedy.CHECKS, "turn the built-in checks on, or send a system score from the app"),
     Reason.SYSTEM_BETWEEN: (Remedy.THRESHOLDS, "change the score that golden asks for, or turn a check off"),
     Reason.USER_BETWEEN: (Remedy.THRESHOLDS, "change the score that golden asks for, or decide them in review"),
+    Reason.OBJECTED: (Remedy.TRACES, "look at the answers that these messages speak of: wrong ones are failures"),
     Reason.TRACE_FAILED: (Remedy.FAILED_TRACES, "mend the app: these traces ended with an error"),
     Reason.NO_OUTPUT: (Remedy.TRACES, "send the answer: the output of the first span, or gen_ai.output.messages"),
     Reason.FALLBACK: (Remedy.FALLBACK_TEXTS, "change the list of fallback texts"),
@@ -38,6 +40,7 @@ def kept_out_of(connection: Connection, policy: Policy, scope: Scope, since: str
             made["candidate" if tier is Tier.CANDIDATE else tier.entry_type or ""] += number
         elif number:
             scores = scores_between(connection, policy, scope, since, most) if reason is Reason.SYSTEM_BETWEEN else {}
+            scores = {CORRECTION_SCORE: number} if reason is Reason.OBJECTED else scores
             # Where checks are on, a trace without a score is one that they have not seen yet.
             unseen = scope.limited and reason in (Reason.NO_SCORES, Reason.UNCHECKED)
             remedy, change = CHECK_NOW if unseen else CHANGE[reason]

@@ -52,12 +52,13 @@ BY_KIND = {
 
 @dataclass(frozen=True)
 class Guess:
-    """The most probable kind, its probability, that of an alarm of either kind, and what spoke for it."""
+    """The most probable kind, its probability, that of an alarm, what spoke for it, how much the message alone reads as one."""
 
     kind: RemarkKind
     probability: float
     alarm: float
     evidence: tuple[str, ...] = ()
+    read: float = 0.0
 
 
 def undoes(message: str) -> bool:
@@ -82,7 +83,7 @@ def classify(message: str, answer: str | None, question: str, reply: str | None 
     evidence = ("the next answer admits it",) if admits(reply) else ()
     if alarm >= (THRESHOLD if reply is None else SURE):
         kind = max(ALARMS, key=shares.__getitem__)
-        return Guess(kind, alarm, alarm, (f"{BY_KIND[kind]}, {read:.0%}", *evidence))
+        return Guess(kind, alarm, alarm, (f"{BY_KIND[kind]}, {read:.0%}", *evidence), read)
     rest = {kind: share for kind, share in shares.items() if kind not in ALARMS}
     kind = RemarkKind.REPEAT if again else max(rest, key=rest.__getitem__)
     if kind is RemarkKind.ACCEPTANCE and shares[kind] < ACCEPTED:

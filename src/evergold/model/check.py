@@ -117,12 +117,13 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """What a message says, of which turn, how probably, and the words or facts that decided."""
+    """What a message says, of which turn, how probably, the words or facts that decided, and whether it may make a failure."""
 
     kind: RemarkKind
     trace_id: str
     probability: float
     evidence: tuple[str, ...] = ()
+    grounded: bool = True
 
 
 class ShownRemark(BaseModel, frozen=True, extra="forbid"):
@@ -145,6 +146,12 @@ _ADMITS = re.compile(
     r"thanks? (?:you )?for (?:the correction|correcting|pointing)|good catch|"
     r"tienes? (?:usted )?(?:toda la )?razon|mi error|me equivoque|me confundi|mis disculpas|disculpa|perdon|"
     r"gracias por (?:la correccion|corregir\w*|avisar\w*))\b"
+)
+# That somebody is right is often granted of what is not so: only these say that the answer itself was at fault.
+_OWNS = re.compile(
+    r"\b(?:my (?:mistake|bad|apologies|error)|i stand corrected|"
+    r"i (?:was wrong|made a mistake|misread|misunderstood|got (?:it|that) wrong)|apologi(?:[sz]e|es)|"
+    r"sorry (?:about|for) (?:that|the)|mi error|me equivoque|me confundi|mis disculpas|disculpa|perdon|lo siento|lamento)\b"
 )
 # What grants a user's statement; after a question it may only confirm ("is it at 5?" "Correct, at 5").
 _AGREES = re.compile(
@@ -192,9 +199,12 @@ OPENING = 200  # an admission stands at the beginning
 
 def admits(reply: str | None) -> bool:
     """Whether a reply opens by admitting a mistake."""
-    opening = _fold_opening(reply)
-    certain = _REGRETS.sub(" ", _ELSEWHERE.sub(" ", _EXCUSES.sub(" ", opening)))
-    return _ADMITS.search(certain) is not None
+    return _ADMITS.search(_fold_certain(reply)) is not None
+
+
+def owns_up(reply: str | None) -> bool:
+    """Whether a reply opens by saying that the answer before it was at fault, and not only that the user is right."""
+    return _OWNS.search(_fold_certain(reply)) is not None
 
 
 def regrets(reply: str | None) -> bool:
@@ -219,6 +229,11 @@ def asks_back(reply: str | None) -> bool:
         return False
     last = re.split(r"(?<=[.!?;]) +", plain)[-1]
     return _ASKS_BACK.search(last) is not None and _OFFERS.search(last) is None
+
+
+def _fold_certain(reply: str | None) -> str:
+    """The opening without apologies that lead up to a refusal, are for something else, or for what may have been."""
+    return _REGRETS.sub(" ", _ELSEWHERE.sub(" ", _EXCUSES.sub(" ", _fold_opening(reply))))
 
 
 def _fold_opening(reply: str | None) -> str:

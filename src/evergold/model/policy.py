@@ -74,6 +74,7 @@ class Reason(StrEnum):
     NO_SYSTEM = "no system score, and no user or human score below {low:g}"
     SYSTEM_BETWEEN = "a system score lies between {low:g} and {high:g}"
     USER_BETWEEN = "user or human scores lie only between {low:g} and {high:g}"
+    OBJECTED = "a later message may speak against the answer, on too weak a ground for a failure"
     TRACE_FAILED = "the trace failed, so it is never golden"
     NO_OUTPUT = "the trace has no output, so it is never golden"
     FALLBACK = "the reply is a known fallback text, so it is never golden"
@@ -87,6 +88,10 @@ class Reason(StrEnum):
     )
     INELIGIBLE = "the trace is not eligible under the policy"
     NOT_SAMPLED = "the trace is outside the sample of the policy"
+
+
+BETWEEN = (Reason.SYSTEM_BETWEEN, Reason.USER_BETWEEN, Reason.OBJECTED)
+"""Reasons to keep a trace out that are neither good nor bad."""
 
 
 class Thresholds(BaseModel, frozen=True, extra="forbid"):

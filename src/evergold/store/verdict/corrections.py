@@ -106,7 +106,8 @@ def _follow_answers(
 def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
     """The corrected answer: the text itself where it is one, else the assistant's next reply if it admits the mistake or
     agrees, answers at all instead of asking back, and nobody corrected that one or found it bad. Otherwise there is none yet,
-    and the pair waits in review; so does a remark that was only detected where somebody's score calls the answer good."""
+    and the pair waits in review; so does a remark that was only detected where somebody's score calls the answer good, or where
+    its grounds are too weak to call it bad."""
     if row["said_as"] == "answer":
         return Answer(text=row["text"])
     query = """SELECT t.id, t.output_text, EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id
@@ -114,11 +115,16 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
         FROM traces t WHERE t.session_id = :session AND t.input_text = :said AND t.started_at >= :after AND t.id <> :id
             AND NOT EXISTS (SELECT 1 FROM trace_corrections c WHERE c.trace_id = t.id AND c.dismissed = 0)
             AND NOT EXISTS (SELECT 1 FROM trace_scores s WHERE s.trace_id = t.id AND s.source <> 'llm_judge' AND s.value < :low)
+            AND NOT EXISTS (SELECT 1 FROM remarks m WHERE m.trace_id = t.id AND m.dismissed = 0
+                AND m.kind IN ('correction', 'complaint'))
         ORDER BY t.started_at, t.seq LIMIT 1"""
     # Somebody, and not a remark that was detected, scored the answer as good.
     praised = f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND source IN ('user', 'human') AND NOT ({DETECTED})
         AND value >= :high LIMIT 1"""
-    if row["author"] == BY_DETECTOR and read_value(connection, praised, id=row["id"], high=CALLED.golden_from):
+    if row["author"] == BY_DETECTOR and (
+        read_value(connection, praised, id=row["id"], high=CALLED.golden_from)
+        or not _is_grounded(connection, row["id"], row["text"])
+    ):
         return None
     # The reply to the correcting message is the trace that has this message as its input.
     said = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
@@ -134,6 +140,15 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
         return None
     text = strip_admission(reply.output_text)
     return Answer(text=text, tool_calls=calls or None, trace_id=reply.id) if text or calls else None
+
+
+def _is_grounded(connection: Connection, trace_id: str, message: str) -> bool:
+    """Whether the remark that this message makes calls the answer bad, and does not only doubt it."""
+    query = (
+        f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND {REMARK} AND value < :low AND comment = :said LIMIT 1"""
+    )
+    said = {"id": trace_id, "low": CALLED.failure_below, "said": message[:SHOWN]}
+    return read_value(connection, query, **said) is not None
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:

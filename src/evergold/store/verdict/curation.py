@@ -17,7 +17,7 @@ from sqlalchemy import Connection, TextClause, bindparam, insert, select, text
 from evergold.errors import Conflict
 from evergold.machine import is_dead
 from evergold.model.operations import Curated
-from evergold.model.policy import NewRules, Policy, Reason, RulesChange, Tier
+from evergold.model.policy import BETWEEN, NewRules, Policy, Reason, RulesChange, Tier
 from evergold.store.database.rows import (
     batches,
     dumps,
@@ -38,10 +38,7 @@ CONFIRMED = CODE[Reason.CONFIRMED]
 UNCONFIRMED = ", ".join(str(CODE[reason]) for reason, tier in TIER_OF.items() if tier is Tier.UNCONFIRMED)
 CHECKED = CODE[Reason.CHECKED]
 # Reasons to keep a trace out that say something about its reply: with them a validated entry is worth another look.
-AGAINST = ", ".join(
-    str(CODE[reason])
-    for reason in (Reason.SYSTEM_BETWEEN, Reason.USER_BETWEEN, Reason.TRACE_FAILED, Reason.NO_OUTPUT, Reason.FALLBACK)
-)
+AGAINST = ", ".join(str(CODE[reason]) for reason in (*BETWEEN, Reason.TRACE_FAILED, Reason.NO_OUTPUT, Reason.FALLBACK))
 
 ENTRY_TYPE = f"CASE WHEN v.reason IN ({FAILING}) THEN 'failure' ELSE 'golden' END"
 TIER = f"""CASE WHEN v.reason IN ({FAILING}) THEN 'failure' WHEN v.reason = {CONFIRMED} THEN 'confirmed'

@@ -184,12 +184,14 @@ class VerdictQuery:
         """The scores of each trace in a few numbers: the app's, the checks' that count, and those of the highest rank of people.
 
         Where people found it good, a check below the golden threshold does not count; where an outcome did, one that presumes.
+        Of remarks that were detected the worst counts: a guess that somebody was content does not outweigh a doubt.
         """
         ranks = {"human": HUMAN, "user": USER, "remark": REMARK}
         best = " ".join(f"WHEN best_{rank} IS NOT NULL THEN best_{rank}" for rank in ranks)
         worst = " ".join(f"WHEN best_{rank} IS NOT NULL THEN worst_{rank}" for rank in ranks)
         sums = ", ".join(
-            f"min(value) FILTER (WHERE {rule}) AS worst_{rank}, max(value) FILTER (WHERE {rule}) AS best_{rank}"
+            f"min(value) FILTER (WHERE {rule}) AS worst_{rank}, "
+            f"{'min' if rank == 'remark' else 'max'}(value) FILTER (WHERE {rule}) AS best_{rank}"
             for rank, rule in ranks.items()
         )
         return f"""
@@ -228,6 +230,7 @@ class VerdictQuery:
             Reason.NO_SYSTEM: PEOPLE,
             Reason.SYSTEM_BETWEEN: f"{self.system} AND value < :high",
             Reason.USER_BETWEEN: PEOPLE,
+            Reason.OBJECTED: PEOPLE,
         }
         rules = " ".join(f"WHEN {CODE[reason]} THEN {rule}" for reason, rule in wanted.items())
         return (
@@ -299,7 +302,9 @@ class VerdictQuery:
         yield f"WHEN {system} < :low AND by_human = 1 THEN {CODE[Reason.USER_BETWEEN]}"
         yield f"WHEN {system} < :low THEN {CODE[Reason.FAILED_CHECK]}"
         yield f"WHEN {system} < :high THEN {CODE[Reason.SYSTEM_BETWEEN]}"
-        yield f"WHEN best_user < :high THEN {CODE[Reason.USER_BETWEEN]}"
+        yield f"WHEN best_user < :high AND said = 1 THEN {CODE[Reason.USER_BETWEEN]}"
+        yield f"WHEN best_user < :high AND {corrected} AND {eligible} THEN {CODE[Reason.CORRECTED]}"
+        yield f"WHEN best_user < :high THEN {CODE[Reason.OBJECTED]}"
         yield f"WHEN {reply} = '' THEN {CODE[Reason.NO_OUTPUT]}"
         if fallbacks := list(self._fallbacks(reply)):
             yield f"WHEN {' OR '.join(fallbacks)} THEN {CODE[Reason.FALLBACK]}"
