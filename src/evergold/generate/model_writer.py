@@ -171,20 +171,13 @@ RULES = {
     "answer": "Cite the passages you use by their numbers, like this [1].",
     "none": "",
 }
-# What a prompt must hold to be of use; `_ALLOWED` is what it may hold as well.
+# What a prompt must hold to be of use; what else it may hold, the built-in one holds.
 _FIELDS = {
     "questions": {"count", "passage"},
     "topics": {"count", "passage"},
     "answer": {"passages", "instruction"},
     "summary": {"passages", "instruction"},
     "rewrite": {"problems"},
-}
-_ALLOWED = {
-    "questions": {"count", "passage", "document"},
-    "topics": {"count", "passage", "document"},
-    "answer": {"passages", "instruction", "rule"},
-    "summary": {"passages", "instruction", "rule"},
-    "rewrite": {"problems", "count"},
 }
 BUILT_IN = {"questions": QUESTIONS, "topics": TOPICS, "answer": ANSWER, "summary": SUMMARY, "rewrite": REWRITE}
 
@@ -201,20 +194,25 @@ def chosen_prompts(own: Prompts) -> Mapping[str, str]:
 
 def _check(name: str, template: str) -> None:
     try:
-        # Formatter parses as str.format does, doubled braces included.
-        fields = {field for _, field, _, _ in Formatter().parse(template) if field is not None}
+        fields = _places(template)
     except ValueError as problem:
         raise BadInput(f"generation.prompts.{name}: {problem}; write {{{{ and }}}} for braces") from None
-    missing, extra = _FIELDS[name] - fields, fields - _ALLOWED[name]
+    allowed = _places(BUILT_IN[name])
+    missing, extra = _FIELDS[name] - fields, fields - allowed
     if missing or extra:
         reason = f"lacks {{{min(missing)}}}" if missing else f"names {{{min(extra)}}}, which is not filled in"
-        allowed = ", ".join(f"{{{field}}}" for field in sorted(_ALLOWED[name]))
-        raise BadInput(f"generation.prompts.{name} {reason} (places: {allowed})")
+        listed = ", ".join(f"{{{field}}}" for field in sorted(allowed))
+        raise BadInput(f"generation.prompts.{name} {reason} (places: {listed})")
     # A format specification may be wrong, or name a field of its own: only filling it in shows that.
     try:
         template.format(**dict.fromkeys(fields - {"count"}, ""), count=1)
     except (ValueError, LookupError, AttributeError, TypeError) as problem:
         raise BadInput(f"generation.prompts.{name} cannot be filled in: {problem}") from None
+
+
+def _places(template: str) -> set[str]:
+    """What a prompt names to be filled in, read as str.format does, doubled braces included."""
+    return {field for _, field, _, _ in Formatter().parse(template) if field is not None}
 
 
 def number_passages(passages: Sequence[Passage]) -> list[str]:

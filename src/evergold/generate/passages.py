@@ -16,6 +16,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from html import unescape
 from random import Random
 from typing import Any, Protocol
 
@@ -164,7 +165,7 @@ SHORTEST, LONGEST = 5, 45
 _WRAP = re.compile(r"(?<=\S)[ \t]*\n[ \t]*(?=[^\s#>|*\-•`~=])(?!\d{1,2}[.)]\s)")
 _HYPHEN = re.compile(r"(?<=[a-zà-ÿ])-\s*\n\s*(?=[a-zà-ÿ])")
 _MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
-_LINK = re.compile(r"!?\[([^\]]{0,1000})\](?:\([^)\s]{0,2000}\)|\[[^\]]{0,200}\])")
+_LINK = re.compile(r"!?\[([^\]]{0,1000})\](?:\([^)\s]{0,2000}(?: ['\"][^\"\n]{0,200}['\"])?\)|\[[^\]]{0,200}\])")
 _ROLE = re.compile(r":[a-z]{2,20}(?::[a-z]{2,20})?:`([^`<]{1,200}?)(?:\s*<[^>`]{0,200}>)?`")  # of reStructuredText
 # A sentence that begins with one of these depends on the one before it.
 _UNCLEAR = re.compile(
@@ -182,7 +183,7 @@ _NOT_PROSE = re.compile(r"[|{}<>\\=]|https?://|\.{4,}|^\s*\$|_{2,}|[.!?] `|\s-\s
 
 def flatten(text: str) -> str:
     """The text on one line, without the marks of emphasis and links: how it reads, not how it is set."""
-    return " ".join(_MARKS.sub("", _ROLE.sub(r"\1", _LINK.sub(r"\1", _HYPHEN.sub("", text)))).split())
+    return " ".join(unescape(_MARKS.sub("", _ROLE.sub(r"\1", _LINK.sub(r"\1", _HYPHEN.sub("", text))))).split())
 
 
 def clear_sentences(text: str) -> list[str]:
