@@ -83,6 +83,9 @@ def test_a_heading_that_asks_is_answered_by_its_paragraph() -> None:
         ("If you want to cancel your whole order, call the shop in Lima.", "How do I cancel my whole order?"),
         ("If you are neutral, you'll get no mail from the shop in Lima.", None),
         ("Si el balance de horas ya no alcanza, se pueden traspasar las vacaciones.", None),
+        ("El horno tiene dos variantes para el pan de los domingos.", None),
+        ("El horno incluye dos puertos HDMI para la pantalla de la sala.", None),
+        ("Si el horno tiene una luz roja, ésta se ve desde la sala de los socios.", None),
         ("Los balances se pueden traspasar hasta el mes de enero.", "¿Se pueden traspasar los balances?"),
         # Nobody would ask these, or nobody could answer them alone.
         ("If your shop is hosted on a server of ours, you can use its pages.", None),

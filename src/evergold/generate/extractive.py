@@ -101,9 +101,9 @@ _RELATIVE = _match_any(
 _VAGUE = _match_any(
     """ones? yet problems? problemas? issues? inconvenientes? inquietudes sure unsure doubt anything something somehow often
     familiar curious busy any_kind cada_un[oa] \\w+[aei]r(?:l[oae]s?|me) (?:learn|read|know)_more questions? feedback
-    further already sugerimos recomendamos ya_sea continu\\w+ proceed (?:do|did|done)_(?:this|that|so|it) get_started many now
-    ahora     (?:saber|conocer)_más ampliar dudas? consultas? preguntas? ello time tiempo choose_(?:to|which) comfortable
-    best mejor todo situation situación cómo_funciona"""
+    further already sugerimos recomendamos ya_sea continu\\w+ proceed (?:do|did|done)_(?:this|that|so|it) get_started many
+    simply now ahora (?:saber|conocer)_más ampliar dudas? consultas? preguntas? ello time tiempo choose_(?:to|which)
+    comfortable best mejor todo situation situación cómo_funciona"""
 )
 # Words that a question must not be left with when somebody else asks it.
 _SPOKEN_TO = _match_any(
@@ -156,7 +156,7 @@ _GOES_ON = re.compile(
     r"start|begin|even|although|though|while|since|as|if|when|unless|until|before|after|see|refer|consult|read|"
     r"visit|check|contact|take|follow|(?:please )?(?:see|review|read|refer|let us)|get to know|mir[ae]|"
     r"y|o|pero|como|incluyendo|sin embargo|primero|por|con|en|desde|mediante|aunque|cuando|mientras|ya|incluso|"
-    r"consult[ae]|ve[ar]|visit[ae]|le[ae]|empieza|empiece|comien\w+|dale|echa|sig[ua]e?|abrimos)\b|"
+    r"consult[ae]r?|ve[ar]|visit[ae]|le[ae]|emp[ie]+[zc]\w+|com[ie]+n[zc]\w+|dale|echa|sig[ua]e?|abrimos)\b|"
     r"[^,]{1,40}, (?:and|or|and/or|y|o) |[^,]{1,60}\b(?:and|or|y|o|e)\b[^,]{0,40}, "
 )
 # What has to be there first is no instruction.
@@ -168,7 +168,7 @@ _REQUIRED = re.compile(
 _BEFALLS = re.compile(
     r"\b(?:cannot|can't|unable|nobody|nothing)\b|(?:\bnot|n't) (?:able|have|see|receive|find|know|get|remember|recognize)\b|"
     r"\b(?:is|are|does|do)(?: not|n't) (?!want|need)|\bneed (?:help|assistance|support|an?)\b|"
-    r"\b(?:lose|lost|forget|forgot|forgotten|miss|fail|break|broke|damage|receive|find an?|notice|suspect|discover|"
+    r"\b(?:lose|lost|forget|forgot|forgotten|miss|fail|break|broke|damage|receive an?|find an?|notice|suspect|discover|"
     r"encounter|change|move|leave|delete|remove|cancel|stop|expire|arrive|fall|violate|refuse|reject)"
     r"(?:e?s|e?d)?\b|"
     r"\b(?:is|are|was|were|been|gets?) (?!interested|located|related|associated|hosted|based|scheduled|involved|concerned|"
@@ -190,8 +190,11 @@ _MORE = re.compile(  # more than what?
 )
 # "The checklist" of what? "Documents or materials" of which kind?
 _THE = re.compile(r"\bthe\b(?! (?:\w+ ){1,3}(?:of|for|that|who|which)\b)", re.IGNORECASE)
+_OBJETO = re.compile(r" (?:el|la|los|las) \w+$")
 _PROMISES_A_LIST = re.compile(
-    r"^(?:There are|Hay) (?:two|three|four|several|many|a few|dos|tres|varias?|varios|\d)", re.IGNORECASE
+    r"^(?:There are|Hay) (?:two|three|four|several|many|a few|dos|tres|varias?|varios|\d)|"
+    r"\b(?:two|three|several|dos|tres|varias|diferentes) (?:\w+ )?(?:ways|methods|options|formas|maneras|opciones|vías)\b",
+    re.IGNORECASE,
 )
 # What follows the verb of a definition: a kind of thing and what tells it from others; no praise, no rank, no figure of speech.
 _PRAISE = re.compile(
@@ -206,8 +209,8 @@ _PRAISE = re.compile(
     + r")\b|.*\b(?:"
     + _words(
         """importan\\w+ critical crític[oa]s? essential esencial necessary necesari[oa]s? useful útil helpful valuable
-        valios[oa]s? crucial impactful pervasive easier amigable poco bastante totalmente completely distraction probably
-        likely worth"""
+        valios[oa]s? crucial recomendad[oa]s? rich impactful integral exciting modern pervasive easier amigable
+        poco común bastante totalmente completely distraction probably likely worth"""
     )
     + r")\b",
     re.IGNORECASE,
@@ -242,7 +245,11 @@ def _subject(match: re.Match[str]) -> str | None:
     if not bare or _NO_SUBJECT.match(bare[0].strip("“”\"'")) or _NO_END.fullmatch(words[-1]):
         return None
     gerund = words[0].endswith("ing") and len(words) > 1
-    if gerund or _UNSTEADY.search(text) or re.search(r"^\d|^EL|[/&]| [-–] ", text):
+    if (
+        gerund
+        or _UNSTEADY.search(text)
+        or re.search(r"^\d|^EL|[/&¿]| [-–] | (?:El|La|Los|Las|The|An?) |(?:\.|mente|\bqué)$", text)
+    ):
         return None
     # A name keeps its capital. Of a first word nobody can tell, unless it is an article or has the ending of a common noun.
     if words[0].lower() in _ARTICLES or (words[0].istitle() and words[0].endswith("ing")):
@@ -320,7 +327,7 @@ def _ask_si(match: re.Match[str]) -> str | None:
 
 
 # What ends like an order and is none.
-_NO_ORDEN = _words("una? el la se será éste que porque donde siempre cualquier cada toda alguna ninguna \\w+ría")
+_NO_ORDEN = _words("una? el la se será ést[ea]s? que porque donde siempre cualquier cada toda alguna ninguna \\w+ría")
 _ORDEN = re.compile(
     r"(?:simplemente |solo |sólo |también |no )?(?:puedes?|debes?|deberás?|tienes? que|se (?:deben?|pueden?|recomienda|"
     r"utiliza|usa)|es necesario|basta|hay que|haz|ve|pon|mediante|a través|utilizando|usando|por medio|"
@@ -338,7 +345,13 @@ def _how(start: str, task: str, rest: str, mine: Mapping[str, str], *, leads: bo
     else:
         told = not re.search(r"\bsus?\b", task) and bool(_ORDEN.match(rest))
     unfinished = re.search(r"\b(?:debemos|se debe|hay|es|son) |\bque [a-zà-ÿ]+$", task) or len(task.split()) < 3
-    if not told or unfinished or _REQUIRED.match(rest) or (leads and _GOES_ON.match(rest)):
+    if (
+        not told
+        or unfinished
+        or _PROMISES_A_LIST.search(rest)
+        or _REQUIRED.match(rest)
+        or (leads and _GOES_ON.match(rest))
+    ):
         return None
     return f"{start} {_swap(task.strip(), mine)}?"
 
@@ -369,14 +382,20 @@ def _ask_plain(opening: str) -> Asking:
 def _ask_cuantos(match: re.Match[str]) -> str | None:
     subject, thing = _subject(match), match["thing"]
     feminine = _FEMININE.match(thing.split()[0]) and not _OTHER_GENDER.match(thing)
-    return None if subject is None else f"¿{'Cuántas' if feminine else 'Cuántos'} {thing} {match['verb']} {subject}?"
+    # Of other words in -es nobody can tell the gender: "variantes", "límites".
+    known = feminine or re.match(r"\w+(?:[oa]s|[oa]r?les|ores|meses)\b", thing)
+    return (
+        None
+        if subject is None or not known
+        else f"¿{'Cuántas' if feminine else 'Cuántos'} {thing} {match['verb']} {subject}?"
+    )
 
 
 _LIMITED = re.compile(
     r"(?:within (?:\d+|a|an|one|two|three|the first)|for \d+|until|up to|only|once|if|when|at any time|before|after|"
     r"hasta|dentro|en \d+|solo|sólo|si|cuando|antes|después|únicamente|durante)\b"
 )
-_BY = re.compile(r"(?:by \w+ing|using|via|through|mediante|usando|utilizando|con|desde|a través|por medio)\b")
+_BY = re.compile(r"(?:by \w+ing|using|via|through|mediante|usando|utilizando|desde|a través|por medio)\b")
 
 
 def _ask_allowed(english: bool) -> Asking:
@@ -563,7 +582,7 @@ SPANISH_FORMS: tuple[Form, ...] = (
     (
         rf"{_COSA} (?P<verb>{_CUENTAN}) {_MANY} "
         r"(?P<thing>[a-zà-ÿ]+s(?! diferentes| distint| fundamental)(?: de (?!una?\b|el\b|l[oa]s?\b|\w+enta\b|\w+e\b)[a-zà-ÿ]+|"
-        r" [a-zà-ÿ]+[aeo]s)?)\b.*$",
+        r" [a-zà-ÿ]+[aeo]s)?)\b(?! [A-ZÀ-Þ]).*$",
         "number",
         _ask_cuantos,
     ),
@@ -681,10 +700,17 @@ def _stands_alone(match: re.Match[str], question: str, method: str, passage: Pas
     if any(words.search(question) for words in (_POINTS, _PRONOUN, _SPOKEN_TO)):
         return False
     if asked and (
-        _VAGUE.search(asked) or _RELATIVE.search(asked) or _MORE.search(asked) or re.search(r"\bthat \w+$|\W$", asked)
+        _VAGUE.search(asked)
+        or _RELATIVE.search(asked)
+        or _MORE.search(asked)
+        or re.search(r"\bthat \w+$|\b(?:when|if|while|and|or|with|al)$|\W$", asked)
     ):
         return False
-    if asked and _THE.search(asked) and not _is_named(asked, passage.heading):
+    if (
+        asked
+        and (_THE.search(asked) or (parts.get("task") and _OBJETO.search(asked)))
+        and not _is_named(asked, passage.heading)
+    ):
         return False
     if method == "condition":
         rest = parts["rest"]
