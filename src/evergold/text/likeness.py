@@ -187,10 +187,10 @@ class Index(Generic[Key]):
     def find_best(self, wanted: Iterable[str], most: int) -> list[tuple[Key, float]]:
         """The best documents with their scores; equal scores in the order in which they were added."""
 
-        def holding(word: str) -> list[tuple[int, int]]:
+        def find_documents(word: str) -> list[tuple[int, int]]:
             return list(zip(*self._postings.get(word, ((), ())), strict=True))
 
-        scores = bm25(wanted, holding, self._lengths, self._words)
+        scores = bm25(wanted, find_documents, self._lengths, self._words)
         # The index breaks ties, so equal scores rank the same on every machine.
         ranked = heapq.nsmallest(most, scores.items(), key=lambda item: (-item[1], item[0]))
         return [(self._keys[index], score) for index, score in ranked]
