@@ -63,7 +63,7 @@ def unquote(spelling: bytes) -> bytes:
     """The raw bytes of a path as git wrote it, quoted or plain."""
     if not _QUOTED.fullmatch(spelling):
         return spelling
-    return _ESCAPE.sub(lambda found: bytes([_ESCAPES.get(found[1][0]) or int(found[1], 8)]), spelling[1:-1])
+    return _ESCAPE.sub(lambda match: bytes([_ESCAPES.get(match[1][0]) or int(match[1], 8)]), spelling[1:-1])
 
 
 def read_quoted(text: bytes) -> bytes | None:
