@@ -111,7 +111,7 @@ def test_either_file_of_a_pair_reads_both(tmp_path: Path) -> None:
     ("line", "reason"),
     [
         (b"{broken", "not JSON"),
-        (b"[1]", "a JSON list, not an object"),
+        (b"[1]", "expected an object, got list"),
         (b'{"caseId": ""}', "field caseId"),
         (b'{"caseId": "x", "filePaths": "y"}', "filePaths is str, not a list"),
         (

@@ -486,12 +486,18 @@ def test_a_broken_table_is_one_line(content: bytes, tmp_path: Path) -> None:
         list(plugins.load("formats", "parquet").read(path))
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b"[", b"[" * 10_000, b'[{"input": "Q"}] x'])
+@pytest.mark.parametrize("content", [b"", b"[", b"[" * 10_000, b'[{"input": "Q"}] x'])
 def test_a_broken_array_of_goldens_is_one_line(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "g.json"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=r"g\.json"):
         list(plugins.load("formats", "deepeval").read(path))
+
+
+def test_an_object_that_is_no_golden_is_named(tmp_path: Path) -> None:
+    (tmp_path / "g.json").write_bytes(b"{}")
+    (refused,) = plugins.load("formats", "deepeval").read(tmp_path / "g.json")
+    assert str(refused) == "g.json[1]: the record has no 'input'"
 
 
 def test_the_split_of_a_frozen_dataset_is_read_as_cases(tmp_path: Path) -> None:

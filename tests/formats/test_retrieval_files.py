@@ -58,7 +58,7 @@ def test_golden_rows_of_either_dataset_are_read(tmp_path: Path) -> None:
         ({"caseId": "1", "filePaths": [{"path": 5}]}, "has no path"),
         ({"caseId": "1", "filePaths": ["a.py"]}, "'a.py' has no path"),
         ({"caseId": ""}, "caseId is missing"),
-        ("[1]\n", "a JSON list, not an object"),
+        ("[1]\n", "expected an object, got list"),
         ("{\n", "not JSON"),
     ],
 )

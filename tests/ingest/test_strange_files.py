@@ -92,6 +92,17 @@ def test_a_table_has_any_usual_sign_between_its_columns(sign: str, tmp_path: Pat
     assert turn.started_at is not None and turn.started_at.year == 2025
 
 
+def test_lines_may_end_as_those_of_old_macs(tmp_path: Path) -> None:
+    for content in (as_table([TRACE], ";").replace(b"\r\n", b"\r"), LINE.encode().replace(b"\n", b"\r") * 2):
+        _, (trace,) = ingest(tmp_path, content)
+        assert (trace.input, trace.output) == (TRACE["input"], TRACE["output"])
+
+
+def test_a_first_line_that_is_cut_costs_only_itself(tmp_path: Path) -> None:
+    report, (trace,) = ingest(tmp_path, b'{"id": "t0", "inp\n' + LINE.encode())
+    assert trace.id == "t1" and "jsonl:1: not JSON" in report.problems[0]
+
+
 def test_a_row_with_more_cells_than_columns_is_named(tmp_path: Path) -> None:
     report, traces = ingest(tmp_path, b"sep=;\nid;input;output\nt1;Q;A\nt2;Q;A;more\n", "traces.csv")
     assert [trace.id for trace in traces] == ["t1"] and "csv:4: more cells than columns" in report.problems[0]

@@ -9,7 +9,7 @@ import evergold
 from evergold.conversation import conversation_of
 from evergold.conversation.wholeness import gaps_of
 from evergold.model.trace import Gap, Trace
-from tests.ingest.test_strange_files import ingest
+from tests.ingest.test_strange_files import as_table, ingest
 from tests.rows import each_row
 
 AT = datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -279,3 +279,30 @@ def test_what_each_request_of_a_session_used_is_priced(tmp_path: Path) -> None:
     assert [(trace.cost, trace.cost_source) for trace in traces] == [(0.15, "priced")] * 2
     (told,) = read(tmp_path, {"messages": [user("Q1"), bot("A1", usage=used, model="gpt-4o-mini")]})
     assert told.cost == 0.15 and told.metadata["input_tokens"] == 1_000_000
+
+
+@each_row("named", [("sessionId", "userId"), ("conversationId", "customerId"), ("thread_id", "user")])
+def test_a_log_of_questions_with_answers_is_chats_of_its_sessions(named: tuple[str, str], tmp_path: Path) -> None:
+    session, who = named
+    rows = [
+        {session: "s", who: "ann", "question": "Q1", "response": "A1", "createdAt": "2025-01-02T03:04:05Z"},
+        {session: "s", who: "ann", "question": "Q2", "response": "A2", "createdAt": "2025-01-02T03:05:05Z"},
+    ]
+    chat = {session: "s", who: "ann", "messages": [user("Q1"), bot("A1"), user("Q2"), bot("A2")], "time": 1735787045}
+    for content in (
+        json.dumps({"data": rows, "has_more": False}).encode(),
+        "".join(json.dumps(row) + "\n" for row in rows).encode(),
+        as_table(rows, ";"),
+        json.dumps(chat).encode(),
+    ):
+        _, traces = ingest(tmp_path, content)
+        assert texts(traces) == [("Q1", "A1"), ("Q2", "A2")] and traces[0].started_at == AT
+        assert {(trace.session_id, trace.user_id) for trace in traces} == {("s", "ann")}
+
+
+def test_messages_that_come_in_and_go_out_are_a_chat(tmp_path: Path) -> None:
+    rows = [
+        {"chatId": "s", "direction": "incoming", "text": "Q"},
+        {"chatId": "s", "direction": "outgoing", "text": "A"},
+    ]
+    assert texts(read(tmp_path, *rows)) == [("Q", "A")]

@@ -170,7 +170,8 @@ Message = dict[str, Any]
 ROLES = {
     **dict.fromkeys(("user", "human", "humanmessage", "humanmessagechunk", "enduser", "customer"), "user"),
     **dict.fromkeys(("assistant", "ai", "model", "chatbot", "bot", "aimessage", "aimessagechunk", "gpt"), "assistant"),
-    **dict.fromkeys(("tool-call", "tool_call"), "assistant"),
+    **dict.fromkeys(("tool-call", "tool_call", "outgoing", "outbound"), "assistant"),
+    **dict.fromkeys(("incoming", "inbound"), "user"),
     **dict.fromkeys(("system", "systemmessage", "systemmessagechunk", "system_prompt"), "system"),
     **dict.fromkeys(
         ("tool", "function", "toolmessage", "toolmessagechunk", "functionmessage", "tool-response"), "tool"

@@ -15,12 +15,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
-import msgspec
 import orjson
 
-from evergold.errors import BadInput
 from evergold.formats.atomic import FileSet
-from evergold.formats.lines import Record, columns_of, first_record, one_case, read_lines, read_objects, try_line
+from evergold.formats.lines import Record, columns_of, first_record, read_lines
 from evergold.formats.parts import JoinedArray, Joining
 from evergold.formats.records import (
     Message,
@@ -36,7 +34,6 @@ from evergold.formats.records import (
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.tool_calls import ToolCall, calls_in
-from evergold.storage import open_read
 
 TURNS_HELD = {"expected", "name"}
 TURNS_KNOWN = ("scenario", "turns", "expected_outcome", "name", "context", "additional_metadata")
@@ -143,13 +140,10 @@ KNOWN = (
     "expected_tools",
     "additional_metadata",
 )
-SHOWN = 4096
 DELIMITER = "|"  # between the texts of a context, where DeepEval writes them as one
 _TELLING = (b'"expected_output"', b'"actual_output"', b'"expectedOutput"', b'"actualOutput"', b'"scenario"')
 
 _OTHERS = (b'"datasetId"', b'"sourceTraceId"')  # Langfuse's items have an `expectedOutput` too
-
-_decode_array = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class DeepEval:
@@ -182,23 +176,7 @@ class DeepEval:
         return path, find_beside(path)
 
     def read(self, path: Path) -> Iterator[Case | Rejected]:
-        """One golden after the other; an array is held as bytes and decoded golden by golden."""
-        with open_read(path) as handle:
-            if columns_of(handle.peek(SHOWN)[:SHOWN]):
-                yield from (try_line(record, where, case_of) for where, record in read_objects(path))
-                return
-            # `peek` may give more or less than asked, and consumes nothing: the array below is read from the start.
-            if handle.peek(64)[:64].lstrip()[:1] == b"{" and _in_lines(path):
-                yield from read_lines(path, case_of)
-                return
-            try:
-                records = _decode_array(handle.read())
-            # A subclass of ValueError, so it stands before the general case.
-            except msgspec.ValidationError:
-                raise BadInput(f"{path}: expected an array of goldens, got something else") from None
-            except (ValueError, RecursionError) as problem:
-                raise BadInput(f"{path}: not JSON: {problem}") from problem
-        yield from (one_case(bytes(raw), f"{path.name}[{number}]", case_of) for number, raw in enumerate(records, 1))
+        return read_lines(path, case_of)
 
 
 class _Array:
@@ -221,11 +199,6 @@ class _Array:
         elif even_empty:
             self._files.open(self._path).write(b"[]\n")
         return self.count
-
-
-def _in_lines(path: Path) -> bool:
-    with open_read(path) as handle:
-        return not {"input", "scenario"}.isdisjoint(first_record(handle.readline()))
 
 
 def record_of(case: Case) -> Record:

@@ -92,9 +92,10 @@ def read_objects(path: Path) -> Iterator[tuple[str, Any]]:
         try:
             document = load_json(b"".join(chain([first, second], lines)))
         except orjson.JSONDecodeError as problem:
-            raise BadInput(f"{path}: no Parquet file, no CSV table and no JSON: {problem}") from problem
+            raise BadInput(f"{path}: no Parquet file, no CSV table and not JSON: {problem}") from problem
     listed = document if isinstance(document, list) else _unwrap(document) or [document]
-    yield from ((f"{path.name}[{number}]", record) for number, record in enumerate(listed, 1))
+    for number, one in enumerate(listed, 1):
+        yield f"{path.name}[{number}]", one if isinstance(one, dict) else no_object(one)
 
 
 def columns_of(head: bytes) -> list[str]:
@@ -176,18 +177,19 @@ def record_in(line: bytes) -> Record:
     except orjson.JSONDecodeError as problem:
         raise BadInput(f"not JSON: {problem}") from problem
     if not isinstance(record, dict):
-        raise BadInput(f"a JSON {type(record).__name__}, not an object")
+        raise no_object(record)
     return record
+
+
+def no_object(value: Any) -> BadInput:
+    return BadInput(f"expected an object, got {type(value).__name__}")
 
 
 def one_case(line: bytes, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:
     try:
-        record = load_json(line)
-    except orjson.JSONDecodeError as problem:
-        return Rejected(where=where, reason=f"not JSON: {problem}")
-    if not isinstance(record, dict):
-        return Rejected(where=where, reason=f"expected an object, got {type(record).__name__}")
-    return try_line(record, where, case_of)
+        return try_line(record_in(line), where, case_of)
+    except BadInput as problem:
+        return Rejected(where=where, reason=problem.message)
 
 
 def try_line(record: Record | BadInput, where: str, case_of: Callable[[Record], Case]) -> Case | Rejected:

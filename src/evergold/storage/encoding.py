@@ -36,6 +36,8 @@ class Utf8Stream(io.RawIOBase):
         self._wide = None if encoding == "utf-8" else getincrementaldecoder(encoding)("replace")
         self._waiting, self._ready = b"", memoryview(b"")
         self._begun = self._ended = False
+        head = handle.peek(CHUNK)[:CHUNK]
+        self._returns = b"\r" in head and b"\n" not in head  # lines end as those of old Macs, and of some spreadsheets
         self.western = self.broken = 0
 
     @property
@@ -62,7 +64,7 @@ class Utf8Stream(io.RawIOBase):
             text = self._wide.decode(data, not data).encode() if self._wide else self._as_utf8(data)
             if text and not self._begun:
                 text, self._begun = text.removeprefix(BOM_UTF8), True
-            self._ready = memoryview(text)
+            self._ready = memoryview(text.replace(b"\r", b"\n") if self._returns else text)
         view = memoryview(buffer)  # type: ignore[arg-type]
         size = min(len(view), len(self._ready))
         view[:size] = self._ready[:size]

@@ -39,18 +39,24 @@ MESSAGE_LISTS = (
     *("messages", "conversation", "history", "conversations", "turns", "dialogue", "dialog", "transcript"),
     *("chat_messages", "contents"),
 )
-SESSIONS = ("conversation_id", "dialogue_id", "session_id", "thread_id", "chat_id")
+SESSIONS = (
+    *("conversation_id", "dialogue_id", "session_id", "thread_id", "chat_id"),
+    *("conversationId", "dialogueId", "sessionId", "threadId", "chatId"),
+)
 CHAT_IDS = ("id", "uuid")
 # Where a reply stands beside its messages; an `answer` may be the one that was expected.
-USERS = ("user_id", "customer_id", "user", "customer")
+USERS = ("user_id", "customer_id", "user", "customer", "userId", "customerId")
 MOMENTS = (
     *("starttime", "startedat", "timestamp", "createdat", "created", "createtime", "createdtime", "time", "ts", "date"),
-    *("datetime", "sentat", "senttime", "insertedat", "timestampms"),
+    *("datetime", "sentat", "senttime", "insertedat", "timestampms", "requestcreatedat"),
 )
-COSTS = ("agent_cost", "total_cost", "cost")
+COSTS = ("agent_cost", "total_cost", "cost", "spend")
+# A row of a log that is one question with its answer; without a session, a user or a time it may be a case.
+ASKED = ("question", "query", "prompt", "user_message", "userMessage")
+REPLIED = ("answer", "response", "reply", "bot_response", "botResponse", "completion")
 REPLIES = ("response", "completion", "choices", "reply", "final_response")
 CHATS = ("traj", "messages", "trajectory", *MESSAGE_LISTS[1:])
-SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender")
+SPEAKER_KEYS = ("role", "from", "speaker", "author", "sender", "direction")
 # Keys that a native trace, a run of an agent or an export of a tracer has beside its messages.
 OTHERS = frozenset(
     {"type", "input", "output", "inputs", "run_type", "spans", "attributes", "reward", "info", "steps"}
@@ -258,6 +264,10 @@ def as_chat(document: Any) -> Any:
     for key in MESSAGE_LISTS:
         if pairs := _messages_of_pairs(document.get(key)):
             return document | {key: pairs}
+    if exchange := _exchange_in(document):
+        asked, replied = exchange
+        said = [{"role": "user", "content": document[asked]}, {"role": "assistant", "content": document[replied]}]
+        return {key: value for key, value in document.items() if key not in exchange} | {"messages": said}
     events = objects_in(document.get("events"))
     if {one.get("event") for one in events} & {"user", "bot"}:  # Rasa
         spoken = [one | {"role": one["event"], "time": one.get("timestamp")} for one in events if one.get("text")]
@@ -274,6 +284,15 @@ def as_chat(document: Any) -> Any:
         rest = {key: value for key, value in document.items() if key not in ("type", "artifact", "messages", "costs")}
         return rest | {"call_type": document.get("type"), "messages": list(map(_spoken, listed))}
     return document
+
+
+def _exchange_in(document: dict[str, Any]) -> tuple[str, str] | None:
+    """The keys of the question and the answer in a row of a log; None where it is none, or holds a conversation."""
+    asked = next((key for key in ASKED if isinstance(document.get(key), str)), None)
+    replied = next((key for key in REPLIED if isinstance(document.get(key), str)), None)
+    dated = stated_time(document, MOMENTS) is not None or any(document.get(key) for key in (*SESSIONS, *USERS))
+    whole = not OTHERS.isdisjoint(document) or any(key in document for key in MESSAGE_LISTS)
+    return None if asked is None or replied is None or whole or not dated else (asked, replied)
 
 
 def _messages_of_pairs(listed: Any) -> list[dict[str, Any]]:
@@ -446,10 +465,14 @@ def begins_with_conversation(head: bytes) -> bool:
     """Whether the first object of a file is a conversation; of one longer than `head`, whether its first key says so."""
     if columns := set(columns_of(head)):
         speaks = not columns.isdisjoint(SPEAKER_KEYS) and not columns.isdisjoint(("content", "text"))
+        speaks = speaks or _exchange_in(dict[str, Any].fromkeys(columns, "-")) is not None
         return speaks or (not columns.isdisjoint(MESSAGE_LISTS) and any(sign in head for sign in _CELL_SPEAKERS))
     text = head.strip().removeprefix(b"[").lstrip()
     try:
-        document = as_chat(json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))[0])
+        document = json.JSONDecoder().raw_decode(text.decode("utf-8", "replace"))[0]
+        # A page of an interface.
+        page = objects_in(document.get("data")) if isinstance(document, dict) else []
+        document = as_chat(page[0] if page else document)
         if isinstance(document, list):
             return bool(_messages_of_pairs([document]) or list_messages({"messages": document}))
         return is_conversation(document) or (

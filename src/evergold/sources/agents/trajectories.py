@@ -358,7 +358,8 @@ def _add_timed(run: AgentRun, document: dict[str, Any], listed: list[Any]) -> No
     else:
         for message, time in zip(listed, _moments(document, listed), strict=True):
             run.add(messages_in([message], "input"), time)
-    for at, keys in ((0, MOMENTS[:2]), (-1, ENDS)):
+    # Of a request with its reply beside it the end is the reply's.
+    for at, keys in ((0, MOMENTS[:2]), *(((-1, ENDS),) if len(run.times) > 1 else ())):
         if run.times and (stated := _moment(document, keys)) is not None:
             run.times[at] = stated.isoformat()
 
