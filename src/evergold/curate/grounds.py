@@ -34,12 +34,12 @@ _DENIES = re.compile(r"\b(?:not|no) (?:\w{1,3} )*(\w{2,})")
 
 def find_grounds(message: str, answer: str | None, reply: str | None, read: float) -> str:
     """Name the grounds for a failure; empty where there are too few. `read` is how much the message alone reads as a remark."""
-    said, answered = fold_text(message).strip(" ¡"), set(re.findall(r"\w+", fold_text(answer or "")))
+    text, words = fold_text(message).strip(" ¡"), set(re.findall(r"\w+", fold_text(answer or "")))
     # "at six, not at five" after "at five"; "no, at six".
-    opposed = _REFUSES.match(said) or not answered.isdisjoint(_DENIES.findall(said))
-    if (opposed or _FAULT.search(said)) and owns_up(reply) and read >= READS:
+    opposed = _REFUSES.match(text) or not words.isdisjoint(_DENIES.findall(text))
+    if (opposed or _FAULT.search(text)) and owns_up(reply) and read >= READS:
         return "names a fault, and the next answer owns up to it"
-    states = "?" not in said and len(said.split()) <= FEW and read >= CLEARLY_READS and not _WISHES.search(said)
+    states = "?" not in text and len(text.split()) <= FEW and read >= CLEARLY_READS and not _WISHES.search(text)
     granted = (admits(reply) or owns_up(reply)) and not _CONFIRMS.match(fold_text(reply or "").strip(" ¡"))
     if states and granted and (_content(message) - _content(answer)) & _content((reply or "")[:OPENING]):
         return "says what is right, and the next answer takes it over"

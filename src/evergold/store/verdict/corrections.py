@@ -147,8 +147,8 @@ def _is_grounded(connection: Connection, trace_id: str, message: str) -> bool:
     query = (
         f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND {REMARK} AND value < :low AND comment = :said LIMIT 1"""
     )
-    said = {"id": trace_id, "low": CALLED.failure_below, "said": message[:SHOWN]}
-    return read_value(connection, query, **said) is not None
+    remark = {"id": trace_id, "low": CALLED.failure_below, "said": message[:SHOWN]}
+    return read_value(connection, query, **remark) is not None
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
