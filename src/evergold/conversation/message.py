@@ -217,8 +217,8 @@ def split_thinking(text: str) -> tuple[str, str]:
     """The thinking at the start of an answer, empty where there is none, and the answer."""
     if not ("<" in text[:20] or "\n</think>" in text):
         return "", text
-    found = THINKING.match(text)
-    return ((found[2] or found[3] or "").strip(), text[found.end() :]) if found else ("", text)
+    match = THINKING.match(text)
+    return ((match[2] or match[3] or "").strip(), text[match.end() :]) if match else ("", text)
 
 
 def role_named(name: Any) -> str:

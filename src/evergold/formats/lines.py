@@ -21,8 +21,8 @@ from evergold.model.case import Case
 from evergold.model.faults import Rejected
 from evergold.model.values import load_json
 from evergold.storage import open_read
+from evergold.storage.charset import PARQUET
 from evergold.storage.compression import unpack_stream
-from evergold.storage.encoding import PARQUET
 
 
 @contextmanager

@@ -147,7 +147,7 @@ _IMPERATIVE = re.compile(
     rf"(?:then |please |just |simply |always |never |do not |don't )*(?:{_ORDERS})\b(?! (?:is|are|was|were|will|"
     rf"has|have|can)\b)"
 )
-_TOLD = re.compile(
+_INSTRUCTS = re.compile(
     r"you(?:'ll| will)? (?:should|must|need to|have to|can)\b(?! (?:\w+ly )?(?:be|have|also|probably|find|see|notice|not)\b)"
 )
 # The comma before it stands inside a list, or what follows is no answer by itself: it leads elsewhere, or to further steps.
@@ -282,14 +282,14 @@ def _swap(text: str, pairs: Mapping[str, str]) -> str:
 def _ask_if(match: re.Match[str]) -> str | None:
     """“If you lose your badge, tell security.” → what should I do if I lose my badge?"""
     condition, rest = match["condition"].strip(), match["rest"].strip()
-    if wish := re.match(r"you(?:'d| would)? (?:want|wish|need|like|prefer) to (?P<task>\w.+)", condition):
-        return _how("How do I", wish["task"], rest, _ENGLISH_MINE)
+    if wanted := re.match(r"you(?:'d| would)? (?:want|wish|need|like|prefer) to (?P<task>\w.+)", condition):
+        return _how("How do I", wanted["task"], rest, _ENGLISH_MINE)
     own = re.sub(r"^you (?:aren't|are not)\b", "I am not", re.sub(r"^you were\b", "I was", condition))
     spoken = _swap(re.sub(r"^you (?!are\b)", "I ", own, flags=re.IGNORECASE), _ENGLISH_MINE)
     long = len(re.findall(r"\w{4,}", condition))
     if not _HAS_SUBJECT.match(condition) or long < FEWEST_NAMING - condition.lower().startswith("you"):
         return None
-    if _TOLD.match(rest) or _IMPERATIVE.match(rest):
+    if _INSTRUCTS.match(rest) or _IMPERATIVE.match(rest):
         return f"What should I do if {spoken}?" if _BEFALLS.search(condition) else None
     happens = _FOLLOWS.match(rest) and not _MAY.search(rest) and long >= FEWEST_NAMING
     state = re.match(r"I(?: am|'m|'ve been| have been) (?!\w+(?:ed|ing|wn)\b)|I(?: am|'m) ", spoken)
@@ -298,8 +298,8 @@ def _ask_if(match: re.Match[str]) -> str | None:
 
 def _ask_si(match: re.Match[str]) -> str | None:
     condition, rest = match["condition"].strip(), match["rest"].strip()
-    wish = r"(?:quieres?|deseas?|necesitas?|prefieres?|(?:te|le) gustaría|tienes? intención de) (?P<task>[a-zà-ÿ]+[aei]r\b.+)"
-    if wanted := re.match(wish, condition):
+    wants = r"(?:quieres?|deseas?|necesitas?|prefieres?|(?:te|le) gustaría|tienes? intención de) (?P<task>[a-zà-ÿ]+[aei]r\b.+)"
+    if wanted := re.match(wants, condition):
         # What belongs to whoever "desea" is the reader's own; "su" of "deseas" and of nobody is somebody else's.
         polite = not condition.split()[0].endswith("s") and not condition.startswith("te ")
         return _how(
@@ -308,21 +308,27 @@ def _ask_si(match: re.Match[str]) -> str | None:
     no, first, others = re.match(r"(no )?(\S+)(.*)", condition, re.IGNORECASE).groups("")  # type: ignore[union-attr]
     if len(re.findall(r"\w{4,}", condition)) < FEWEST_NAMING:
         return None
-    told = _ORDEN.match(rest) or re.match(r"(?:no )?(?:se )?(?:deb\w+|recomienda)", rest)
+    instructs = _ORDEN.match(rest) or re.match(r"(?:no )?(?:se )?(?:deb\w+|recomienda)", rest)
     comes = r"(?:se|no)\b|(?:(?:el|la|los|las|una?|cada|tod[oa]s?) )?[^,]*?\b(?:\w{2,}rán?|no|se|falla\w*|pierde\w*|queda\w*)\b"
     stated = re.match(comes, rest) and not _MAY.search(rest)
     if verb := _SPANISH_VERBS.get(first.lower()):
         # Who is addressed as "tú" has "tu"; "su" is then somebody else's. What one has or can do makes nobody ask.
         familiar = first.lower().endswith("s") and re.search(r"\bsus?\b", others)
         state = not no and re.match(r"(?:tienes?|puedes?|sabes?)\b", first)
-        ask = "Qué debo hacer" if told else "Qué pasa" if stated else None
+        ask = "Qué debo hacer" if instructs else "Qué pasa" if stated else None
         return (
             f"¿{ask} si {_swap(f'{no}{verb}{others}', _SPANISH_MINE)}?" if ask and not familiar and not state else None
         )
     # A condition of somebody else is said as it stands; a verb of "you" cannot be.
     named = re.fullmatch(r"(?:el|la|los|las|un|una|se|hay|algún|alguna|existen?)", first, re.IGNORECASE)
     whose = re.search(r"\b(?:el|la|los|las|una?|ningún|[a-z]+s)\b", condition) and not re.search(r"\bsus?\b", condition)
-    ask = "Qué se debe hacer" if told and not rest.startswith(("pued", "se pued")) else "Qué pasa" if stated else None
+    ask = (
+        "Qué se debe hacer"
+        if instructs and not rest.startswith(("pued", "se pued"))
+        else "Qué pasa"
+        if stated
+        else None
+    )
     return f"¿{ask} si {condition}?" if ask and named and whose else None
 
 
@@ -340,13 +346,13 @@ def _how(start: str, task: str, rest: str, mine: Mapping[str, str], *, leads: bo
     english = start.startswith("How")
     if english:
         ways = r"(?:we recommend|by|using|via|through)\b"
-        told = bool(re.match(ways, rest) or _TOLD.match(rest) or _IMPERATIVE.match(rest))
+        instructs = bool(re.match(ways, rest) or _INSTRUCTS.match(rest) or _IMPERATIVE.match(rest))
         task = re.sub(r"\b(?:we|you)\b(?!')", "I", task)
     else:
-        told = not re.search(r"\bsus?\b", task) and bool(_ORDEN.match(rest))
+        instructs = not re.search(r"\bsus?\b", task) and bool(_ORDEN.match(rest))
     unfinished = re.search(r"\b(?:debemos|se debe|hay|es|son) |\bque [a-zà-ÿ]+$", task) or len(task.split()) < 3
     if (
-        not told
+        not instructs
         or unfinished
         or _PROMISES_A_LIST.search(rest)
         or _REQUIRED.match(rest)
@@ -430,12 +436,12 @@ def _ask_what(match: re.Match[str]) -> str | None:
     words = defined.split()
     opening = " ".join(words[:5])
     # A kind with what tells it from others, before anything goes on; no consequence, no list, no praise.
-    told = _DISTINGUISHES.search(" ".join(words[1:7]))
+    instructs = _DISTINGUISHES.search(" ".join(words[1:7]))
     if (
         subject is None
         or len(words) < FEWEST_DEFINING
-        or not told
-        or re.search(r"\b(?:and|y|,)\b", opening.split(told[0])[0])
+        or not instructs
+        or re.search(r"\b(?:and|y|,)\b", opening.split(instructs[0])[0])
     ):
         return None
     if _PRAISE.match(opening) or _OURS.search(defined) or re.search(r"[;:]|\w+er than\b", defined):

@@ -194,10 +194,10 @@ def chosen_prompts(own: Prompts) -> Mapping[str, str]:
 
 def _check(name: str, template: str) -> None:
     try:
-        fields = _places(template)
+        fields = _fields(template)
     except ValueError as problem:
         raise BadInput(f"generation.prompts.{name}: {problem}; write {{{{ and }}}} for braces") from None
-    allowed = _places(BUILT_IN[name])
+    allowed = _fields(BUILT_IN[name])
     missing, extra = _FIELDS[name] - fields, fields - allowed
     if missing or extra:
         reason = f"lacks {{{min(missing)}}}" if missing else f"names {{{min(extra)}}}, which is not filled in"
@@ -210,7 +210,7 @@ def _check(name: str, template: str) -> None:
         raise BadInput(f"generation.prompts.{name} cannot be filled in: {problem}") from None
 
 
-def _places(template: str) -> set[str]:
+def _fields(template: str) -> set[str]:
     """What a prompt names to be filled in, read as str.format does, doubled braces included."""
     return {field for _, field, _, _ in Formatter().parse(template) if field is not None}
 

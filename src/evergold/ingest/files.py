@@ -27,8 +27,8 @@ from evergold.settings import Settings
 from evergold.sources import jsonl
 from evergold.spread import Spread
 from evergold.storage import location
+from evergold.storage.charset import PARQUET
 from evergold.storage.compression import note_on, read_as_utf8, unpack_stream
-from evergold.storage.encoding import PARQUET
 
 SNIFF = 64 * 1024
 WIDE = 32 << 20  # of a file whose first document is longer than that: the keys that tell its format may come last

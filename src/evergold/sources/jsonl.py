@@ -163,7 +163,7 @@ def describe(documents: list[Any], signs: Mapping[str, tuple[str, ...]] = SIGNS)
 def describe_head(head: bytes, signs: Mapping[str, tuple[str, ...]] = SIGNS) -> str:
     """Say what the beginning of a file looks like, which should have been traces, or cases."""
     noun = "cases" if signs is CASE_SIGNS else "traces"
-    known = next((said for sign, said in BINARY.items() if head.startswith(sign) or head[257:].startswith(sign)), None)
+    known = next((name for sign, name in BINARY.items() if head.startswith(sign) or head[257:].startswith(sign)), None)
     if known or b"\x00" in head:
         return f"it looks like {known or 'a binary file'}; {noun} are JSON, JSON lines, CSV or Parquet"
     if columns := columns_of(head):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from evergold.errors import BadInput, Unavailable
-from evergold.storage.encoding import Utf8Stream, encoding_of
+from evergold.storage.charset import Utf8Stream, encoding_of
 
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 ENDINGS = (".gz", ".zst")

@@ -266,8 +266,8 @@ def as_chat(document: Any) -> Any:
             return document | {key: pairs}
     if exchange := _exchange_in(document):
         asked, replied = exchange
-        said = [{"role": "user", "content": document[asked]}, {"role": "assistant", "content": document[replied]}]
-        return {key: value for key, value in document.items() if key not in exchange} | {"messages": said}
+        spoken = [{"role": "user", "content": document[asked]}, {"role": "assistant", "content": document[replied]}]
+        return {key: value for key, value in document.items() if key not in exchange} | {"messages": spoken}
     events = objects_in(document.get("events"))
     if {one.get("event") for one in events} & {"user", "bot"}:  # Rasa
         spoken = [one | {"role": one["event"], "time": one.get("timestamp")} for one in events if one.get("text")]
@@ -401,13 +401,13 @@ def _join_grown(parts: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
     ends: dict[int, int] = {}
     for at in sorted(grown, key=lambda one: len(grown[one])):
         part = parts[at][1]
-        said = [*(part.get(key) for key in (*USERS, *SYSTEM_KEYS)), *map(_words, grown[at])]
-        so_far, earlier, answered = hash(str(said[: -len(grown[at])])), None, False
+        signs = [*(part.get(key) for key in (*USERS, *SYSTEM_KEYS)), *map(_words, grown[at])]
+        so_far, earlier, answered = hash(str(signs[: -len(grown[at])])), None, False
         for number, message in enumerate(grown[at][:-1]):
-            so_far = hash((so_far, str(said[number - len(grown[at])])))
+            so_far = hash((so_far, str(signs[number - len(grown[at])])))
             answered = answered or role_named(message.get("role")) == "assistant"
             earlier = so_far if answered and so_far in ends else earlier
-        whole = hash((so_far, str(said[-1])))
+        whole = hash((so_far, str(signs[-1])))
         if earlier is not None:
             first = ends.pop(earlier)
             _continue_chat(parts[first][1], part)

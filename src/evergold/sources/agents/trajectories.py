@@ -457,7 +457,7 @@ def _counts(usage: dict[str, Any]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if isinstance(count, int)}
 
 
-def _used(messages: list[Message]) -> tuple[dict[str, Any], float | None]:
+def _sum_usage(messages: list[Message]) -> tuple[dict[str, Any], float | None]:
     """What the replies of a turn say that they used, as facts of its trace, and what they say that they cost."""
     replies = [message["extra"] for message in messages if message["role"] == "assistant" and message.get("extra")]
     counts = Counter[str]()
@@ -646,7 +646,7 @@ def _trace(run: AgentRun, ident: str, session: str, start: int, end: int) -> Tra
         question = task
     times = [time for time in run.times[start:end] if time]
     offered = {"messages": messages, "agent": run.agent, "model": run.model, "tools": run.tools}
-    used, spent = _used(messages)
+    used, spent = _sum_usage(messages)
     metadata = {key: value for key, value in (run.metadata | offered | used).items() if value not in (None, [])}
     cost = run.cost if whole and run.cost is not None else spent
     if start:

@@ -93,9 +93,9 @@ def _repeated_turns(connection: Connection, others: list[Trace], fresh: dict[str
     if not turns:
         return set()
     held = dict(tuples_among(connection, "SELECT id, metadata FROM traces WHERE id", turns))
-    said = {id: _words_of(loads(metadata)) for id, metadata in held.items()}
-    said |= {id: _words_of(fresh[id].metadata) for id in turns.keys() & fresh.keys()}
-    return {id for id, words in turns.items() if words is not None and words == said.get(id)}
+    stored = {id: _words_of(loads(metadata)) for id, metadata in held.items()}
+    stored |= {id: _words_of(fresh[id].metadata) for id in turns.keys() & fresh.keys()}
+    return {id for id, words in turns.items() if words is not None and words == stored.get(id)}
 
 
 def _words_of(metadata: dict[str, Any]) -> list[tuple[Any, ...]] | None:

@@ -127,8 +127,8 @@ def _corrected_answer(connection: Connection, row: Any) -> Answer | None:
     ):
         return None
     # The reply to the correcting message is the trace that has this message as its input.
-    said = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
-    reply = run_sql(connection, query, **said, low=CALLED.failure_below).one_or_none()
+    params = {"session": row["session_id"], "said": row["text"], "after": row["started_at"], "id": row["id"]}
+    reply = run_sql(connection, query, **params, low=CALLED.failure_below).one_or_none()
     if reply is None or reply.unanswered or not admits(reply.output_text) or asks_back(reply.output_text):
         return None
     # The reply with the calls it made. None where it called other tools than the corrected turn did: it then undid what
@@ -147,8 +147,8 @@ def _is_grounded(connection: Connection, trace_id: str, message: str) -> bool:
     query = (
         f"""SELECT 1 FROM trace_scores WHERE trace_id = :id AND {REMARK} AND value < :low AND comment = :said LIMIT 1"""
     )
-    remark = {"id": trace_id, "low": CALLED.failure_below, "said": message[:SHOWN]}
-    return read_value(connection, query, **remark) is not None
+    params = {"id": trace_id, "low": CALLED.failure_below, "said": message[:SHOWN]}
+    return read_value(connection, query, **params) is not None
 
 
 def _case(row: Any, dataset: str, tools: Iterable[str], revised: Answer | None) -> Case:
@@ -258,7 +258,7 @@ def messages_after(connection: Connection, trace_ids: Iterable[str]) -> list[Use
     for trace_id, chain in before.items():
         message, reply, at = rows[trace_id]
         turns = ((one, *rows[one]) for one in chain if one in rows)
-        earlier = [EarlierTurn(one, asked, said, seconds_between(began, at)) for one, asked, said, began in turns]
+        earlier = [EarlierTurn(one, asked, answer, seconds_between(began, at)) for one, asked, answer, began in turns]
         messages.append(UserMessage(trace_id, message, tuple(earlier), reply))
     return messages
 

@@ -49,10 +49,10 @@ class Utf8Stream(io.RawIOBase):
     def note(self) -> str:
         """What was done to the text as far as it was read; empty where it is UTF-8."""
         save = "save the file as UTF-8 where letters look wrong"
-        said = [f"read as {self._encoding.upper()}"] if self._wide else []
-        said += [f"{self.western} bytes are no UTF-8 and were read as Windows-1252; {save}"] if self.western else []
-        said += [f"{self.broken} bytes are no UTF-8 and became U+FFFD"] if self.broken else []
-        return "; ".join(said)
+        notes = [f"read as {self._encoding.upper()}"] if self._wide else []
+        notes += [f"{self.western} bytes are no UTF-8 and were read as Windows-1252; {save}"] if self.western else []
+        notes += [f"{self.broken} bytes are no UTF-8 and became U+FFFD"] if self.broken else []
+        return "; ".join(notes)
 
     def readable(self) -> bool:
         return True
