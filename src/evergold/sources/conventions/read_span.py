@@ -419,7 +419,7 @@ def _output(attributes: Attributes, events: list[WireEvent], plan: AttributePlan
         # The last answer among the messages of a run that failed is that of an earlier turn.
         if text is None and not (failed and key in WHOLE_RUNS):
             text = output_text(attributes[key])
-    return text if text is None else split_thinking(text)[1]
+    return split_thinking(text)[1] if text and "<" in text else text
 
 
 def _mime_value(attributes: Attributes, side: int) -> str | None:
