@@ -129,7 +129,7 @@ def test_what_is_wrong_with_a_row_is_named(line: bytes, reason: str, tmp_path: P
         (b"{", "not JSON"),
         (b"[1]", "expected an object, got list"),
         (b"null", "expected an object, got NoneType"),
-        (b'{"id": "1"}', "the record has no 'input'"),
+        (b'{"id": "1"}', "field 'input' is missing"),
         (b'{"id": {"a": 1}, "input": "x"}', "must be a text"),
     ],
 )

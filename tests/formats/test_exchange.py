@@ -497,7 +497,7 @@ def test_a_broken_array_of_goldens_is_one_line(content: bytes, tmp_path: Path) -
 def test_an_object_that_is_no_golden_is_named(tmp_path: Path) -> None:
     (tmp_path / "g.json").write_bytes(b"{}")
     (refused,) = plugins.load("formats", "deepeval").read(tmp_path / "g.json")
-    assert str(refused) == "g.json[1]: the record has no 'input'"
+    assert str(refused) == "g.json[1]: field 'input' is missing"
 
 
 def test_the_split_of_a_frozen_dataset_is_read_as_cases(tmp_path: Path) -> None:

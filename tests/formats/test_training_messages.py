@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from evergold.formats.inspect_ai import read_messages, spell_messages
+from evergold.formats.inspect_ai import read_message, spell_messages
 from evergold.formats.openai_chat import (
     MOST_TOOLS,
     Unfit,
@@ -147,7 +147,7 @@ def test_a_conversation_survives_the_words_of_inspect() -> None:
     there = spell_messages(INSPECTABLE)
     assert there is not None and there[2]["tool_calls"][0]["arguments"] == {"a": 1}
     assert there[3]["function"] == "f" and there[1]["content"][1] == {"type": "image", "image": "data:x"}
-    assert read_messages(there) == INSPECTABLE
+    assert list(map(read_message, there)) == INSPECTABLE
 
 
 @each_row(

@@ -40,7 +40,8 @@ from evergold.model.trace import Trace
 TEXTS = ("id", "dataset", "kind", "entry_type", "input", "output", "expected")
 HELD = set(TEXTS)
 SHOWN = ("reference", "messages", "turn", "tools")  # for people and loaders; the truth is carried
-COLUMNS = (*TEXTS, "tags", "contexts", *SHOWN, "evergold")
+LISTS = ("tags", "contexts")
+COLUMNS = (*TEXTS, *LISTS, *SHOWN, "evergold")
 BATCH = 1000
 ASKED = ("input", "question", "prompt", "query", "instruction", "user_input", "problem")
 # An `answer` comes last: beside one of the others it is what a model answered.
@@ -168,7 +169,7 @@ def _read_foreign(row: Record) -> Case:
             f"no column holds the question (one of {', '.join(ASKED)}); there are: {', '.join(map(str, row))}"
         )
     # With a column `input` the table probably has our column names; under another name `tags` may mean anything.
-    ours = (*HELD, "tags", "contexts") if asked == "input" else ("id",)
+    ours = (*HELD, *LISTS) if asked == "input" else ("id",)
     known = {asked, None if answered in several else answered, *ours}
     # Any of several answers is right: the first is taken, and all are kept.
     right = row[answered] if answered else None
@@ -204,9 +205,11 @@ class _Table:
 
     def __init__(self, handle: BinaryIO) -> None:
         self._arrow, parquet = arrow()
-        kinds = {"tags": self._arrow.list_(self._arrow.string()), "contexts": self._arrow.list_(self._arrow.string())}
+        text = self._arrow.string()
         # Declared and not inferred: a batch whose texts are all null would otherwise get the type null.
-        self._schema = self._arrow.schema([(name, kinds.get(name, self._arrow.string())) for name in COLUMNS])
+        self._schema = self._arrow.schema(
+            [(name, self._arrow.list_(text) if name in LISTS else text) for name in COLUMNS]
+        )
         self._writer = parquet.ParquetWriter(_Sink(handle), self._schema)
         self._rows: list[Record] = []
         self.count = 0
@@ -235,24 +238,14 @@ class JoinedTable:
     """Parquet files of the same columns as one."""
 
     def __init__(self, _name: str, opener: Opener) -> None:
-        self._arrow, self._parquet = arrow()
+        _, self._parquet = arrow()
         self._table = _Table(opener())
-        self._waiting: list[Any] = []
 
     def add(self, content: bytes) -> None:
-        self._waiting.append(self._parquet.read_table(BytesIO(content)))
-        # Row groups as large as those that one process writes.
-        if sum(len(rows) for rows in self._waiting) >= BATCH:
-            self._flush()
+        self._table.write(self._parquet.read_table(BytesIO(content)))
 
     def close(self) -> None:
-        if self._waiting:
-            self._flush()
         self._table.close()
-
-    def _flush(self) -> None:
-        self._table.write(self._arrow.concat_tables(self._waiting))
-        self._waiting = []
 
 
 class JoinedCard:
@@ -357,17 +350,10 @@ def _split_of(case: Case) -> str:
 
 
 def _card(splits: list[str]) -> str:
-    listed = {name: {"dtype": "string"} for name in (*TEXTS, *SHOWN, "evergold")}
-    features = [
-        {"name": name, **listed[name]} if name in listed else {"name": name, "list": "string"} for name in COLUMNS
-    ]
+    features = [{"name": name, "list" if name in LISTS else "dtype": "string"} for name in COLUMNS]
+    files = [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits]
     card = {
-        "configs": [
-            {
-                "config_name": "default",
-                "data_files": [{"split": split, "path": f"data/{split}-*.parquet"} for split in splits],
-            }
-        ],
+        "configs": [{"config_name": "default", "data_files": files}],
         "dataset_info": {"config_name": "default", "features": features},
     }
     return f"---\n{yaml.safe_dump(card, sort_keys=False)}---\n\nEvaluation cases, exported by Evergold.\n"
@@ -414,56 +400,6 @@ TYPES: dict[str, Callable[[Any], Any]] = {
     "flag": lambda pyarrow: pyarrow.bool_(),
     "time": lambda pyarrow: pyarrow.timestamp("us", "UTC"),
     "texts": lambda pyarrow: pyarrow.list_(pyarrow.string()),
-}
-
-
-TRACE_COLUMNS = {
-    "id": "text",
-    "session_id": "text",
-    "user_id": "text",
-    "name": "text",
-    "input": "text",
-    "output": "text",
-    "status": "text",
-    "started_at": "time",
-    "ended_at": "time",
-    "cost": "number",
-    "cost_source": "text",
-    "tags": "texts",
-    "scores": "text",
-    "metadata": "text",
-}
-CASE_COLUMNS = {
-    "id": "text",
-    "dataset": "text",
-    "kind": "text",
-    "entry_type": "text",
-    "input": "text",
-    "output": "text",
-    "reference": "text",
-    "reference_origin": "text",
-    "review": "text",
-    "evidence": "text",
-    "tags": "texts",
-    "trace_id": "text",
-    "session_id": "text",
-    "created_at": "time",
-    "messages": "text",
-    "tools": "text",
-    "metadata": "text",
-}
-ATTEMPT_COLUMNS = {
-    "case_id": "text",
-    "trial": "count",
-    "input": "text",
-    "reference": "text",
-    "output": "text",
-    "error": "text",
-    "latency_ms": "number",
-    "input_tokens": "count",
-    "output_tokens": "count",
-    "cost": "number",
-    "cached": "flag",
 }
 
 
@@ -514,44 +450,53 @@ def _require(package: str) -> Any:
         raise BadInput(f"{package} is not installed: pip install {package}") from problem
 
 
+TRACE_COLUMNS = {
+    **dict.fromkeys(("id", "session_id", "user_id", "name", "input", "output", "status"), "text"),
+    **dict.fromkeys(("started_at", "ended_at"), "time"),
+    "cost": "number",
+    "cost_source": "text",
+    "tags": "texts",
+    **dict.fromkeys(("scores", "metadata"), "text"),
+}
+CASE_COLUMNS = {
+    **dict.fromkeys(("id", "dataset", "kind", "entry_type", "input", "output", "reference"), "text"),
+    **dict.fromkeys(("reference_origin", "review", "evidence"), "text"),
+    "tags": "texts",
+    **dict.fromkeys(("trace_id", "session_id"), "text"),
+    "created_at": "time",
+    **dict.fromkeys(("messages", "tools", "metadata"), "text"),
+}
+ATTEMPT_COLUMNS = {
+    "case_id": "text",
+    "trial": "count",
+    **dict.fromkeys(("input", "reference", "output", "error"), "text"),
+    "latency_ms": "number",
+    **dict.fromkeys(("input_tokens", "output_tokens"), "count"),
+    "cost": "number",
+    "cached": "flag",
+}
+
+
 def trace_row(trace: Trace) -> dict[str, Any]:
     shown = ("name", "value", "source", "comment")
-    row = {name: getattr(trace, name) for name in TRACE_COLUMNS if name not in ("tags", "scores", "metadata")}
-    row["status"] = trace.status.value
-    row["tags"] = list(trace.tags)
-    row["scores"] = _json([{name: getattr(score, name) for name in shown} for score in trace.scores])
-    return row | {"metadata": _json(trace.metadata)}
+    scores = [{name: getattr(score, name) for name in shown} for score in trace.scores]
+    row = {name: getattr(trace, name) for name in TRACE_COLUMNS}
+    return row | {"tags": list(trace.tags), "scores": _json(scores), "metadata": _json(trace.metadata)}
 
 
 def case_row(case: Case) -> dict[str, Any]:
     reference = case.reference()
-    plain = ("id", "dataset", "input", "output", "created_at")
-    return {name: getattr(case, name) for name in plain} | {
-        "kind": case.kind.value,
-        "entry_type": case.entry_type.value,
-        "review": case.review.value,
-        "evidence": case.evidence.value,
-        "reference": case.reference_text(),
-        "reference_origin": None if reference is None else reference.origin.value,
-        "tags": list(case.tags),
-        "trace_id": case.provenance.trace_id,
-        "session_id": case.provenance.session_id,
-        "messages": _json(case.messages),
-        "tools": _json(case.tools),
-        "metadata": _json(case.metadata),
-    }
+    row = {name: getattr(case, name, None) for name in CASE_COLUMNS}
+    row |= {"reference": case.reference_text(), "reference_origin": reference and reference.origin}
+    row |= {"trace_id": case.provenance.trace_id, "session_id": case.provenance.session_id, "tags": list(case.tags)}
+    return row | {name: _json(getattr(case, name)) for name in ("messages", "tools", "metadata")}
 
 
 def attempt_row(attempt: Attempt, case: Case | None, metrics: list[str]) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        name: getattr(attempt, name) for name in ("case_id", "trial", "output", "error", "latency_ms")
-    }
-    row |= {name: getattr(attempt.usage, name) for name in ("input_tokens", "output_tokens", "cost")}
-    row |= {"cached": attempt.cached, "input": case and case.input, "reference": case and case.reference_text()}
-    for name in metrics:
-        measurement = attempt.measurements.get(name)
-        row[name] = None if measurement is None else measurement.value
-    return row
+    row = {name: getattr(attempt, name, getattr(attempt.usage, name, None)) for name in ATTEMPT_COLUMNS}
+    row |= {"input": case and case.input, "reference": case and case.reference_text()}
+    measured = {name: attempt.measurements.get(name) for name in metrics}
+    return row | {name: measurement and measurement.value for name, measurement in measured.items()}
 
 
 def _json(value: Any) -> str | None:

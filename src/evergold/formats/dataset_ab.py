@@ -10,18 +10,18 @@ take a moment. Whatever cannot be used is counted and named with its line, never
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
 import orjson
-from pydantic import ValidationError
 
 from evergold.errors import BadInput, Incomplete, NotFound
 from evergold.formats.atomic import recover, write_chunks
-from evergold.formats.lines import open_rows, record_in
+from evergold.formats.lines import numbered_lines, one_case, record_in
 from evergold.formats.parts import JoinedLines, Joining
 from evergold.model.case import BOOKKEEPING, Case, CaseKind, LineRange, Provenance, ReviewState, is_blank
-from evergold.model.faults import Rejected, first_fault
+from evergold.model.faults import Rejected
 from evergold.storage import find_matching
 
 Row = dict[str, Any]
@@ -36,35 +36,17 @@ _KNOWN = frozenset((*_SHARED, *_DESCRIBING, *_METADATA, *_LISTS, "case"))
 _OF_B_ONLY = "lineRangesRow"
 ORIGIN = ("source", "repository", "workspace_id", "task_id", "flow_id", "case_index")
 # Fields of a case that a row has keys for, in either dataset.
-HELD = BOOKKEEPING | {
-    "id",
-    "dataset",
-    "kind",
-    "input",
-    "base_commit",
-    "paths",
-    "ranges",
-    "tags",
-    "metadata",
-    "extra",
-    "provenance",
-}
+HELD = BOOKKEEPING | {"id", "dataset", "kind", "input", "base_commit", "tags", "metadata", "extra", "provenance"}
 
 
 def row_a(case: Case) -> Row:
-    return (
-        _shared_fields(case)
-        | {"filePaths": [{"path": item.path, "sources": list(item.sources), **item.extra} for item in case.paths]}
-        | _list_more(case, of_b=False)
-    )
+    paths = [{"path": item.path, "sources": list(item.sources), **item.extra} for item in case.paths]
+    return _shared_fields(case) | {"filePaths": paths} | _list_more(case, of_b=False)
 
 
 def row_b(case: Case) -> Row:
-    return (
-        _shared_fields(case)
-        | {"lineRanges": [_range_entry(item) for item in case.ranges]}
-        | _list_more(case, of_b=True)
-    )
+    ranges = [_range_entry(item) for item in case.ranges]
+    return _shared_fields(case) | {"lineRanges": ranges} | _list_more(case, of_b=True)
 
 
 def case_of_rows(a: Row | None, b: Row | None) -> Case:
@@ -78,6 +60,14 @@ def case_of_rows(a: Row | None, b: Row | None) -> Case:
             raise BadInput(f"field {name} is {type(row[name]).__name__}, not a list")
     metadata = dict(row.get("metadata") or {}) | {name: row[name] for name in _METADATA if name in row}
     rest = dict(row.get("case") or {})
+    origin = {
+        "source": row.get("source") or "manual",
+        "repository": row.get("repository"),
+        "workspace_id": row.get("workspaceId") or None,
+        "task_id": row.get("taskId") or None,
+        "flow_id": row.get("flowId") or None,
+        "case_index": row.get("caseIndex"),
+    }
     return Case.model_validate(
         rest
         | {
@@ -94,7 +84,7 @@ def case_of_rows(a: Row | None, b: Row | None) -> Case:
             "tags": row.get("tags") or (),
             "metadata": metadata,
             "extra": _list_unknown(a, b),
-            "provenance": _provenance(row, rest),
+            "provenance": Provenance.model_validate(origin | (rest.get("provenance") or {})),
             # The `needs…` keys mark an unvalidated row by being there, whatever their value.
             "review": ReviewState.UNVALIDATED if any(name in row for name in _NEEDS) else ReviewState.VALIDATED,
         }
@@ -102,7 +92,10 @@ def case_of_rows(a: Row | None, b: Row | None) -> Case:
 
 
 def parse_row(line: bytes) -> Row:
-    row = record_in(line)
+    return _require_id(record_in(line))
+
+
+def _require_id(row: Row) -> Row:
     if is_blank(row.get("caseId")) or not isinstance(row["caseId"], str):
         raise BadInput("field caseId is missing, empty or not a text")
     return row
@@ -152,20 +145,6 @@ def _list_unknown(a: Row | None, b: Row | None) -> Row:
     return of_b | of_a | ({_OF_B_ONLY: apart} if apart else {})
 
 
-def _provenance(row: Row, rest: Row) -> Provenance:
-    return Provenance.model_validate(
-        {
-            "source": row.get("source") or "manual",
-            "repository": row.get("repository"),
-            "workspace_id": row.get("workspaceId") or None,
-            "task_id": row.get("taskId") or None,
-            "flow_id": row.get("flowId") or None,
-            "case_index": row.get("caseIndex"),
-        }
-        | (rest.get("provenance") or {})
-    )
-
-
 def _range_entry(item: LineRange) -> Row:
     proof = {"blobSha": item.blob, "textHash": item.text_hash}
     return {
@@ -203,23 +182,21 @@ UNVALIDATED = "unvalidated.jsonl"
 
 def read_rows(path: Path, problems: list[tuple[int, str]] | None = None) -> Iterator[tuple[int, Row]]:
     """(line number, row). A line that is no JSON object raises BadInput, or is noted in `problems` and passed over."""
-    with open_rows(path) as handle:
-        for number, line in enumerate(handle, 1):
-            if not line.strip():
-                continue
-            try:
-                yield number, parse_row(line)
-            except BadInput as problem:
-                if problems is None:
-                    raise BadInput(f"{path}:{number}: {problem.message}; mend or remove the line") from problem
-                problems.append((number, problem.message))
+    for number, line in numbered_lines(path):
+        try:
+            yield number, parse_row(line)
+        except BadInput as problem:
+            if problems is None:
+                raise BadInput(f"{path}:{number}: {problem.message}; mend or remove the line") from problem
+            problems.append((number, problem.message))
 
 
 def read_cases(path: Path) -> Iterator[Case]:
     """The cases of a file of either dataset, completed from its sibling. Raises BadInput at the first bad line."""
     for item in cases_or_reasons(path):
         if isinstance(item, Rejected):
-            raise BadInput(f"{path.parent / item.where}: {item.reason}; mend or remove the line")
+            where = path.parent / item.where
+            raise BadInput(f"{item.model_copy(update={'where': str(where)})}; mend or remove the line")
         yield item
 
 
@@ -229,19 +206,14 @@ def cases_or_reasons(path: Path) -> Iterator[Case | Rejected]:
     recover(path.parent)
     # All of the sibling is held in memory: its rows may stand in another order.
     others = {row["caseId"]: row for _, row in read_rows(sibling)} if sibling else {}
-    with open_rows(path) as handle:
-        for number, line in enumerate(handle, 1):
-            if line.strip():
-                yield _case_or_reason(line, others, f"{path.name}:{number}")
+    for number, line in numbered_lines(path):
+        yield one_case(line, f"{path.name}:{number}", partial(_complete, others))
 
 
-def _case_or_reason(line: bytes, others: dict[str, Row], where: str) -> Case | Rejected:
-    try:
-        row = parse_row(line)
-        other = others.get(row["caseId"])
-        return case_of_rows(row, other) if "filePaths" in row else case_of_rows(other, row)
-    except (BadInput, ValidationError, TypeError, KeyError, AttributeError, ValueError) as problem:
-        return Rejected(where=where, reason=_first_reason(problem))
+def _complete(others: dict[str, Row], row: Row) -> Case:
+    """The case of a row and the row of the same case in the other file."""
+    other = others.get(_require_id(row)["caseId"])
+    return case_of_rows(row, other) if "filePaths" in row else case_of_rows(other, row)
 
 
 def sibling_of(path: Path) -> Path | None:
@@ -295,8 +267,8 @@ class _Dataset:
 
     def carry_rest(self, case: Case) -> Row:
         """What a row of this dataset has no key for: it travels under `case`, and is nothing for most cases."""
-        other = "ranges" if self.list_name == "filePaths" else "paths"
-        rest = case.model_dump(mode="json", exclude=set(HELD) - {other}, exclude_defaults=True)
+        ours = "paths" if self.list_name == "filePaths" else "ranges"
+        rest = case.model_dump(mode="json", exclude={*HELD, ours}, exclude_defaults=True)
         origin = case.provenance.model_dump(mode="json", exclude=set(ORIGIN), exclude_defaults=True)
         # A row has `caseIndex` 0 for "none", so None itself must be carried.
         if case.provenance.case_index is None:
@@ -317,16 +289,6 @@ class DatasetA(_Dataset):
 class DatasetB(_Dataset):
     list_name: ClassVar[str] = "lineRanges"
     row = staticmethod(row_b)
-
-
-def _first_reason(problem: Exception) -> str:
-    if isinstance(problem, ValidationError):
-        return f"field {first_fault(problem, Case)}"
-    if isinstance(problem, KeyError):
-        return f"field {problem} is missing"
-    if isinstance(problem, BadInput):
-        return problem.message
-    return f"a value is not of the kind this format has there ({problem})"
 
 
 Range = tuple[str, int, int]
@@ -388,7 +350,17 @@ def read_predictions(path: Path) -> Predictions:
     """`{"caseId", "ranges": [{"path","startLine","endLine"}]}` or `{"caseId", "paths": […]}`, best first."""
     predictions = Predictions()
     for file in _files(path):
-        _add_predictions(file, predictions)
+        unreadable: list[tuple[int, str]] = []
+        for number, row in read_rows(file, unreadable):
+            where, case_id = f"{file.name}:{number}", row["caseId"]
+            if case_id in predictions.rows:
+                # The first counts, so that appending to a file cannot improve a score.
+                predictions.duplicates.append(case_id)
+                again = f"{where}: case {case_id!r} is predicted twice; the first prediction counts"
+                predictions.problems.append(again)
+            else:
+                predictions.rows[case_id] = _prediction(row, where, predictions.problems)
+        predictions.problems += [f"{file.name}:{number}: {reason}" for number, reason in unreadable]
     usable = any(row.ranges or row.paths or row.abstained for row in predictions.rows.values())
     # Every line is wrong in the same way: most likely the file is of another shape.
     if predictions.problems and not usable:
@@ -397,21 +369,6 @@ def read_predictions(path: Path) -> Predictions:
             '{"caseId", "ranges": [{"path", "startLine", "endLine"}]} or {"caseId", "paths": […]}'
         )
     return predictions
-
-
-def _add_predictions(path: Path, predictions: Predictions) -> None:
-    unreadable: list[tuple[int, str]] = []
-    for number, row in read_rows(path, unreadable):
-        case_id = row["caseId"]
-        if case_id in predictions.rows:
-            # The first counts, so that appending to a file cannot improve a score.
-            predictions.duplicates.append(case_id)
-            predictions.problems.append(
-                f"{path.name}:{number}: case {case_id!r} is predicted twice; the first prediction counts"
-            )
-            continue
-        predictions.rows[case_id] = _prediction(row, f"{path.name}:{number}", predictions.problems)
-    predictions.problems += [f"{path.name}:{number}: {reason}" for number, reason in unreadable]
 
 
 def range_of(entry: Any) -> Range | str:

@@ -105,7 +105,12 @@ class DatasetPair:
         if resolved:
             # Held in memory: rows that lacked something are few beside those that are copied.
             self._replaced[case.id] = lines
-        outcome = _outcome(before, resolved)
+        if not before.in_a and not before.in_b:
+            outcome = RowOutcome.NEW
+        elif resolved:
+            outcome = RowOutcome.RESOLVED
+        else:
+            outcome = RowOutcome.UNCHANGED if before.in_a and before.in_b else RowOutcome.COMPLETED
         self._changed = self._changed or outcome is not RowOutcome.UNCHANGED
         return outcome
 
@@ -120,8 +125,11 @@ class DatasetPair:
             for side, path in enumerate((self.path_a, self.path_b)):
                 out = files.open(path)
                 if path.is_file() and not self.full:
-                    for case_id, line in _lines(path):
-                        out.write(self._replaced[case_id][side] if case_id in self._replaced else line)
+                    with open_read(path) as lines:
+                        for line in filter(bytes.strip, lines):
+                            replaced = self._replaced.get(parse_row(line)["caseId"])
+                            ended = line if line.endswith(b"\n") else line + b"\n"
+                            out.write(replaced[side] if replaced else ended)
                 self._added[path].seek(0)
                 shutil.copyfileobj(self._added[path], out)
 
@@ -177,19 +185,3 @@ def is_edited(row: Row) -> bool:
     stamp = row.get(EXTRACTED_HASH)
     rest = {name: value for name, value in row.items() if name != EXTRACTED_HASH}
     return stamp is not None and bool(stamp != content_hash(rest))
-
-
-def _outcome(before: Known, resolved: bool) -> RowOutcome:
-    if not before.in_a and not before.in_b:
-        return RowOutcome.NEW
-    if resolved:
-        return RowOutcome.RESOLVED
-    return RowOutcome.UNCHANGED if before.in_a and before.in_b else RowOutcome.COMPLETED
-
-
-def _lines(path: Path) -> Iterator[tuple[str, bytes]]:
-    """(case id, the line as it stands, ended)."""
-    with open_read(path) as handle:
-        for line in handle:
-            if line.strip():
-                yield parse_row(line)["caseId"], line if line.endswith(b"\n") else line + b"\n"

@@ -12,8 +12,10 @@ messages of other roles have no place and travel with the case.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import orjson
 
@@ -33,7 +35,7 @@ from evergold.formats.records import (
 )
 from evergold.model.case import Case
 from evergold.model.faults import Rejected
-from evergold.model.tool_calls import ToolCall, calls_in
+from evergold.model.tool_calls import calls_in
 
 TURNS_HELD = {"expected", "name"}
 TURNS_KNOWN = ("scenario", "turns", "expected_outcome", "name", "context", "additional_metadata")
@@ -55,10 +57,11 @@ def conversational(case: Case) -> Record:
     asked = conversation(case)
     # DeepEval needs a scenario; the first question is what the conversation is about.
     first = next(text_of(message.get("content")) for message in asked if message.get("role") == "user")
+    answered = case.turn or ([{"role": "assistant", "content": case.output}] if case.output else [])
     texts = [context.text for context in case.contexts if context.text is not None]
     record: Record = {
         "scenario": first or case.input or case.id,
-        "turns": list(_turns([*asked, *_finish(case)])),
+        "turns": list(_turns([*asked, *map(dict, answered)])),
         "expected_outcome": case.reference_text(),
         "name": case.name,
         "context": texts or None,
@@ -80,12 +83,6 @@ def read_conversation(record: Record) -> Case:
     return with_edited_reference(case, held["expected"])
 
 
-def _finish(case: Case) -> list[Message]:
-    if case.turn:
-        return [dict(message) for message in case.turn]
-    return [{"role": "assistant", "content": case.output}] if case.output else []
-
-
 def _turns(messages: Sequence[Message]) -> Iterator[Record]:
     """The turns of a conversation: each assistant text with the calls since the last user text."""
     for index, message in enumerate(messages):
@@ -95,20 +92,13 @@ def _turns(messages: Sequence[Message]) -> Iterator[Record]:
             continue
         turn: Record = {"role": role, "content": text}
         if message.get("tool_calls"):
+            results = takewhile(lambda later: later.get("role") == "tool", messages[index + 1 :])
             turn["tools_called"] = [
                 {"name": call.name, "input_parameters": call.args}
                 | ({"output": call.result} if call.result is not None else {})
-                for call in calls_in([message, *_results(messages[index + 1 :])])
+                for call in calls_in([message, *results])
             ]
         yield turn
-
-
-def _results(messages: Sequence[Message]) -> Iterator[Message]:
-    """The tool results that follow a message, up to the next message of another role."""
-    for message in messages:
-        if message.get("role") != "tool":
-            return
-        yield message
 
 
 def _shown_turns(record: Record) -> Record:
@@ -160,16 +150,22 @@ class DeepEval:
 
     def write(self, cases: Iterable[Case], path: Path, **options: Any) -> int:
         """Write every case as a golden; a second file appears only where cases have several turns."""
+        count, beside = 0, find_beside(path)
+        turns: JoinedArray | None = None
         with FileSet() as files:
-            goldens, turns = _Array(files, path), _Array(files, find_beside(path))
+            goldens = JoinedArray(path.name, partial(files.open, path))
             for case in cases:
-                goldens.add(record_of(case))
+                count += 1
+                goldens.add(orjson.dumps(record_of(case)))
                 if is_conversation(case):
-                    turns.add(conversational(case))
-            # An empty array is a file that DeepEval loads; an empty file is none.
-            if not goldens.close(even_empty=True) or not turns.close():
-                find_beside(path).unlink(missing_ok=True)  # of an earlier export
-        return goldens.count
+                    turns = turns or JoinedArray(beside.name, partial(files.open, beside))
+                    turns.add(orjson.dumps(conversational(case)))
+            goldens.close()
+            if turns:
+                turns.close()
+            else:
+                beside.unlink(missing_ok=True)  # of an earlier export
+        return count
 
     def may_write(self, path: Path) -> tuple[Path, ...]:
         """The goldens, and those of several turns where there are any."""
@@ -179,30 +175,10 @@ class DeepEval:
         return read_lines(path, case_of)
 
 
-class _Array:
-    """A JSON array in a file, written one record at a time; the file is opened with its first record."""
-
-    def __init__(self, files: FileSet, path: Path) -> None:
-        self._files, self._path = files, path
-        self._out: BinaryIO | None = None
-        self.count = 0
-
-    def add(self, record: Record) -> None:
-        self._out = self._out or self._files.open(self._path)
-        self._out.write(b",\n" if self.count else b"[\n")
-        self._out.write(orjson.dumps(record))
-        self.count += 1
-
-    def close(self, *, even_empty: bool = False) -> int:
-        if self._out is not None:
-            self._out.write(b"\n]\n")
-        elif even_empty:
-            self._files.open(self._path).write(b"[]\n")
-        return self.count
-
-
 def record_of(case: Case) -> Record:
     texts = [context.text for context in case.contexts if context.text is not None]
+    # Concrete calls that meet what is expected; one that only a pattern describes has none.
+    expected = [call for one in case.expected_calls() or () if (call := one.example()) is not None]
     record: Record = {
         "input": case.input,
         "expected_output": case.reference_text(),
@@ -210,18 +186,10 @@ def record_of(case: Case) -> Record:
         "name": case.name,
         "retrieval_context": texts or None,
         "tools_called": [{"name": call.name, "input_parameters": call.args} for call in case.tool_calls] or None,
-        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in _expected_calls(case)]
-        or None,
+        "expected_tools": [{"name": call.name, "input_parameters": call.args} for call in expected] or None,
         "additional_metadata": metadata_of(case, HELD),
     }
     return {name: value for name, value in record.items() if value is not None}
-
-
-def _expected_calls(case: Case) -> Iterator[ToolCall]:
-    """Concrete calls that meet what is expected; one that only a pattern describes has none."""
-    for expected in case.expected_calls() or ():
-        if (call := expected.example()) is not None:
-            yield call
 
 
 def case_of(record: Record) -> Case:
@@ -234,16 +202,10 @@ def case_of(record: Record) -> Case:
         "name": record.get("name"),
     }
     shown = _read_golden(record)
-    known = (
-        "input",
-        "name",
-        *map(_camel, KNOWN),
-        *KNOWN,
-        *(() if _get_either(record, "retrieval_context") else ("context",)),
-    )
-    case = rebuild_case(
-        held, _get_either(record, "additional_metadata"), guessed=shown, unread=unread_of(record, *known)
-    )
+    unread = unread_of(record, "input", "name", *map(_camel, KNOWN), *KNOWN)
+    if not _get_either(record, "retrieval_context"):
+        unread.pop("context", None)  # it was read in its place
+    case = rebuild_case(held, _get_either(record, "additional_metadata"), guessed=shown, unread=unread)
     return with_edited_reference(with_edits(case, shown, _read_golden(record_of(case))), held["expected"])
 
 

@@ -11,15 +11,7 @@ from typing import Any, ClassVar
 import orjson
 
 from evergold.formats.lines import Record
-from evergold.formats.records import (
-    Message,
-    RecordLines,
-    last_user_text,
-    metadata_of,
-    rebuild_case,
-    unread_of,
-    with_edited_reference,
-)
+from evergold.formats.records import Message, RecordLines, metadata_of, read_asked, unread_of
 from evergold.model.case import Case, plain_messages
 
 KEYS = {
@@ -43,21 +35,19 @@ def _spell_message(message: Message) -> Message:
     # A key that Inspect drops would be lost on the way back.
     if not message.keys() <= KEYS[message["role"]]:
         raise ValueError("a key that Inspect does not know")
-    converted: Message = {"role": message["role"], "content": _content(message.get("content"))}
+    content = message.get("content") or ""
+    converted: Message = {
+        "role": message["role"],
+        "content": content if isinstance(content, str) else [_spell_part(part) for part in content],
+    }
     if message.get("tool_calls"):
-        converted["tool_calls"] = [_call(call) for call in message["tool_calls"]]
+        converted["tool_calls"] = [_spell_call(call) for call in message["tool_calls"]]
     if message["role"] == "tool":
         converted |= {"tool_call_id": message["tool_call_id"], "function": message.get("name")}
     return {key: value for key, value in converted.items() if value is not None}
 
 
-def _content(content: Any) -> Any:
-    if content is None or isinstance(content, str):
-        return content or ""
-    return [_part(part) for part in content]
-
-
-def _part(part: Message) -> Message:
+def _spell_part(part: Message) -> Message:
     if part["type"] == "text":
         return {"type": "text", "text": part["text"]}
     if part["type"] == "image_url":
@@ -65,22 +55,18 @@ def _part(part: Message) -> Message:
     raise ValueError(f"a part of type {part['type']}")
 
 
-def _call(call: Message) -> Message:
+def _spell_call(call: Message) -> Message:
     arguments = orjson.loads(call["function"].get("arguments") or "{}")
     if not isinstance(arguments, dict):
         raise TypeError("arguments that are no object")
     return {"id": call["id"], "type": "function", "function": call["function"]["name"], "arguments": arguments}
 
 
-def read_messages(messages: Sequence[Message]) -> list[Message]:
-    """Messages of Inspect in the words of a chat API; what is not in Inspect's own words stays as it is."""
-    return [_read_message(message) for message in messages]
-
-
-def _read_message(message: Message) -> Message:
+def read_message(message: Message) -> Message:
+    """A message of Inspect in the words of a chat API; what is not in Inspect's own words stays as it is."""
     converted = dict(message)
     if isinstance(converted.get("content"), list):
-        converted["content"] = [_ours(part) for part in converted["content"]]
+        converted["content"] = [_read_part(part) for part in converted["content"]]
     if isinstance(converted.get("tool_calls"), list):
         converted["tool_calls"] = [_read_call(call) for call in converted["tool_calls"]]
     if converted.get("role") == "tool" and "function" in converted:
@@ -88,7 +74,7 @@ def _read_message(message: Message) -> Message:
     return converted
 
 
-def _ours(part: Any) -> Any:
+def _read_part(part: Any) -> Any:
     if isinstance(part, dict) and part.get("type") == "image" and isinstance(part.get("image"), str):
         return {"type": "image_url", "image_url": {"url": part["image"]}}
     return part
@@ -133,11 +119,8 @@ class Inspect(RecordLines):
             "input": shown["input"],
             "expected": (target[0] if target else None) if isinstance(target, list) else target,
         }
-        unread = unread_of(record, "id", "input", "target", "metadata")
-        case = rebuild_case(held, metadata, guessed=shown, unread=unread)
-        return with_edited_reference(self.take_edits(case, record), held["expected"])
+        return self.edited_case(record, held, metadata, shown, unread_of(record, "id", "input", "target", "metadata"))
 
     def read_shown(self, record: Record) -> Record:
         given = record["input"]
-        messages = read_messages(given) if isinstance(given, list) else []
-        return {"input": last_user_text(messages) if messages else given, "messages": messages}
+        return read_asked([read_message(message) for message in given] if isinstance(given, list) else given)

@@ -202,7 +202,7 @@ def try_line(record: Record | BadInput, where: str, case_of: Callable[[Record], 
         return Rejected.of(problem, where, Case)
     # KeyError comes before ValueError for its own words: str() of it is the bare key.
     except KeyError as problem:
-        return Rejected(where=where, reason=f"the record has no {problem}")
+        return Rejected(where=where, reason=f"field {problem} is missing")
     # A list where the format has an object, and the like: files come from anywhere.
     except (TypeError, AttributeError, IndexError) as problem:
         return Rejected(where=where, reason=f"a value is not of the kind this format has there ({problem})")

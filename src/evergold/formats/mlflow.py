@@ -37,7 +37,7 @@ class MLflow(RecordLines):
 
     def case(self, record: Record) -> Case:
         inputs, tags = record["inputs"], dict(record.get("tags") or {})
-        rest = orjson.loads(tags.pop(KEY)) if KEY in tags else None
+        rest = {KEY: orjson.loads(tags.pop(KEY))} if KEY in tags else None
         question, messages, key = question_of(inputs)
         expectations = record.get("expectations") or {}
         expected = answer_of(expectations.get("expected_response"))[0]
@@ -47,10 +47,9 @@ class MLflow(RecordLines):
             "expected": expected,
             "tags": sorted(f"{name}:{value}" if value else name for name, value in tags.items()) or None,
         }
-        # `source` of a record of ours only repeats its name; of another's it is information.
-        unread = unread_of(
-            record, "inputs", "outputs", "expectations", "tags", *(("source",) if rest is not None else ())
-        )
+        unread = unread_of(record, "inputs", "outputs", "expectations", "tags")
+        if rest:
+            unread.pop("source", None)  # of ours it only repeats the name; of another's it is information
         trace = ((record.get("source") or {}).get("source_data") or {}).get("trace_id")
         guessed = {"messages": messages, "provenance": {"source": "mlflow", "trace_id": trace} if trace else None}
         more = {
@@ -58,5 +57,5 @@ class MLflow(RecordLines):
             "expectations": unread_of(expectations, "expected_response"),
         }
         unread |= {name: value for name, value in more.items() if value}
-        case = rebuild_case(held, {KEY: rest} if rest is not None else None, guessed=guessed, unread=unread)
+        case = rebuild_case(held, rest, guessed=guessed, unread=unread)
         return with_edited_reference(case, expected)

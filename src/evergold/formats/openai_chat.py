@@ -27,24 +27,22 @@ from evergold.formats.records import (
     conversation_or_none,
     last_user_text,
     metadata_of,
+    read_asked,
     rebuild_case,
     text_of,
     tool_call_of,
     unread_of,
-    with_edited_reference,
 )
 from evergold.model.case import Case, EntryType, Origin, Reference, TierEvidence, written_case
 from evergold.model.check import concedes, strip_admission
 from evergold.model.faults import Rejected
-from evergold.model.tool_calls import ExpectedTool, ToolCall, calls_in, expected_of
+from evergold.model.tool_calls import ExpectedTool, calls_in, expected_of
 from evergold.model.tool_schemas import derived_schemas
 from evergold.model.values import hash_bytes
 from evergold.storage.compression import ENDINGS
 
 KEYS = {
-    "system": ("role", "content", "name"),
-    "developer": ("role", "content", "name"),
-    "user": ("role", "content", "name"),
+    **dict.fromkeys(("system", "developer", "user"), ("role", "content", "name")),
     "assistant": ("role", "content", "tool_calls", "name"),
     "tool": ("role", "content", "tool_call_id"),
 }
@@ -70,11 +68,6 @@ def question_of(case: Case) -> list[Message]:
     return [_known_fields(message) for message in conversation(case)]
 
 
-def without_learning(messages: Iterable[Message]) -> list[Message]:
-    """The messages, of which the assistant's are not to be learned."""
-    return [message | ({"weight": 0} if message["role"] == "assistant" else {}) for message in messages]
-
-
 def answer_of(case: Case, reference: Reference) -> list[Message]:
     """The reference as messages: the turn with its calls and results, closed by the reference's text.
 
@@ -84,14 +77,16 @@ def answer_of(case: Case, reference: Reference) -> list[Message]:
     # The recorded turn is used only where it made the very calls of the reference: its results belong to those calls.
     if turn and reference.tool_calls is not None and _read_calls(turn) == list(expected_of(reference.tool_calls)):
         # The turn with this text as its last answer.
-        last = turn[-1]
-        if last["role"] == "assistant" and not last.get("tool_calls"):
-            turn = turn[:-1]
+        if turn[-1]["role"] == "assistant" and not turn[-1].get("tool_calls"):
+            turn.pop()
         return [*turn, assistant(reference.text)] if reference.text is not None else turn
-    if reference.tool_calls:
-        calls = [_spell_message(call, number) for number, call in enumerate(reference.tool_calls, 1)]
-        return [{"role": "assistant", "content": None, "tool_calls": calls}]
-    return [assistant(reference.text or "")]
+    if not reference.tool_calls:
+        return [assistant(reference.text or "")]
+    calls: list[Message] = []
+    for number, call in enumerate(reference.tool_calls, 1):
+        function = {"name": call.name, "arguments": orjson.dumps(call.args).decode()}
+        calls.append({"id": call.id or f"call_{number}", "type": "function", "function": function})
+    return [{"role": "assistant", "content": None, "tool_calls": calls}]
 
 
 def worked_messages(case: Case) -> list[Message]:
@@ -192,11 +187,6 @@ def _schema(tool: Mapping[str, Any]) -> dict[str, Any]:
 
 def _read_calls(messages: Iterable[Message]) -> list[ExpectedTool]:
     return list(expected_of(calls_in(messages)))
-
-
-def _spell_message(call: ToolCall, number: int) -> dict[str, Any]:
-    function = {"name": call.name, "arguments": orjson.dumps(call.args).decode()}
-    return {"id": call.id or f"call_{number}", "type": "function", "function": function}
 
 
 # Keys that make a record of messages another format's, or a log of what happened, in which no answer is known to be right.
@@ -300,12 +290,21 @@ class FineTune(_Training):
             raise Unfit(NO_REFERENCE)
         if reference.origin is Origin.CANDIDATE and case.evidence is TierEvidence.SILENCE:
             raise Unfit(NOBODY_SPOKE)
-        messages = check_messages([*without_learning(question_of(case)), *answer_of(case, reference)])
+        asked = question_of(case)
+        for message in asked:
+            if message["role"] == "assistant":
+                message["weight"] = 0  # not to be learned
+        messages = check_messages([*asked, *answer_of(case, reference)])
         tools = offered_tools(case, messages)
         return {"messages": messages, "tools": tools} if tools else {"messages": messages}
 
     def case(self, record: Record) -> Case:
-        messages = record.get("messages") or messages_in(list(map(_speaker_as_role, record["conversations"])), "input")
+        messages = record.get("messages")
+        if not messages:
+            # ShareGPT writes a turn as `from` and `value`.
+            turns = record["conversations"]
+            chat = [{"role": one["from"], "content": one.get("value")} if "from" in one else one for one in turns]
+            messages = messages_in(chat, "input")
         closed = bool(messages) and messages[-1].get("role") == "assistant"
         # A file without answers (for batch inference) still holds questions.
         before = messages[:-1] if closed else messages
@@ -322,11 +321,6 @@ class FineTune(_Training):
         if more := unread_of(answer, "role", "content", "tool_calls"):
             unread["answer"] = more
         return rebuild_case(held, None, unread=unread)
-
-
-def _both_right(case: Case, reference: Reference) -> bool:
-    """A golden answer is right, whatever its source expected; only a person's own answer is better."""
-    return case.entry_type is EntryType.GOLDEN and reference.origin is not Origin.PERSON
 
 
 class Preference(_Training):
@@ -348,17 +342,18 @@ class Preference(_Training):
             raise Unfit(
                 "no pair: the right answer only concedes, so it replies to the correction and not to the question"
             )
+        # A golden answer is right, whatever its source expected; only a person's own answer is better.
+        both_right = case.entry_type is EntryType.GOLDEN and reference.origin is not Origin.PERSON
         # A pair of equal answers teaches nothing, and a pair of two right ones teaches something wrong.
-        if not case.output or case.output in (reference.text, preferred) or _both_right(case, reference):
+        if not case.output or case.output in (reference.text, preferred) or both_right:
             raise Unfit("no pair: a preference needs a wrong answer and another, right one")
         if reference.tool_calls is not None and expected_of(reference.tool_calls) != expected_of(case.tool_calls):
             raise Unfit("no pair: the right answer makes other calls, so the two answer different messages")
         messages = [*question_of(case), *worked_messages(case)]
         check_messages([*messages, assistant(case.output)])
-        given: Record = {"messages": messages}
         tools = offered_tools(case, messages)
         return {
-            "input": given | {"tools": tools} if tools else given,
+            "input": {"messages": messages} | ({"tools": tools} if tools else {}),
             "preferred_output": [assistant(preferred)],
             "non_preferred_output": [assistant(case.output)],
         }
@@ -380,11 +375,6 @@ class Preference(_Training):
         if more := unread_of(record["input"], "messages", "tools"):
             unread["input"] = more
         return rebuild_case(held, None, unread=unread)
-
-
-def _speaker_as_role(turn: Record) -> Record:
-    """A turn as ShareGPT writes it (`from`, `value`) as a chat message."""
-    return {"role": turn["from"], "content": turn.get("value")} if "from" in turn else turn
 
 
 def _as_preference(record: Record) -> Record:
@@ -428,14 +418,8 @@ class Evals(RecordLines):
             metadata.setdefault("ideals", ideal)
         shown = self.read_shown(record)
         held = {"input": shown["input"], "expected": ideal[0] if isinstance(ideal, list) and ideal else ideal or None}
-        unread = unread_of(record, "input", "ideal", "metadata")
-        case = rebuild_case(held, metadata, guessed=shown, unread=unread)
-        return with_edited_reference(self.take_edits(case, record), held["expected"])
+        return self.edited_case(record, held, metadata, shown, unread_of(record, "input", "ideal", "metadata"))
 
     def read_shown(self, record: Record) -> Record:
-        given = record["input"]
-        messages = given if isinstance(given, list) else []
-        return {
-            "input": last_user_text(messages) if messages else given,
-            "messages": conversation_or_none(messages) or [],
-        }
+        asked = read_asked(record["input"])
+        return asked | {"messages": conversation_or_none(asked["messages"]) or []}

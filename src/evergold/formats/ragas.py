@@ -3,14 +3,7 @@
 from typing import ClassVar
 
 from evergold.formats.lines import Record
-from evergold.formats.records import (
-    RecordLines,
-    last_user_text,
-    metadata_of,
-    rebuild_case,
-    unread_of,
-    with_edited_reference,
-)
+from evergold.formats.records import RecordLines, metadata_of, read_asked, unread_of
 from evergold.model.case import Case, CaseKind
 
 HELD = {"input", "output", "expected"}
@@ -33,8 +26,9 @@ class Ragas(RecordLines):
         }
 
     def case(self, record: Record) -> Case:
+        asked = read_asked(record["user_input"])
         held = {
-            "input": _read_question(record)["input"],
+            "input": asked["input"],
             "output": record.get("response"),
             "expected": record.get("reference"),
         }
@@ -42,20 +36,9 @@ class Ragas(RecordLines):
         if not record.get("retrieved_contexts"):
             # They serve as the contexts then, so they are not kept a second time as unread.
             known.append("reference_contexts")
-        case = rebuild_case(
-            held,
-            record.get("metadata"),
-            guessed={"kind": CaseKind.QA, **_read_question(record), **self.read_shown(record)},
-            unread=unread_of(record, *known),
-        )
-        return with_edited_reference(self.take_edits(case, record), held["expected"])
+        guessed = {"kind": CaseKind.QA, **asked, **self.read_shown(record)}
+        return self.edited_case(record, held, record.get("metadata"), guessed, unread_of(record, *known))
 
     def read_shown(self, record: Record) -> Record:
         texts = record.get("retrieved_contexts") or record.get("reference_contexts") or []
         return {"contexts": [{"text": text} for text in texts]}
-
-
-def _read_question(record: Record) -> Record:
-    given = record["user_input"]
-    messages = given if isinstance(given, list) else []
-    return {"input": last_user_text(messages) if messages else given, "messages": messages}

@@ -200,6 +200,12 @@ def tool_call_of(call: Message) -> dict[str, Any]:
     return {"name": function["name"], "args": arguments}
 
 
+def read_asked(given: Any) -> dict[str, Any]:
+    """The question of a record, and the messages that it is where it is a conversation."""
+    messages = given if isinstance(given, list) else []
+    return {"input": last_user_text(messages) if messages else given, "messages": messages}
+
+
 def text_of(content: Any) -> str:
     if isinstance(content, str):
         return content
@@ -244,3 +250,10 @@ class RecordLines:
     def take_edits(self, case: Case, record: Record) -> Case:
         """The case with what somebody changed in a record of ours."""
         return with_edits(case, self.read_shown(record), self.read_shown(self.record(case)))
+
+    def edited_case(
+        self, record: Record, held: Record, metadata: Record | None, guessed: Record, unread: Record
+    ) -> Case:
+        """The case of a record, with what somebody changed in one of ours, its right answer included."""
+        case = rebuild_case(held, metadata, guessed=guessed, unread=unread)
+        return with_edited_reference(self.take_edits(case, record), held["expected"])

@@ -181,18 +181,11 @@ def _problems(error: ValidationError, document: YamlDocument) -> Iterable[Proble
     # Pydantic leaves broken tasks out before it counts them; their own problems are listed.
     errors = [item for item in error.errors(include_url=False) if item["type"] != "too_short" or not item["input"]]
     for item in errors:
+        unknown = f"is unknown; {_suggest_nearest(item['loc'])}"
         # One at a time: each error has its own place, and the message depends on it.
-        (fault,) = faults_of([item], TaskFile, words=WORDS | {"extra_forbidden": _unknown_at(item["loc"])})
-        yield Problem(document.line(fault.path), f"{_spell(fault.path)} {fault.reason}")
-
-
-def _unknown_at(path: tuple[int | str, ...]) -> Describe:
-    return lambda *_: f"is unknown; {_suggest_nearest(path)}"
-
-
-def _spell(path: tuple[int | str, ...]) -> str:
-    spelled = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-    return spelled.removeprefix(".")
+        (fault,) = faults_of([item], TaskFile, words=WORDS | {"extra_forbidden": lambda *_, text=unknown: text})
+        spelled = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in fault.path)
+        yield Problem(document.line(fault.path), f"{spelled.removeprefix('.')} {fault.reason}")
 
 
 def _quote(value: object) -> str:

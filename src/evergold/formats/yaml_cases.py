@@ -149,7 +149,12 @@ class Promptfoo(_ListInYaml):
         return with_reference(cases, rejected, calls_will_do=True)
 
     def record(self, case: Case) -> Record:
-        record: Record = {"vars": _variables(case)}
+        variables = {"input": case.input}
+        if texts := [context.text for context in case.contexts if context.text]:
+            variables["context"] = "\n\n".join(texts)
+        if history := conversation_or_none(conversation(case)):
+            variables["messages"] = orjson.dumps(history).decode()
+        record: Record = {"vars": variables}
         if case.name:
             record["description"] = case.name
         if case.tools:
@@ -219,17 +224,6 @@ def _as_test(row: Record) -> Record:
 
 ASIDE = ("context", "messages")
 """Variables that are not the question."""
-
-
-def _variables(case: Case) -> Record:
-    """The question, what was retrieved for it, and the conversation where there is more of it than the question."""
-    texts = [context.text for context in case.contexts if context.text]
-    history = conversation_or_none(conversation(case))
-    return {
-        "input": case.input,
-        **({"context": "\n\n".join(texts)} if texts else {}),
-        **({"messages": orjson.dumps(history).decode()} if history else {}),
-    }
 
 
 SPELLED = ((b"cases:", b"inputs:"), (b'"cases":', b'"inputs":'))  # its package writes YAML or JSON, which is YAML too

@@ -4,9 +4,9 @@ PyYAML's safe loader builds no objects, but it still follows aliases (a "YAML bo
 gigabytes), turns `2026-01-02` into a date that JSON cannot hold, keeps the last of two equal keys without a word, and
 recurses as deep as the text asks. `read` refuses all four with the line, and gives plain JSON values.
 
-`items` gives a long list item by item. PyYAML makes a tree of the whole document first, forty times the size of its text; here
-its parser gives events, and a tree is made of each item alone, checked like a whole document, and turned into values. As much
-is in memory as one item takes, and what anchors name.
+`items` gives a long list item by item. A tree of a whole document takes forty times the size of its text; here one is made of
+each item alone, checked like a whole document, and turned into values. As much is in memory as one item takes, and what
+anchors name.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 import yaml
+from yaml.composer import Composer
 
 from evergold.storage import open_read
 
@@ -26,14 +27,47 @@ _PLAIN_TAGS = {f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "
 _Base: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class Loader(_Base):  # type: ignore[misc, valid-type]
-    """Safe loading with dates left as the text they were."""
+class Loader(_Base, Composer):  # type: ignore[misc, valid-type]
+    """Safe loading with dates left as the text they were, of values that are neither too deep nor too many.
+
+    Nodes are made here and not by the parser in C, which knows no limits.
+    """
 
     # YAML 1.1 reads unquoted dates as dates; JSON has none.
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
         first: [(tag, pattern) for tag, pattern in rules if not tag.endswith(":timestamp")]
         for first, rules in _Base.yaml_implicit_resolvers.items()
     }
+
+    def __init__(self, stream: str | bytes | BinaryIO) -> None:
+        _Base.__init__(self, stream)
+        Composer.__init__(self)
+        self._depth = self._left = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
+        event = self.peek_event()
+        line = event.start_mark.line + 1
+        # The allowance is for a value that is asked for: a list that is read item by item may be as long as it likes.
+        self._left = self._left - 1 if self._depth else MAX_NODES
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise Unreadable(line, f"values are nested more than {MAX_DEPTH} levels deep")
+        if self._left < 0:
+            raise Unreadable(line, f"over {MAX_NODES:,} values; split it")
+        if not isinstance(event, yaml.AliasEvent):
+            self.anchors.pop(event.anchor, None)  # a name may be given again
+        elif event.anchor not in self.anchors:
+            raise Unreadable(line, f"not valid YAML: the alias *{event.anchor} names nothing")
+        node = Composer.compose_node(self, parent, index)
+        self._depth -= 1
+        assert node is not None
+        return node
+
+    def next_value(self) -> tuple[yaml.Node, Any]:
+        """The next node, once it is known that JSON can hold it, and its value."""
+        node = self.compose_node(None, None)
+        check_nodes(node)
+        return node, self.construct_document(node)
 
 
 @dataclass(frozen=True)
@@ -79,18 +113,12 @@ class YamlDocument:
 def read(text: str | bytes) -> YamlDocument:
     """Parse one document. Raises `Unreadable` with the line and what to change."""
     _check_bytes(len(text))
-    with explain_errors():
-        # By events, which keep nothing in memory; the tree is built only when it is sure to fit.
-        _check_size(text)
-        loader = Loader(text)
-        try:
-            root = loader.get_single_node()
-            if root is None:
-                return YamlDocument(None, None)
-            check_nodes(root)
-            return YamlDocument(loader.construct_document(root), root)
-        finally:
-            loader.dispose()
+    with _open_loader(text) as loader:
+        if not _begins_document(loader):
+            return YamlDocument(None, None)
+        node, value = loader.next_value()
+        _end_document(loader)
+        return YamlDocument(value, node)
 
 
 def bytes_of(path: Path) -> bytes:
@@ -108,10 +136,14 @@ def _check_bytes(size: int) -> None:
 
 
 @contextmanager
-def explain_errors() -> Iterator[None]:
-    """What the parser complains of, as `Unreadable`."""
+def _open_loader(text: str | bytes | BinaryIO) -> Iterator[Loader]:
+    """Begin to read; what the parser complains of is raised as `Unreadable`."""
     try:
-        yield
+        loader = Loader(text)
+        try:
+            yield loader
+        finally:
+            loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise Unreadable(mark.line + 1 if mark else 0, f"not valid YAML: {error.problem or error.context}") from None
@@ -119,21 +151,15 @@ def explain_errors() -> Iterator[None]:
         raise Unreadable(0, f"not valid YAML: {' '.join(str(error).split())}") from None
 
 
-def _check_size(text: str | bytes) -> None:
-    """Refuse what is too deep or has too many values, before anything is kept of it."""
-    depth = values = 0
-    loader = Loader(text)
-    while (event := loader.get_event()) is not None:
-        if isinstance(event, yaml.NodeEvent):
-            values += 1
-            if values > MAX_NODES:
-                raise Unreadable(_line(event), f"over {MAX_NODES:,} values; split the file")
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise Unreadable(_line(event), f"values are nested more than {MAX_DEPTH} deep")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
+def _begins_document(loader: Loader) -> bool:
+    loader.get_event()  # the stream begins
+    return isinstance(loader.get_event(), yaml.DocumentStartEvent)
+
+
+def _end_document(loader: Loader) -> None:
+    loader.get_event()  # the document ends
+    if not isinstance(event := loader.get_event(), yaml.StreamEndEvent):
+        raise Unreadable(event.start_mark.line + 1, "more than one document; only one is read")
 
 
 def check_nodes(root: yaml.Node) -> None:
@@ -164,10 +190,6 @@ def check_nodes(root: yaml.Node) -> None:
         return measured[id(node)]
 
     measure(root)
-
-
-def _line(event: yaml.Event) -> int:
-    return event.start_mark.line + 1 if event.start_mark else 0
 
 
 def _children(node: yaml.Node) -> list[yaml.Node]:
@@ -201,95 +223,25 @@ def _step(node: yaml.Node, step: int | str) -> tuple[int, yaml.Node] | None:
     return None
 
 
-KINDS: dict[type[yaml.Event], type[yaml.Node]] = {
-    yaml.ScalarEvent: yaml.ScalarNode,
-    yaml.SequenceStartEvent: yaml.SequenceNode,
-    yaml.MappingStartEvent: yaml.MappingNode,
-}
-
-
 def items(stream: BinaryIO, key: str) -> Iterator[Any]:
     """The items of the list under `key` at the top of the document. Raises `Unreadable` where something cannot be read."""
-    with explain_errors():
-        composer = _Composer(stream)
-        try:
-            yield from _list_items(composer, key)
-        finally:
-            composer.loader.dispose()
-
-
-def _list_items(composer: "_Composer", key: str) -> Iterator[Any]:
-    composer.next()  # the stream begins
-    any_item = False
-    event = composer.next()
-    if isinstance(event, yaml.DocumentStartEvent) and isinstance(composer.next(), yaml.MappingStartEvent):
-        while not isinstance(event := composer.next(), yaml.MappingEndEvent):
-            name = composer.node(event)
-            begin = composer.next()
-            if not isinstance(name, yaml.ScalarNode) or name.value != key:
-                composer.node(begin)
-            elif any_item:
-                raise Unreadable(name.start_mark.line + 1, f"the key {key!r} is there twice")
-            elif isinstance(begin, yaml.SequenceStartEvent):
-                any_item = True
-                while not isinstance(event := composer.next(), yaml.SequenceEndEvent):
-                    yield composer.value(event)
-            else:
-                break
-        composer.next()  # the document ends
-        if any_item and not isinstance(event := composer.next(), yaml.StreamEndEvent):
-            raise Unreadable(_line(event), "more than one document; only one is read")
-    if not any_item:
-        raise Unreadable(0, f"expected a list under {key!r}")
-
-
-class _Composer:
-    """Events to nodes, and nodes to values."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.loader = Loader(stream)
-        self._anchors: dict[str, yaml.Node] = {}
-        self._left = MAX_NODES
-
-    def next(self) -> yaml.Event:
-        event: yaml.Event = self.loader.get_event()
-        return event
-
-    def value(self, event: yaml.Event) -> Any:
-        node = self.node(event)
-        check_nodes(node)
-        return self.loader.construct_document(node)
-
-    def node(self, event: yaml.Event) -> yaml.Node:
-        # The allowance is per item: a file may be as long as it likes.
-        self._left = MAX_NODES
-        return self._node(event, 1)
-
-    def _node(self, event: Any, depth: int) -> yaml.Node:
-        self._left -= 1
-        if depth > MAX_DEPTH or self._left < 0:
-            raise Unreadable(_line(event), f"an item has over {MAX_NODES:,} values or {MAX_DEPTH} levels; split it")
-        if isinstance(event, yaml.AliasEvent):
-            if event.anchor not in self._anchors:
-                raise Unreadable(_line(event), f"the alias *{event.anchor} names nothing")
-            return self._anchors[event.anchor]
-        node = self._has_begun(event)
-        if event.anchor:
-            # Before its children are read: an alias inside the value points back to it, which `check_nodes` then
-            # refuses.
-            self._anchors[event.anchor] = node
-        if isinstance(node, yaml.SequenceNode):
-            while not isinstance(inner := self.next(), yaml.SequenceEndEvent):
-                node.value.append(self._node(inner, depth + 1))
-        elif isinstance(node, yaml.MappingNode):
-            while not isinstance(inner := self.next(), yaml.MappingEndEvent):
-                name = self._node(inner, depth + 1)
-                node.value.append((name, self._node(self.next(), depth + 1)))
-        return node
-
-    def _has_begun(self, event: Any) -> yaml.Node:
-        """The node that an event begins, still without what it holds."""
-        kind = next(node for begin, node in KINDS.items() if isinstance(event, begin))
-        scalar = kind is yaml.ScalarNode
-        tag = event.tag or self.loader.resolve(kind, event.value if scalar else None, event.implicit)
-        return kind(tag, event.value if scalar else [], event.start_mark, event.end_mark)
+    with _open_loader(stream) as loader:
+        any_item = False
+        if _begins_document(loader) and isinstance(loader.get_event(), yaml.MappingStartEvent):
+            while not loader.check_event(yaml.MappingEndEvent):
+                name = loader.compose_node(None, None)
+                if not isinstance(name, yaml.ScalarNode) or name.value != key:
+                    loader.compose_node(None, None)
+                elif any_item:
+                    raise Unreadable(name.start_mark.line + 1, f"the key {key!r} is there twice")
+                elif isinstance(loader.get_event(), yaml.SequenceStartEvent):
+                    any_item = True
+                    while not loader.check_event(yaml.SequenceEndEvent):
+                        yield loader.next_value()[1]
+                    loader.get_event()
+                else:
+                    break
+        if not any_item:
+            raise Unreadable(0, f"expected a list under {key!r}")
+        loader.get_event()
+        _end_document(loader)
