@@ -264,11 +264,11 @@ def choose_traces(
     few: frozenset[int] | None = None
     for match in (*(() if words is None else (words,)), *_index_matches(wanted)):
         # An index is read only so far as it takes to know whether its hits are few.
-        found = [] if (many := is_common(connection, match)) else connection.scalars(match.hits.limit(FEW + 1)).all()
-        if many or len(found) > FEW:
+        hits = [] if (many := is_common(connection, match)) else connection.scalars(match.hits.limit(FEW + 1)).all()
+        if many or len(hits) > FEW:
             query = query.where(match.holds)
         else:
-            few = frozenset(found) if few is None else few.intersection(found)
+            few = frozenset(hits) if few is None else few.intersection(hits)
     for tag in wanted.tag:
         query = query.where(has_tag(tag, dialect))
     if wanted.became and not isinstance(condition := _outcome_match(wanted.became), IndexMatch):

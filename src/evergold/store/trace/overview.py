@@ -4,8 +4,7 @@ Times are sortable text, so a bucket of time is a prefix of it: the day of `2026
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -39,12 +38,7 @@ MOST_TAGS = 50  # in the statistics of a dataset
 def overview_of(connection: Connection, *, since: str, bucket: Bucket, as_of: str | None) -> Overview:
     """Look at the workspace; `since` is the beginning of a bucket, and the traffic was counted at `as_of`."""
     oldest, newest = (read_value(connection, f"SELECT {end}(started_at) FROM traces") for end in ("min", "max"))
-    # Read once: joining entries with traces is the dearest query of the page. All numbers that need both are sums of it.
-    beside = f"""SELECT substr(t.started_at, 1, {bucket.letters}), {TIER}, eval_dataset.dataset, count(*)
-        FROM eval_dataset JOIN traces t ON t.id = eval_dataset.trace_id
-        WHERE t.started_at >= :since AND eval_dataset.status = 'active' GROUP BY 1, 2, 3"""
-    entries = [_Entries(*row) for row in run_sql(connection, beside, since=since)]
-    intake = intake_of(connection, since, bucket, entries)
+    intake = intake_of(connection, since, bucket)
     counted = f"SELECT sum(traces) FROM traffic_figures WHERE {COUNTED}"
     tiers = Tiers(**{name: sum(getattr(part, name) for part in intake) for name in Tiers.model_fields})
     return Overview(
@@ -59,7 +53,7 @@ def overview_of(connection: Connection, *, since: str, bucket: Bucket, as_of: st
         intake=intake,
         tiers=tiers,
         checks=checks_of(connection, since, bucket),
-        coverage=coverage_of(connection, since, entries),
+        coverage=coverage_of(connection, since),
         incomplete=incomplete_of(connection, since),
     )
 
@@ -77,53 +71,31 @@ def incomplete_of(connection: Connection, since: str = "") -> list[IncompleteCou
     ]
 
 
-class _Entries(NamedTuple):
-    """How many active entries of one worth and dataset rest on traces that began in one bucket."""
-
-    start: str
-    worth: str
-    dataset: str
-    number: int
-
-
-def intake_of(connection: Connection, since: str, bucket: Bucket, entries: Sequence[_Entries]) -> list[IntakeBucket]:
-    """Buckets that hold something, oldest first."""
-    counted = f"SELECT start, sum(traces) FROM traffic_figures WHERE {COUNTED} GROUP BY start"
-    rows = run_sql(connection, counted, **_counted_since(since, bucket))
-    results = {start: IntakeBucket(start=start, traces=int(number)) for start, number in rows}
-    worths = Counter[tuple[str, str]]()
-    for part in entries:
-        worths[part.start, part.worth] += part.number
-    # Counting every entry and taking off the repeats is far cheaper than counting distinct traces.
-    worths.subtract(_count_repeats(connection, since, bucket))
-    for (begin, worth), number in worths.items():
-        results[begin] = results[begin].model_copy(update={worth: number})
-    return [results[name] for name in sorted(results)]
-
-
 # Of a trace with several entries one tier wins; a correction counts beside it.
 COUNTS_AS = {
-    "failure": "failure > 0",
-    "confirmed": "confirmed > 0 AND failure = 0",
-    "unconfirmed": "unconfirmed > 0 AND confirmed + failure = 0",
-    "candidate": "candidate > 0 AND unconfirmed + confirmed + failure = 0",
-    "correction": "correction > 0",
+    "failure": "failure",
+    "confirmed": "confirmed * (1 - failure)",
+    "unconfirmed": "unconfirmed * (1 - confirmed) * (1 - failure)",
+    "candidate": "candidate * (1 - unconfirmed) * (1 - confirmed) * (1 - failure)",
+    "correction": "correction",
 }
 
 
-def _count_repeats(connection: Connection, since: str, bucket: Bucket) -> Counter[tuple[str, str]]:
-    """By bucket and worth, the entries beyond the one that a trace counts as: only traces of several entries have any."""
-    numbers = ", ".join(f"sum(CASE WHEN {TIER} = '{name}' THEN 1 ELSE 0 END) AS {name}" for name in COUNTS_AS)
-    beyond = ", ".join(f"sum({name} - CASE WHEN {once} THEN 1 ELSE 0 END)" for name, once in COUNTS_AS.items())
-    # Nearly all traces have one entry: only the few others are looked at.
-    query = f"""SELECT substr(t.started_at, 1, {bucket.letters}), {beyond}
-        FROM (SELECT trace_id, {numbers} FROM eval_dataset WHERE status = 'active' AND trace_id IS NOT NULL
-          GROUP BY trace_id HAVING count(*) > 1) AS several
-        JOIN traces t ON t.id = several.trace_id WHERE t.started_at >= :since GROUP BY 1"""
-    repeats = Counter[tuple[str, str]]()
-    for begin, *rest in run_sql(connection, query, since=since):
-        repeats.update({(begin, name): int(more) for name, more in zip(COUNTS_AS, rest, strict=True) if more})
-    return repeats
+def intake_of(connection: Connection, since: str, bucket: Bucket) -> list[IntakeBucket]:
+    """Count the traces of each bucket that holds any, and what became of them; the oldest first."""
+    counted = f"SELECT start, sum(traces) FROM traffic_figures WHERE {COUNTED} GROUP BY start"
+    rows = run_sql(connection, counted, **_counted_since(since, bucket))
+    results = {start: IntakeBucket(start=start, traces=int(number)) for start, number in rows}
+    has_tier = ", ".join(f"max(CASE WHEN {TIER} = '{name}' THEN 1 ELSE 0 END) AS {name}" for name in COUNTS_AS)
+    # Entries are grouped by trace first, in the order of an index; joining each with its trace would be dearer.
+    query = f"""SELECT substr(t.started_at, 1, {bucket.letters}), {", ".join(f"sum({one})" for one in COUNTS_AS.values())}
+        FROM (SELECT trace_id, {has_tier} FROM eval_dataset WHERE status = 'active' AND trace_id IS NOT NULL
+          GROUP BY trace_id) AS entered
+        JOIN traces t ON t.id = entered.trace_id WHERE t.started_at >= :since GROUP BY 1"""
+    for start, *numbers in run_sql(connection, query, since=since):
+        counts = dict(zip(COUNTS_AS, map(int, numbers), strict=True))
+        results[start] = results[start].model_copy(update=counts)
+    return [results[name] for name in sorted(results)]
 
 
 def checks_of(connection: Connection, since: str, bucket: Bucket) -> list[CheckCounts]:
@@ -144,18 +116,15 @@ def _counted_since(since: str, bucket: Bucket) -> dict[str, str]:
     return {"bucket": bucket.value, "start": since[: bucket.letters]}
 
 
-def coverage_of(connection: Connection, since: str, entries: Sequence[_Entries]) -> list[Coverage]:
-    """The traces a dataset has entries of: its entries, less those of a trace that has one in it already."""
-    query = """SELECT several.dataset, sum(several.more) FROM (SELECT dataset, trace_id, count(*) - 1 AS more
-          FROM eval_dataset WHERE status = 'active' AND trace_id IS NOT NULL
-          GROUP BY trace_id, dataset HAVING count(*) > 1) AS several
-        JOIN traces t ON t.id = several.trace_id WHERE t.started_at >= :since GROUP BY several.dataset"""
-    covered = Counter({name: -int(more) for name, more in run_sql(connection, query, since=since)})
-    for part in entries:
-        covered[part.dataset] += part.number
-    # Cases without a trace (imported ones) count here too, so this cannot come from `entries`.
-    sizes = dataset_names(connection).items()
-    results = [Coverage(dataset=name, cases=number, traces=covered[name]) for name, number in sizes]
+def coverage_of(connection: Connection, since: str) -> list[Coverage]:
+    """Count the cases of each dataset, and the traces since then that it has cases of; the largest first."""
+    query = """SELECT e.dataset, count(DISTINCT e.trace_id) FROM eval_dataset e JOIN traces t ON t.id = e.trace_id
+        WHERE e.status = 'active' AND t.started_at >= :since GROUP BY e.dataset"""
+    covered = dict(tuple(row) for row in run_sql(connection, query, since=since))
+    results = [
+        Coverage(dataset=name, cases=number, traces=covered.get(name, 0))
+        for name, number in dataset_names(connection).items()
+    ]
     return sorted(results, key=lambda part: (-part.cases, part.dataset))
 
 

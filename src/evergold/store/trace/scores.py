@@ -18,6 +18,7 @@ from evergold.store.database.rows import (
     batches,
     delete_among,
     dumps,
+    insert_rows,
     listed_by,
     make_storable,
     now,
@@ -128,38 +129,17 @@ def put_scores_of_many(connection: Connection, scored: Sequence[tuple[str, Score
 
 def insert_scores(connection: Connection, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Insert scores; one that another server stored under its key meanwhile is replaced: what is said last stands."""
-    if not rows:
-        return
     changed = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in ("trace_id", "key"))
-    head = f"INSERT INTO trace_scores ({', '.join(columns)})"
-    tail = f"ON CONFLICT (trace_id, key) DO UPDATE SET {changed}"
-    if connection.dialect.name == "postgresql":
-        # A list for each column: one statement, prepared once, whatever the number of rows.
-        lists = ", ".join(f"%s::{'float8' if name == 'value' else 'text'}[]" for name in columns)
-        # The driver sends lists of one type alone: a check may give 1 beside 0.5.
-        kinds = [float if name == "value" else str for name in columns]
-        values = tuple(
-            [None if value is None else kind(value) for value in column]
-            for kind, column in zip(kinds, zip(*rows, strict=True), strict=True)
-        )
-        connection.exec_driver_sql(f"{head} SELECT * FROM unnest({lists}) {tail}", values)
-        return
-    one = f"({', '.join('?' * len(columns))})"
-    for batch in batches(rows, ROWS):
-        listed = ", ".join([one] * len(batch))
-        connection.exec_driver_sql(f"{head} VALUES {listed} {tail}", tuple(chain.from_iterable(batch)))
+    insert_rows(connection, trace_scores, columns, rows, f"ON CONFLICT (trace_id, key) DO UPDATE SET {changed}")
 
 
 def drop_scores(connection: Connection, keys: Collection[Key]) -> None:
     """Delete the scores with these keys, many in a statement."""
-    statement = "DELETE FROM trace_scores WHERE (trace_id, key) IN"
+    mark = "(?, ?)" if connection.dialect.name == "sqlite" else "(%s::text, %s::text)"
     for batch in batches(keys, ROWS):
-        if connection.dialect.name == "postgresql":
-            values = tuple(list(column) for column in zip(*batch, strict=True))
-            connection.exec_driver_sql(f"{statement} (SELECT * FROM unnest(%s::text[], %s::text[]))", values)
-        else:
-            listed = ", ".join(["(?, ?)"] * len(batch))
-            connection.exec_driver_sql(f"{statement} (VALUES {listed})", tuple(chain.from_iterable(batch)))
+        listed = ", ".join([mark] * len(batch))
+        statement = f"DELETE FROM trace_scores WHERE (trace_id, key) IN (VALUES {listed})"
+        connection.exec_driver_sql(statement, tuple(chain.from_iterable(batch)))
 
 
 def _row(trace_id: str, score: Score) -> tuple[Any, ...]:

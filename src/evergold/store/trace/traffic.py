@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from evergold.model.overview import Bucket, Grouping
 from evergold.store.database.rows import (
+    NEW_ONLY,
     change_among,
     delete_among,
     dumps,
@@ -120,7 +121,7 @@ def _replace(connection: Connection, bucket: Bucket, starts: Iterable[str], coun
     ]
     scores = [(bucket.value, *key, *sums) for key, sums in counted.scores.items() if key[1] in wanted]
     for of, rows in ((traffic_figures, figures), (traffic_scores, scores)):
-        insert_rows(connection, of, [column.name for column in of.columns], rows, new_only=True)
+        insert_rows(connection, of, [column.name for column in of.columns], rows, NEW_ONLY)
 
 
 def _of_day(connection: Connection, day: str) -> CountedTraffic:
