@@ -21,6 +21,7 @@ from typing import ClassVar
 
 import re2
 
+from evergold.conversation.message import decode_json, parse_printed
 from evergold.errors import BadInput
 from evergold.model.check import CheckResult, Turn
 from evergold.model.trace import Gap
@@ -103,9 +104,28 @@ _REPORT = re.compile(
     r"\b(?:successfully|since|until|fixed|repaired|resolved|restored|desde|hasta|reparad[oa]|resuelto)\b"
 )
 _JSON_ASKED = re.compile(r"\bjson\b|\bschema\b|\bpayload\b|\barray\b|\bdictionary\b")
-# How programs begin a text that reports an error: capitals, a colon behind the word, or the name of an exception.
+# How programs begin a text that reports an error, in any markup: the word with a colon, a dash or nothing behind it, or the name
+# of an exception; "Error: none" reports none.
 _OPENS_AS_ERROR = re.compile(
-    r"\s*(?:\[?ERROR\b|(?i:error|failed|failure|fatal|exception|fallo)\s*[:!]|(?:\w+\.)*\w*(?:Error|Exception)\b\s*[:(])"
+    r"\W*(?:ERROR\b(?!:)|(?:(?:\w+\.)*\w*(?:Error|Exception)|(?i:(?:\w+_)?error|errore|erro|erreur|fehler|failed|failure|fatal|"
+    r"exception|fallo)|エラー|错误|錯誤|오류)[*_`\s]*(?:[:：(](?!\s*(?i:none|null|false|0)\b)|[!>]|- |$))"
+)
+# A single sentence that says what was not done; a question of that kind is the title of a help page.
+_NOT_DONE = re2.compile(
+    r"(?:failed to|unable to|(?:could|can) ?no?'?t|no (?:se pudo|fue posible|ha sido posible)) [^?\n]{1,200}"
+)
+_ERROR_KEY = re.compile(r"(?:is)?(?:errors?|exception|erro|erreur|errore|fehler)(?:message|msg|code|type)?")
+_SUCCESS_KEYS = frozenset({"ok", "success", "isok", "issuccess", "exito", "sucesso", "succes", "successo", "erfolg"})
+_STATUS_KEYS = frozenset({"status", "estado", "statut", "statuscode", "httpstatus", "httpstatuscode"})
+_FAILED_STATUS = frozenset({"error", "failed", "failure", "fail", "erro", "fehler", "fallido", "fallida"})
+_NO_VALUE = frozenset({"", "0", "false", "no", "none", "null", "ok", "success"})
+# What frameworks and tools put around a result.
+_AROUND_RESULT = ("result", "response", "output", "content", "text")
+_PRINTED_DICT = re.compile(r"\s*[\[(]?\{\s*'")
+_DEEPEST_RESULT = 4
+SHORT_RESULT = 300  # characters; a longer text says more than an error
+_EMPTY_RESULT = re2.compile(
+    r"\bno (?:output|content|results?|answer)\b|\bnot found\b|\bno such\b|^errors?: (?:none|null|0)\b"
 )
 _DENIES = re2.compile(
     r"\b(?:no|not|cannot|\w+n't|never|unable|fail\w*|errors?|problem\w*|issue|ni|sin|tampoco|nunca|imposible|fallo\w*)\b"
@@ -207,28 +227,44 @@ def _has_called(calls: list[dict[str, object]], turn: Turn) -> bool:
 
 
 def _is_error(item: dict[str, object]) -> bool:
-    if any(item.get(name) for name in ("error", "errors", "exception")) or item.get("isError") is True:
-        return True
-    status = str(item.get("status", "")).casefold()
-    if status in ("error", "failed", "failure", "fail") or item.get("success") is False or item.get("ok") is False:
-        return True
+    folded = {re.sub(r"[\W_]", "", fold_text(str(key))): value for key, value in item.items()}
+    for key, value in folded.items():
+        plain = fold_text(str(value)) if isinstance(value, str | int | float) else None
+        if _ERROR_KEY.fullmatch(key) and value and plain not in _NO_VALUE:
+            return True
+        if (key in _SUCCESS_KEYS and plain in ("false", "no")) or (key == "failed" and value is True):
+            return True
+        if key in _STATUS_KEYS and (plain in _FAILED_STATUS or (type(value) is int and 400 <= value < 600)):
+            return True
     message = fold_text(str(item.get("message") or item.get("detail") or ""))
     return len(item) <= 3 and bool(message) and phrases()["error"].fullmatch(message.strip(" .!")) is not None
 
 
-def reports_failure(result: str) -> bool:
-    """Whether the result of a tool says that the call failed: an error object, or a text that begins as an error."""
-    text = result.strip()
-    if text[:1] == "{":
-        try:
-            value = json.loads(text)
-        except ValueError:
-            return False
-        return isinstance(value, dict) and _is_error(value)
+def reports_failure(result: object, depth: int = 0) -> bool:
+    """Whether the result of a tool says that the call failed: an error object, or a text that begins as an error, whatever is
+    put around it."""
+    value = decode_json(result)
+    if isinstance(value, str):
+        value = parse_printed(f"Result(result={value})" if _PRINTED_DICT.match(value) else value)
+    if isinstance(value, str):
+        return _begins_as_error(value.strip())
+    if isinstance(value, list):
+        value = {"result": value[0]} if len(value) == 1 else {}
+    if not isinstance(value, dict) or depth > _DEEPEST_RESULT:
+        return False
+    return _is_error(value) or any(reports_failure(value[key], depth + 1) for key in _AROUND_RESULT if value.get(key))
+
+
+def _begins_as_error(text: str) -> bool:
     head = fold_text(text[:LONGEST])
-    return bool(
-        _OPENS_AS_ERROR.match(text) or _TRACE.match(head) or phrases()["technical"].fullmatch(head.rstrip(" .!"))
-    )
+    if _OPENS_AS_ERROR.match(text) or _TRACE.match(head) or _NOT_DONE.fullmatch(head):
+        return True
+    bare = head.rstrip(" .!")
+    # Commands that print nothing, and searches that find nothing, did what they were asked.
+    if _EMPTY_RESULT.search(bare):
+        return False
+    first = next(_clauses(head), "") if len(text) <= SHORT_RESULT else ""
+    return phrases()["technical"].fullmatch(bare) is not None or (bool(first) and _kind(first)[0] == "error")
 
 
 def admits_failure(answer: str) -> bool:

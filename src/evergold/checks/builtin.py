@@ -111,7 +111,7 @@ class ToolOk:
     success; 0.5 where the answer says that it did not work, or another tool may have mended it; no result without calls."""
 
     name: ClassVar[str] = "tool_ok"
-    version: ClassVar[str] = "2"
+    version: ClassVar[str] = "3"
 
     def check(self, turn: Turn) -> CheckResult | None:
         if not turn.tools:
