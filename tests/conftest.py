@@ -23,6 +23,7 @@ from evergold.machine import make_folder, open_file
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.database import migrate
+from evergold.store.database.migrations import HEAD
 from tests.patience import PATIENCE
 
 # Most tests are about scores they give themselves; those about checks turn them on.
@@ -145,7 +146,7 @@ class CleanedDatabase:
                 connection.exec_driver_sql(EMPTY_TABLES)
                 connection.execute(text(RESTART_NUMBERS))
                 connection.execute(text(BEGIN_FACTS), {"checks": migrate.BEGINS_WITH_CHECKS})
-                connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": migrate.HEAD})
+                connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
         if not same:
             self.close()
             self._create()

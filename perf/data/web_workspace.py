@@ -12,6 +12,7 @@ from sqlalchemy import Connection
 from evergold.model.case import Case, Provenance
 from evergold.model.trace import Trace
 from evergold.store.database.rows import batches, insert_rows
+from evergold.store.text_index import learn_parts
 from evergold.store.trace.filter import TraceFilter
 from evergold.workspace import Workspace
 from perf.otlp_load import WORDS
@@ -57,6 +58,8 @@ def fill(workspace: Workspace, traces: int, cases: int) -> None:
     workspace.intake.page(TraceFilter(search="words"), limit=1)  # learns them, as intake does on its way
     for some in batches(many_cases(cases), BATCH):
         workspace.cases.put(some)
+    while db.write(learn_parts):  # as a server does at leisure
+        pass
     workspace.intake.accept(long_conversations())
 
 

@@ -88,7 +88,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
         ("nothing", "is no manifest of a part"),
         (
             '{"format": 4, "file": "a", "traces": 0, "bytes": 0, "sha256": "", "created_at": ""}',
-            "has format 4, this program reads 3; use the evergold that wrote it",
+            "has format 4, this program reads 1, 2, 3; upgrade evergold",
         ),
     ],
 )

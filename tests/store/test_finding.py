@@ -17,7 +17,7 @@ from evergold.model.trace import Retagging, Score, Trace, TraceStatus
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter, CaseOrder
 from evergold.store.schema import traces as trace_table
-from evergold.store.text_index import fold, parts_of
+from evergold.store.text_index import fold, learn_parts, parts_of
 from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, has_score, score_condition
 from evergold.store.trace.search import SearchTerms, is_common, match_of
 from evergold.workspace import Workspace
@@ -101,7 +101,9 @@ def test_each_order_goes_from_page_to_page(workspace: Workspace) -> None:
 def test_hits_of_a_common_word_are_in_order_of_time_whenever_they_came(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch, moved: int
 ) -> None:
+    """Few and windows are small here, so that every way of reading hits is taken."""
     monkeypatch.setattr("evergold.store.trace.filter.FEW", 2)
+    monkeypatch.setattr("evergold.store.trace.filter.WINDOW", 6)
     made = traces(40)
     came = made[moved:] + made[:moved]
     workspace.intake.accept([*came[::2], *came[1::2]] if moved == 5 else came)
@@ -296,7 +298,10 @@ def test_cases_are_narrowed_ordered_and_counted(workspace: Workspace) -> None:
     assert [(one.value, one.count) for one in facets.sources] == [("picked", 1), ("yaml", 1)]
 
 
-def test_cases_are_found_by_any_part_of_a_text(workspace: Workspace) -> None:
+def test_cases_are_found_by_any_part_of_a_text_learnt_or_not(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evergold.store.text_index.CASES_AT_ONCE", 2)
     texts = {
         "a": 'Cancel the "Basic" plan',
         "b": "I want 取消订阅服务",
@@ -308,8 +313,13 @@ def test_cases_are_found_by_any_part_of_a_text(workspace: Workspace) -> None:
     def ids(search: str) -> list[str]:
         return sorted(case.id for case in workspace.cases.page(CaseFilter(search=search), limit=9)[0])
 
-    parts = ("ANCEL", '"basic" p', "消订阅", "0% sure_", "0%_sure", "no", "b", "nowhere")
-    assert [ids(part) for part in parts] == [["a", "c"], ["a"], ["b"], ["d"], [], [], ["a", "b"], []]
+    def all_ids() -> list[list[str]]:
+        return [ids(part) for part in ("ANCEL", '"basic" p', "消订阅", "0% sure_", "0%_sure", "no", "b", "nowhere")]
+
+    expected = [["a", "c"], ["a"], ["b"], ["d"], [], [], ["a", "b"], []]
+    assert all_ids() == expected
+    while workspace.store.db.write(learn_parts):
+        assert all_ids() == expected
     workspace.store.db.write(
         lambda c: c.execute(text("UPDATE eval_dataset SET input_text = 'Keep it' WHERE case_id = 'a'"))
     )
@@ -358,13 +368,18 @@ def test_a_list_of_previews_reads_no_conversation(workspace: Workspace) -> None:
     assert (cut.messages, cut.input, cut.id) == ((), "Hi", whole.id)
 
 
-def test_two_values_narrow_a_list_together(workspace: Workspace) -> None:
+def test_a_rare_value_is_asked_for_before_a_common_one(workspace: Workspace) -> None:
     states = [TraceStatus.FAILED if n > 7 else TraceStatus.COMPLETED for n in range(10)]
     workspace.intake.accept(
         Trace(id=f"t{n}", input="q", name="chat" if n % 2 else "plan", status=state) for n, state in enumerate(states)
     )
-    traces, _ = workspace.intake.page(TraceFilter(name=("chat",), status="failed"), limit=10)
+    wanted = TraceFilter(name=("chat",), status="failed")
+    traces, _ = workspace.intake.page(wanted, limit=10)
     assert [trace.id for trace in traces] == ["t9"]
+    with workspace.store.db.read() as connection:
+        query = str(choose_traces(connection, select(trace_table.c.seq), wanted))
+    # The numbers that the rare one has; PostgreSQL knows by its statistics what to begin with.
+    assert ("json_each" in query) == (connection.dialect.name == "sqlite")
 
 
 def test_traces_are_listed_by_what_became_of_them(workspace: Workspace) -> None:

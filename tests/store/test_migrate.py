@@ -1,7 +1,7 @@
-"""Databases of other schemas: those of 0028 are brought over with every row, older and newer ones are refused.
+"""Databases of other schemas: those of 0018 are brought over with every row, older and newer ones are refused.
 
-`schema_0028/` holds a workspace as the program of commit 13a8eea6 left it: a backup of one on SQLite, and a dump of one on
-PostgreSQL.
+`schema_0018/` holds a workspace as the program of commit 84eb32e left it: a backup of one on SQLite, and a dump of one on
+PostgreSQL, whose spans lie in four partitions.
 """
 
 import gzip
@@ -19,24 +19,28 @@ import pytest
 from sqlalchemy import Connection, create_engine, inspect, text
 
 from evergold.errors import Refused, Unavailable
+from evergold.model.overview import Grouping, Period
+from evergold.model.trace import Span, Trace
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.database import migrate
 from evergold.store.database.db import Database
-from evergold.store.database.migrate import BASELINE, CHANGES, HEAD
+from evergold.store.database.migrations import BEFORE_BASELINE, HEAD, MIGRATIONS
 from evergold.store.schema import metadata
+from evergold.store.trace.traces import put_traces
 from evergold.workspace import Workspace
 from tests.cli.running import evergold
 from tests.ingest.test_repeated_turns import carried, read, send, sent
 
-EARLIER = Path(__file__).parent / "schema_0028"
+EARLIER = Path(__file__).parent / "schema_0018"
 TURNS = {"sqlite": range(8), "postgresql": range(8, 14)}  # of the conversation that both hold
+RENAMED = {"whole": "whole AS own_content"}
 Rows = dict[str, list[dict[str, Any]]]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def earlier(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
-    """Settings of a workspace of schema 0028."""
+    """Settings of a workspace of schema 0018."""
     home = tmp_path / "home"
     if request.param == "sqlite":
         home.mkdir()
@@ -68,13 +72,13 @@ def reading(settings: Settings) -> Iterator[Connection]:
 
 
 def rows_of(settings: Settings, columns: Callable[[Connection, str], list[str]]) -> Rows:
-    """The rows of every table of 0028 in no order, without the schema's number."""
+    """The rows of every table of 0018 in no order, without the schema's number and the note of which programs it suits."""
     with reading(settings) as connection:
         tables = {}
         for name in TABLES & set(inspect(connection).get_table_names()):
             query = f"SELECT {', '.join(columns(connection, name))} FROM {name}"
             found = [dict(row) for row in connection.execute(text(query)).mappings()]
-            tables[name] = sorted(found, key=repr)
+            tables[name] = sorted((row for row in found if row.get("name") != "schema.compatible"), key=repr)
         return tables
 
 
@@ -82,7 +86,10 @@ TABLES = {*metadata.tables}  # without the traffic, which is counted again from 
 
 
 def columns_of(connection: Connection, table: str) -> list[str]:
-    return [column["name"] for column in inspect(connection).get_columns(table)]
+    named = [column["name"] for column in inspect(connection).get_columns(table)]
+    # What traces cost is priced on the way, and what the tier of an entry rests on is added to its metadata.
+    changed = (("traces", "cost"), ("eval_dataset", "metadata"))
+    return [RENAMED.get(name, name) for name in named if (table, name) not in changed]
 
 
 def rows_now(settings: Settings, before: Rows) -> Rows:
@@ -198,7 +205,7 @@ def test_tables_columns_and_indexes_that_are_missing_are_added(settings: Setting
         settings,
         *("DROP TABLE dataset_sizes", "DROP INDEX spans_by_base", "DROP INDEX runs_by_time"),
         *("ALTER TABLE spans DROP COLUMN base_id", "ALTER TABLE eval_dataset DROP COLUMN undone"),
-        f"UPDATE alembic_version SET version_num = '{BASELINE}'",
+        f"UPDATE alembic_version SET version_num = '{BEFORE_BASELINE}'",
     )
     assert shape_of(settings) != whole
     Store.open(settings).close()
@@ -207,18 +214,58 @@ def test_tables_columns_and_indexes_that_are_missing_are_added(settings: Setting
         assert connection.execute(text("SELECT undone FROM eval_dataset")).all() == [("",)]
 
 
+def test_stored_traces_are_priced_by_their_calls(settings: Settings) -> None:
+    took = {"input_tokens": 1_000_000, "output_tokens": 0}
+    calls = [Span(id=f"s{n}", kind="llm", metadata=took | {"model": model}) for n, model in enumerate(("gpt-4o", "o3"))]
+    traces = [
+        Trace(id="one", metadata=took | {"model": "gpt-4o"}),
+        Trace(id="two", spans=tuple(calls)),
+        Trace(id="own", metadata=took | {"model": "my-own-model"}),
+        Trace(id="reported", metadata=took | {"model": "gpt-4o", "cost": 0.5}),
+    ]
+    with Workspace.open(settings) as workspace:
+        workspace.store.db.write(lambda connection: put_traces(connection, traces))
+        expected = {one.id: (one.cost, one.cost_source) for one in map(workspace.intake.get, ("one", "two", "own"))}
+        whole = shape_of(settings)
+    assert expected["two"][0] > expected["one"][0] > 0 and expected["own"] == (None, None)  # type: ignore[operator]
+    change(
+        settings,
+        *("UPDATE traces SET cost = NULL WHERE priced = 1", "ALTER TABLE traces DROP COLUMN priced"),
+        *("ALTER TABLE traffic_figures DROP COLUMN costed", "UPDATE alembic_version SET version_num = '0020'"),
+    )
+    with Workspace.open(settings) as workspace:
+        assert {one.id: (one.cost, one.cost_source) for one in map(workspace.intake.get, expected)} == expected
+        assert workspace.intake.get("reported").cost_source == "reported"
+        figures = workspace.overviews.traffic(Period.DAY, Grouping.MODEL).total.figures
+        assert (figures.traces, figures.cost_known) == (4, 0.75)
+    assert shape_of(settings) == whole
+
+
 def test_a_column_that_names_a_row_of_another_table_is_added_with_its_key(settings: Settings) -> None:
     Store.open(settings).close()
     whole = shape_of(settings)
     change(settings, "DROP TABLE alert_deliveries", "CREATE TABLE alert_deliveries (id INTEGER PRIMARY KEY)")
-    change(settings, f"UPDATE alembic_version SET version_num = '{BASELINE}'")
+    change(settings, f"UPDATE alembic_version SET version_num = '{BEFORE_BASELINE}'")
     Store.open(settings).close()
     keys = "constraints" if settings.database_url else "keys"
     added = [key for key in shape_of(settings)[keys] if "alert_id" in str(key)]
     assert added == [key for key in whole[keys] if "alert_id" in str(key)] and added
 
 
-@pytest.mark.parametrize("schema", ["0001", "0018"])
+def test_a_constraint_that_was_left_on_spans_is_removed(postgres_url: str, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, database_url=postgres_url)
+    Store.open(settings).close()
+    whole = shape_of(settings)
+    change(
+        settings,
+        "ALTER TABLE spans ADD CONSTRAINT spans_bound CHECK (trace_seq < 10) NOT VALID",
+        f"UPDATE alembic_version SET version_num = '{BEFORE_BASELINE}'",
+    )
+    Store.open(settings).close()
+    assert shape_of(settings) == whole
+
+
+@pytest.mark.parametrize("schema", ["0001", "0013"])
 def test_an_older_database_is_refused_with_the_way_to_bring_it_over(settings_of_nothing: Settings, schema: str) -> None:
     settings_of_nothing.home.mkdir()
     change(settings_of_nothing, "CREATE TABLE traces (id TEXT PRIMARY KEY)")  # the first ones carry no number
@@ -227,7 +274,7 @@ def test_an_older_database_is_refused_with_the_way_to_bring_it_over(settings_of_
         change(settings_of_nothing, f"INSERT INTO alembic_version VALUES ('{schema}')")
     before = shape_of(settings_of_nothing)
     with pytest.raises(
-        Refused, match=rf"has schema {schema}, older than .* \(0028\); open or restore .* 13a8eea6"
+        Refused, match=rf"has schema {schema}, older than .* \(0018\); open or restore .* 84eb32e"
     ) as no:
         Store.open(settings_of_nothing)
     assert "\n" not in no.value.message
@@ -280,10 +327,9 @@ def test_a_migration_that_cannot_have_its_tables_changes_nothing(
     if not earlier.database_url:
         pytest.skip("SQLite has one lock, which is waited for")
     monkeypatch.setattr(migrate, "WRITE_LOCK_SECONDS", 0.05)
-    change(earlier, "ALTER TABLE traces DROP COLUMN exporter")  # which is to be added again
     before, shape = rows_of(earlier, columns_of), shape_of(earlier)
     with reading(earlier) as connection:
-        connection.execute(text("SELECT 1 FROM traces LIMIT 1"))
+        connection.execute(text("SELECT 1 FROM spans LIMIT 1"))
         with pytest.raises(Unavailable, match="lock"):
             Store.open(earlier)
     assert shape_of(earlier) == shape and rows_of(earlier, columns_of) == before
@@ -291,5 +337,6 @@ def test_a_migration_that_cannot_have_its_tables_changes_nothing(
     assert rows_now(earlier, before) == before
 
 
-def test_changes_are_numbered_like_schemas() -> None:
-    assert all(BASELINE < number <= HEAD and len(number) == len(HEAD) for number in CHANGES)
+def test_revisions_are_numbered_without_a_gap() -> None:
+    first = int(BEFORE_BASELINE) + 1
+    assert [f"{number:04}" for number in range(first, first + len(MIGRATIONS))] == list(MIGRATIONS)

@@ -142,7 +142,7 @@ def test_what_is_too_much_for_a_search_is_said(workspace: Workspace, monkeypatch
 
 def test_the_server_learns_at_leisure(workspace: Workspace) -> None:
     workspace.intake.accept([a_trace("t1", input="zebra")])
-    assert (learn_words(workspace.store.db), learn_words(workspace.store.db)) == (True, False)
+    assert (workspace.live._learn_for_searches(), workspace.live._learn_for_searches()) == (True, False)
     assert (waiting(workspace), found(workspace, "zebra")) == (0, ["t1"])
 
 

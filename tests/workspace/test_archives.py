@@ -132,7 +132,7 @@ def compared(trace: Trace) -> dict[str, Any]:
     return trace.model_dump(exclude={"scores", "spans", "tags"}) | {"scores": scores, "spans": spans}
 
 
-@pytest.mark.parametrize("old_archive", ["format-3"], indirect=True)
+@pytest.mark.parametrize("old_archive", ["format-1", "format-2"], indirect=True)
 def test_an_archive_of_an_earlier_version_comes_back(settings: Settings, old_archive: Path, tmp_path: Path) -> None:
     with Workspace.open(Settings(home=tmp_path / "sent")) as sent, Workspace.open(settings) as workspace:
         assert [day.problems for day in workspace.archives.verify(old_archive)] == [[], []]
@@ -147,7 +147,7 @@ def test_an_archive_of_an_earlier_version_comes_back(settings: Settings, old_arc
         assert len(list(old_archive.rglob("*.parquet"))) == 2
 
 
-@pytest.mark.parametrize("old_archive", ["format-3"], indirect=True)
+@pytest.mark.parametrize("old_archive", ["format-1", "format-2"], indirect=True)
 def test_a_user_is_erased_from_an_archive_of_an_earlier_version(settings: Settings, old_archive: Path) -> None:
     with Workspace.open(settings) as workspace:
         workspace.archives.remember(old_archive)

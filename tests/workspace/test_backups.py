@@ -196,7 +196,7 @@ def rewritten(file: Path, change: dict[str, Any]) -> Path:
     [
         ({"format": 2}, "has format 2, this program reads format 1"),
         ({"about": {"schema": "9999"}}, "has schema 9999, newer than this program knows"),
-        ({"about": {"schema": "0013"}}, r"has schema 0013, older than .* \(0028\); open or restore it once with"),
+        ({"about": {"schema": "0013"}}, r"has schema 0013, older than .* \(0018\); open or restore it once with"),
         ({"parts": [{"name": "../x", "bytes": 1, "sha256": "0"}]}, "lies outside"),
         ({"parts": [{"name": "gone", "bytes": 1, "sha256": "0"}]}, "'gone' is missing"),
         (

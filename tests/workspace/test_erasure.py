@@ -9,7 +9,6 @@ from evergold.model.run import RunSpec
 from evergold.model.trace import Correction, Reaction, Score, ScoreLine, Span, Trace
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter
-from evergold.store.trace.passages import learn_words
 from evergold.workspace import Workspace
 
 WORD = "xq{}qx"
@@ -95,7 +94,7 @@ def test_no_byte_of_the_folder_holds_a_word_of_an_erased_user(tmp_path: Path) ->
     with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:
         workspace.intake.accept(list(traces_of_ana(word)))
         used(workspace, word, tmp_path)
-        while learn_words(workspace.store.db):
+        while workspace.live._learn_for_searches():
             pass
     assert {found for found, _ in left_in(tmp_path, word.given)} == set(word.given)
     with Workspace.open(Settings(home=tmp_path / ".evergold")) as workspace:

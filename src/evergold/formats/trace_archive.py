@@ -4,7 +4,7 @@
     URL/day=2026-01-05/part-8c1f….json        how many, how large, the SHA-256 of the file
 
 A part exists when its manifest does: that is written last. Two writers never write one file. Where a trace is in several
-parts, the newest part counts.
+parts, the newest part counts. Records of earlier formats are read as they are; `store.archive` brings them up to date.
 """
 
 import hashlib
@@ -21,6 +21,11 @@ from evergold.formats.atomic import FileSet
 from evergold.formats.tables import arrow, read_rows
 
 FORMAT = 3
+READABLE = (
+    1,
+    2,
+    FORMAT,
+)  # in the first, spans were JSON text; in the second, texts were shared between trace and spans
 NUMBERS = {"duration_ms": "int64", "tokens": "int64", "cost": "float64", "priced": "int64"}
 FILTERED = ["id", "session_id", "user_id", "name", "status", "model", "started_at"]  # what people ask for
 SPAN = (
@@ -94,10 +99,9 @@ def list_parts(folder: Path) -> list[PartManifest]:
             part = PartManifest.model_validate_json(path.read_bytes())
         except ValidationError:
             raise BadInput(f"{path} is damaged: it is no manifest of a part; use another copy of it") from None
-        if part.format != FORMAT:
-            raise BadInput(
-                f"{path} has format {part.format}, this program reads {FORMAT}; use the evergold that wrote it"
-            )
+        if part.format not in READABLE:
+            known = ", ".join(map(str, READABLE))
+            raise BadInput(f"{path} has format {part.format}, this program reads {known}; upgrade evergold")
         parts.append(part)
     # The file name breaks the tie of two parts written in the same microsecond.
     return sorted(parts, key=lambda part: (part.created_at, part.file), reverse=True)

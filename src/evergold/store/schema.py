@@ -29,7 +29,7 @@ from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.schema import SchemaItem
 from sqlalchemy.sql.expression import FunctionElement
 
-from evergold.store.text_index import TRACE_INDEXES
+from evergold.store.text_index import CASE_INDEXES, TRACE_INDEXES
 from evergold.store.traffic_marks import TRAFFIC_MARKS, traffic_tables
 
 metadata = MetaData()
@@ -353,6 +353,7 @@ eval_dataset = table(
     # A number is never given twice: exports and outside tables name cases by it.
     sqlite_autoincrement=True,
 )
+create_with(eval_dataset, CASE_INDEXES)
 
 messages = table(
     "messages",

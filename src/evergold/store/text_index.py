@@ -1,19 +1,23 @@
-"""The full-text index of traces: words of whole conversations.
+"""Full-text indexes: words of whole conversations, and parts of words of cases.
 
-`trace_words` has a row for each trace that is indexed: its distinct words, without accents and in lower case. SQLite
+**Words.** `trace_words` has a row for each trace that is indexed: its distinct words, without accents and in lower case. SQLite
 has an FTS5 index of that table, PostgreSQL a GIN index; neither stores texts or positions. Scripts that put no space between
 words, such as Chinese, Japanese and Thai, look like one word a sentence: two and three of their characters in a row are a word,
 so that any part of a sentence is found. Intake only notes which traces are new or have changed
 (`trace_words_due`, by triggers, so that no hand-written statement makes the index wrong); `trace/passages.py` reads their texts
-later. `mark` tells one change from the next: words that were read before the last change are not stored. Cases have no such
-index: a search of them reads their texts.
+later. `mark` tells one change from the next: words that were read before the last change are not stored.
+
+**Parts.** A search of cases finds a text anywhere, also inside a word. SQLite keeps every three characters in a row that a case
+holds (`trigram`); a case that holds them all is then looked at itself. Cases that the index does not know yet, and those too
+long for it, are always looked at, so that a search finds the same with and without it. PostgreSQL reads the texts.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
+from sqlalchemy.sql.elements import TextClause
 
 SCRIPTS = (
     "\u0e00-\u0eff",  # Thai, Lao
@@ -108,6 +112,18 @@ _POSTGRES_WORDS = (
     "EXECUTE FUNCTION evergold_words_due()",
 )
 TRACE_INDEXES = {"sqlite": _SQLITE_WORDS, "postgresql": _POSTGRES_WORDS}
+BEFORE_CONVERSATIONS = {
+    "sqlite": (
+        *map("DROP TRIGGER IF EXISTS trace_{}".format, ("words_gone", "words_changed", "grams_gone", "grams_changed")),
+        *map("DROP TABLE IF EXISTS trace_{}".format, ("words", "words_upto", "grams", "grams_at")),
+    ),
+    "postgresql": (
+        "DROP INDEX IF EXISTS trace_words",
+        "DROP INDEX IF EXISTS trace_grams",
+        "DROP FUNCTION IF EXISTS evergold_grams",
+    ),
+}
+"""What takes the index of schema 0026 away, which held the beginnings of question and answer."""
 
 
 def count_due(connection: Connection, most: int) -> int:
@@ -116,7 +132,80 @@ def count_due(connection: Connection, most: int) -> int:
     return int(connection.exec_driver_sql(query).scalar_one())
 
 
+LONGEST_CASE = 20_000  # characters of a case that is indexed; longer ones are looked at each time
+CASES_AT_ONCE = 200  # cases that are learnt in one transaction: whoever writes meanwhile waits for it
+MOST_TRIPLES = 24  # of a long search; the text itself decides in the end
+_CASE_TEXTS = ("input_text", "output_text", "expected_output", "case_id")
+
+
+def _case_text(row: str) -> str:
+    return " || char(10) || ".join(f"coalesce({row}{column}, '')" for column in _CASE_TEXTS)
+
+
+def _is_short(row: str) -> str:
+    return f"length({_case_text(row)}) <= {LONGEST_CASE}"
+
+
+_LONG = " + ".join(f"length(coalesce({column}, ''))" for column in _CASE_TEXTS) + f" > {LONGEST_CASE - 3}"
+_CASE_KNOWN = "old.id <= (SELECT id FROM case_parts_upto)"
+_CASE_CHANGED = " OR ".join(f"old.{column} IS NOT new.{column}" for column in _CASE_TEXTS)
+# An index without content forgets a row only when it is given the very text that it learnt.
+_FORGET_PARTS = (
+    "INSERT INTO case_parts (case_parts, rowid, parts) "
+    f"SELECT 'delete', old.id, {_case_text('old.')} WHERE {_is_short('old.')};"
+)
+_LEARN_MANY_PARTS = (
+    f"INSERT INTO case_parts (rowid, parts) SELECT id, {_case_text('')} FROM eval_dataset "
+    f"WHERE id > ? AND id <= ? AND {_is_short('')}"
+)
+_LEARN_PARTS = f"INSERT INTO case_parts (rowid, parts) SELECT new.id, {_case_text('new.')} WHERE {_is_short('new.')};"
+_SQLITE_PARTS = (
+    "CREATE VIRTUAL TABLE IF NOT EXISTS case_parts USING fts5(parts, content='', detail=none, columnsize=0, "
+    "tokenize='trigram')",
+    "CREATE TABLE IF NOT EXISTS case_parts_upto (id INTEGER NOT NULL)",
+    "INSERT INTO case_parts_upto SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM case_parts_upto)",
+    f"CREATE INDEX IF NOT EXISTS entries_long ON eval_dataset (id) WHERE {_LONG}",
+    f"CREATE TRIGGER IF NOT EXISTS case_parts_gone AFTER DELETE ON eval_dataset WHEN {_CASE_KNOWN} BEGIN {_FORGET_PARTS} END",
+    f"CREATE TRIGGER IF NOT EXISTS case_parts_changed AFTER UPDATE OF {', '.join(_CASE_TEXTS)} ON eval_dataset "
+    f"WHEN {_CASE_KNOWN} AND ({_CASE_CHANGED}) BEGIN {_FORGET_PARTS} {_LEARN_PARTS} END",
+)
+CASE_INDEXES = {"sqlite": _SQLITE_PARTS}
+_HOLDERS = f"""eval_dataset.id IN (
+    SELECT rowid FROM case_parts WHERE case_parts MATCH :triples
+    UNION ALL SELECT id FROM eval_dataset WHERE {_LONG}
+    UNION ALL SELECT id FROM eval_dataset WHERE id > (SELECT id FROM case_parts_upto))"""
+
+
+def may_hold(search: str, dialect: str) -> TextClause | None:
+    """The condition on a case that it may hold a text; None where no index says so."""
+    triples = [search[at : at + 3] for at in range(len(search) - 2)][:MOST_TRIPLES]
+    if dialect != "sqlite" or not triples or "\x00" in search:
+        return None
+    quoted = ['"{}"'.format(triple.replace('"', '""')) for triple in dict.fromkeys(triples)]
+    return text(_HOLDERS).bindparams(triples=" AND ".join(quoted))
+
+
+def parts_waiting(connection: Connection) -> tuple[int, int]:
+    """The last case that the index knows, and the last there is; the same where nothing waits."""
+    if connection.dialect.name != "sqlite":
+        return 0, 0
+    row = connection.exec_driver_sql("SELECT id, (SELECT max(id) FROM eval_dataset) FROM case_parts_upto").one()
+    return row[0], max(row[0], row[1] or 0)
+
+
+def learn_parts(connection: Connection) -> bool:
+    """Index some of the cases that wait; whether there was anything to do."""
+    known, last = parts_waiting(connection)
+    if known == last:
+        return False
+    of_some = f"SELECT id FROM eval_dataset WHERE id > ? ORDER BY id LIMIT {CASES_AT_ONCE}"
+    upto = connection.exec_driver_sql(f"SELECT max(id) FROM ({of_some})", (known,)).scalar_one()
+    connection.exec_driver_sql(_LEARN_MANY_PARTS, (known, upto))
+    connection.exec_driver_sql("UPDATE case_parts_upto SET id = ?", (upto,))
+    return True
+
+
 def forget_deleted(connection: Connection) -> None:
-    """Write the index anew without the texts of rows that are gone: deleting alone only marks them."""
-    if connection.dialect.name == "sqlite":
-        connection.exec_driver_sql("INSERT INTO trace_words_index (trace_words_index) VALUES ('optimize')")
+    """Write the indexes anew without the texts of rows that are gone: deleting alone only marks them."""
+    for index in ("trace_words_index", "case_parts") if connection.dialect.name == "sqlite" else ():
+        connection.exec_driver_sql(f"INSERT INTO {index} ({index}) VALUES ('optimize')")

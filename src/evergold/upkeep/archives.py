@@ -30,6 +30,7 @@ from evergold.store.trace.archive import (
     hash_record,
     put_records,
     read_records,
+    upgrade_record,
 )
 from evergold.store.trace.retention import count_prunable
 
@@ -127,7 +128,7 @@ class Archives:
             files.require_whole(folder, part)
         count = 0
         for part in parts:  # the newest first: what it brings, an older one leaves alone
-            for records in files.read_part(folder / part.file):
+            for records in _read_part(folder, part):
                 count += self._store.db.write_again(partial(put_records, records=records))
         self.remember(location(source))
         return count
@@ -223,11 +224,17 @@ def _split_into_parts(records: Iterable[Record]) -> Iterator[list[Record]]:
         yield some
 
 
+def _read_part(folder: Path, part: files.PartManifest) -> Iterator[list[Record]]:
+    """Read the records of a part, some at a time, in the format of today."""
+    for records in files.read_part(folder / part.file):
+        yield records if part.format == files.FORMAT else [upgrade_record(record) for record in records]
+
+
 def _read_digests(folder: Path) -> dict[str, str]:
     """Read which traces a day holds already, in which state; of several the newest."""
     known: dict[str, str] = {}
     for part in files.list_parts(folder):
-        for records in files.read_part(folder / part.file):
+        for records in _read_part(folder, part):
             # Parts come newest first, so the first state seen of a trace is the newest.
             known |= {record["id"]: hash_record(record) for record in records if record["id"] not in known}
     return known
@@ -240,10 +247,7 @@ def _erase_user(folder: Path, part: files.PartManifest, user: str) -> int:
     gone: int = sum(row["user_id"] == user for row in rows)
     if gone or any(_remove_feedback(row, user) != row for row in rows):
         kept = (
-            _remove_feedback(one, user)
-            for some in files.read_part(folder / part.file)
-            for one in some
-            if one["user_id"] != user
+            _remove_feedback(one, user) for some in _read_part(folder, part) for one in some if one["user_id"] != user
         )
         # The new part is complete on disk before the old one goes; a crash between leaves both, and erasing again finishes.
         for records in _split_into_parts(kept):

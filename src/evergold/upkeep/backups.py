@@ -34,7 +34,8 @@ from evergold.store.database.backup import (
     require_free,
     rows_of,
 )
-from evergold.store.database.migrate import HEAD, explain_unknown
+from evergold.store.database.migrate import explain_unknown
+from evergold.store.database.migrations import HEAD
 
 BUILDS, SETTINGS, SPOOL = "builds", "settings", "spool"
 RESTORED_SETTINGS = "restored-settings"

@@ -23,6 +23,7 @@ from evergold.store import Store, make_reader, make_writer
 from evergold.store.case.content import fill_contents
 from evergold.store.case.questions import decided_cases
 from evergold.store.database.rows import loads
+from evergold.store.text_index import learn_parts, parts_waiting
 from evergold.store.trace.overview import dataset_stats, incomplete_of
 from evergold.store.trace.pages import count_traces
 from evergold.store.trace.passages import learn_words
@@ -188,13 +189,20 @@ class Live:
             lambda trace_ids: self._store.db.write(partial(set_aside, trace_ids=trace_ids, owner=owner)),
             lambda: (
                 bool(self.fill_contents(most=LEISURE_CASES))
-                or learn_words(self._store.db)
+                or self._learn_for_searches()
                 or traffic.at_leisure()
                 or upkeep.at_leisure()
             ),
         )
         self._curator.start()
         return self._curator.wake
+
+    def _learn_for_searches(self) -> bool:
+        """Index some of the traces, or of the cases, that searches will ask for; whether there were any to learn."""
+        if learn_words(self._store.db):
+            return True
+        known, last = self._store.read(parts_waiting)
+        return known < last and self._store.write(learn_parts)
 
     def stop_background(self) -> None:
         """Finish what waits."""

@@ -43,6 +43,7 @@ from evergold.store.schema import (
     eval_dataset_tags,
     trace_scores,
 )
+from evergold.store.text_index import may_hold
 from evergold.store.trace.pages import EXACT_TO, FacetValue, after_reached, read_cursor, values_of
 from evergold.store.trace.search import Search
 
@@ -288,6 +289,8 @@ def apply_filter(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select
     if wanted.search:
         texts = (table.input_text, table.output_text, table.expected_output, table.case_id)
         query = query.where(or_(*(text.icontains(wanted.search, autoescape=True) for text in texts)))
+        if (indexed := may_hold(wanted.search, dialect)) is not None:
+            query = query.where(indexed)
     return query
 
 

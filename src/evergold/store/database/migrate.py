@@ -1,19 +1,15 @@
 """Bring a database to today's schema: create a new one at once, migrate an older one.
 
-Either is one transaction, which one process at a time is in: a process that is ended leaves the database as it was. Tables,
-columns and indexes that an older database lacks are added as `store/schema.py` has them; `CHANGES` holds, by number, what a
-schema takes beyond that.
+Either is one transaction, which one process at a time is in: a process that is ended leaves the database as it was.
 """
 
 import time
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.exc import DBAPIError, OperationalError
-from sqlalchemy.schema import CreateColumn
 
 from evergold.errors import Refused, Unavailable
 from evergold.model.operations import DatabaseHealth
@@ -26,29 +22,12 @@ from evergold.store.database.engines import (
     sqlite_file,
 )
 from evergold.store.database.failures import show_url
+from evergold.store.database.migrations import BEFORE_BASELINE, HEAD, MIGRATIONS
 from evergold.store.database.rows import read_value, run_sql
 from evergold.store.schema import metadata
 
-BASELINE = "0028"  # the earliest schema that is brought over
-LAST_OF_BASELINE = "13a8eea6"  # the last commit whose schema that is; it migrates those from 0018 on
+LAST_BEFORE_BASELINE = "84eb32e"  # the last commit whose schema is 0018; it migrates all earlier ones
 BEGINS_WITH_CHECKS = "on"  # a new workspace has the built-in checks on
-
-
-def drop_index_of_cases(connection: Connection) -> None:
-    """Take away the index of parts of words of cases, which SQLite had, with what kept it up to date."""
-    if connection.dialect.name == "sqlite":
-        for thing in (
-            "TRIGGER IF EXISTS case_parts_gone",
-            "TRIGGER IF EXISTS case_parts_changed",
-            "TABLE IF EXISTS case_parts",
-            "TABLE IF EXISTS case_parts_upto",
-            "INDEX IF EXISTS entries_long",
-        ):
-            run_sql(connection, f"DROP {thing}")
-
-
-CHANGES: dict[str, Callable[[Connection], None]] = {"0029": drop_index_of_cases}
-HEAD = "0029"
 
 
 def bring_up_to_date(db: Database) -> None:
@@ -60,14 +39,14 @@ def bring_up_to_date(db: Database) -> None:
 
 def explain_unknown(schema: str) -> str | None:
     """Say why a schema cannot be brought to today's; None for one that can."""
-    if schema > HEAD:
+    if schema in (BEFORE_BASELINE, *MIGRATIONS):
+        return None
+    if schema > BEFORE_BASELINE:
         return f"has schema {schema}, newer than this program knows ({HEAD}); upgrade evergold"
-    if schema < BASELINE:
-        return (
-            f"has schema {schema}, older than this program migrates from ({BASELINE}); open or restore it once with "
-            f"evergold of commit {LAST_OF_BASELINE}, then back it up there or open it here"
-        )
-    return None
+    return (
+        f"has schema {schema}, older than this program migrates from ({BEFORE_BASELINE}); open or restore it once with "
+        f"evergold of commit {LAST_BEFORE_BASELINE}, then back it up there or open it here"
+    )
 
 
 def look_at_database(url: str, seconds: float) -> DatabaseHealth:
@@ -149,26 +128,7 @@ def _migrate(connection: Connection, url: str) -> None:
     elif current != HEAD:
         if reason := explain_unknown(current):
             raise Refused(f"database {show_url(url)} {reason}")
-        add_missing(connection)
-        for number in sorted(CHANGES):
+        for number in sorted(MIGRATIONS):
             if number > current:
-                CHANGES[number](connection)
+                MIGRATIONS[number](connection)
         run_sql(connection, "UPDATE alembic_version SET version_num = :head", head=HEAD)
-
-
-def add_missing(connection: Connection) -> None:
-    """Create the tables, columns and indexes of today's schema that the database does not have."""
-    held = inspect(connection)
-    tables = [table for table in metadata.sorted_tables if held.has_table(table.name)]
-    for table in tables:
-        names = {column["name"] for column in held.get_columns(table.name)}
-        for column in (column for column in table.columns if column.name not in names):
-            definition = str(CreateColumn(column).compile(dialect=connection.dialect))
-            for key in column.foreign_keys:
-                definition += f" REFERENCES {key.column.table.name} ({key.column.name})"
-                definition += f" ON DELETE {key.ondelete}" if key.ondelete else ""
-            run_sql(connection, f"ALTER TABLE {table.name} ADD COLUMN {definition}")
-    metadata.create_all(connection)
-    for table in tables:
-        for index in table.indexes:
-            index.create(connection, checkfirst=True)

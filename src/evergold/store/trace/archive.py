@@ -167,3 +167,13 @@ def _make_span_row(trace: Record, span: Record) -> SpanRow:
         output_text=None if shares_output else row.output_text,
         shared=SHARED_INPUT * shares_input | SHARED_OUTPUT * shares_output,
     )
+
+
+def upgrade_record(record: Record) -> Record:
+    """Bring a record of an earlier format up to date: its texts are written out."""
+    spans = loads(record["spans"]) if isinstance(record["spans"], str) else record["spans"]
+    texts = record["input_text"], record["output_text"]
+    rows = [unshare(SpanRow("", *(span.get(name, 0) for name in (*SPAN, "shared"))), *texts) for span in spans]
+    raws = [_unfold_raw(row.raw, row.input_text, row.output_text) for row in rows]
+    whole = [(*row[1 : len(SPAN)], raw) for row, raw in zip(rows, raws, strict=True)]  # `raw` comes last
+    return record | {"spans": [dict(zip(SPAN, row, strict=True)) for row in whole]}

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from enum import StrEnum
+from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, Field
@@ -20,6 +21,7 @@ from sqlalchemy import (
     Integer,
     Select,
     Text,
+    and_,
     any_,
     bindparam,
     exists,
@@ -28,6 +30,7 @@ from sqlalchemy import (
     not_,
     or_,
     select,
+    tuple_,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -249,31 +252,103 @@ def _comparisons(condition: ScoreCondition, value: ColumnElement[float]) -> list
 
 
 FEW = 5_000  # hits of an index that are looked at one by one
-NARROWING = ("session_id", "user_id", "status", "name", "model", "since", "until")
+OWN_INDEX = ("session_id", "user_id", "status", "name", "model")
+NARROWING = (*OWN_INDEX, "since", "until")
+WINDOW = 20_000  # hits of a common word among which a page of the newest is looked for
+
+
+Arrivals = tuple[int, int]  # the first and the last of traces that arrived one after the other
+
+
+class SearchOutcome(NamedTuple):
+    """What the index of words gives for a search, asked once for all its queries: the hits, if they are few."""
+
+    match: IndexMatch | None
+    few: frozenset[int] | None
+
+
+def _find(connection: Connection, wanted: TraceFilter) -> SearchOutcome:
+    match = match_of(connection, asked_of(connection, wanted))
+    if match is None or is_common(connection, match):
+        return SearchOutcome(match, None)
+    hits = connection.execute((match.hits if match.probe is None else match.probe).limit(FEW + 1)).scalars().all()
+    return SearchOutcome(match, frozenset(hits) if len(hits) <= FEW else None)
 
 
 def choose_traces(
-    connection: Connection, query: Select[Any], wanted: TraceFilter, *, walked: bool = False
+    connection: Connection,
+    query: Select[Any],
+    wanted: TraceFilter,
+    among_arrivals: Arrivals | None = None,
+    *,
+    walked: bool = False,
+    outcome: SearchOutcome | None = None,
 ) -> Select[Any]:
-    """Narrow a query of traces to those that pass the filter."""
+    """Narrow a query of traces to those that pass the filter, and of hits of common words to those arrivals."""
     dialect = connection.dialect.name
+    outcome = outcome or _find(connection, wanted)
     query = query.where(*plain_conditions(wanted, dialect, walked=walked))
-    words = match_of(connection, asked_of(connection, wanted))
-    if words is None and wanted.search and wanted.search.strip():
+    if wanted.search and wanted.search.strip() and outcome.match is None:
         query = query.where(*_id_begins(wanted.search.strip()))
-    few: frozenset[int] | None = None
-    for match in (*(() if words is None else (words,)), *_index_matches(wanted)):
-        # An index is read only so far as it takes to know whether its hits are few.
-        hits = [] if (many := is_common(connection, match)) else connection.scalars(match.hits.limit(FEW + 1)).all()
-        if many or len(hits) > FEW:
+    few = outcome.few
+    if (match := outcome.match) is not None and few is None:
+        query = query.where(match.within(*among_arrivals) if among_arrivals and match.within else match.holds)
+    for match in chain(_index_matches(wanted), () if walked else _rare_values(connection, wanted)):
+        if _are_many(connection, match):
             query = query.where(match.holds)
         else:
-            few = frozenset(hits) if few is None else few.intersection(hits)
+            hits = frozenset(connection.execute(match.hits).scalars())
+            few = hits if few is None else few & hits
     for tag in wanted.tag:
         query = query.where(has_tag(tag, dialect))
     if wanted.became and not isinstance(condition := _outcome_match(wanted.became), IndexMatch):
         query = query.where(condition)
     return query if few is None else query.where(is_among(sorted(few), dialect))
+
+
+def select_newest(
+    connection: Connection, query: Select[Any], wanted: TraceFilter, limit: int, before: tuple[Any, int] | None = None
+) -> Select[Any]:
+    """Narrow a query to the newest traces that pass, from behind `before`.
+
+    SQLite reads all hits of a word before it looks at the first trace. Of a common word only the latest arrivals are asked
+    for: that is right if no other trace lies in the stretch of time that the list then covers.
+    """
+    outcome = _find(connection, wanted)
+    arrivals = _latest_hits(connection, outcome, before)
+    if arrivals is not None:
+        times = choose_traces(connection, select(traces.c.started_at), wanted, arrivals, outcome=outcome)
+        oldest = connection.execute(_by_time(times, before).limit(1).offset(limit - 1)).scalar()
+        if oldest is None or _others_within(connection, arrivals, oldest, before):
+            arrivals = None
+    return _by_time(choose_traces(connection, query, wanted, arrivals, outcome=outcome), before).limit(limit)
+
+
+def _by_time(query: Select[Any], before: tuple[Any, int] | None) -> Select[Any]:
+    moment, seq = traces.c.started_at, traces.c.seq
+    if before is not None:
+        query = query.where(tuple_(moment, seq) < tuple_(*before))
+    return query.order_by(moment.desc(), seq.desc())
+
+
+def _latest_hits(connection: Connection, outcome: SearchOutcome, before: tuple[Any, int] | None) -> Arrivals | None:
+    """The arrivals that hold the next hits of a common word; None where no word is asked for, or none is common."""
+    match = outcome.match
+    if match is None or match.within is None or outcome.few is not None:
+        return None
+    last = before[1] + WINDOW if before is not None else 2**62
+    hits = match.hits.where(match.hits.selected_columns[0] <= last)
+    first = connection.execute(hits.limit(1).offset(WINDOW)).scalar()
+    return first or 0, last
+
+
+def _others_within(connection: Connection, arrivals: Arrivals, since: str, before: tuple[Any, int] | None) -> bool:
+    """Whether a trace that began since then, and before the page, is none of those arrivals."""
+    moment, seq = traces.c.started_at, traces.c.seq
+    others = select(seq).where(moment >= since, or_(seq < arrivals[0], seq > arrivals[1]))
+    if before is not None:
+        others = others.where(moment <= before[0])
+    return connection.execute(others.limit(1)).first() is not None
 
 
 def narrows_to_few(connection: Connection, wanted: TraceFilter) -> bool:
@@ -311,9 +386,28 @@ def _index_matches(wanted: TraceFilter) -> Iterator[IndexMatch]:
         condition = score_condition(written)
         parts = score_parts(condition)
         of_traces = select(traces.c.seq).join(trace_scores, trace_scores.c.trace_id == traces.c.id).where(*parts)
-        yield IndexMatch(of_traces, has_score(condition))
+        yield IndexMatch(of_traces, has_score(condition), select(trace_scores.c.trace_id).where(*parts))
     if wanted.became and isinstance(outcome := _outcome_match(wanted.became), IndexMatch):
         yield outcome
+
+
+def _rare_values(connection: Connection, wanted: TraceFilter) -> Iterator[IndexMatch]:
+    """Values of columns with an index, where several are asked for: SQLite does not know which of them is rare."""
+    named = {name: getattr(wanted, name) for name in OWN_INDEX if getattr(wanted, name)}
+    if connection.dialect.name != "sqlite" or len(named) < 2:
+        return
+    for name, value in named.items():
+        condition = and_(*plain_conditions(TraceFilter(**{name: value}), "sqlite"))
+        yield IndexMatch(select(traces.c.seq).where(condition), condition)
+
+
+def _are_many(connection: Connection, match: IndexMatch) -> bool:
+    """Whether an index has more hits than are looked at one by one; it is read so far and no further."""
+    if is_common(connection, match):
+        return True
+    # Not all hits of scores are of different traces, and none is missing: it is a bound.
+    query = (match.hits if match.probe is None else match.probe).limit(1).offset(FEW)
+    return connection.execute(query).first() is not None
 
 
 def _id_begins(text: str) -> tuple[Any, Any]:

@@ -31,7 +31,7 @@ from evergold.model.trace import Trace, TraceStatus
 from evergold.store.conditions import APP
 from evergold.store.database.rows import loads
 from evergold.store.schema import FAILING_BELOW, trace_scores, trace_tags, traces
-from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, is_among, narrows_to_few
+from evergold.store.trace.filter import TraceFilter, TraceOrder, choose_traces, is_among, narrows_to_few, select_newest
 from evergold.store.trace.scores import scores_of_many
 from evergold.store.trace.search import SearchTerms, best_first
 from evergold.store.trace.traces import trace_of, with_tags
@@ -96,8 +96,11 @@ def _page_in_order(
     key = KEYS.get(order, KEYS[TraceOrder.NEWEST])
     by_time = key.column is traces.c.started_at
     cursor = read_cursor(before, str if by_time else float) if before is not None else None
-    if by_time:
-        chosen = choose_traces(connection, select(traces.c.seq, key.column), wanted).limit(limit + 1)
+    query = select(traces.c.seq, key.column.label("key"))
+    if by_time and key.falling:
+        rows = connection.execute(select_newest(connection, query, wanted, limit + 1, cursor)).all()
+    elif by_time:
+        chosen = choose_traces(connection, query, wanted).limit(limit + 1)
         rows = connection.execute(after_reached(chosen, (key.column, traces.c.seq), key.falling, cursor)).all()
     else:
         rows = _by_figure(connection, wanted, key, limit + 1, cursor)
@@ -135,12 +138,6 @@ def after_reached(
         there: Any = tuple_(*reached) if len(columns) > 1 else reached[0]
         query = query.where(here < there if falling else here > there)
     return query.order_by(*(column.desc() if falling else column.asc() for column in columns))
-
-
-def select_newest(connection: Connection, query: Select[Any], wanted: TraceFilter, limit: int) -> Select[Any]:
-    """Narrow a query to the newest traces that pass."""
-    newest_first = (traces.c.started_at.desc(), traces.c.seq.desc())
-    return choose_traces(connection, query, wanted).order_by(*newest_first).limit(limit)
 
 
 def _best_matches(

@@ -1,7 +1,7 @@
 """Ask the index of words, in the language of either database, and rank what it finds."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator
@@ -59,17 +59,21 @@ def words_of(search: str) -> list[str]:
 class IndexMatch(NamedTuple):
     """One question to an index: the traces it gives by themselves, and the same as a condition on a trace.
 
-    `words` is what PostgreSQL is asked for. `by_beginning`: nothing holds the last word whole.
+    `probe` has as many rows as there are hits and is cheaper to count or to begin. `within` is the condition for traces that
+    arrived between two others, where that is cheaper than the condition for all. `words` is what PostgreSQL is asked for.
+    `by_beginning`: nothing holds the last word whole.
     """
 
     hits: Select[Any]
     holds: ColumnElement[bool]
+    probe: Select[Any] | None = None
+    within: Callable[[int, int], ColumnElement[bool]] | None = None
     words: str = ""
     by_beginning: bool = False
 
 
 def match_of(connection: Connection, asked: SearchTerms) -> IndexMatch | None:
-    """The question to the index that answers a search."""
+    """The question to the index that answers a search; the newest arrival first."""
     if not any(asked):
         return None
     terms = [*asked.words[:-1], *(part for run in asked.pieces for part in parts_of(run) if len(part) > 1)]
@@ -80,10 +84,15 @@ def match_of(connection: Connection, asked: SearchTerms) -> IndexMatch | None:
     match = _match(_write_query([*terms, *last], beginnings, dialect), dialect)
     if not last or is_common(connection, match):
         return match
-    # A beginning has to be gathered from all the words that begin so, which for a common one takes long.
-    if connection.execute(match.hits.limit(1)).first() is not None:
-        return match
-    return _match(_write_query(terms, [*beginnings, *last], dialect), dialect)._replace(by_beginning=True)
+    # A whole word is read from the index newest first and stops with the page; a beginning has to be gathered from all the
+    # words that begin so, which for a common one takes long.
+    query = match.hits.order_by(None) if match.probe is None else match.probe
+    is_held = connection.execute(query.limit(1)).first() is not None
+    return (
+        match
+        if is_held
+        else _match(_write_query(terms, [*beginnings, *last], dialect), dialect)._replace(by_beginning=True)
+    )
 
 
 def _write_query(terms: Sequence[str], beginnings: Sequence[str], dialect: str) -> str:
@@ -96,15 +105,26 @@ def _match(written: str, dialect: str) -> IndexMatch:
     if dialect == "sqlite":
         held = sql_table("trace_words_index", column("rowid", Integer))
         matching = literal_column("trace_words_index.trace_words_index", Text).op("MATCH")(written)
-        hits = select(held.c.rowid).where(matching)
+        hits = select(held.c.rowid).where(matching).order_by(held.c.rowid.desc())
         # The plus keeps SQLite from looking up every hit: it walks the list in its order, and the hits are read once.
-        return IndexMatch(hits, literal_column("+traces.seq", Integer).in_(hits))
+        seq, every = literal_column("+traces.seq", Integer), select(held.c.rowid).where(matching)
+        return IndexMatch(
+            hits,
+            seq.in_(every),
+            within=lambda first, last: seq.in_(every.where(held.c.rowid.between(first, last))),
+        )
     held = sql_table("trace_words", column("seq", Integer), column("words", TSVECTOR))
     holds = held.c.words.op("@@")(cast(written, TSQUERY))
+    every = select(held.c.seq).where(holds)
     # PostgreSQL takes every word that it has no figures of for one in 200 traces. To find the first few it would read the
     # traces themselves, and of a rare word all of them. What is set apart is planned as if all hits were wanted: by the index.
-    apart = select(held.c.seq).where(holds).cte("hits").prefix_with("MATERIALIZED")
-    return IndexMatch(select(apart.c.seq), exists().where(held.c.seq == traces.c.seq, holds), words=written)
+    apart = every.cte("hits").prefix_with("MATERIALIZED")
+    return IndexMatch(
+        every.order_by(held.c.seq.desc()),
+        exists().where(held.c.seq == traces.c.seq, holds),
+        probe=select(apart.c.seq),
+        words=written,
+    )
 
 
 def is_common(connection: Connection, match: IndexMatch) -> bool:
