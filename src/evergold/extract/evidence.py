@@ -60,9 +60,14 @@ class BaseCommits:
         """The commits at which a change proves, the likeliest first."""
         if self._folder is None:
             return []
+        results: list[BaseCandidate] = []
         with Repo.open(self._folder) as repo:
-            proofs = find_bases(change, repo, MOST_CANDIDATES)
-            return [_describe(repo, proof.commit, proof.evidence) for proof in proofs if proof.commit]
+            for proof in find_bases(change, repo, MOST_CANDIDATES):
+                text = repo.run("log", "-1", "--format=%s%x00%cI", str(proof.commit), "--").decode("utf-8", "replace")
+                subject, _, when = text.rstrip().partition("\0")
+                shown = {"subject": subject, "committed_at": when or None, "evidence": proof.evidence}
+                results.append(BaseCandidate(commit=str(proof.commit), proved=True, **shown))
+        return results
 
     def prove_rows(self, a: Row | None, b: Row | None, change: CodeChange) -> ProvedRow:
         """Complete the rows of a case before a person marks it validated in the validator."""
@@ -119,7 +124,7 @@ class BaseCommits:
                         known = {name: value for name, value in case.metadata.items() if name != "baseVerified"}
                         done[-1] = case.model_copy(update={"metadata": known})
                         problems.append(f"case {case.id!r}: its base is disproved: {'; '.join(settled.problems)}")
-                elif settled.problems and not _reason_of(case):
+                elif settled.problems and not _states_reason(case):
                     problems.append(f"case {case.id!r}: cannot approve: {'; '.join(settled.problems)}")
                     done.append(case.model_copy(update={"review": ReviewState.UNVALIDATED}))
                 else:
@@ -133,16 +138,10 @@ class BaseCommits:
             return settle(case, repo, change)
 
 
-def _reason_of(case: Case) -> str:
-    """What a person wrote on approving this base against the repository; a reason for another base is none."""
+def _states_reason(case: Case) -> bool:
+    """Whether a person gave a reason to approve this base against the repository; a reason for another base is none."""
     note = override_of(case) or {}
-    return str(note.get("why") or "").strip() if note.get("base", case.base_commit) == case.base_commit else ""
-
-
-def _describe(repo: Repo, commit: str, evidence: tuple[str, ...]) -> BaseCandidate:
-    text = repo.run("log", "-1", "--format=%s%x00%cI", commit, "--").decode("utf-8", "replace")
-    subject, _, when = text.rstrip().partition("\0")
-    return BaseCandidate(commit=commit, subject=subject, committed_at=when or None, proved=True, evidence=evidence)
+    return bool(str(note.get("why") or "").strip()) and note.get("base", case.base_commit) == case.base_commit
 
 
 TURNS = 50
@@ -166,7 +165,14 @@ class EvidenceRoom:
         """What is known of a case, stored or not."""
         origin = case.provenance
         if origin.trace_id:
-            return self._of_trace(origin.trace_id)
+            with self._store.db.read() as connection:
+                if not known_traces(connection, [origin.trace_id]):
+                    return Evidence(missing="the trace of this case is not in this workspace")
+                trace = get_trace(connection, origin.trace_id)
+                wanted = TraceFilter(session_id=trace.session_id)
+                turns = page_of_traces(connection, wanted, limit=TURNS, before=None)[0] if trace.session_id else []
+            # They are read newest first.
+            return Evidence(trace=trace, conversation=tuple(reversed(turns)))
         kept = of_row(case.extra)
         if kept is not None:
             return kept
@@ -229,16 +235,6 @@ class EvidenceRoom:
             else:
                 text, message = content.decode("utf-8", "replace"), ""
         return FileAtCommit(commit=base, path=path, text=text, message=message)
-
-    def _of_trace(self, trace_id: str) -> Evidence:
-        with self._store.db.read() as connection:
-            if not known_traces(connection, [trace_id]):
-                return Evidence(missing="the trace of this case is not in this workspace")
-            trace = get_trace(connection, trace_id)
-            wanted = TraceFilter(session_id=trace.session_id)
-            turns = page_of_traces(connection, wanted, limit=TURNS, before=None)[0] if trace.session_id else []
-        # They are read newest first.
-        return Evidence(trace=trace, conversation=tuple(reversed(turns)))
 
 
 def of_row(kept: Mapping[str, Any]) -> Evidence | None:

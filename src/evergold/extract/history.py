@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -63,19 +63,13 @@ class HistoryRules:
     noise: bool = False
 
     def is_excluded(self, path: str) -> bool:
-        return _matches_any(path, self.exclude) or (not self.noise and is_noise(path))
+        return any(fnmatchcase(path, glob) for glob in self.exclude) or (not self.noise and is_noise(path))
 
 
 def counted_files(files: list[FileDiff], rules: HistoryRules) -> list[FileDiff]:
     """The files that say something about the task; a file counts under its new name."""
     # A file moved out of vendor/ is real work; one moved into it is not.
     return [file for file in files if not rules.is_excluded(file.new_path or file.path)]
-
-
-# The same paths come again in thousands of commits.
-@lru_cache(maxsize=65536)
-def _matches_any(path: str, globs: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(path, glob) for glob in globs)
 
 
 # A bound on memory: so many commits are held at a time.
@@ -129,54 +123,32 @@ def history_cases(
     spread: Spread | None = None,
 ) -> Iterator[HistoryItem | str]:
     """Cases newest first; a `Skipped` per commit left out, the id alone per case that is not `wanted`."""
-    looked_at = _choose(repo, rules, query, wanted)
-    if spread is not None:
-        yield from _read_elsewhere(repo, rules, looked_at, spread)
-        return
-    chosen: dict[str, Commit] = {}
-    for item in looked_at:
-        if isinstance(item, Commit):
-            chosen[item.id] = item
-        else:
-            yield item
-        if len(chosen) == COMMITS_AT_ONCE:
-            yield from _cases(repo, chosen, rules)
-            chosen = {}
-    yield from _cases(repo, chosen, rules)
-
-
-def _choose(repo: Repo, rules: HistoryRules, query: HistoryQuery, wanted: Wanted) -> Iterator[Commit | LeftOut]:
-    """The commits whose diffs are to be read, newest first, and what is left out in between."""
-    for commit in commits(repo, query.revision, query.first_parent, query.since):
-        # Rules that need no diff come first: they leave out most commits of a history without reading them.
-        if left_out := _unfit(commit, repo, rules, query.first_parent):
-            yield left_out
-        else:
-            yield commit if wanted(commit.id) else commit.id
-
-
-def _read_elsewhere(
-    repo: Repo, rules: HistoryRules, looked_at: Iterator[Commit | LeftOut], spread: Spread
-) -> Iterator[HistoryItem | str]:
-    """The cases of the commits, part by part by workers, which always have the next part at hand."""
     left_out: list[LeftOut] = []
-    for items in spread(partial(cases_of_part, repo.path.absolute(), rules), _parts(looked_at, left_out)):
+    # Workers always have the next part at hand; here the parts are as large as memory allows.
+    work = partial(cases_of_part, repo.path.absolute(), rules) if spread else partial(_cases, repo, rules)
+    parts = _parts(repo, rules, query, wanted, COMMITS_A_PART if spread else COMMITS_AT_ONCE, left_out)
+    for items in (spread or map)(work, parts):
         yield from left_out
         left_out.clear()
         yield from items
     yield from left_out
 
 
-def _parts(looked_at: Iterator[Commit | LeftOut], left_out: list[LeftOut]) -> Iterator[list[Commit]]:
-    """Commits in parts for workers; `left_out` gets the rest."""
+def _parts(
+    repo: Repo, rules: HistoryRules, query: HistoryQuery, wanted: Wanted, size: int, left_out: list[LeftOut]
+) -> Iterator[list[Commit]]:
+    """The commits whose diffs are to be read, newest first, in parts; `left_out` gets the rest."""
     part: list[Commit] = []
-    for item in looked_at:
-        if isinstance(item, Commit):
-            part.append(item)
+    for commit in commits(repo, query.revision, query.first_parent, query.since):
+        # Rules that need no diff come first: they leave out most commits of a history without reading them.
+        if reason := _unfit(commit, repo, rules, query.first_parent):
+            left_out.append(reason)
+        elif wanted(commit.id):
+            part.append(commit)
         else:
-            left_out.append(item)
+            left_out.append(commit.id)
         # A part that is not full lets the caller see in time what was left out.
-        if len(part) == COMMITS_A_PART or len(left_out) >= COMMITS_AT_ONCE:
+        if len(part) == size or len(left_out) >= COMMITS_AT_ONCE:
             yield part
             part = []
     if part:
@@ -189,16 +161,16 @@ def cases_of_part(repo_dir: Path, rules: HistoryRules, part: list[Commit]) -> li
         # Rows are made here too: whoever gave the command only writes them, and can feed many workers.
         return [
             replace(item, lines=lines_of(item.case)) if isinstance(item, Extracted) else item
-            for item in _cases(repo, {commit.id: commit for commit in part}, rules)
+            for item in _cases(repo, rules, part)
         ]
 
 
-def _cases(repo: Repo, chosen: dict[str, Commit], rules: HistoryRules) -> Iterator[HistoryItem]:
+def _cases(repo: Repo, rules: HistoryRules, part: list[Commit]) -> Iterator[HistoryItem]:
     """Diffs are read a window at a time, so that the base files of many commits are one question to git."""
     if not rules.noise:
         rules = replace(rules, exclude=(*rules.exclude, *_generated_paths(repo)))
-    pairs = [(commit.id, commit.parents[0]) for commit in chosen.values()]
-    read = (_parse(chosen[commit_id], diff, rules) for commit_id, diff in readable_diffs(repo, pairs))
+    diffs = readable_diffs(repo, [(commit.id, commit.parents[0]) for commit in part])
+    read = (_parse(commit, diff, rules) for commit, (_, diff) in zip(part, diffs, strict=True))
     for window in batches(read, DIFFS_AT_ONCE):
         files = (file for item in window if isinstance(item, Parsed) for file in item.files)
         changed = (file.old_blob for file in files if file.hunks and file.old_path and not file.submodule)
@@ -270,7 +242,10 @@ def _part_of_request(files: list[FileDiff], query: str, rules: HistoryRules) -> 
 
     Beside code, documents and settings of tools do not count, and a manifest where it has a word of the request.
     """
-    texts = [_text_of(file) for file in files]
+    texts: list[bytes] = []  # the paths and the changed lines of each file, in lower case
+    for file in files:
+        lines = [line for hunk in file.hunks for line in hunk.body]
+        texts.append(b"\n".join([(file.old_path or "").encode(), (file.new_path or "").encode(), *lines]).lower())
     if reason := why_no_request(query, rules.min_words, b"\n".join(texts)):
         return files, reason
     stems, paths = find_stems(query), [file.new_path or file.path for file in files]
@@ -291,12 +266,6 @@ def _part_of_request(files: list[FileDiff], query: str, rules: HistoryRules) -> 
     if "\n" not in query and any(map(operator.gt, size, SHORT)):
         return files, f"{BULK}: more than one line of message can say"
     return kept, "" if kept else EMPTY
-
-
-def _text_of(file: FileDiff) -> bytes:
-    """The paths and the changed lines of a file, in lower case."""
-    lines = [line for hunk in file.hunks for line in hunk.body]
-    return b"\n".join([(file.old_path or "").encode(), (file.new_path or "").encode(), *lines]).lower()
 
 
 _VERSION = re.compile(rb"\d+(?:\.\d+)+[\w.+-]*(?: *\(.{4,20}\))?")  # perhaps with its day

@@ -76,7 +76,10 @@ def case_of_instance(record: Record) -> Case:
         "input": str(record["problem_statement"]),
         "base_commit": record.get("base_commit"),
     }
-    tests = _tests_of(record)
+    test_patch = str(record.get("test_patch") or "")
+    test_files = _files_of(test_patch, "test_patch") if test_patch else []
+    tests = {"patch": test_patch, "files": [file.new_path or file.path for file in test_files]}
+    tests |= {name.lower(): _names(record.get(name)) for name in TESTS}
     if isinstance(carried, Mapping) and carried.get("patch") == content_hash(patch):
         case = rebuild_case(held, carried.get("metadata"))
         # The columns win: they are what somebody edits.
@@ -89,13 +92,6 @@ def case_of_instance(record: Record) -> Case:
         "provenance": {"source": "swe-bench", "repository": record.get("repo")},
     }
     return rebuild_case(held, None, guessed=guessed, dataset=DATASET, unread=unread)
-
-
-def _tests_of(record: Record) -> Record:
-    """The tests of an instance: their patch, the files it touches, and the names of those to pass."""
-    patch = str(record.get("test_patch") or "")
-    files = [file.new_path or file.path for file in _files_of(patch, "test_patch")] if patch else []
-    return {"patch": patch, "files": files, **{name.lower(): _names(record.get(name)) for name in TESTS}}
 
 
 def _files_of(patch: str, column: str) -> list[FileDiff]:

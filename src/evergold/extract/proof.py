@@ -256,11 +256,9 @@ def files_of(repo: Repo, golden: Golden) -> list[FileDiff] | None:
         file = _diff_blobs(repo, [blob.id for blob in blobs if blob])
         kind = ChangeType.RENAMED if target else ChangeType.MODIFIED if step.new_blob else ChangeType.DELETED
         new_path = target or (step.path if step.new_blob else None)
-        files.append(
-            replace(
-                file, old_path=step.path, new_path=new_path, type=kind, old_blob=step.old_blob, new_blob=step.new_blob
-            )
-        )
+        file.old_path, file.new_path, file.type = step.path, new_path, kind
+        file.old_blob, file.new_blob = step.old_blob, step.new_blob
+        files.append(file)
     return files
 
 
@@ -346,8 +344,13 @@ def settle(case: Case, repo: Repo, change: CodeChange) -> Settled:
     # Without a diff only the ranges were proved, which is less than the flag promises.
     if not problems and change.diff:
         metadata["baseVerified"] = True
-    paths = tuple(_with_blob(item, repo, commit) for item in case.paths)
-    update = {"base_commit": commit, "ranges": ranges, "paths": paths, "metadata": metadata}
+    paths: list[RankedPath] = []
+    for item in case.paths:
+        is_golden = {PathSource.REVIEW_MERGE_DIFF, MANUAL} & set(item.sources)
+        entry = repo.objects.read_at(commit, item.path) if is_golden else None
+        blob = {"blobSha": entry.id} if entry and entry.kind == "blob" else {}
+        paths.append(item.model_copy(update={"extra": {**item.extra, **blob}}))
+    update = {"base_commit": commit, "ranges": ranges, "paths": tuple(paths), "metadata": metadata}
     return Settled(case.model_copy(update=update), problems, proof.evidence)
 
 
@@ -421,11 +424,3 @@ def override_of(case: Case) -> Mapping[str, Any] | None:
     """The override a row brought along or a reviewer gave."""
     note = case.metadata.get(OVERRIDE) or case.extra.get(OVERRIDE)
     return note if isinstance(note, Mapping) else None
-
-
-def _with_blob(item: RankedPath, repo: Repo, commit: str) -> RankedPath:
-    is_golden = {PathSource.REVIEW_MERGE_DIFF, MANUAL} & set(item.sources)
-    entry = repo.objects.read_at(commit, item.path) if is_golden else None
-    if entry is None or entry.kind != "blob":
-        return item
-    return item.model_copy(update={"extra": {**item.extra, "blobSha": entry.id}})

@@ -6,7 +6,7 @@ time; sessions of coding agents give theirs at the end, because several may shar
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -143,7 +143,15 @@ def extract_sidekick(
 ) -> Summary:
     """Cases of the completed tasks of a workspace. The repository is the one given, else the one the workspace names."""
     # Opened first, so that a folder that is no repository fails before a flow is read.
-    repo, remark = _repository(repo_dir, source.repo_dir())
+    repo, remark = None, "the workspace names no repository; give one with --repo-dir to derive base commits"
+    if named := repo_dir or source.repo_dir():
+        try:
+            repo, remark = Repo.open(named), ""
+        except NotFound as problem:
+            # A repository that was given must be there; the workspace's may have moved, which costs only the bases.
+            if repo_dir:
+                raise
+            remark = f"{problem.message}; give the repository with --repo-dir to derive base commits"
 
     def produce(wanted: Wanted) -> Iterator[Item]:
         for flow in source.flows():
@@ -184,8 +192,7 @@ def extract_history(
                 yield item
                 advance(1)
                 result += not isinstance(item, SkippedItem | Rejected)
-                # The limit counts known cases too: a second run with
-                # the same limit adds nothing and does not walk further.
+                # The limit counts known cases too: a second run adds nothing and does not walk further.
                 if query.limit is not None and result >= query.limit:
                     return
 
@@ -232,18 +239,6 @@ def check_rows(path: Path, repo_dir: Path, advance: Callable[[int], None] = lamb
     return result
 
 
-def _repository(given: Path | None, of_workspace: str | None) -> tuple[Repo | None, str]:
-    """A repository that was named must be there; the workspace's may have moved, which is said and costs only the bases."""
-    if given is not None:
-        return Repo.open(given), ""
-    if not of_workspace:
-        return None, "the workspace names no repository; give one with --repo-dir to derive base commits"
-    try:
-        return Repo.open(of_workspace), ""
-    except NotFound as problem:
-        return None, f"{problem.message}; give the repository with --repo-dir to derive base commits"
-
-
 SESSIONS_A_PART = 8
 
 
@@ -263,8 +258,16 @@ def extract_sessions(
 
     def produce(wanted: Wanted) -> Iterator[Item]:
         with SessionCases(repo_dir, rules, wanted) as sessions:
-            here = map(sessions.read, source.flows())
-            for session in _read_elsewhere(source, repo_dir, rules, spread) if spread else here:
+            read: Iterable[SessionRead | SkippedItem] = map(sessions.read, source.flows())
+            if spread:
+                readers = getattr(source, "readers", None)
+                if readers is None:
+                    what = type(source).__name__
+                    raise BadInput(f"{what} cannot be read by the workers of a cluster; leave --cluster out")
+                work = partial(read_sessions, repo_dir.absolute() if repo_dir else None, rules)
+                # A few at a time, since each part opens the repository anew.
+                read = chain.from_iterable(spread(work, batches(readers(), SESSIONS_A_PART)))
+            for session in read:
                 yield from sessions.absorb(session)
                 advance(1)
             for item in sessions.cases():
@@ -277,17 +280,6 @@ def extract_sessions(
     summary = run_extraction(produce, into)
     summary.remarks += [f"left out of the looks: {count} {name}" for name, count in totals.most_common()]
     return summary
-
-
-def _read_elsewhere(
-    source: FlowSource, repo_dir: Path | None, rules: AgentRules | None, spread: Spread
-) -> Iterator[SessionRead | SkippedItem]:
-    """Have workers read the sessions, a few at a time, since each part opens the repository anew."""
-    readers = getattr(source, "readers", None)
-    if readers is None:
-        raise BadInput(f"{type(source).__name__} cannot be read by the workers of a cluster; leave --cluster out")
-    work = partial(read_sessions, repo_dir.absolute() if repo_dir else None, rules)
-    return chain.from_iterable(spread(work, batches(readers(), SESSIONS_A_PART)))
 
 
 def read_sessions(

@@ -55,10 +55,6 @@ Advance = Callable[[int], None]
 Progress = Callable[[str, int | None], AbstractContextManager[Advance]]  # what is counted, and how many there are
 
 
-def _show_nothing(_label: str, _total: int | None) -> AbstractContextManager[Advance]:
-    return nullcontext(lambda _: None)
-
-
 class Flows:
     """`store` opens the database; it is asked for only when an extraction goes into it."""
 
@@ -67,7 +63,9 @@ class Flows:
     def __init__(self, store: Callable[[], Store]) -> None:
         self._store = store
 
-    def extract(self, source: str, given: Mapping[str, Any], progress: Progress = _show_nothing) -> Summary:
+    def extract(
+        self, source: str, given: Mapping[str, Any], progress: Progress = lambda *_: nullcontext(lambda _: None)
+    ) -> Summary:
         """Extract cases from one of `OPTIONS`, with the options given."""
         others = {name: {"files": (), **OF_SESSIONS} for name in plugins.foreign_names("flow_sources")}
         known = {**others, **OPTIONS}

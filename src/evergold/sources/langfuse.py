@@ -14,6 +14,7 @@ sent again changes nothing. The times are kept with the span, as one of its attr
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -119,7 +120,12 @@ def _record(exported: Exported, where: str) -> Iterator[Incoming | Rejected]:
 
 
 def _root(trace: Exported) -> SpanLine:
-    started = trace.get("timestamp", "created_at")
+    started, latency = trace.get("timestamp", "created_at"), trace.get("latency")
+    ended: datetime | None = None
+    if isinstance(started, str) and isinstance(latency, (int, float)):
+        # The record is refused for the time itself, where that is what is wrong.
+        with suppress(ValueError, OverflowError):
+            ended = datetime.fromisoformat(started) + timedelta(seconds=latency)
     facts = {
         "session_id": trace.get("session_id"),
         "user_id": trace.get("user_id"),
@@ -134,14 +140,20 @@ def _root(trace: Exported) -> SpanLine:
         input=input_text(trace.get("input")),
         output=output_text(trace.get("output")),
         started_at=started,
-        ended_at=_add_seconds(started, trace.get("latency")),
+        ended_at=ended,
         metadata={key: value for key, value in facts.items() if value} | _exported_attributes(trace, "trace"),
     )
 
 
 def _observation(observation: Exported) -> SpanLine:
     usage = decode_object(observation.get("usage_details", "usage"))
-    costs = decode_object(observation.get("cost_details"))
+    cost = observation.get("calculated_total_cost", "total_cost")
+    cost = cost or decode_object(observation.get("cost_details")).get("total")
+    if isinstance(cost, str):  # as a table or a decimal column gives it
+        try:
+            cost = float(cost)
+        except ValueError:
+            cost = None
     facts = {
         "session_id": observation.get("session_id"),
         "user_id": observation.get("user_id"),
@@ -150,7 +162,7 @@ def _observation(observation: Exported) -> SpanLine:
         "model": observation.get("provided_model_name", "model"),
         "input_tokens": first_of(usage, INPUT_TOKENS),
         "output_tokens": first_of(usage, OUTPUT_TOKENS),
-        "cost": _number(observation.get("calculated_total_cost", "total_cost") or costs.get("total")),
+        "cost": cost,
         "tool": observation.get("name") if observation.get("type") == "TOOL" else None,
         "metadata": decode_object(observation.get("metadata")),
         "error": observation.get("status_message"),
@@ -224,23 +236,6 @@ def _score(score: Exported, where: str) -> ScoreLine | Correction | Rejected:
     )
 
 
-def _number(value: Any) -> Any:
-    """An amount, which a table or a decimal column gives as text."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return None
-
-
-def _add_seconds(moment: Any, seconds: Any) -> Any:
-    if not isinstance(moment, str) or not isinstance(seconds, (int, float)):
-        return None
-    try:
-        return datetime.fromisoformat(moment) + timedelta(seconds=seconds)
-    except (ValueError, OverflowError):  # the record is refused for the time itself, where that is what is wrong
-        return None
-
-
 def record_stated(line: SpanLine, moment: str, unstated: Collection[str]) -> SpanLine:
     """The line with a record of what it states: all that has a value, but for the `unstated` fields."""
     stated = sorted(name for name in _fields_of(line) if name not in unstated)
@@ -267,8 +262,9 @@ def merge_lines(first: SpanLine, later: SpanLine) -> SpanLine:
         if known and isinstance(before.get(name), dict) and isinstance(after[name], dict):
             # The keys of the first part keep their order, whichever part has the later values.
             fields[name] = before[name] | (after[name] if moment >= old[name] else after[name] | before[name])
-        elif known and name == "tags":
-            fields[name] = _unite_tags(before[name], after[name])
+        elif known and name == "tags" and isinstance(before[name], list) and isinstance(after[name], list):
+            both = [*before[name], *after[name]]  # whatever a sender wrote into a list of tags
+            fields[name] = [tag for number, tag in enumerate(both) if tag not in both[:number]]
         # The earliest event states the start; every other field is that of the latest, and of the later arrival at
         # equal times.
         elif not known or (moment < old[name] if name == "started_at" else moment >= old[name]):
@@ -277,13 +273,6 @@ def merge_lines(first: SpanLine, later: SpanLine) -> SpanLine:
             of_both = min if name == "started_at" else max
             times[name] = of_both(old.get(name, moment), moment)
     return _line_of(first, fields, times)
-
-
-def _unite_tags(before: Any, after: Any) -> Any:
-    """Tags of both, each once; one that is no list, as a sender may write it, is replaced by the later."""
-    if not isinstance(before, list) or not isinstance(after, list):
-        return after
-    return [*before, *(tag for number, tag in enumerate(after) if tag not in before and tag not in after[:number])]
 
 
 def _fields_of(line: SpanLine) -> Fields:

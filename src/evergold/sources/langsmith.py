@@ -50,13 +50,10 @@ class LangSmithExport:
                 elif all(key in one for key in FEEDBACK):
                     yield _feedback(one, where, self._trace_of)
                 else:
-                    yield from self._remember(_lines(one, where, None))
-
-    def _remember(self, records: Iterator[Incoming | Rejected]) -> Iterator[Incoming | Rejected]:
-        for record in records:
-            if isinstance(record, SpanLine):
-                self._trace_of[record.id] = record.trace_id
-            yield record
+                    for record in _lines(one, where, None):
+                        if isinstance(record, SpanLine):
+                            self._trace_of[record.id] = record.trace_id
+                        yield record
 
 
 def _feedback(feedback: dict[str, Any], where: str, trace_of: dict[str, str]) -> Incoming | Rejected:

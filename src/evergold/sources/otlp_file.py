@@ -12,7 +12,6 @@ from evergold.sources.conventions.scores import result_score, scores_in
 from evergold.sources.jsonl import read_documents
 from evergold.sources.log_events import spans_of_logs
 from evergold.sources.otlp.json import read_logs, read_traces
-from evergold.sources.spans import Received
 
 NAMES = (b'"resourceSpans"', b'"resourceLogs"', b'"resource_spans"', b'"resource_logs"')
 
@@ -43,16 +42,12 @@ def _request(where: str, document: object) -> Iterator[Incoming | Rejected]:
         except BadInput as problem:
             yield Rejected(where=where, reason=problem.message)
             return
-        yield from _records(received, where)
-
-
-def _records(received: Received, where: str) -> Iterator[Incoming | Rejected]:
-    refused = received.refused
-    for span in received.spans:
-        yield line_of(span)
-        yield from (score_line(score, score.comment) for score in scores_in(span, refused))
-    for log in received.logs:
-        if log.trace_id:
-            result = result_score(log.event, log.trace_id, log.span_id, "log", refused)
-            yield from (score_line(score, score.comment) for score in result)
-    yield from (Rejected(where=where, reason=reason) for reason in refused)
+        refused = received.refused
+        for span in received.spans:
+            yield line_of(span)
+            yield from (score_line(score, score.comment) for score in scores_in(span, refused))
+        for log in received.logs:
+            if log.trace_id:
+                result = result_score(log.event, log.trace_id, log.span_id, "log", refused)
+                yield from (score_line(score, score.comment) for score in result)
+        yield from (Rejected(where=where, reason=reason) for reason in refused)

@@ -40,20 +40,19 @@ class PhoenixExport:
             if isinstance(item, Rejected):
                 yield item
                 continue
-            for where, record in _parts(*item):
+            where, record = item
+            spans = record.get("spans") if isinstance(record, dict) else None
+            # A page's download of a whole trace is read span by span: a bad one costs no other.
+            if isinstance(spans, list):
+                parts = [(f"{where}.spans[{number}]", span) for number, span in enumerate(spans)]
+            else:
+                parts = [(where, record)]
+            for where, record in parts:
                 try:
                     yield from _record(record, self._trace_of, where)
                 except (BadInput, ValueError, TypeError, KeyError, AttributeError) as problem:
                     reason = f"missing key {problem}" if isinstance(problem, KeyError) else str(problem)
                     yield Rejected(where=where, reason=reason)
-
-
-def _parts(where: str, record: Any) -> list[tuple[str, Any]]:
-    """The spans of a page's download of a whole trace, or the record itself: a bad span costs no other."""
-    spans = record.get("spans") if isinstance(record, dict) else None
-    if not isinstance(spans, list):
-        return [(where, record)]
-    return [(f"{where}.spans[{number}]", span) for number, span in enumerate(spans)]
 
 
 def _record(record: dict[str, Any], trace_of: dict[str, str], where: str) -> Iterator[Incoming | Rejected]:

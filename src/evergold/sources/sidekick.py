@@ -84,13 +84,7 @@ def read_result(value: object, status: str, where: str, problems: list[str]) -> 
     except orjson.JSONDecodeError as problem:
         problems.append(f"{where}: column action_result is not JSON: {problem}; its text is used as it stands")
         return text, False
-    return _unwrap(decoded, text)
-
-
-def _unwrap(decoded: Any, text: str) -> tuple[str | None, bool]:
-    if decoded is None:
-        return None, False
-    if isinstance(decoded, str):
+    if decoded is None or isinstance(decoded, str):
         return decoded, False
     if isinstance(decoded, dict):
         # The shape of MCP tool results; `Response`/`IsError` is the app's older own.
@@ -158,12 +152,9 @@ class SidekickSource:
 
     def flow(self, flow_id: str) -> Flow | None:
         """One flow: what a reviewer of one of its cases wants to see."""
-        return next(self._read(flow_id), None)
+        return next(self.flows(flow_id), None)
 
-    def flows(self) -> Iterator[Flow]:
-        yield from self._read()
-
-    def _read(self, only: str | None = None) -> Iterator[Flow]:
+    def flows(self, only: str | None = None) -> Iterator[Flow]:
         with self._connect() as connection:
             repo_dir = self._repo_dir(connection)
             reader = _ActionReader(connection, self.workspace_id)
@@ -188,8 +179,7 @@ class SidekickSource:
         """A read-only connection; whatever SQLite says while it is used becomes an error of ours."""
         if not self.path.is_file():
             raise NotFound(f"no Sidekick database at {str(self.path)!r}; name it with --sidekick-db PATH")
-        # Without the right to write, SQLite cannot make the shared-memory file of a WAL database; `immutable` needs
-        # none.
+        # Without the right to write, SQLite cannot make the shared-memory file of a WAL database; `immutable` needs none.
         options = "mode=ro" if os.access(self.path, os.W_OK) else "mode=ro&immutable=1"
         uri = f"file:{quote(str(self.path))}?{options}"
         try:
@@ -232,7 +222,12 @@ class SidekickSource:
             """,
             (self.workspace_id,),
         )
-        yield from (row for row in rows if not (self.skip_archived and _is_archived(row["archived"])))
+        for row in rows:
+            when = column_text(row["archived"]) or ""
+            # A time; NULL, an empty text and Go's zero time mean not archived.
+            is_archived = when not in ("", "0", "false") and not when.startswith("0001-01-01")
+            if not (self.skip_archived and is_archived):
+                yield row
 
 
 class _ActionReader:
@@ -240,9 +235,8 @@ class _ActionReader:
 
     def __init__(self, connection: sqlite3.Connection, workspace_id: str) -> None:
         self._connection, self._workspace_id = connection, workspace_id
-        human = (
-            "is_human_action" if "is_human_action" in _columns(connection, "flow_actions") else "0 AS is_human_action"
-        )
+        human = "is_human_action"
+        human = human if human in _columns(connection, "flow_actions") else f"0 AS {human}"
         fields = f"id, action_type, action_status, action_params, action_result, created, {human}"
         plan = connection.execute(f"EXPLAIN QUERY PLAN SELECT * FROM flow_actions WHERE {_OF_FLOW}", ("", ""))
         where = _OF_FLOW
@@ -304,9 +298,3 @@ def _check_tables(connection: sqlite3.Connection, path: Path) -> None:
                 f"table {table!r} of {str(path)!r} lacks {', '.join(missing)}: the database is of an unknown version; "
                 "open it once with the Sidekick app it belongs to"
             )
-
-
-def _is_archived(value: object) -> bool:
-    """Archived is a time; NULL, an empty text and Go's zero time mean not archived."""
-    text = column_text(value) or ""
-    return text not in ("", "0", "false") and not text.startswith("0001-01-01")

@@ -7,6 +7,7 @@ caller counts it.
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -30,7 +31,7 @@ from evergold.extract.agents.events import (
     text_lines,
 )
 from evergold.extract.agents.shell import shell_events
-from evergold.extract.diff import parse_diff
+from evergold.extract.diff import FileDiff, parse_diff
 from evergold.extract.flow_cases import TOOL_CALL
 from evergold.model.flow import Action
 from evergold.sources.agents.log_lines import objects_in
@@ -117,7 +118,11 @@ def _edit(action: Action) -> Iterator[Event]:
     if ref is None:
         return
     details = action.details
-    patches = tuple(_patches(details.get("structuredPatch")))
+    patches: list[Patch] = []
+    for hunk in objects_in(details.get("structuredPatch")):
+        lines, start = hunk.get("lines"), hunk.get("oldStart")
+        if isinstance(lines, list) and isinstance(start, int):
+            patches += _runs([line for line in lines if isinstance(line, str)], max(start, 1))
     before = details.get("originalFile")
     edits = action.params.get("edits")
     wanted = objects_in(edits) if isinstance(edits, list) else [action.params]
@@ -126,17 +131,10 @@ def _edit(action: Action) -> Iterator[Event]:
         old, new = edit.get("old_string", edit.get("old_str")), edit.get("new_string", edit.get("new_str"))
         if isinstance(old, str):
             replacements.append(Replacement(old, new if isinstance(new, str) else "", bool(edit.get("replace_all"))))
-    yield Changed(ref, tuple(replacements), patches, before if isinstance(before, str) else None)
+    # From the last to the first: so each stands at its line whatever came before.
+    yield Changed(ref, tuple(replacements), tuple(reversed(patches)), before if isinstance(before, str) else None)
     if numbered := _numbered_in(action.result or ""):
         yield Looked(ref, numbered=numbered)
-
-
-def _patches(hunks: object) -> Iterator[Patch]:
-    """The hunks of a patch from the last to the first: so each stands at its line whatever came before."""
-    for hunk in reversed(objects_in(hunks)):
-        lines, start = hunk.get("lines"), hunk.get("oldStart")
-        if isinstance(lines, list) and isinstance(start, int):
-            yield from reversed(list(_runs([line for line in lines if isinstance(line, str)], max(start, 1))))
 
 
 def _runs(lines: list[str], at: int) -> Iterator[Patch]:
@@ -202,24 +200,19 @@ def _shell(action: Action) -> Iterator[Event]:
 
 
 def _apply_patch(action: Action) -> Iterator[Event]:
+    """An envelope, or a unified diff, whose paths begin at the root of the repository."""
     texts = [action.params[key] for key in ("input", "patch") if isinstance(action.params.get(key), str)]
+    files: list[FileDiff] = []
     if texts and (envelope := envelope_in(texts[0])):
         yield from read_envelope(envelope, action.cwd)
     elif texts and texts[0].startswith("diff --git "):
-        yield from _patched_files(texts[0], action.cwd)
-
-
-def _patched_files(diff: str, folder: str | None) -> Iterator[Event]:
-    """The files of a unified diff, whose paths begin at the root of the repository."""
-    try:
-        files = parse_diff(diff)
-    except BadInput:
-        return
+        with suppress(BadInput):
+            files = parse_diff(texts[0])
     for file in files:
         patches: list[Patch] = []
         for hunk in file.hunks:
             patches += _runs([line.decode("utf-8", "replace") for line in hunk.body], max(hunk.old_start, 1))
-        yield Changed(FileRef(file.new_path or file.path, folder), patches=tuple(reversed(patches)))
+        yield Changed(FileRef(file.new_path or file.path, action.cwd), patches=tuple(reversed(patches)))
 
 
 # A file that nobody changed is read again and again: by sub-agents, after a summary, by the next session.

@@ -196,7 +196,9 @@ def shown_in_diff(output: Lines) -> Iterator[Looked]:
             path, shown, left = None, {}, 0
         # Inside a hunk a line that begins with "+++ " is an added line of the file.
         elif left <= 0 and line.startswith(_FILE):
-            path = _new_path(line)
+            spelled = line[len(_FILE) :].partition("\t")[0].rstrip("\r")
+            named = path_text(unquote(spelled.encode("utf-8", "surrogatepass")))
+            path = None if named == "/dev/null" else named[2:] if named.startswith(("b/", "w/", "i/")) else named
         elif path and (hunk := _HUNK.match(line)):
             number, left = int(hunk[1]), int(hunk[2] or 1)
         elif left > 0 and not line.startswith(("-", "\\")):
@@ -211,12 +213,6 @@ def _look(path: str | None, shown: dict[int, str]) -> Iterator[Looked]:
     shown.pop(0, None)
     if path and shown:
         yield Looked(FileRef(path, None), numbered=shown)
-
-
-def _new_path(line: str) -> str | None:
-    spelled = line[len(_FILE) :].partition("\t")[0].rstrip("\r")
-    path = path_text(unquote(spelled.encode("utf-8", "surrogatepass")))
-    return None if path == "/dev/null" else path.partition("/")[2] if path.startswith(("b/", "w/", "i/")) else path
 
 
 _NUMBERED = re.compile(r"\s*(\d{1,9})[:=-](.*)", re.DOTALL)

@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from evergold.errors import NotFound
-from evergold.extract.agents.edits import OwnLine
 from evergold.extract.agents.lines import BaseTree, DraftPart, PartReader
 from evergold.extract.agents.session import TRAILER, TRAILERS, Boundary, History, Session, find_boundaries
 from evergold.extract.diff import FileDiff
@@ -74,20 +72,18 @@ class _Draft:
         """The parts of the sessions whose own edits are in the commit, in the order of time."""
         shares = sorted(self.shares, key=lambda share: share.began)
         if any(share.boundary.own for share in shares):
-            return [share for share in shares if self._is_own(share.boundary)]
+            return [share for share in shares if self._has_share(share.boundary)]
         # Which of several sessions a commit belongs to that none of them names cannot be seen: the nearest is taken.
         return [share for share in shares if share.boundary.was_stated] or shares[-1:]
 
-    def _is_own(self, boundary: Boundary) -> bool:
+    def _has_share(self, boundary: Boundary) -> bool:
         """Whether a session has its share in a commit that holds lines of sessions."""
-        if boundary.own:
-            return any(self._last_written(line) in (None, wrote.time) for line, wrote in boundary.own.items())
-        return boundary.how == TRAILER or (boundary.was_stated and boundary.unseen)
-
-    def _last_written(self, line: OwnLine) -> datetime | None:
-        """When a line was last written anew: whoever wrote it before that saw it undone."""
-        written = (share.boundary.own.get(line) for share in self.shares)
-        return max((one.time for one in written if one and one.new), default=None)
+        for line, wrote in boundary.own.items():
+            written = (share.boundary.own.get(line) for share in self.shares)
+            # Whoever wrote a line before it was last written anew saw it undone.
+            if max((one.time for one in written if one and one.new), default=wrote.time) == wrote.time:
+                return True
+        return not boundary.own and (boundary.how == TRAILER or (boundary.was_stated and boundary.unseen))
 
 
 class AgentExtraction:
@@ -101,7 +97,7 @@ class AgentExtraction:
         self._drafts: dict[str, _Draft] = {}
         self._known: set[str] = set()
         self._tracked: dict[str, frozenset[str]] = {}
-        self._files: dict[str, tuple[list[FileDiff], str]] = {}
+        self._files: dict[str, list[FileDiff]] = {}
         self.unknown_tools: Counter[str] = Counter()
 
     def read(self, flow: Flow) -> SessionRead:
@@ -148,9 +144,14 @@ class AgentExtraction:
         moment = boundary.commit
         if not self._wanted(moment.id):
             return CommitRead(moment)
-        files, reason = self._counted_files(moment)
-        if reason:
-            return CommitRead(moment, reason)
+        if moment.id in self._repo.shallow_commits or not moment.parents:
+            return CommitRead(moment, SHALLOW if moment.id in self._repo.shallow_commits else ROOT)
+        if moment.id not in self._files:  # sessions share commits, so each is read once
+            # A merge is compared with its first parent, as everywhere.
+            self._files[moment.id] = counted_files(self._history.files([moment])[moment.id], self._rules.files)
+        files = self._files[moment.id]
+        if not files:
+            return CommitRead(moment, UNREADABLE if moment.id in self._history.unreadable else EMPTY)
         steps = session.steps[first : boundary.index + 1]
         part = DraftPart(session.flow, at, boundary, steps[0].action.created, session.requests(first, boundary.index))
         renamed = {file.new_path: file.old_path for file in files if file.new_path and file.old_path}
@@ -160,19 +161,6 @@ class AgentExtraction:
         if self._rules.evidence:
             part.calls = [call_of(step.action) for step in steps if step.events]
         return CommitRead(moment, files=files, part=part)
-
-    def _counted_files(self, moment: Commit) -> tuple[list[FileDiff], str]:
-        """The files of a commit that count, or why it makes no case; sessions share commits, so it is read once."""
-        if moment.id in self._repo.shallow_commits:
-            return [], SHALLOW
-        if not moment.parents:
-            return [], ROOT
-        if moment.id not in self._files:
-            # A merge is compared with its first parent, as everywhere.
-            files = counted_files(self._history.files([moment])[moment.id], self._rules.files)
-            lacking = UNREADABLE if moment.id in self._history.unreadable else EMPTY
-            self._files[moment.id] = files, "" if files else lacking
-        return self._files[moment.id]
 
     def _files_near(self, session: Session) -> frozenset[str]:
         """The repository's files at about the time of a session: enough to see where its checkouts were."""
@@ -220,10 +208,13 @@ class AgentExtraction:
                 case_index=first.at,
             ),
         )
-        evidence = self._evidence(draft, requests) if self._rules.evidence else None
-        return Extracted(
-            case, "" if requests else "no request of a user in this part of the session", evidence=evidence
-        )
+        evidence: dict[str, Any] = {}
+        if self._rules.evidence:
+            diff = self._repo.run("diff", "-M", base, draft.commit.id, "--").decode("utf-8", "replace")
+            calls = [call for part in draft.parts for call in part.calls]
+            evidence = {"diff": diff, "tool_calls": calls, "suggested_queries": requests}
+        lacking = "" if requests else "no request of a user in this part of the session"
+        return Extracted(case, lacking, evidence=evidence or None)
 
     def _rank_looks(self, draft: _Draft, base: str) -> tuple[PathRanking, RangeRanking]:
         paths, ranges = PathRanking(), RangeRanking()
@@ -243,11 +234,6 @@ class AgentExtraction:
             for start, end in shown.spans:
                 ranges.add(shown.path, start, end, source)
         return paths, ranges
-
-    def _evidence(self, draft: _Draft, requests: list[str]) -> dict[str, Any]:
-        diff = self._repo.run("diff", "-M", draft.commit.parents[0], draft.commit.id, "--").decode("utf-8", "replace")
-        calls = [call for part in draft.parts for call in part.calls]
-        return {"diff": diff, "tool_calls": calls, "suggested_queries": requests}
 
 
 NO_FOLDER = "session that names no folder it worked in; give the repository with --repo-dir"

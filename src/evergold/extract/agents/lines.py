@@ -32,7 +32,6 @@ from evergold.extract.agents.events import (
     LineSpan,
     Looked,
     Moved,
-    Patch,
     Replacement,
     text_lines,
 )
@@ -81,8 +80,8 @@ class WorkFile:
         """The file as it really is. What differs from what was known of it changed unseen."""
         if lines == self.lines:
             return
-        base_numbers = align(lines, self.lines, whole=True)
-        self.origin = [self.origin[number_at_base - 1] if number_at_base else 0 for number_at_base in base_numbers]
+        known = align(lines, self.lines, whole=True)
+        self.origin = [self.origin[number - 1] if number else 0 for number in known]
         self.lines = list(lines)
 
     def change(self, change: Changed) -> bool:
@@ -93,26 +92,20 @@ class WorkFile:
         if change.after is not None:
             self.see(_clean(change.after))
             return True
-        if change.patches:
-            return self._patch(change.patches)
-        applied = [self._replace(replacement) for replacement in change.replacements]
-        return all(applied)
-
-    def _patch(self, patches: Iterable[Patch]) -> bool:
-        for patch in patches:
-            # A patch that does not fit means that the file is not the
-            # one we think; applying it would shift every line below.
+        for patch in change.patches:
+            # A patch that does not fit means that the file is not the one we think; it would shift every line below.
             if patch.start - 1 + patch.removed > len(self.lines):
                 return False
             self.splice(patch.start, patch.removed, [line.rstrip("\r") for line in patch.added])
-        return True
+        # All are tried, also after one that has no place.
+        placed = [self._replace(replacement) for replacement in change.replacements]
+        return bool(change.patches) or all(placed)
 
     def _replace(self, replacement: Replacement) -> bool:
         """The lines a text stands in, without those that stay as they are at its two ends."""
         text = "\n".join(self.lines) + "\n"
         old, new = replacement.old.replace("\r\n", "\n"), replacement.new.replace("\r\n", "\n")
-        # Codex names a line (`@@ def f`) that the change stands
-        # behind; a hint that is missing falls back to the whole file.
+        # Codex names a line (`@@ def f`) that the change stands behind; without it the whole file is searched.
         hinted = text.find(replacement.hint) if replacement.hint else 0
         at = text.find(old, max(hinted, 0))
         at = text.find(old) if at < 0 else at
@@ -184,7 +177,10 @@ def seen_of(look: Looked, file: WorkFile) -> Seen:
     if look.shown is None:
         return Seen([])
     shown = [line.strip() for line in look.shown]
-    return _match_span(look.span, shown, file) if look.span is not None else _look_up(shown, file)
+    if look.span is not None and (printed := _match_span(look.span, shown, file)):
+        return printed
+    # Text without a number may belong to another file that was printed too, so what is unproved is not counted.
+    return _resolve(shown, [0] * len(shown), file)._replace(unproved=0)
 
 
 def _learn(numbered: dict[int, str], file: WorkFile) -> None:
@@ -212,8 +208,7 @@ def _resolve(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
     if not all(positions):
         result = align(texts, [line.strip() for line in file.base])
         origins = [
-            # A line that is known in the file and has no origin was
-            # written in the session: base is not asked again for it.
+            # A line that is known in the file and has no origin was written in the session: base is not asked for it.
             origin or (0 if position else other)
             for origin, position, other in zip(origins, positions, result, strict=True)
         ]
@@ -227,8 +222,8 @@ def _resolve(texts: Lines, positions: list[int], file: WorkFile) -> Seen:
     return Seen(sorted(set(at_base)), new, unproved)
 
 
-def _match_span(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
-    """Of the lines that were asked for, those that were printed."""
+def _match_span(span: LineSpan, shown: Lines, file: WorkFile) -> Seen | None:
+    """Of the lines that were asked for, those that were printed; None where the text has to tell."""
     count = len(file.lines)
     first = span.first if span.first > 0 else max(1, count + span.first + 1)
     last = min(span.last or count, count)
@@ -236,18 +231,11 @@ def _match_span(span: LineSpan, shown: Lines, file: WorkFile) -> Seen:
     # The exact comparison first: it is the common case, and alignment costs far more.
     printed = [1] * len(wanted) if wanted == shown[: len(wanted)] else align(wanted, shown)
     hits = [first + at for at, position in enumerate(printed) if position]
-    # Less than half arrived: the numbers refer to another state of the file, so the text decides.
+    # Less than half arrived: the numbers refer to another state of the file.
     if wanted and len(hits) * 2 < len(wanted):
-        return _look_up(shown, file)
+        return None
     origins = [file.origin[number - 1] for number in hits]
     return Seen([origin for origin in origins if origin], new=origins.count(0))
-
-
-def _look_up(shown: Lines, file: WorkFile) -> Seen:
-    """Text without numbers: only what can be found counts, and what cannot may be of another file."""
-    result = _resolve(shown, [0] * len(shown), file)
-    # Text without a number may belong to another file that was printed too, so what is unproved is not counted.
-    return Seen(result.at_base, result.new)
 
 
 OUTSIDE, NOT_AT_BASE = "paths outside the repository", "paths that base does not have"
@@ -335,8 +323,10 @@ class PartReader:
                 elif isinstance(event, Changed):
                     if (opened := self._open(event.ref)) and not opened[1].change(event):
                         counts[LOOSE] += 1
-                elif isinstance(event, Moved):
-                    self._move(event)
+                elif isinstance(event, Moved) and self._open(event.old):
+                    old, new = self._checkouts.locate(*event.old), self._checkouts.locate(*event.new)
+                    if old and new:
+                        self._files[new] = self._files.pop(old)
 
     def _recall(self, event: Event, only: set[str]) -> Iterator[Shown]:
         """What an earlier step showed of a file, or wrote into it: both are lines the agent knew when it came back."""
@@ -368,12 +358,6 @@ class PartReader:
         lookup = look.shown is not None and look.span is None and not look.asked
         if result or not lookup:
             yield Shown(name, merge_lines(seen.at_base), look.asked, result=result or not look.asked)
-
-    def _move(self, move: Moved) -> None:
-        old, new = self._checkouts.locate(*move.old), self._checkouts.locate(*move.new)
-        opened = self._open(move.old)
-        if old and new and opened:
-            self._files[new] = self._files.pop(old)
 
     def _open(self, ref: FileRef) -> tuple[str | None, WorkFile] | None:
         located = self._checkouts.locate(*ref)

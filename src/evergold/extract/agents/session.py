@@ -36,13 +36,16 @@ ENOUGH_VOTES = 3
 
 class Checkouts:
     def __init__(self, tracked: Collection[str], paths: Iterable[str], folders: Iterable[str]) -> None:
-        votes = Counter(root for path in paths if (root := _root_of(path, tracked)) is not None)
+        votes = Counter[str]()
+        for path in paths:
+            # The folder before the longest end of the path that is a file of the repository.
+            ends = (match.start() for match in re.finditer("/", path)) if path.startswith("/") else ()
+            votes.update([path[:at] for at in ends if at and path[at + 1 :] in tracked][:1])
         worked_in = list(dict.fromkeys(folders))
         self.roots = {
             root
             for root, count in votes.items()
-            # One vote may be chance (a file README.md exists
-            # everywhere); three files, or the folder worked in, are not.
+            # One vote may be chance (a file README.md exists everywhere); three files, or the folder worked in, are not.
             if count >= ENOUGH_VOTES or not worked_in or any(_is_inside(at, root) or at == root for at in worked_in)
         }
         # Nothing matched: the session may have worked on files that are new, so its first folder is believed.
@@ -66,12 +69,6 @@ class Checkouts:
             return None if full.startswith("..") or full == "." else (self._main, full)
         inside = (root for root in self._by_length if _is_inside(full, root))
         return next(((root, full[len(root.rstrip("/")) + 1 :]) for root in inside), None)
-
-
-def _root_of(path: str, tracked: Collection[str]) -> str | None:
-    """The folder before the longest end of the path that is a file of the repository."""
-    ends = (match.start() for match in re.finditer("/", path)) if path.startswith("/") else ()
-    return next((path[:at] for at in ends if at and path[at + 1 :] in tracked), None)
 
 
 def _is_inside(path: str, root: str) -> bool:
@@ -131,10 +128,6 @@ class Session:
         # Times of a log need not rise; the last step in its order that is early enough counts.
         return max((at for at, step in enumerate(self.steps) if step.action.created <= time), default=-1)
 
-    def commits(self) -> Iterator[tuple[int, Committed]]:
-        for at, step in enumerate(self.steps):
-            yield from ((at, event) for event in step.events if isinstance(event, Committed))
-
     def edited_paths(self, checkouts: Checkouts, until: int, shown: bool = False) -> set[str]:
         """Paths in the repository that steps up to one of them changed; with `shown`, also those they showed or asked for."""
         refs = {
@@ -149,15 +142,15 @@ class Session:
     def edits(self, checkouts: Checkouts) -> Edits:
         """The lines that the session wrote into files of the repository."""
         edits = Edits()
-        for at, step in enumerate(self.steps):
-            for event in step.events:
-                if not isinstance(event, Changed | Moved):
-                    continue
-                located = checkouts.locate(*(event.new if isinstance(event, Moved) else event.ref))
-                if located is not None:
-                    before = checkouts.locate(*event.old) if isinstance(event, Moved) else None
-                    edits.written[located[1]] = edits.written.pop((before or located)[1], {})
-                    edits.add(located[1], event, at, step.action.created)
+        steps = ((at, step.action.created, event) for at, step in enumerate(self.steps) for event in step.events)
+        for at, time, event in steps:
+            if not isinstance(event, Changed | Moved):
+                continue
+            located = checkouts.locate(*(event.new if isinstance(event, Moved) else event.ref))
+            if located is not None:
+                before = checkouts.locate(*event.old) if isinstance(event, Moved) else None
+                edits.written[located[1]] = edits.written.pop((before or located)[1], {})
+                edits.add(located[1], event, at, time)
         return edits
 
     def checkouts(self, tracked: Collection[str]) -> Checkouts:
@@ -272,7 +265,7 @@ class History:
         return list_reachable(self.repo, head) if head else set()
 
     @cached_property
-    def by_trailer(self) -> dict[str, list[Commit]]:
+    def _by_trailer(self) -> dict[str, list[Commit]]:
         results = defaultdict(list)
         for moment in self.moments:
             for value in self._trailer.findall(moment.message):
@@ -281,8 +274,8 @@ class History:
 
     def find_named(self, name: str) -> list[Commit]:
         """The commits whose trailers hold a name; those that were merged, if any were."""
-        result = self.by_trailer.get(name, [])
-        return self._drop_copies([moment for moment in result if moment.id in self.main_line] or result)
+        result = self._by_trailer.get(name, [])
+        return self.drop_copies([moment for moment in result if moment.id in self.main_line] or result)
 
     def resolve(self, made: Committed, time: datetime) -> Commit | None:
         """The commit a session made at a time, as the repository has it today."""
@@ -299,13 +292,9 @@ class History:
         if made.subject:
             same = [moment for moment in self._find_near(time, SAME_DAY) if moment.subject == made.subject]
             if same:
-                return self._drop_copies(same)[0]
+                return self.drop_copies(same)[0]
         # A printed id that is gone must not be replaced by any commit that happens to lie near: the id was exact.
         return next(iter(self._find_near(time, SAME_MOMENT)), None) if not made.commit else None
-
-    def find_between(self, began: datetime, ended: datetime) -> list[Commit]:
-        """The commits written in a time, one of each set of copies."""
-        return self._drop_copies(self._find_written(began, ended))
 
     def of_branches(self, names: list[str]) -> set[str] | None:
         """Commits of branches, also of those whose merge alone remembers their name; None where nothing does."""
@@ -349,9 +338,9 @@ class History:
 
     def _find_near(self, time: datetime, within: timedelta) -> list[Commit]:
         """Commits written about a time, the nearest first."""
-        return sorted(self._find_written(time - within, time + within), key=lambda moment: abs(moment.authored - time))
+        return sorted(self.find_written(time - within, time + within), key=lambda moment: abs(moment.authored - time))
 
-    def _find_written(self, began: datetime, ended: datetime) -> list[Commit]:
+    def find_written(self, began: datetime, ended: datetime) -> list[Commit]:
         first = bisect_left(self._by_time, began, key=_authored)
         return self._by_time[first : bisect_right(self._by_time, ended, key=_authored)]
 
@@ -359,10 +348,9 @@ class History:
     def _by_time(self) -> list[Commit]:
         return sorted(self.moments, key=_authored)
 
-    def _drop_copies(self, moments: list[Commit]) -> list[Commit]:
+    def drop_copies(self, moments: list[Commit]) -> list[Commit]:
         """One of several copies of a commit: the merged one, else the newest."""
-        # A rebased copy keeps author time and subject. The last one
-        # in this order is kept: merged before unmerged, then newest.
+        # A rebased copy keeps author time and subject. The last one in this order is kept.
         kept: dict[tuple[datetime, str], Commit] = {}
         for moment in sorted(moments, key=lambda moment: (moment.id in self.main_line, moment.committed)):
             kept[(moment.authored, moment.subject)] = moment
@@ -375,7 +363,10 @@ def find_boundaries(session: Session, history: History, checkouts: Checkouts, re
     merges: list[Boundary] = []
     edits = session.edits(checkouts)
     lost = 0
-    for index, made in session.commits():
+    commits = [
+        (at, made) for at, step in enumerate(session.steps) for made in step.events if isinstance(made, Committed)
+    ]
+    for index, made in commits:
         moment = history.resolve(made, session.steps[index].action.created)
         if moment is not None and (len(moment.parents) > 1 or made.merge):
             merges.append(Boundary(index, moment, "pull request" if made.pull_request else "merge"))
@@ -452,7 +443,7 @@ def _in_history(session: Session, history: History, edits: Edits, results: dict[
 
 def _of_unseen(session: Session, history: History, checkouts: Checkouts, edits: Edits) -> Iterator[Boundary]:
     """Commits written during the session, on its branch, of whose files it changed at least half, some of them unseen."""
-    near = history.find_between(session.began_at, session.ended_at) if edits.unseen else []
+    near = history.drop_copies(history.find_written(session.began_at, session.ended_at)) if edits.unseen else []
     near = [moment for moment in near if len(moment.parents) == 1]
     # Branches are resolved only if a commit is near: asking git for them is the dear part.
     allowed = history.of_branches(session.branches) if near and session.branches else None

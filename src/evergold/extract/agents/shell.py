@@ -83,11 +83,16 @@ def read_script(text: str) -> list[Pipeline]:
         at, kind, token = match.end(), match.lastgroup, match[0]
         if kind == "redirection":
             sign = token.strip()
-        elif kind == "word" and sign:
-            _redirect(command, sign, _unquote(token), waiting)
-            sign = ""
         elif kind == "word":
-            command.words.append(_unquote(token))
+            word = _unquote(token)
+            if sign in ("<<", "<<-"):
+                waiting.append((command, word, sign == "<<-"))
+            elif sign in ("", "<"):
+                command.words.append(word)
+            # Standard output alone shows lines; what went to a file or to /dev/null was not seen by the agent.
+            elif sign.startswith((">", "1>", "&>")) and not word.isdigit() and word != "/dev/null":
+                command.into.append(word)
+            sign = ""
         elif kind == "operator":
             if command.words or command.into:
                 pipelines[-1].append(command)
@@ -101,16 +106,6 @@ def read_script(text: str) -> list[Pipeline]:
                 waiting = []
     pipelines[-1].append(command)
     return [pipeline for pipeline in pipelines if pipeline]
-
-
-def _redirect(command: Command, sign: str, target: str, waiting: list[tuple[Command, str, bool]]) -> None:
-    if sign in ("<<", "<<-"):
-        waiting.append((command, target, sign == "<<-"))
-    elif sign == "<":
-        command.words.append(target)
-    # Standard output alone shows lines; what went to a file or to /dev/null was not seen by the agent.
-    elif sign.startswith((">", "1>", "&>")) and not target.isdigit() and target != "/dev/null":
-        command.into.append(target)
 
 
 def _read_document(text: str, at: int, mark: str, indented: bool) -> tuple[str, int]:
@@ -204,10 +199,10 @@ def _run_rest(stream: _Stream, rest: Pipeline, output: Lines) -> Iterator[Looked
 
 def _filter(stream: _Stream, command: Command) -> _Stream:
     """A file's lines after one more command of the pipeline."""
-    narrower = _span_of(command)
+    spans = _sed_spans(command) or [] if command.name == "sed" else []
+    narrower = spans[0] if len(spans) == 1 else _ends_span(command) if command.name in ("head", "tail") else None
     if narrower is not None:
-        both = narrow_span(stream.span, narrower) if stream.span else None
-        return replace(stream, span=both)
+        return replace(stream, span=narrow_span(stream.span, narrower) if stream.span else None)
     if command.name in ("cat", "less", "more", "bat"):
         return replace(stream, counted=stream.counted or "-n" in command.words)
     if command.name == "nl":
@@ -231,26 +226,13 @@ def narrow_span(outer: LineSpan, inner: LineSpan) -> LineSpan | None:
     return LineSpan(first, min(last, outer.last) if outer.last else last)
 
 
-def _span_of(command: Command) -> LineSpan | None:
-    """The one span a filter lets through; None for anything else."""
-    if command.name == "sed":
-        spans = _sed_spans(command)
-        return spans[0] if spans and len(spans) == 1 else None
-    return _ends_span(command) if command.name in ("head", "tail") else None
-
-
 def _cat(command: Command, folder: str | None) -> Iterator[_Stream]:
     counted = command.name == "nl" or (command.name == "cat" and _has_flag(command, "n"))
-    span: LineSpan | None = WHOLE
-    if command.name == "bat":
-        asked = _value(command, "-r", "--line-range")
-        match = re.fullmatch(r"(\d{0,9}):(\d{0,9})", asked or "")
-        span = LineSpan(int(match[1] or 1), int(match[2] or 0)) if match else WHOLE
+    span: LineSpan | None = _ends_span(command) if command.name in ("head", "tail") else WHOLE
+    lines = re.fullmatch(r"(\d{0,9}):(\d{0,9})", _value(command, "-r", "--line-range") or "")
+    if command.name == "bat" and lines:
+        span = LineSpan(int(lines[1] or 1), int(lines[2] or 0))
     yield from (_Stream(FileRef(word, folder), span, counted) for word in _operands(command))
-
-
-def _heads(command: Command, folder: str | None) -> Iterator[_Stream]:
-    yield from (_Stream(FileRef(word, folder), _ends_span(command)) for word in _operands(command))
 
 
 def _sed_streams(command: Command, folder: str | None) -> Iterator[_Stream]:
@@ -372,8 +354,7 @@ def _has_flag(command: Command, flag: str) -> bool:
 
 
 _READERS: dict[str, Callable[[Command, str | None], Iterator[_Stream]]] = {
-    **dict.fromkeys(("cat", "bat", "less", "more", "nl"), _cat),
-    **dict.fromkeys(("head", "tail"), _heads),
+    **dict.fromkeys(("cat", "bat", "less", "more", "nl", "head", "tail"), _cat),
     **dict.fromkeys(("awk", "gawk"), _awk),
     "sed": _sed_streams,
     "git": _git,
@@ -381,6 +362,8 @@ _READERS: dict[str, Callable[[Command, str | None], Iterator[_Stream]]] = {
 
 # Words that may stand before a command and change nothing about what it reads.
 _PREFIXES = ("do", "then", "else", "sudo", "time", "command", "env", "exec", "!", "{", "if", "while")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_DIFFS = (["git", "diff"], ["git", "show"], ["git", "log"])
 _COMMIT_LINE = re.compile(r"^\[(?P<branch>.+?) (?:\(root-commit\) )?(?P<id>[0-9a-f]{7,40})\] (?P<subject>.*)$", re.M)
 # Programs that change the files they name, and the option that makes them do so; "": always.
 _IN_PLACE = {
@@ -397,7 +380,12 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
     lines = text_lines(output)
     folder = cwd
     for pipeline in read_script(script):
-        commands = [bare for command in pipeline if (bare := _strip_keywords(command)).words or bare.document]
+        commands: list[Command] = []
+        for command in pipeline:
+            # Without keywords of the shell and variables set for the command.
+            words = list(dropwhile(lambda word: word in _PREFIXES or _ASSIGNMENT.match(word), command.words))
+            if words or command.document:
+                commands.append(replace(command, words=words))
         if not commands:
             continue
         first = commands[0]
@@ -408,8 +396,9 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
             folder = None if target.startswith(("~", "$", "-")) else join_path(folder, target)
             continue
         yield from looked_at(commands, lines, folder)
+        words = [word for word in first.words if not word.startswith("-")]
         # A diff that goes to a file was not shown.
-        if _prints_diff(first) and not commands[-1].into:
+        if (words[:2] in _DIFFS or words[:3] == ["gh", "pr", "diff"]) and not commands[-1].into:
             yield from shown_in_diff(lines)
         for command in commands:
             yield from _changes(command, folder)
@@ -420,17 +409,6 @@ def shell_events(script: str, output: str, cwd: str | None) -> Iterator[Event]:
 def join_path(folder: str | None, path: str) -> str:
     """A path from a folder on, `.` and `..` resolved as far as the text alone tells."""
     return normpath(join(folder, path) if folder else path)
-
-
-def _strip_keywords(command: Command) -> Command:
-    """Without keywords of the shell and variables set for the command."""
-    words = dropwhile(lambda word: word in _PREFIXES or re.match(r"[A-Za-z_]\w*=", word), command.words)
-    return Command(list(words), command.into, command.document)
-
-
-def _prints_diff(command: Command) -> bool:
-    words = [word for word in command.words if not word.startswith("-")] or [""]
-    return (words[0] == "git" and words[1:2] in (["diff"], ["show"], ["log"])) or words[:3] == ["gh", "pr", "diff"]
 
 
 def _changes(command: Command, folder: str | None) -> Iterator[Event]:
