@@ -89,7 +89,10 @@ def seen_in_arguments(action: Action) -> Iterator[ToolView]:
                 yield seen if line is None else ToolView(seen.path, max(1, line - window), max(1, line + window))
     elif name == _SEARCH:
         for search in objects_in(params.get("searches")):
-            yield from _paths(_literal(search.get("path_glob")))
+            glob = search.get("path_glob")
+            # A pattern names no file; a last part without a dot is a folder, and `..` or `.` is no file either.
+            if isinstance(glob, str) and not _GLOB.search(glob) and "." in glob.rsplit("/", 1)[-1].strip("."):
+                yield from _paths(glob)
 
 
 def seen_in_result(action: Action) -> Iterator[ToolView]:
@@ -119,20 +122,13 @@ def _blocks(lines: list[str]) -> Iterator[ToolView]:
             # A range that ends before it begins, or at line 0, is not believed.
             if 1 <= start <= end:
                 yield ToolView(path, start, end)
-            at = _after_code(lines, at, end - start + 1)
+            if at < len(lines) and (fence := _FENCE.match(lines[at])):
+                # The number of lines is known from the heading, so a fence inside the code does not end the block early.
+                behind = at + 2 + end - start
+                is_end = behind < len(lines) and lines[behind].rstrip() == fence[1]
+                at = behind + 1 if is_end else _after_fence(lines, at + 1, fence[1])
         elif fence := _FENCE.match(line):
             at = _after_fence(lines, at, fence[1])
-
-
-def _after_code(lines: list[str], at: int, count: int) -> int:
-    """The line after a fenced block of `count` lines: counted, because the code may contain fences itself."""
-    if at >= len(lines) or not (fence := _FENCE.match(lines[at])):
-        return at
-    # The number of lines is known from the heading, so a fence inside the code does not end the block early.
-    end = at + 1 + count
-    if end < len(lines) and lines[end].rstrip() == fence[1]:
-        return end + 1
-    return _after_fence(lines, at + 1, fence[1])
 
 
 def _after_fence(lines: list[str], at: int, fence: str) -> int:
@@ -158,14 +154,6 @@ def _grep(lines: list[str]) -> Iterator[ToolView]:
             yield ToolView(path)
         else:
             path = None
-
-
-def _literal(glob: object) -> str | None:
-    """A glob that names one file; a pattern or a folder names none."""
-    # A last part without a dot is a folder, and `..` or `.` is no file either.
-    if not isinstance(glob, str) or _GLOB.search(glob) or "." not in glob.rsplit("/", 1)[-1].strip("."):
-        return None
-    return glob
 
 
 def _paths(value: object) -> Iterator[ToolView]:

@@ -51,9 +51,6 @@ class ArchiveList(BaseModel, frozen=True):
         content = {"format": FORMAT, "parts": [part.model_dump() for part in parts], "about": dict(contents)}
         return cls.model_validate({**content, "hash": content_hash(content)})
 
-    def is_whole(self) -> bool:
-        return self.hash == content_hash(self.model_dump(exclude={"hash"}, by_alias=True))
-
 
 class ArchiveWriter:
     """Adds files to an archive, hashing each as it is read."""
@@ -158,7 +155,7 @@ def _list_of(path: Path, opened: zipfile.ZipFile) -> ArchiveList:
         listed = ArchiveList.model_validate_json(raw)
     except (ValidationError, ValueError, AttributeError):
         raise BadInput(f"{str(path)!r} is damaged: its list cannot be read; use another copy of it") from None
-    if not listed.is_whole():
+    if listed.hash != content_hash(listed.model_dump(exclude={"hash"}, by_alias=True)):
         raise BadInput(f"{str(path)!r} is damaged: its list does not match its own hash; use another copy of it")
     for part in listed.parts:
         name = PurePosixPath(part.name)

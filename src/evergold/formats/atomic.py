@@ -58,9 +58,11 @@ def recover(folder: Path | str) -> list[Path]:
     for name in names:
         if name.startswith(_JOURNAL_PREFIX):
             completed += _finish(folder / name)
-    for name in names:
-        if _TEMPORARY.match(name):
-            _remove_if_abandoned(folder / name)
+    for name in filter(_TEMPORARY.match, names):
+        # A lock that is held means a living process, whose file is left alone.
+        with suppress(BlockingIOError, FileNotFoundError, PermissionError), open(folder / name, "rb") as handle:
+            lock(handle, wait=False)
+            (folder / name).unlink(missing_ok=True)
     return completed
 
 
@@ -156,31 +158,19 @@ def _finish(journal: Path) -> list[Path]:
             # A pointer has the name of its anchor; anything else was not written here and is not followed.
             completed = _finish(anchor) if anchor.name == journal.name else []
         else:
-            renames = [rename for pair in content["renames"] if (rename := _own_rename(journal.parent, *pair))]
+            renames: list[tuple[Path, Path]] = []
+            for pair in content["renames"]:
+                temporary, target = (Path(os.path.normpath(journal.parent / name)) for name in pair)
+                match = _TEMPORARY.match(temporary.name)
+                # A foreign journal moves nothing but what we could have written.
+                is_ours = match and match["target"] == target.name and temporary.parent == target.parent
+                if is_ours and temporary.exists():
+                    renames.append((temporary, target))
             with folders_held(renames):
                 rename_all(renames)
             completed = [target for _, target in renames]
         journal.unlink(missing_ok=True)
     return completed
-
-
-def _own_rename(folder: Path, temporary_name: str, target_name: str) -> tuple[Path, Path] | None:
-    """The rename a journal asks for, if it is one we could have written: a foreign journal moves nothing else."""
-    temporary = Path(os.path.normpath(folder / temporary_name))
-    target = Path(os.path.normpath(folder / target_name))
-    match = _TEMPORARY.match(temporary.name)
-    ours = match is not None and match["target"] == target.name and temporary.parent == target.parent
-    return (temporary, target) if ours and temporary.exists() else None
-
-
-def _remove_if_abandoned(temporary: Path) -> None:
-    try:
-        with open(temporary, "rb") as handle:
-            # A lock that is held means a living process: BlockingIOError leaves its file alone.
-            lock(handle, wait=False)
-            temporary.unlink(missing_ok=True)
-    except (BlockingIOError, FileNotFoundError, PermissionError):
-        return
 
 
 def _sync_folder(folder: Path) -> None:
@@ -212,33 +202,26 @@ class FileSet:
 
     def open(self, target: Path | str) -> BinaryIO:
         """A writable binary file that becomes `target` at the end. Missing folders are made."""
-        path = location(target)
-        handle = self._open_upload(path) if isinstance(path, RemotePath) else self._open_here(path)
-        packer = pack_stream(handle, path)
+        named = location(target)
+        # Through links: the rename must replace the file, not the link to it, and both share a disk.
+        path = named if isinstance(named, RemotePath) else Path(os.path.realpath(named))
+        if path in self._uploads or path in self._open:
+            raise ValueError(f"{named} is already part of this set of files; give each output a path of its own")
+        if isinstance(path, RemotePath):
+            self._uploads[path] = path.upload()
+            handle = self._uploads[path].as_file()
+        elif path.is_dir():
+            raise IsADirectoryError(f"{named} is a folder; name a file in it")
+        else:
+            make_folder(path.parent)
+            recover(path.parent)
+            temporary, handle = create_locked(path, private=self._private)
+            self._open[path] = (temporary, handle)
+        packer = pack_stream(handle, named)
         if packer is None:
             return handle
         self._packers.append(packer)
         return packer
-
-    def _open_upload(self, target: RemotePath) -> BinaryIO:
-        if target in self._uploads:
-            raise ValueError(f"{target} is already part of this set of files; give each output a path of its own")
-        self._uploads[target] = target.upload()
-        return self._uploads[target].as_file()
-
-    def _open_here(self, target: Path) -> BinaryIO:
-        # Through links: the rename must replace the file, not the link to it, and temporary file and target share a
-        # disk.
-        path = Path(os.path.realpath(target))
-        if path in self._open:
-            raise ValueError(f"{target} is already part of this set of files; give each output a path of its own")
-        if path.is_dir():
-            raise IsADirectoryError(f"{target} is a folder; name a file in it")
-        make_folder(path.parent)
-        recover(path.parent)
-        temporary, handle = create_locked(path, private=self._private)
-        self._open[path] = (temporary, handle)
-        return handle
 
     def commit(self) -> None:
         """Flush everything to the disk, then rename all files into place and complete all uploads."""
@@ -292,10 +275,8 @@ class FileSet:
         handles = [handle for _, handle in self._open.values()]
         self._open.clear()
         for handle in handles:
-            try:
+            with suppress(OSError):  # a full disk fails again while flushing what is thrown away anyway
                 handle.close()
-            except OSError:  # a full disk fails again while flushing what is thrown away anyway
-                continue
 
     def __enter__(self) -> Self:
         return self

@@ -303,7 +303,10 @@ class HuggingFace:
             )
         for split, file in readable:
             for item in Parquet().read(file) if file.suffix == ".parquet" else read_lines(file, case_of):
-                yield _of_split(item, split)
+                # A case of another tool remembers the split it stood in, so that it stands there again when exported.
+                if isinstance(item, Case) and split not in (None, _split_of(item)) and "split" not in item.metadata:
+                    item = item.model_copy(update={"metadata": {**item.metadata, "split": split}})
+                yield item
 
 
 def _list_values(folder: Path) -> list[tuple[str | None, Path]]:
@@ -335,13 +338,6 @@ def _entries(data_files: Any) -> Iterator[tuple[str | None, str]]:
         for pattern in patterns if isinstance(patterns, list) else [patterns]:
             if isinstance(pattern, str):
                 yield split, pattern
-
-
-def _of_split(item: Case | Rejected, split: str | None) -> Case | Rejected:
-    """A case of another tool remembers the split it stood in, so that it stands there again when it is exported."""
-    if isinstance(item, Rejected) or split in (None, _split_of(item)) or "split" in item.metadata:
-        return item
-    return item.model_copy(update={"metadata": {**item.metadata, "split": split}})
 
 
 def _split_of(case: Case) -> str:

@@ -8,7 +8,7 @@ a format has no column for are counted, so that an export reports what it carrie
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,24 +72,20 @@ class JoinedYaml:
     """Lists of YAML under one key, in the first line of each part."""
 
     def __init__(self, _name: str, opener: Opener) -> None:
-        self._open = opener
+        self._out = opener()
+        self._begun = False
         self._empty = b""
 
-    @cached_property
-    def _out(self) -> BinaryIO:
-        return self._open()
-
     def add(self, content: bytes) -> None:
-        key, _, listed = content.partition(b"\n")
+        listed = content.partition(b"\n")[2]
         if not listed:
             self._empty = content  # `key: []`
             return
-        if "_out" not in vars(self):
-            self._out.write(key + b"\n")
-        self._out.write(listed)
+        self._out.write(listed if self._begun else content)
+        self._begun = True
 
     def close(self) -> None:
-        if "_out" not in vars(self):
+        if not self._begun:
             self._out.write(self._empty)
 
 
@@ -184,36 +180,23 @@ def write_joined(spread: Spread, format_name: str, parts: Iterable[CasesPart], p
     # Parts are never packed: the file of all of them is, by its name.
     name = path.stem if path.suffix in ENDINGS else path.name
     work = partial(write_cases, format_name, name)
+    joined: dict[str, JoinedFile] = {}
     with FileSet() as files:
-        joined = _Joined(chosen, lambda one: files.open(path if one == name else path.parent / one))
         # No cases at first: an export of none has files too.
         for part in chain([work(CasesPart(()))], spread(work, parts)):
-            joined.add(part.files)
+            for one, content in part.files.items():
+                if one not in joined:
+                    target = path if one == name else path.parent / one
+                    joined[one] = chosen.joining(one, partial(files.open, target))
+                joined[one].add(content)
             total.count += part.count
             total.rejected += part.rejected
             total.unheld.update(part.unheld)
             total.evidence.update(part.evidence)
-        joined.close()
+        # Files in folders first: the one at the top, which names them, is the last to appear in a store.
+        for one in sorted(joined, key=lambda one: -one.count("/")):
+            joined[one].close()
     for left in getattr(chosen, "may_write", lambda path: ())(path):
-        if left.name != name and left.name not in joined.files:
+        if left.name != name and left.name not in joined:
             left.unlink(missing_ok=True)  # of an earlier export
     return total.count
-
-
-class _Joined:
-    """The files of an export as they grow, each opened when the first part has something for it."""
-
-    def __init__(self, chosen: Any, opened: Callable[[str], BinaryIO]) -> None:
-        self._chosen, self._opened = chosen, opened
-        self.files: dict[str, JoinedFile] = {}
-
-    def add(self, contents: Mapping[str, bytes]) -> None:
-        for name, content in contents.items():
-            if name not in self.files:
-                self.files[name] = self._chosen.joining(name, partial(self._opened, name))
-            self.files[name].add(content)
-
-    def close(self) -> None:
-        """Files in folders first: the one at the top, which names them, is the last to appear in a store."""
-        for name in sorted(self.files, key=lambda one: -one.count("/")):
-            self.files[name].close()

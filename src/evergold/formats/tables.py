@@ -243,11 +243,15 @@ def _read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 def _parts(table: Any, file_size: int, where: str) -> Iterator[Any]:
     """The rows of a table, fewer at once where they are large; one that is larger than any record is refused."""
-    if table.nbytes // 4 * max(1, _measure_longest(table)) <= AT_ONCE:
+    # The length of the longest text that is held once for all rows that mean it.
+    longest = max((_longest_in(chunk) for column in table.columns for chunk in column.chunks), default=0)
+    if table.nbytes // 4 * max(1, longest) <= AT_ONCE:
         yield table
         return
     start = held = 0
-    for at, size in enumerate(_sizes_of_rows(table)):
+    columns = (np.concatenate([_sizes(chunk) for chunk in column.chunks]) for column in table.columns if len(column))
+    sizes: list[int] = sum(columns, np.zeros(table.num_rows, np.int64)).tolist()
+    for at, size in enumerate(sizes):
         if size > AT_ONCE and size > MOST_DENSE * file_size:
             raise BadInput(f"{where}: a row unpacks to {size:,} bytes, {TOO_DENSE}")
         if held + size > AT_ONCE and at > start:
@@ -257,24 +261,12 @@ def _parts(table: Any, file_size: int, where: str) -> Iterator[Any]:
     yield table.slice(start)
 
 
-def _measure_longest(table: Any) -> int:
-    """The length of the longest text that a table holds once for all rows that mean it."""
-    return max((_longest_in(chunk) for column in table.columns for chunk in column.chunks), default=0)
-
-
 def _longest_in(array: Any) -> int:
     if hasattr(array, "dictionary"):
         return int(_lengths(array.dictionary).max(initial=0))
     if hasattr(array, "offsets"):
         return _longest_in(array.values)
     return max(map(_longest_in, array.flatten()), default=0) if hasattr(array, "field") else VALUE
-
-
-def _sizes_of_rows(table: Any) -> list[int]:
-    """How many bytes each row has once its texts are written out, about."""
-    columns = (np.concatenate([_sizes(chunk) for chunk in column.chunks]) for column in table.columns if len(column))
-    sizes: list[int] = sum(columns, np.zeros(table.num_rows, np.int64)).tolist()
-    return sizes
 
 
 # The buffers are read, because what pyarrow makes of numbers of Python and numpy loads pandas, which takes 45 MB.
@@ -292,6 +284,7 @@ def _lengths(texts: Any) -> Any:
 
 
 def _sizes(array: Any) -> Any:
+    """How many bytes each value has once its texts are written out, about."""
     if hasattr(array, "dictionary"):
         lengths = np.append(_lengths(array.dictionary), 0)  # of a row without a text the index may be any
         return lengths[np.minimum(_numbers(array.indices).astype(np.uint32), len(lengths) - 1)] + VALUE

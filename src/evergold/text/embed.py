@@ -35,16 +35,12 @@ def embedder() -> Embedder | None:
     spec = find_spec("wordllama")
     if spec is None or spec.origin is None:
         return None
-    # The weights lie inside the package; `disable_download` makes a missing file an error instead of a download.
-    return Embedder(_word_llama().load(cache_dir=Path(spec.origin).parent, disable_download=True))
-
-
-def _word_llama() -> Any:
-    """The library's class. Importing it turns on the log of every library in the process, which is not its to decide."""
+    # Importing it turns on the log of every library in the process, which is not its to decide.
     root = logging.getLogger()
     handlers, level = list(root.handlers), root.level
     from wordllama import WordLlama
 
     root.handlers[:] = handlers
     root.setLevel(level)
-    return WordLlama
+    # The weights lie inside the package; `disable_download` makes a missing file an error instead of a download.
+    return Embedder(WordLlama.load(cache_dir=Path(spec.origin).parent, disable_download=True))

@@ -98,8 +98,8 @@ class WorkFile:
                 return False
             self.splice(patch.start, patch.removed, [line.rstrip("\r") for line in patch.added])
         # All are tried, also after one that has no place.
-        placed = [self._replace(replacement) for replacement in change.replacements]
-        return bool(change.patches) or all(placed)
+        applied = [self._replace(replacement) for replacement in change.replacements]
+        return bool(change.patches) or all(applied)
 
     def _replace(self, replacement: Replacement) -> bool:
         """The lines a text stands in, without those that stay as they are at its two ends."""
