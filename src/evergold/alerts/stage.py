@@ -59,19 +59,6 @@ from evergold.store.database.rows import stamp
 from evergold.store.facts import database_time
 from evergold.store.topics import coverage_figures
 
-
-def readings_of(
-    connection: Connection, rules: Sequence[AlertRule], now: datetime, sizes: dict[str, int]
-) -> list[Reading]:
-    """Read every rule that watches a condition; a gate speaks for itself when it is decided."""
-    return [
-        Reading(rule=rule.label, kind=rule.kind, subject=subject, firing=firing, text=text, details=details)
-        for rule in rules
-        if type(rule) in READERS
-        for subject, firing, text, details in READERS[type(rule)](connection, rule, now, sizes)
-    ]
-
-
 Finding = tuple[str, bool, str, dict[str, Any]]
 """What a condition is of, whether it holds, and both in words and in figures."""
 
@@ -251,7 +238,13 @@ class AlertStage:
     def _read(self, now: datetime) -> tuple[list[Reading], dict[str, int]]:
         with self._store.db.read() as connection:
             sizes = dataset_names(connection)
-            return readings_of(connection, self.rules(connection), now, sizes), sizes
+            rules = self.rules(connection)
+            return [
+                Reading(rule=rule.label, kind=rule.kind, subject=subject, firing=firing, text=text, details=details)
+                for rule in rules
+                if type(rule) in READERS
+                for subject, firing, text, details in READERS[type(rule)](connection, rule, now, sizes)
+            ], sizes
 
     def _keep(
         self, connection: Connection, readings: Sequence[Reading], sizes: dict[str, int], now: datetime
@@ -324,21 +317,18 @@ class AlertWatcher:
         wait = min(LOOK_SECONDS, float(self._stage.every_seconds))
         while not self._stopping.wait(wait):
             try:
-                self._turn()
+                began = time.monotonic()
+                if began >= self._rest_until:
+                    self._stage.look()
+                    # A look scans the scores of the window. On a large store it
+                    # may take seconds; the rest keeps it below 5 % of the time.
+                    self._rest_until = began + REST_FOR_WORK * (time.monotonic() - began)
+                self._stage.deliver_due()
                 self.last_error = None
             except EvergoldError as problem:
                 self._note(problem.message)
             except Exception as problem:  # a thread that ended here would end all alerts in silence
                 self._note(f"{type(problem).__name__}: {problem}".splitlines()[0])
-
-    def _turn(self) -> None:
-        began = time.monotonic()
-        if began >= self._rest_until:
-            self._stage.look()
-            # A look scans the scores of the window. On a large store it
-            # may take seconds; the rest keeps it below 5 % of the time.
-            self._rest_until = began + REST_FOR_WORK * (time.monotonic() - began)
-        self._stage.deliver_due()
 
     def _note(self, problem: str) -> None:
         # A lasting fault is logged once, not every five seconds; `last_error` stays for the health page.

@@ -260,30 +260,24 @@ EDITED = frozenset({"golden_diff", "review_merge_diff"})
 TIERS = ("edited", "core", "optional")
 SEVERAL = "several"
 
-_LANGUAGES = {
-    ".c": "C",
-    ".h": "C",
-    ".cc": "C++",
-    ".cpp": "C++",
-    ".hpp": "C++",
-    ".cs": "C#",
-    ".go": "Go",
-    ".java": "Java",
-    ".js": "JavaScript",
-    ".jsx": "JavaScript",
-    ".kt": "Kotlin",
-    ".md": "text",
-    ".php": "PHP",
-    ".py": "Python",
-    ".rb": "Ruby",
-    ".rs": "Rust",
-    ".rst": "text",
-    ".scala": "Scala",
-    ".swift": "Swift",
-    ".ts": "TypeScript",
-    ".tsx": "TypeScript",
-    ".txt": "text",
+_ENDINGS = {
+    "C": ".c .h",
+    "C++": ".cc .cpp .hpp",
+    "C#": ".cs",
+    "Go": ".go",
+    "Java": ".java",
+    "JavaScript": ".js .jsx",
+    "Kotlin": ".kt",
+    "PHP": ".php",
+    "Python": ".py",
+    "Ruby": ".rb",
+    "Rust": ".rs",
+    "Scala": ".scala",
+    "Swift": ".swift",
+    "TypeScript": ".ts .tsx",
+    "text": ".md .rst .txt",
 }
+_LANGUAGES = {ending: name for name, endings in _ENDINGS.items() for ending in endings.split()}
 
 
 def gold_of_row(row: dict[str, Any]) -> Gold:

@@ -24,7 +24,7 @@ from evergold.bench.retrieval_figures import (
     summarize_source,
 )
 from evergold.formats.atomic import write_chunks
-from evergold.formats.dataset_ab import Prediction, Predictions, golden_rows, read_predictions
+from evergold.formats.dataset_ab import Prediction, golden_rows, read_predictions
 from evergold.repo.git import Repo, split_lines
 from evergold.spread import Spread
 from evergold.store.database.rows import batches
@@ -112,10 +112,6 @@ def score_retrieval(
             folder = query.repo_dir.absolute() if query.repo_dir else None
             work = partial(score_part, replace(query, repo_dir=folder), with_lines)
             done = list(chain.from_iterable(spread(work, batches(asked, CASES_A_PART))))
-    return _figures(done, results, query), [case.scores[0] for case in done]
-
-
-def _figures(done: Sequence[ScoredCase], results: Sequence[Predictions], query: ScoringQuery) -> dict[str, Any]:
     scores, known = [case.scores[0] for case in done], {case.case_id for case in done}
     extra = [case_id for case_id in results[0].rows if case_id not in known]
     figures = summarize(scores, query.seed) | {
@@ -131,7 +127,7 @@ def _figures(done: Sequence[ScoredCase], results: Sequence[Predictions], query: 
         figures |= summarize_source([case.source for case in done if case.source is not None], query.seed)
     if len(results) > 1:
         figures["compare"] = compare_scores(scores, [case.scores[1] for case in done], query.seed)
-    return figures
+    return figures, [case.scores[0] for case in done]
 
 
 def _reader(repo: Repo) -> ReadLines:

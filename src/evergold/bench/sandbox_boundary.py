@@ -305,7 +305,7 @@ class Peer:
                 self.trusted
                 and isinstance(target, type)
                 and target not in self._passed_classes
-                and _is_standard(target)
+                and target.__module__.partition(".")[0] in (*sys.stdlib_module_names, "pytest", "_pytest")
             ):
                 raise TypeError(f"the class {target.__name__} was not passed")
             return self._do_call(target, message)
@@ -822,10 +822,6 @@ def _standard(kind: type) -> tuple[str, str]:
     return kind.__module__, kind.__name__
 
 
-def _is_standard(kind: type) -> bool:
-    return kind.__module__.partition(".")[0] in (*sys.stdlib_module_names, "pytest", "_pytest")
-
-
 def _replace_content(old: Any, new: Any) -> None:
     if type(old) not in MUTABLE or type(new) is not type(old):
         raise BoundaryError("only lists, dicts and sets are changed by a call")
@@ -973,7 +969,11 @@ class _Uses:
                 kind = self._class_of(node.value) or (node.value.id if isinstance(node.value, ast.Name) else "")
                 self.permitted.setdefault(kind, set()).add(node.attr)
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                self._note_class(node.func.id, node)
+                called = node.func.id
+                asked = ast.walk(node.args[-1]) if called in ("isinstance", "issubclass") and node.args else ()
+                empty = not node.args and not node.keywords
+                for name in [one.id for one in asked if isinstance(one, ast.Name)] + [called] * empty:
+                    self.permitted.setdefault(name, set()).add("class")
             elif isinstance(node, ast.Constant) and isinstance(node.value, str) and "(" in node.value:
                 self.permitted.setdefault(node.value.partition("(")[0], set()).add("class")  # how it is printed
 
@@ -985,13 +985,6 @@ class _Uses:
         elif isinstance(target, ast.Name | ast.Attribute):
             name, kind = ast.unparse(target), self._class_of(value)
             self._made[name] = kind if self._made.get(name, kind) == kind else ""
-
-    def _note_class(self, called: str, node: ast.Call) -> None:
-        """Note what is called without arguments or asked for by `isinstance`: a class."""
-        asked = ast.walk(node.args[-1]) if called in ("isinstance", "issubclass") and node.args else ()
-        empty = not node.args and not node.keywords
-        for name in [one.id for one in asked if isinstance(one, ast.Name)] + [called] * empty:
-            self.permitted.setdefault(name, set()).add("class")
 
     def _permit(self, left: ast.AST, op: ast.AST, right: ast.AST) -> None:
         """Note an operator between an object that the test made and something else."""

@@ -54,7 +54,11 @@ def main() -> None:
     sys.path += order["packages"]
     builtins.exit = builtins.quit = sys.exit  # type: ignore[assignment]
     # Loaded once, and not in the process of each part.
-    order["boundary"] = load_boundary()
+    sys.path.append("/")
+    import boundary  # type: ignore[import-not-found]
+
+    sys.path.remove("/")
+    order["boundary"] = boundary
     ends_at = time.monotonic() + order["seconds"]
     for number in range(len(order["parts"])):
         late = time.monotonic() > ends_at
@@ -82,14 +86,6 @@ def lower_rights(order: dict[str, Any]) -> None:
 
 def set_dumpable(value: int) -> None:
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, value, 0, 0, 0)
-
-
-def load_boundary() -> Any:
-    sys.path.append("/")
-    import boundary  # type: ignore[import-not-found]
-
-    sys.path.remove("/")
-    return boundary
 
 
 def run_part(order: dict[str, Any], number: int, ends_at: float, results: int) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from evergold.model.build import Frozen
 from evergold.model.case import Candidates, Case
 from evergold.model.run import MetricInfo, MetricSpec, Run, RunSpec, Turns, Usage
 from evergold.model.tool_schemas import PackedCases, with_derived_tools
-from evergold.seams import Judge, Target
+from evergold.seams import Judge
 from evergold.settings import Settings
 from evergold.store import Store
 from evergold.store.run.attempts import StepStore
@@ -48,31 +48,6 @@ def judged_by(model: str, metrics: Sequence[MetricSpec]) -> dict[str, Any]:
     return {"judge": ", ".join(judges) or None, "self_judged": model.strip() in named}
 
 
-def check_replay(spec: RunSpec, *, local: bool) -> None:
-    """Refuse a replay that cannot be played: a helper nobody knows, or a recorded model before a simulated user."""
-    replay = spec.replay
-    if replay is None:
-        return
-    for model in (replay.user_model, replay.tool_model):
-        if model is not None:
-            parse_name(model)
-            if not local:
-                refuse_remote(model)
-    if replay.turns is Turns.SIMULATED and parse_name(spec.model).plugin == "recorded":
-        raise BadInput("the recorded model cannot answer a simulated user; take --turns all, or another model")
-
-
-def make_replay_target(target: Target, run: Run, store: Store, settings: Settings) -> Target:
-    """The target of a run; of a replay, one that plays whole trajectories and keeps their steps in the store."""
-    replay = run.spec.replay
-    if replay is None:
-        return target
-    user, tools = (
-        None if model is None else make_target(model, {}, settings) for model in (replay.user_model, replay.tool_model)
-    )
-    return ReplayTarget(target, replay, StepLog(StepStore(store.db), run.id), Helpers(user, tools))
-
-
 def list_metrics() -> list[MetricInfo]:
     """Return every metric installed here, with what it measures."""
     made = plugins.load_all("metrics", plugins.names("metrics"), partial(plugins.factory, "metrics")).items()
@@ -85,16 +60,6 @@ def list_metrics() -> list[MetricInfo]:
         )
         for name, factory in made
     ]
-
-
-def _without_secrets(spec: RunSpec) -> RunSpec:
-    """What is stored of a run: names of models without the keys and passwords of their addresses."""
-    replay = spec.replay
-    if replay is not None:
-        models = {name: getattr(replay, name) for name in ("user_model", "tool_model")}
-        replay = replay.model_copy(update={name: model and hide_address(model) for name, model in models.items()})
-    params = {name: hide_address(value) if isinstance(value, str) else value for name, value in spec.params.items()}
-    return spec.model_copy(update={"model": hide_address(spec.model), "replay": replay, "params": params})
 
 
 class RunSetup:
@@ -118,7 +83,12 @@ class RunSetup:
 
         `where` are options of `freeze`.
         """
-        spec = _without_secrets(spec)
+        replay = spec.replay
+        if replay is not None:
+            models = {name: getattr(replay, name) for name in ("user_model", "tool_model")}
+            replay = replay.model_copy(update={name: model and hide_address(model) for name, model in models.items()})
+        params = {name: hide_address(value) if isinstance(value, str) else value for name, value in spec.params.items()}
+        spec = spec.model_copy(update={"model": hide_address(spec.model), "replay": replay, "params": params})
         frozen, metrics = self._check(spec, local=local, **where)
         judge = self.judge(spec, metrics)
         listed = tuple(metric.spec(judge) for metric in metrics)
@@ -149,7 +119,13 @@ class RunSetup:
     def _check(self, spec: RunSpec, *, local: bool, **where: Any) -> tuple[Frozen, list[NamedMetric]]:
         metrics = make_metrics(spec.metrics) if spec.metrics else []
         parse_name(spec.model)
-        check_replay(spec, local=local)
+        if (replay := spec.replay) is not None:
+            for model in filter(None, (replay.user_model, replay.tool_model)):
+                parse_name(model)
+                if not local:
+                    refuse_remote(model)
+            if replay.turns is Turns.SIMULATED and parse_name(spec.model).plugin == "recorded":
+                raise BadInput("the recorded model cannot answer a simulated user; take --turns all, or another model")
         # Parameters are tested here so that a queued run cannot fail on them minutes later.
         self._deadline(spec)
         # Cases that are named come along whatever they rest on.
@@ -182,7 +158,13 @@ class RunSetup:
             if judge is not None:
                 name = judge_named(run.spec.judge, self._settings)
                 judge = RemoteModel(judge, partial(make_judge, name, sent), workers.executor)
-        target = make_replay_target(target, run, self._store, self._settings)
+        if (replay := run.spec.replay) is not None:
+            user, tools = (
+                None if model is None else make_target(model, {}, self._settings)
+                for model in (replay.user_model, replay.tool_model)
+            )
+            steps = StepLog(StepStore(self._store.db), run.id)
+            target = ReplayTarget(target, replay, steps, Helpers(user, tools))
         if run.spec.budget_money is not None and not getattr(target, "priced", True):
             raise BadInput(f"no price is known for {target.identity}; give the budget in tokens")
         return Parts(

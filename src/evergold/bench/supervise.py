@@ -105,7 +105,16 @@ class Supervisor:
             # The child watches its input: if this server dies, the end of the pipe ends the child.
             stalled = await self._watch(child, slot, run.id)
         except asyncio.CancelledError:
-            await self._stop(child, run.id)
+            # End a child because the server stops; the run goes back to the queue.
+            with suppress(ProcessLookupError):
+                child.terminate()
+            try:
+                async with asyncio.timeout(STOP_SECONDS):
+                    await child.wait()
+            except TimeoutError:
+                child.kill()
+                await child.wait()
+            self.runs.finish(run.id, self.owner, RunStatus.QUEUED)
             raise
         task = slot.read()[1]
         code = child.returncode or 0
@@ -143,18 +152,6 @@ class Supervisor:
             return (await asyncio.to_thread(self.runs.beat, run_id, self.owner, LEASE_SECONDS)).cancel
         except Exception:  # a database that is away for a moment; the lease outlives the moment
             return False
-
-    async def _stop(self, child: asyncio.subprocess.Process, run_id: str) -> None:
-        """End a child because the server stops; the run goes back to the queue."""
-        with suppress(ProcessLookupError):
-            child.terminate()
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await child.wait()
-        except TimeoutError:
-            child.kill()
-            await child.wait()
-        self.runs.finish(run_id, self.owner, RunStatus.QUEUED)
 
 
 _log = logging.getLogger("evergold.runs")
@@ -218,26 +215,22 @@ class RunWorker:
             _log.error("a run ended without a status; it is taken up again: %s", task.exception())
         self._wake.set()
 
-    def _look(self, room: int) -> list[Run]:
+    def _look(self, room: int) -> Iterable[Run]:
         """Free runs, now ours. A database that is away for a moment must not end the thread."""
+        taken = 0
         try:
-            return list(self._take(room))
+            for run, holder, _ in self._runs.claimable() if room > 0 else ():
+                # A holder of another machine keeps its run until its lease is over.
+                free = holder is None or is_dead(holder)
+                ours = run.provenance.get("origin") == "server"
+                takes = self._runs.claim(run.id, self._owner, LEASE_SECONDS, taking_from=holder) if ours and free else 0
+                # A run that kills its server again and again must not take down every server in turn.
+                if takes > MOST_TAKES:
+                    self._runs.finish(run.id, self._owner, RunStatus.FAILED, GIVEN_UP.format(id=run.id))
+                elif takes:
+                    taken += 1
+                    yield self._runs.get(run.id)
+                if taken >= room:
+                    return
         except Exception as problem:
             _log.error("cannot look for runs, trying again in %g s: %s", IDLE_SECONDS, problem)
-            return []
-
-    def _take(self, room: int) -> Iterable[Run]:
-        taken = 0
-        for run, holder, _ in self._runs.claimable() if room > 0 else ():
-            if taken >= room:
-                return
-            # A holder of another machine keeps its run until its lease is over.
-            free = holder is None or is_dead(holder)
-            ours = run.provenance.get("origin") == "server"
-            takes = self._runs.claim(run.id, self._owner, LEASE_SECONDS, taking_from=holder) if ours and free else 0
-            # A run that kills its server again and again must not take down every server in turn.
-            if takes > MOST_TAKES:
-                self._runs.finish(run.id, self._owner, RunStatus.FAILED, GIVEN_UP.format(id=run.id))
-            elif takes:
-                taken += 1
-                yield self._runs.get(run.id)

@@ -75,16 +75,10 @@ def check_validated_rows(path: Path) -> Report:
         seen.setdefault(row["caseId"], number)
     for number, problem in problems:
         parsed.fail(f"line {number}: {problem}")
-    return Report(str(path), "rows", [parsed, complete, unique, _check_pairing(path, set(seen))])
-
-
-def _check_pairing(path: Path, ids: set[str]) -> BuildFinding:
-    finding = BuildFinding("both datasets hold the same cases", path.name)
-    sibling = sibling_of(path)
-    if sibling is None:
-        finding.skip("the other file of the pair is not beside this one")
-        return finding
-    others = {row["caseId"] for _, row in read_rows(sibling, [])}
-    for case_id in sorted(ids ^ others):
-        finding.fail(f"case {case_id} is only in {path.name if case_id in ids else sibling.name}")
-    return finding
+    paired = BuildFinding("both datasets hold the same cases", path.name)
+    if (sibling := sibling_of(path)) is None:
+        paired.skip("the other file of the pair is not beside this one")
+    else:
+        for case_id in sorted(seen.keys() ^ {row["caseId"] for _, row in read_rows(sibling, [])}):
+            paired.fail(f"case {case_id} is only in {path.name if case_id in seen else sibling.name}")
+    return Report(str(path), "rows", [parsed, complete, unique, paired])

@@ -221,7 +221,15 @@ def verify(path: Path) -> Report:
     """Files against their hashes, cases against their revisions, the content hash and the manifest's own against both."""
     manifest = read_whole(path)
     extra = manifest.model_extra or {}
-    report = Report(str(path), manifest.version, [_seal(path)])
+    # The manifest's own fields, of which its hash was taken when it was written.
+    finding = BuildFinding("manifest", "all fields")
+    fields = orjson.loads((path / "manifest.json" if path.is_dir() else path).read_bytes())
+    stated = fields.get(SEAL)
+    if stated is None:
+        finding.skip("the manifest has no hash of itself")
+    elif (derived := seal_of(fields)) != stated:
+        finding.fail(f"its fields give {derived}, it says {stated}: a field was changed after the build")
+    report = Report(str(path), manifest.version, [finding])
     for name, entry in manifest.splits.items():
         report.findings.append(_file(path, manifest, name, entry))
     # These are pinned beside the splits, where the build has them.
@@ -235,18 +243,6 @@ def verify(path: Path) -> Report:
         report.findings += [_cases(path, manifest, name, entry) for name, entry in manifest.splits.items()]
         report.findings.append(_find_unlisted(path, manifest))
     return report
-
-
-def _seal(path: Path) -> BuildFinding:
-    """The manifest's own fields, of which its hash was taken when it was written."""
-    finding = BuildFinding("manifest", "all fields")
-    fields = orjson.loads((path / "manifest.json" if path.is_dir() else path).read_bytes())
-    stated = fields.get(SEAL)
-    if stated is None:
-        finding.skip("the manifest has no hash of itself")
-    elif (derived := seal_of(fields)) != stated:
-        finding.fail(f"its fields give {derived}, it says {stated}: a field was changed after the build")
-    return finding
 
 
 def _pin_splits(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -> BuildFinding:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeAlias, cast
 
 import msgspec
-from pydantic_core import SchemaValidator, ValidationError, core_schema
 
 from evergold.errors import BadInput, NotFound
 from evergold.formats.lines import open_rows
@@ -31,7 +30,6 @@ OPENED = "rag"
 Fields: TypeAlias = dict[str, bytes]
 """Dotted path → the bytes of its value."""
 
-_NO_TEXT = SchemaValidator(core_schema.str_schema(max_length=0))
 _decode_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -53,9 +51,11 @@ class Block(NamedTuple):
 class Refusal(Exception):
     """Why one line cannot become a record: a reason to count by, and the detail for a person."""
 
-    def __init__(self, reason: str, detail: str = "", task_id: str | None = None) -> None:
+    task_id: str | None = None
+
+    def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
-        self.reason, self.detail, self.task_id = reason, detail, task_id
+        self.reason, self.detail = reason, detail
 
 
 def open_source(name: str) -> BinaryIO:
@@ -120,21 +120,6 @@ def read_blocks(
         yield Block(offset, size, None if size > max_line else b"".join(held))
 
 
-def is_utf8(data: bytes) -> bool:
-    """Whether it is UTF-8 throughout.
-
-    The validator sees that before anything else of a text, three times faster than Python makes a text of it; what else it
-    says (no text is as short as it wants) does not matter.
-    """
-    if data.isascii():
-        return True
-    try:
-        _NO_TEXT.validate_python(data)
-    except ValidationError as problem:
-        return problem.errors(include_url=False, include_input=False)[0]["type"] != "string_unicode"
-    return True
-
-
 def require_utf8(line: bytes) -> None:
     try:
         line.decode()
@@ -169,7 +154,10 @@ def members_of(data: bytes) -> dict[str, bytes]:
     try:
         members = {key: bytes(raw) for key, raw in _decode_object(data).items()}
         if not _is_all(data, members):
-            _require_unique_keys(data)
+            names = [key for key, _ in json.loads(data, object_pairs_hook=list, parse_int=str, parse_float=str)]
+            for name in names:
+                if names.count(name) > 1:
+                    raise Refusal("repeated key", f"{name!r} is given {names.count(name)} times in one object")
     except msgspec.ValidationError as problem:
         raise Refusal("not an object", str(problem)) from None
     except RecursionError:
@@ -192,17 +180,6 @@ def _is_all(data: bytes, members: Mapping[str, bytes]) -> bool:
     pieces[:1] = (b'{"',)
     pieces.append(b"}")
     return data == b"".join(pieces)
-
-
-class _Pairs(list[tuple[str, Any]]):
-    """An object as the standard library saw it, repeated keys included."""
-
-
-def _require_unique_keys(data: bytes) -> None:
-    names = [key for key, _ in json.loads(data, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)]
-    for name in names:
-        if names.count(name) > 1:
-            raise Refusal("repeated key", f"{name!r} is given {names.count(name)} times in one object")
 
 
 def _why_not(line: bytes, message: str) -> str:
@@ -248,15 +225,12 @@ class SeenIds:
                 return False
         self._recent.add(value)
         if len(self._recent) >= _RECENT_IDS:
-            self._sort()
+            import numpy as np  # only a large build pays for the import
+
+            recent = np.fromiter(self._recent, np.uint64, len(self._recent))
+            self._older = np.sort(recent if self._older is None else np.concatenate((self._older, recent)))
+            self._recent.clear()
         return True
-
-    def _sort(self) -> None:
-        import numpy as np  # only a large build pays for the import
-
-        recent = np.fromiter(self._recent, np.uint64, len(self._recent))
-        self._older = np.sort(recent if self._older is None else np.concatenate((self._older, recent)))
-        self._recent.clear()
 
 
 def fingerprint(content: bytes) -> int:

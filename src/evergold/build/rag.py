@@ -25,7 +25,6 @@ from evergold.build.offline_records import (
     SeenIds,
     bare_line,
     fingerprint,
-    is_utf8,
     open_source,
     read_blocks,
     require_utf8,
@@ -108,7 +107,7 @@ def route_block(block: Block, router: RecordRouter, max_line: int, limit: int | 
         detail = _too_long(block.size, max_line)
         part.rejected.append(Rejection(1, block.offset, block.size, "too long", detail, None, b""))
         return part
-    is_text = is_utf8(block.data)
+    is_ascii = block.data.isascii()
     offset = block.offset
     for raw in io.BytesIO(block.data):
         if part.records == limit:
@@ -119,7 +118,7 @@ def route_block(block: Block, router: RecordRouter, max_line: int, limit: int | 
                 raise Refusal("too long", _too_long(len(raw), max_line))
             line = bare_line(raw, offset)
             if line:
-                if not is_text:
+                if not is_ascii:
                     require_utf8(line)
                 result = router.route(line)
                 part.records += 1
@@ -247,7 +246,17 @@ class _Assembly:
         for index, output in enumerate(self._outputs):
             output.write([record.written for record in kept if record.split == index])
         if rejections:
-            self._refuse(rejections)
+            if self._spec.strict:
+                problems = [
+                    f"line {self._lines + one.line}: {one.reason}: {one.detail}" for one in rejections[:_SHOWN_PROBLEMS]
+                ]
+                raise BadInput(
+                    f"{self._spec.location} has records that cannot be used, the first on {problems[0]}; "
+                    "mend them, or leave --strict out to set them aside",
+                    problems=problems,
+                )
+            self._rejected_file.write([rejection.to_json(self._lines) for rejection in rejections])
+            self._rejected.update(rejection.reason for rejection in rejections)
         for name in part.excluded.keys() - self._excluded.keys():
             log.warning("task type %r has no split; its records stay in the offline dataset and are only counted", name)
         self._excluded += part.excluded
@@ -263,19 +272,6 @@ class _Assembly:
                 task_id = msgspec.json.decode(line, type=_WithId).task_id
                 detail = f"{task_id!r} was given before; the first record keeps it"
                 yield Rejection(record.line, record.offset, record.size, "duplicate task_id", detail, task_id, line)
-
-    def _refuse(self, rejections: Sequence[Rejection]) -> None:
-        if self._spec.strict:
-            problems = [
-                f"line {self._lines + one.line}: {one.reason}: {one.detail}" for one in rejections[:_SHOWN_PROBLEMS]
-            ]
-            raise BadInput(
-                f"{self._spec.location} has records that cannot be used, the first on {problems[0]}; "
-                "mend them, or leave --strict out to set them aside",
-                problems=problems,
-            )
-        self._rejected_file.write([rejection.to_json(self._lines) for rejection in rejections])
-        self._rejected.update(rejection.reason for rejection in rejections)
 
     def manifest(self, source_digest: str, source_bytes: int) -> dict[str, Any]:
         spec = self._spec

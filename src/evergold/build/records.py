@@ -52,20 +52,6 @@ _QUOTE = ord('"')
 _decode_tags = msgspec.json.Decoder(list[str]).decode
 
 
-def fields_of(split: str, entry_fields: Any) -> Mapping[str, Kind]:
-    """The fields a split's records must have: as the manifest declares them, or those of the shipped split."""
-    if isinstance(entry_fields, dict):
-        for kind in entry_fields.values():
-            if kind not in KINDS:
-                raise BadInput(
-                    f"the manifest's fields of split {split!r}: {describe_unknown('kind', str(kind), KINDS)}"
-                )
-        return entry_fields
-    if split in SPLITS:
-        return {column.name: column.kind for column in SPLITS[split].columns if not column.optional}
-    return {"metadata": "object"}
-
-
 class RecordShape(NamedTuple):
     """The fields of a split's records under the names that a check knows them by, and the keys they have in the file."""
 
@@ -75,7 +61,15 @@ class RecordShape(NamedTuple):
 
 def shape_of(split: str, entry: Mapping[str, Any]) -> RecordShape:
     """Of a split of one's own the first required text is what is asked and the last is the reference, whatever their names."""
-    fields = fields_of(split, entry.get("fields"))
+    # As the manifest declares them, else those of the shipped split.
+    fields: Mapping[str, Kind] = {"metadata": "object"}
+    if isinstance(declared := entry.get("fields"), dict):
+        if unknown := [kind for kind in declared.values() if kind not in KINDS]:
+            described = describe_unknown("kind", str(unknown[0]), KINDS)
+            raise BadInput(f"the manifest's fields of split {split!r}: {described}")
+        fields = declared
+    elif split in SPLITS:
+        fields = {column.name: column.kind for column in SPLITS[split].columns if not column.optional}
     # Order is that of the table: what is asked comes first, the reference last.
     required = [name for name in entry.get("required") or () if fields.get(name) == "text"]
     plain = [name for name in required if name not in (*INPUTS, *REFERENCES)]

@@ -6,7 +6,7 @@ dataset has changed; while cases arrive all the time, at most a twentieth of the
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -55,7 +55,12 @@ class RepeatedQuestions:
         began = time.monotonic()
         with self._store.db.read() as connection:
             newest = iterate_cases(connection, CaseFilter(dataset=dataset), oldest_first=False, batch=READ)
-            clusters = clusters_of(_take_until(began + MOST_SECONDS, islice(newest, LOOKED_AT)))
+            cases: list[Case] = []
+            for case in islice(newest, LOOKED_AT):
+                cases.append(case)
+                if time.monotonic() > began + MOST_SECONDS:
+                    break
+        clusters = clusters_of(cases)
         repeated = clusters.list_repeats().values()
         counts = RepeatCounts(
             cases=state[0], looked_at=len(clusters.name_of), questions=len(repeated), repeating=sum(map(len, repeated))
@@ -63,11 +68,3 @@ class RepeatedQuestions:
         took = time.monotonic() - began
         cluster_of = {case_id: ids for ids in repeated for case_id in ids}
         return _Reading(state, counts, cluster_of, began + took * PATIENCE if took > SLOW_SECONDS else began)
-
-
-def _take_until(moment: float, cases: Iterable[Case]) -> Iterator[Case]:
-    """The cases that are read before a moment, the first one always."""
-    for case in cases:
-        yield case
-        if time.monotonic() > moment:
-            return

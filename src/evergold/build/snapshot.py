@@ -205,7 +205,9 @@ def _look_for_leaks(spec: SnapshotSpec, cases: Sequence[Case], split_of: Mapping
     if spec.on_leak == "ignore":
         return {"near_duplicates": None, "overlap": None}
     pairs = near_duplicates(cases, split_of)
-    overlap = dict(zip(_names(spec.avoid), (overlaps(cases, path) for path in spec.avoid), strict=True))
+    # By their names alone, which say nothing of this machine; by more of the path where two are called the same.
+    called = Counter(path.name for path in spec.avoid)
+    overlap = {path.name if called[path.name] == 1 else path.as_posix(): overlaps(cases, path) for path in spec.avoid}
     problems = [f"{pair['a']} ({pair['splits'][0]}) ~ {pair['b']} ({pair['splits'][1]})" for pair in pairs]
     problems += [f"{one} is in {name}" for name, ids in overlap.items() for one in ids]
     if problems and spec.on_leak == "fail":
@@ -217,12 +219,6 @@ def _look_for_leaks(spec: SnapshotSpec, cases: Sequence[Case], split_of: Mapping
         "near_duplicates": {"count": len(pairs), "pairs": pairs[:SHOWN]},
         "overlap": {name: {"count": len(ids), "cases": ids[:SHOWN]} for name, ids in overlap.items()},
     }
-
-
-def _names(paths: Sequence[Path]) -> list[str]:
-    """Files by their names alone, which say nothing of this machine; by more of the path where two are called the same."""
-    names = Counter(path.name for path in paths)
-    return [path.name if names[path.name] == 1 else path.as_posix() for path in paths]
 
 
 def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterable[Path]) -> dict[str, Any] | None:

@@ -92,17 +92,12 @@ def _paths_of(located: Path, manifest: Manifest) -> list[Path]:
     """The folder of a build that was located, its manifest, and every file that the manifest lists."""
     folder = located if located.is_dir() else located.parent
     first = folder / "manifest.json" if located == folder else located
-    return [folder, first, *(manifests.locate(folder, manifest, name).resolve() for name in listed_files(manifest))]
-
-
-def listed_files(manifest: Manifest) -> list[str]:
-    """The paths of every file that a manifest lists."""
     extra = manifest.model_extra or {}
     listed = [entry.path for entry in manifest.splits.values()]
     listed += [extra[part]["path"] for part in ("excluded_cases", "rejected_records") if extra.get(part)]
     if manifests.holds_cases(manifest):
         listed.append(SCHEMA_FILE)
-    return listed
+    return [folder, first, *(manifests.locate(folder, manifest, name).resolve() for name in listed)]
 
 
 def find_in_builds(builds: Sequence[Build], case_id: str) -> tuple[list[BuildStep], Provenance]:
@@ -205,7 +200,9 @@ class Builds:
         with self._store.db.read() as connection:
             require_dataset(connection, spec.dataset)
             # A version that is built again has the same parent as the first time, whatever came after it.
-            earlier = _list_before(spec.version, list_builds(connection, spec.dataset))
+            builds = list_builds(connection, spec.dataset)
+            names = [build.version for build in builds]
+            earlier = builds[: names.index(spec.version)] if spec.version in names else builds
             parent = earlier[-1] if earlier else None
             earlier_splits = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
             # Cases that were withdrawn since still say where their group was, so all states are read.
@@ -314,9 +311,3 @@ def _check_between(cases: Iterable[Case], checkpoint: Callable[[], None]) -> Ite
 def _order(version: str) -> tuple[int, ...]:
     """v2 is before v2.1, and v9 before v10."""
     return tuple(int(part) for part in version.removeprefix("v").split("."))
-
-
-def _list_before(version: str, builds: list[Build]) -> list[Build]:
-    """The builds that came before this version: all of them if it is a new one."""
-    names = [build.version for build in builds]
-    return builds[: names.index(version)] if version in names else builds

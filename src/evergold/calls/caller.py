@@ -15,13 +15,11 @@ Which errors are retried, how often and after how long is decided by the class o
 """
 
 import asyncio
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from time import perf_counter
-from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from evergold.calls.budget import Budget
@@ -143,32 +141,25 @@ class Gate:
         self._grown = False
         self._ignore = 0
         self._closed_until = 0.0
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._changed = asyncio.Event()
 
     async def __aenter__(self) -> None:
         loop = asyncio.get_running_loop()
-        # A woken call tests again: another may have entered between the wake-up and this line.
+        # Whoever waits is woken in the order of asking and tests again: others may have entered before.
         while self.active >= int(self.limit) or loop.time() < self._closed_until:
-            turn = loop.create_future()
-            self._waiting.append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                # The turn may have been given to this call already; it passes on to the next in line.
-                self._wake()
-                raise
+            self._changed.clear()
+            await self._changed.wait()
         self.active += 1
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.active -= 1
-        self._wake()
+        self._changed.set()
 
     def on_success(self) -> None:
         if self.limit < self.most:
             # 1 / limit for each success is one more slot per round of `limit` calls (additive increase, as in TCP).
             self.limit = min(self.most, self.limit + (1 / self.limit if self._grown else 1))
+            self._changed.set()
         self._ignore = max(0, self._ignore - 1)
 
     def on_refusal(self, wait: float) -> None:
@@ -177,7 +168,7 @@ class Gate:
         if wait > 0:
             self._closed_until = max(self._closed_until, loop.time() + wait)
             # The timer may fire a little early by the loop's clock; a millisecond later the gate is open.
-            loop.call_at(self._closed_until + 0.001, self._wake)
+            loop.call_at(self._closed_until + 0.001, self._changed.set)
         if self._ignore > 0:
             self._ignore -= 1
             return
@@ -185,16 +176,6 @@ class Gate:
         self.limit = max(1.0, self.limit / 2)
         # Calls that are under way were sent before the limit shrank: their refusals are the same signal.
         self._ignore = max(0, self.active - 1)
-
-    def _wake(self) -> None:
-        if asyncio.get_running_loop().time() < self._closed_until:
-            return
-        free = int(self.limit) - self.active
-        while self._waiting and free > 0:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                free -= 1
 
 
 class Journal(Generic[T]):

@@ -139,7 +139,16 @@ class Encoder:
         encoded = [self._encode(task, texts) for texts in rows]
         out: Array = np.zeros((len(rows), self._weights[f"out.{task}.bias"].shape[0]), dtype=np.float32)
         with one_blas_thread():
-            for group in _batches([len(ids) for ids, _, _ in encoded]):
+            lengths = [len(ids) for ids, _, _ in encoded]
+            groups: list[list[int]] = []
+            left = 0
+            for index, length in enumerate(lengths):
+                left -= length
+                if left < 0:
+                    groups.append([])
+                    left = BATCH_TOKENS - length
+                groups[-1].append(index)
+            for group in groups:
                 out[group] = self._forward(task, [encoded[i] for i in group])
         return out
 
@@ -320,19 +329,6 @@ def _double_gelu(x: Array) -> Array:
         inner += 1
         part *= inner
     return x
-
-
-def _batches(lengths: list[int]) -> list[list[int]]:
-    """Rows in their order, at most `BATCH_TOKENS` tokens in a batch of more than one."""
-    groups: list[list[int]] = []
-    left = 0
-    for index, length in enumerate(lengths):
-        left -= length
-        if left < 0:
-            groups.append([])
-            left = BATCH_TOKENS - length
-        groups[-1].append(index)
-    return groups
 
 
 @cache

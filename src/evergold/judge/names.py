@@ -95,7 +95,10 @@ class Panel:
             reason = " / ".join(str(one["reason"]) for one in given)
             decided = {"reason": reason, "score": fmean(one["score"] for one in given)}
         else:
-            decided = _vote(given)
+            votes: dict[int, list[dict[str, Any]]] = defaultdict(list)
+            for verdict in chain.from_iterable(data["verdicts"] for data in given):
+                votes[verdict["id"]].append(verdict)
+            decided = {"verdicts": [_majority(number, cast) for number, cast in sorted(votes.items())]}
         details = {"scoring": "panel", "answered": len(given), "members": len(answers), "silent": silent}
         return JudgeAnswer(data=decided, usage=spent, details=details)
 
@@ -116,13 +119,6 @@ def make_panel(address: str, settings: Settings) -> Panel:
     if len(names) < 2:
         raise BadInput(f"a panel needs two judges or more, not {address!r}; write panel:openai/gpt-4o,offline")
     return Panel([make_judge(name, settings) for name in names])
-
-
-def _vote(given: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    votes: dict[int, list[dict[str, Any]]] = defaultdict(list)
-    for verdict in chain.from_iterable(data["verdicts"] for data in given):
-        votes[verdict["id"]].append(verdict)
-    return {"verdicts": [_majority(number, cast) for number, cast in sorted(votes.items())]}
 
 
 def _majority(number: int, votes: Sequence[dict[str, Any]]) -> dict[str, Any]:

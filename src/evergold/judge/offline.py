@@ -212,7 +212,12 @@ class OfflineJudge:
                 result[number] = Support(1.0, 0.0, find_sentence(text, evidence), outside, identical=True)
             # The encoder reads prose with words of its vocabulary.
             elif self.model is None or outside or min(map(len, text.words)) > LONGEST_WORD or looks_like_code(text.raw):
-                result[number] = self._support_by_words(text, evidence, outside)
+                row = compare_words(text, window(text, evidence))
+                likely = shipped_calibration().heads["words"].probability(row)
+                if looks_like_code(text.raw):
+                    same = has_code(text.raw, "\n".join(sentence.raw for sentence in evidence.sentences))
+                    likely = SAME_CODE if same else min(likely, OTHER_CODE)
+                result[number] = Support(likely, 0.0, find_sentence(text, evidence), outside or self.model is None)
         left = [number for number in range(len(texts)) if number not in result]
         result |= zip(left, self._read([texts[number] for number in left], evidence), strict=True)
         return [result[number] for number in range(len(texts))]
@@ -235,14 +240,6 @@ class OfflineJudge:
         logits = self.model.logits("support", [(text, claim.raw) for claim, text in pairs])
         rows = [support_features(claim, text, one) for (claim, text), one in zip(pairs, logits, strict=True)]
         return [(heads["support"].probability(row), heads["refuted"].probability(row)) for row in rows]
-
-    def _support_by_words(self, claim: Text, evidence: EvidenceSearch, outside: bool) -> Support:
-        row = compare_words(claim, window(claim, evidence))
-        likely = shipped_calibration().heads["words"].probability(row)
-        if looks_like_code(claim.raw):
-            same = has_code(claim.raw, "\n".join(sentence.raw for sentence in evidence.sentences))
-            likely = SAME_CODE if same else min(likely, OTHER_CODE)
-        return Support(likely, 0.0, find_sentence(claim, evidence), outside or self.model is None)
 
     def grade(self, question: str, expected: str, output: str) -> Grade:
         """Grade an answer by rule, else by the encoder, else by shared words."""

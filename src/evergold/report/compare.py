@@ -457,7 +457,17 @@ def board_of(group: Sequence[RunValues]) -> Board:
     metrics = tuple(sorted(seen, key=lambda name: -scored[name]))
     ranked, excluded = [], []
     for item in group:
-        entry = _entry(item, metrics)
+        run = item.run
+        entry = Entry(
+            model=run.spec.model,
+            run_id=run.id,
+            judge=run.provenance.get("judge"),
+            self_judged=bool(run.provenance.get("self_judged")),
+            means=tuple(run_means(run, item.rows, metrics, item.groups)),
+            failed=run.failed,
+            usage=run.usage,
+            judge_usage=run.judge_usage,
+        )
         why = why_not_ranked([mean for mean in entry.means if mean.metric in item.run.spec.metrics])
         if why is None:
             ranked.append(entry)
@@ -485,20 +495,6 @@ def why_not_ranked(means: Sequence[Mean]) -> str | None:
         if mean.coverage is not None and mean.coverage < MIN_COVERAGE:
             return f"{mean.metric}: {mean.coverage:.0%} of the attempts have a value, {MIN_COVERAGE:.0%} are needed"
     return None
-
-
-def _entry(item: RunValues, metrics: Sequence[str]) -> Entry:
-    run = item.run
-    return Entry(
-        model=run.spec.model,
-        run_id=run.id,
-        judge=run.provenance.get("judge"),
-        self_judged=bool(run.provenance.get("self_judged")),
-        means=tuple(run_means(run, item.rows, metrics, item.groups)),
-        failed=run.failed,
-        usage=run.usage,
-        judge_usage=run.judge_usage,
-    )
 
 
 def _rank(entry: Entry, scale: Scale | None) -> tuple[float, str]:

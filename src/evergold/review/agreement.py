@@ -46,25 +46,21 @@ def agreement(opinions: Iterable[Opinion], questions: list[QuestionAgreement] | 
     verdicts = [tuple(by.values()) for by in words.values()]
     shared = sum(len(case) > 1 for case in verdicts)
     reason = SAME_VERDICT if shared else "no case has two opinions"
-    return {
-        "cases": len(words),
-        "shared": shared,
-        "disputed": sum(len(set(case)) > 1 for case in verdicts),
-        "agreement": _figure(raw_agreement(verdicts), shared, reason),
-        "fleiss": _figure(fleiss_kappa(verdicts), shared, reason),
-        "pairs": _pairs(words),
-        "questions": questions or [],
-    }
-
-
-def _pairs(words: Shared) -> list[PairAgreement]:
     reviewers = sorted({name for by in words.values() for name in by})
     rows: list[PairAgreement] = []
     for one, other in combinations(reviewers, 2):
         both = [(by[one], by[other]) for by in words.values() if one in by and other in by]
         if both:
             rows.append({"reviewers": [one, other], "cohen": _figure(cohen_kappa(both), len(both), SAME_VERDICT)})
-    return rows
+    return {
+        "cases": len(words),
+        "shared": shared,
+        "disputed": sum(len(set(case)) > 1 for case in verdicts),
+        "agreement": _figure(raw_agreement(verdicts), shared, reason),
+        "fleiss": _figure(fleiss_kappa(verdicts), shared, reason),
+        "pairs": rows,
+        "questions": questions or [],
+    }
 
 
 SINGLE = "no case has two answers"
@@ -152,7 +148,15 @@ def pace_of_reviewers(opinions: Sequence[Opinion], day_began: datetime) -> dict[
             moments[opinion.reviewer].append(opinion.created_at)
             if opinion.created_at >= day_began:
                 decided[opinion.reviewer].add((opinion.dataset, opinion.id))
-    agreed = _agreement_with_others(opinions)
+    equal: dict[str, list[bool]] = defaultdict(list)
+    for by in first_words(opinions).values():
+        for reviewer, verdict in by.items():
+            equal[reviewer] += [verdict == other for name, other in by.items() if name != reviewer]
+    agreed = {
+        reviewer: _figure(proportion_interval(sum(pairs), len(pairs)), 0, NOT_SHARED)
+        for reviewer, pairs in equal.items()
+        if pairs
+    }
     return {
         reviewer: {
             "today": len(decided[reviewer]),
@@ -168,15 +172,3 @@ def _seconds_per_case(moments: Sequence[datetime]) -> float | None:
     # Verdicts of one bulk action share a moment; they say nothing about time per case.
     seconds = [gap.total_seconds() for gap in gaps if timedelta(0) < gap <= SITTING]
     return median(seconds) if seconds else None
-
-
-def _agreement_with_others(opinions: Iterable[Opinion]) -> dict[str, AgreementFigure]:
-    equal: dict[str, list[bool]] = defaultdict(list)
-    for by in first_words(opinions).values():
-        for reviewer, verdict in by.items():
-            equal[reviewer] += [verdict == other for name, other in by.items() if name != reviewer]
-    return {
-        reviewer: _figure(proportion_interval(sum(pairs), len(pairs)), 0, NOT_SHARED)
-        for reviewer, pairs in equal.items()
-        if pairs
-    }

@@ -56,6 +56,18 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
     """Everything about one case, with its history of revisions and opinions in the order in which they happened."""
     held = get_case(connection, key.dataset, key.id)
     opinions = opinions_in(connection, key.dataset, key.id)
+    revisions = revisions_of(connection, key.dataset, key.id)
+    recorded = {(revision.version, revision.who, revision.action) for revision in revisions}
+    names = ("at", "who", "what", "why", "version", "changes")
+    rows: list[tuple[Any, ...]] = [(r.created_at, r.who, r.action, r.why, r.version, r.changes) for r in revisions]
+    rows += [
+        (opinion.created_at, opinion.reviewer, opinion.verdict.value, opinion.comment, opinion.version, {})
+        for opinion in opinions
+        # A verdict that changed the case is in the history as its revision already.
+        if (opinion.version, opinion.reviewer, opinion.verdict.value) not in recorded
+    ]
+    entries = [HistoryEntry.model_validate(dict(zip(names, row, strict=True))) for row in rows]
+    # By version first: servers whose clocks differ would put entries of one case into another order.
     return CaseFile(
         case=held,
         rev=held.rev(),
@@ -64,7 +76,7 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
         decided_by=deciders_of(held, opinions),
         opinions=tuple(opinions),
         assignments=tuple(assignments_of(connection, key)),
-        history=_history(connection, key, opinions),
+        history=tuple(sorted(entries, key=lambda entry: (entry.version, entry.at))),
         needs_look=open_question(connection, key.dataset, key.id),
         questions=questionnaire_of(connection, key.dataset).questions,
         answers=tuple(answers_on(connection, key)),
@@ -142,7 +154,13 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder,
     # The opinion carries the version that it produced, so that the history can tell which revision it belongs to.
     add_opinion(connection, spoken.model_copy(update={"version": after.version}))
     set_standing(connection, after, standing_verdicts(opinions, spoken.rev, needed))
-    _put_down(connection, key, reviewer, decision.verdict)
+    # After a verdict the case leaves the reviewer's hands.
+    if decision.verdict is ReviewVerdict.SKIP:
+        hold(connection, key, reviewer, AssignmentState.SKIPPED)
+    elif decision.verdict in OPINIONS or decision.verdict is ReviewVerdict.SECOND_OPINION:
+        hold(connection, key, reviewer, AssignmentState.DONE)
+    else:
+        release(connection, key, reviewer)
     return after
 
 
@@ -197,29 +215,3 @@ def _load_version(connection: Connection, key: VersionedKey) -> Case:
             "load it again and repeat your change"
         )
     return held
-
-
-def _put_down(connection: Connection, key: CaseKey, reviewer: str, verdict: ReviewVerdict) -> None:
-    """After a verdict the case leaves the reviewer's hands."""
-    if verdict is ReviewVerdict.SKIP:
-        hold(connection, key, reviewer, AssignmentState.SKIPPED)
-    elif verdict in OPINIONS or verdict is ReviewVerdict.SECOND_OPINION:
-        hold(connection, key, reviewer, AssignmentState.DONE)
-    else:
-        release(connection, key, reviewer)
-
-
-def _history(connection: Connection, key: CaseKey, opinions: Iterable[Opinion]) -> tuple[HistoryEntry, ...]:
-    revisions = revisions_of(connection, key.dataset, key.id)
-    recorded = {(revision.version, revision.who, revision.action) for revision in revisions}
-    names = ("at", "who", "what", "why", "version", "changes")
-    rows: list[tuple[Any, ...]] = [(r.created_at, r.who, r.action, r.why, r.version, r.changes) for r in revisions]
-    rows += [
-        (opinion.created_at, opinion.reviewer, opinion.verdict.value, opinion.comment, opinion.version, {})
-        for opinion in opinions
-        # A verdict that changed the case is in the history as its revision already.
-        if (opinion.version, opinion.reviewer, opinion.verdict.value) not in recorded
-    ]
-    entries = [HistoryEntry.model_validate(dict(zip(names, row, strict=True))) for row in rows]
-    # By version first: servers whose clocks differ would put entries of one case into another order.
-    return tuple(sorted(entries, key=lambda entry: (entry.version, entry.at)))

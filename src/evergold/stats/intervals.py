@@ -55,11 +55,7 @@ def _incomplete_beta(a: float, b: float, x: float) -> float:
         return 1 - _incomplete_beta(b, a, 1 - x)
     # In logarithms: gamma functions of hundreds overflow a double.
     log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    return math.exp(log_front) * _continued_fraction(a, b, x) / a
-
-
-def _continued_fraction(a: float, b: float, x: float) -> float:
-    """The classical fraction of the incomplete beta function, evaluated from the front (Lentz)."""
+    # The classical fraction of the incomplete beta function, evaluated from the front (Lentz).
     tiny = 1e-300
     c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1), tiny)
     value = d
@@ -74,7 +70,7 @@ def _continued_fraction(a: float, b: float, x: float) -> float:
             value *= step
         if abs(step - 1) < 1e-15:
             break
-    return value
+    return math.exp(log_front) * value / a
 
 
 def _away_from_zero(value: float, tiny: float) -> float:

@@ -27,21 +27,16 @@ def make_metric(text: str) -> AnyMetric:
     """The metric a text names. Raises `NotFound` (unknown name) or `BadInput` (parameters it does not take)."""
     name, params = parse_metric(text)
     if params:
-        _check_types(name, params)
+        hints = get_type_hints(plugins.factory("metrics", name))
+        for key, value in params.items():
+            try:
+                # Strict: `most=5` is a number and `most="5"` is not; a silent conversion would hide a typing error.
+                TypeAdapter(hints.get(key, Any)).validate_python(value, strict=True)
+            except ValidationError as problem:
+                quoted = f'; as text it is written {key}="{value}"' if isinstance(value, int | float) else ""
+                raise BadInput(f"metric {name}: {key}={value!r}: {first_fault(problem).reason}{quoted}") from problem
     metric: AnyMetric = plugins.load("metrics", name, **params)
     return metric
-
-
-def _check_types(name: str, params: dict[str, Any]) -> None:
-    """A limit that is a word would only show case by case, as an error of each; said here, nothing has begun."""
-    hints = get_type_hints(plugins.factory("metrics", name))
-    for key, value in params.items():
-        try:
-            # Strict: `most=5` is a number and `most="5"` is not; a silent conversion would hide a typing error.
-            TypeAdapter(hints.get(key, Any)).validate_python(value, strict=True)
-        except ValidationError as problem:
-            quoted = f'; as text it is written {key}="{value}"' if isinstance(value, int | float) else ""
-            raise BadInput(f"metric {name}: {key}={value!r}: {first_fault(problem).reason}{quoted}") from problem
 
 
 def parse_metric(text: str) -> tuple[str, dict[str, Any]]:

@@ -64,20 +64,16 @@ class TestsPassed:
             results = run_command(code, tests, bounds)
         else:
             results = run_tests(code, tests.code, execute=tests.runs_answer, bounds=bounds)
-        return _summary(results, tests)
-
-
-def _summary(results: list[TestResult], tests: CodeTests) -> Measurement:
-    failed = [result for result in results if not result.passed]
-    passed = len(results) - len(failed)
-    shown = [_describe_failure(result, tests) for result in failed[:MOST_SHOWN]]
-    more = [f"and {len(failed) - MOST_SHOWN} more failed"] if len(failed) > MOST_SHOWN else []
-    head = f"{passed} of {len(results)} tests passed"
-    details: dict[str, int | str] = {"passed": passed, "tests": len(results)}
-    if why := why_unisolated(tests):
-        head += f" (unisolated: {why})"
-        details["unisolated"] = why
-    return Measurement.of(passed / len(results), "\n".join([head, *shown, *more]), **details)
+        failed = [result for result in results if not result.passed]
+        passed = len(results) - len(failed)
+        shown = [_describe_failure(result, tests) for result in failed[:MOST_SHOWN]]
+        more = [f"and {len(failed) - MOST_SHOWN} more failed"] if len(failed) > MOST_SHOWN else []
+        head = f"{passed} of {len(results)} tests passed"
+        details: dict[str, int | str] = {"passed": passed, "tests": len(results)}
+        if why := why_unisolated(tests):
+            head += f" (unisolated: {why})"
+            details["unisolated"] = why
+        return Measurement.of(passed / len(results), "\n".join([head, *shown, *more]), **details)
 
 
 def _describe_failure(result: TestResult, tests: CodeTests) -> str:

@@ -4,8 +4,8 @@ The steps of correctness (G-Eval) are part of its version. They are not invented
 from case to case measures the rubric.
 """
 
-import json
 import math
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -285,26 +285,10 @@ def _mean_grade(alternatives: Sequence[Sequence[Any]], top: int) -> float | None
 
 
 def value_position(text: str, key: str) -> tuple[int, int] | None:
-    """Where the value of a top-level key starts and ends in a JSON object's text."""
-    decoder = json.JSONDecoder()
-    at = text.find("{") + 1
-    try:
-        while at:
-            at = _skip(text, at, " \t\r\n,")
-            name, at = decoder.raw_decode(text, at)
-            start = _skip(text, at, " \t\r\n:")
-            _, at = decoder.raw_decode(text, start)
-            if name == key:
-                return start, at
-    except (ValueError, IndexError):
-        return None
-    return None
-
-
-def _skip(text: str, at: int, these: str) -> int:
-    while text[at] in these:
-        at += 1
-    return at
+    """Where the value of a key starts and ends in a JSON object's text."""
+    # Within a text of the object the quotation marks have backslashes, so that only the key itself matches.
+    result = re.search(rf'"{key}"\s*:\s*([^\s,}}]+)', text)
+    return result.span(1) if result else None
 
 
 TOP = 10

@@ -134,7 +134,12 @@ def draft_by_rule(case: Case, problem: str | None = None) -> UserDraft | None:
     length = max(1, round(median(len(text.split()) for text in spoken)))
     style = f"Writes {f'in {known}, ' if known else ''}about {length} {'word' if length == 1 else 'words'} a message."
     # The first message is the goal already; facts are looked for in what follows.
-    facts = _facts(spoken[1:])
+    sentences = (sentence.strip() for text in spoken[1:] for sentence in SENTENCE.findall(text))
+    facts: list[str] = []
+    for sentence in dict.fromkeys(sentence for sentence in sentences if FACT.search(sentence)):
+        if len(facts) == MOST_FACTS or sum(map(len, facts)) + len(sentence) > MOST_CHARACTERS:
+            break
+        facts.append(sentence)
     listed = "\nFacts the user gave:\n" + "\n".join(f"- {fact}" for fact in facts) if facts else ""
     return UserDraft(style + listed, _cut(spoken[0]), BY_RULE, problem)
 
@@ -166,18 +171,6 @@ def user_texts(case: Case) -> list[str]:
     """What the user wrote, message by message; the input where the case has no messages."""
     texts = [text_of(message).strip() for message in _messages(case) if message.get("role") == "user"]
     return [text for text in texts if text] or ([case.input.strip()] if case.input.strip() else [])
-
-
-def _facts(texts: Sequence[str]) -> list[str]:
-    """Sentences with a number, an address or a name, each once, in their order."""
-    sentences = (sentence.strip() for text in texts for sentence in SENTENCE.findall(text))
-    unique = dict.fromkeys(sentence for sentence in sentences if FACT.search(sentence))
-    kept: list[str] = []
-    for sentence in unique:
-        if len(kept) == MOST_FACTS or sum(map(len, kept)) + len(sentence) > MOST_CHARACTERS:
-            break
-        kept.append(sentence)
-    return kept
 
 
 def _cut(text: str) -> str:

@@ -12,7 +12,7 @@ import asyncio
 import json
 import secrets
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -72,7 +72,13 @@ class AppTools:
         if invents and draft.record.copy().answer(ToolCall(name=name, args=args)) is None:
             reason = "a plain function called from async code cannot wait for an invented result; make the tool async"
             return _reply(draft.put(self._begin(name, args), reason, True, ResultOrigin.ERROR))
-        return _run_now(self._settle(name, args))
+        settling = self._settle(name, args)
+        try:
+            settling.send(None)
+        except StopIteration as ended:
+            reply: app_side.ToolReply = ended.value
+            return reply
+        raise AssertionError("a recorded result is given without waiting")
 
     async def ask_async(self, name: str, args: dict[str, Any]) -> app_side.ToolReply:
         if self._on_loop():
@@ -172,17 +178,6 @@ def _handler(sessions: dict[str, AppTools]) -> type[BaseHTTPRequestHandler]:
 
 def _reply(call: ToolCall) -> app_side.ToolReply:
     return app_side.ToolReply(call.result, call.failed)
-
-
-def _run_now(work: Coroutine[Any, Any, app_side.ToolReply]) -> app_side.ToolReply:
-    """Run a coroutine that does not wait for anything."""
-    try:
-        work.send(None)
-    except StopIteration as ended:
-        reply: app_side.ToolReply = ended.value
-        return reply
-    work.close()
-    raise RuntimeError("a tool call waited where it cannot")
 
 
 NO_GOAL = "the case states no goal of its user; write metadata.goal and metadata.persona"

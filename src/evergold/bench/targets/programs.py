@@ -122,7 +122,9 @@ class HttpTarget:
         if len(reply.content) > _MAX_BODY:
             return failed_attempt(case, trial, "too_large", f"answered more than {_MAX_BODY:,} bytes")
         if reply.status_code >= 400:
-            return _refusal(case, trial, reply.status_code, reply.content, reply.headers)
+            status, shown = reply.status_code, reply.content[:200].decode("utf-8", "replace")
+            kind = {401: "auth", 403: "auth", 429: "rate_limit"}.get(status, "server" if status >= 500 else "client")
+            return failed_attempt(case, trial, kind, f"HTTP {status}: {shown}", retry_after(reply.headers))
         if "html" in reply.headers.get("content-type", ""):
             return failed_attempt(
                 case, trial, "malformed", f"{self._url} answered with an HTML page; is the address right?"
@@ -145,12 +147,6 @@ def make_http(address: str, params: Mapping[str, Any], _settings: Settings) -> H
 
 def make_https(address: str, params: Mapping[str, Any], settings: Settings) -> HttpTarget:
     return make_http(f"https:{address}", params, settings)
-
-
-def _refusal(case: Case, trial: int, status: int, body: bytes, headers: Mapping[str, str]) -> Attempt:
-    kind = {401: "auth", 403: "auth", 429: "rate_limit"}.get(status, "server" if status >= 500 else "client")
-    shown = body[:200].decode("utf-8", "replace")
-    return failed_attempt(case, trial, kind, f"HTTP {status}: {shown}", retry_after(headers))
 
 
 # More than a run has calls under way by default: plain functions may all wait at once.
