@@ -14,7 +14,7 @@ from evergold.build import manifest as manifests
 from evergold.build.compare import Profile, _bound, changes_between, drift, rank_of, read_record, total_variation
 from evergold.build.groups import _leaves, group_key, parse_shares, require_groups, settle_groups
 from evergold.build.manifest import SHOWN, BuildFinding, Report
-from evergold.build.offline_records import Refusal, bare_line, is_utf8, members_of, read_fields, show_value
+from evergold.build.offline_records import Refusal, bare_line, members_of, read_fields, show_value
 from evergold.build.rag import Rejection
 from evergold.build.snapshot import SnapshotSpec, canary_of, draft
 from evergold.build.spec import SPLITS, declare_splits, load_spec, project_root
@@ -195,16 +195,6 @@ def test_every_text_of_a_training_line_is_looked_at(line: bytes, texts: set[str]
 )
 def test_a_line_without_what_is_around_it(raw: bytes, offset: int, expected: bytes) -> None:
     assert bare_line(raw, offset) == expected
-
-
-@given(st.binary(max_size=40))
-def test_utf8_is_told_as_python_tells_it(data: bytes) -> None:
-    try:
-        data.decode()
-        valid = True
-    except UnicodeDecodeError:
-        valid = False
-    assert is_utf8(data) is valid
 
 
 def test_a_field_of_rag_is_opened_one_level_and_keeps_its_bytes() -> None:

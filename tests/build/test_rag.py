@@ -24,13 +24,12 @@ from evergold.build import rag
 from evergold.build.check import check
 from evergold.build.compare import compare
 from evergold.build.manifest import verify
-from evergold.build.offline_records import Block, SeenIds, is_utf8, read_blocks
+from evergold.build.offline_records import Block, SeenIds, read_blocks
 from evergold.build.service import build_rag
 from evergold.build.spec import load_spec
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, Unavailable
 from evergold.spread import in_order, spread_here
 from tests.build.rag_builders import a_spec, an_offline_record, offline_file, read_jsonl
-from tests.rows import each_row
 
 
 def summaries(count: int) -> list[dict[str, Any]]:
@@ -254,14 +253,6 @@ def test_one_line_that_is_not_utf8_is_refused_alone(tmp_path: Path) -> None:
     assert rag.build(spec).rejected == {"not UTF-8": 1}
     assert [row["line"] for row in read_jsonl(spec.rejected)] == [201]
     assert len(read_jsonl(spec.outputs["qa"])) == 399
-
-
-@each_row("filling", range(4))
-def test_a_character_across_two_looks_is_still_one(filling: int) -> None:
-    data = b"x" * (65_533 + filling) + "😀".encode() + b"x" * 10
-    assert is_utf8(data)
-    assert not is_utf8(data[: 65_533 + filling + 3])
-    assert not is_utf8(data.replace(b"\x98", b"x"))
 
 
 def _flags(folder: Path) -> dict[str, Any]:

@@ -33,27 +33,7 @@ from evergold.model.operations import Alert, AlertEvent, Reading
 from evergold.model.values import seconds_between
 from evergold.settings import Settings
 from evergold.store import Store
-from evergold.store.alerts import (
-    KEPT_SIZES_DAYS,
-    TakenDelivery,
-    alert_by_id,
-    calm_alert,
-    claim_look,
-    close_unknown,
-    due_reminders,
-    forget_old,
-    keep_sizes,
-    largest_since,
-    last_received,
-    muted_rules,
-    open_alert,
-    postpone_delivery,
-    queue_delivery,
-    scored_since,
-    settle_delivery,
-    stored_rules,
-    take_delivery,
-)
+from evergold.store import alerts as alert_store
 from evergold.store.case.cases import dataset_names
 from evergold.store.database.rows import stamp
 from evergold.store.facts import database_time
@@ -65,7 +45,7 @@ Finding = tuple[str, bool, str, dict[str, Any]]
 
 def _failing_rate(connection: Connection, rule: FailingRate, now: datetime, _: dict[str, int]) -> Iterator[Finding]:
     since = stamp_before(now, duration(rule.window))
-    scored, failing = scored_since(connection, rule.check, since, rule.below)
+    scored, failing = alert_store.scored_since(connection, rule.check, since, rule.below)
     # A window without scores is calm, not failing: nothing was measured.
     rate = failing / scored if scored else 0.0
     text = (
@@ -77,7 +57,7 @@ def _failing_rate(connection: Connection, rule: FailingRate, now: datetime, _: d
 
 
 def _intake(connection: Connection, rule: IntakeStopped, now: datetime, _: dict[str, int]) -> Iterator[Finding]:
-    last = last_received(connection)
+    last = alert_store.last_received(connection)
     silent = seconds_between(last, stamp(now))
     # A store that never received a trace is not firing: a new installation has not stopped, it has not begun.
     firing = silent is not None and silent > duration(rule.after).total_seconds()
@@ -88,7 +68,7 @@ def _intake(connection: Connection, rule: IntakeStopped, now: datetime, _: dict[
 
 
 def _drops(connection: Connection, rule: DatasetDrop, now: datetime, sizes: dict[str, int]) -> Iterator[Finding]:
-    before = largest_since(connection, stamp_before(now, duration(rule.window)))
+    before = alert_store.largest_since(connection, stamp_before(now, duration(rule.window)))
     # A dataset that was emptied is missing from `sizes`, and one
     # that is new is missing from `before`: both are looked at.
     for name in [rule.dataset] if rule.dataset else sorted(before.keys() | sizes.keys()):
@@ -176,7 +156,9 @@ class AlertStage:
     def rules(self, connection: Connection) -> tuple[AlertRule, ...]:
         """The rules of the settings, and those that people made; of two with one name that of the settings counts."""
         held = {rule.label for rule in self.fixed_rules}
-        return self.fixed_rules + tuple(rule for rule in read_rules(stored_rules(connection)) if rule.label not in held)
+        return self.fixed_rules + tuple(
+            rule for rule in read_rules(alert_store.stored_rules(connection)) if rule.label not in held
+        )
 
     def look(self) -> bool:
         """Look at every rule, unless a server has done so within the interval; whether it was this one's turn."""
@@ -185,7 +167,7 @@ class AlertStage:
         now = self._clock()
         # Nine tenths: a server that wakes a moment before the interval is over looks now, not one wake-up later.
         not_since = stamp_before(now, timedelta(seconds=0.9 * self.every_seconds))
-        if not self._store.write(claim_look, str(stamp(now)), not_since):
+        if not self._store.write(alert_store.claim_look, str(stamp(now)), not_since):
             return False
         # Readings are computed between two short transactions: the
         # claim is kept first, and no lock is held while they scan.
@@ -213,18 +195,20 @@ class AlertStage:
             until = str(stamp(now + timedelta(seconds=LEASE_SECONDS)))
             # The lease is written before the POST. A server that dies
             # while sending leaves a lease that another takes over.
-            taken = self._store.write(take_delivery, owner=self._owner, moment=str(stamp(now)), lease_until=until)
+            taken = self._store.write(
+                alert_store.take_delivery, owner=self._owner, moment=str(stamp(now)), lease_until=until
+            )
             if taken is None:
                 break
             self._deliver(self.webhook, taken, now)
             tried += 1
         return tried
 
-    def _deliver(self, webhook: Webhook, taken: TakenDelivery, now: datetime) -> None:
-        alert = self._store.read(alert_by_id, taken.alert_id)
+    def _deliver(self, webhook: Webhook, taken: alert_store.TakenDelivery, now: datetime) -> None:
+        alert = self._store.read(alert_store.alert_by_id, taken.alert_id)
         posted = webhook.post(message(alert, taken.event), str(taken.id), int(now.timestamp()))
         if not posted.error:
-            self._store.write(settle_delivery, taken=taken, owner=self._owner, moment=str(stamp(now)))
+            self._store.write(alert_store.settle_delivery, taken=taken, owner=self._owner, moment=str(stamp(now)))
             return
         # The exponent is capped: 2 ** tries grows without limit as long as a receiver is down.
         wait = min(LONGEST_WAIT, max(FIRST_WAIT * 2 ** min(taken.tries - 1, 20), posted.wait_seconds or 0.0))
@@ -233,7 +217,9 @@ class AlertStage:
         if taken.created_at <= stamp_before(now, GIVE_UP):
             next_at = None
             _log.error("alert %d: given up after %d tries: %s", taken.alert_id, taken.tries, posted.error)
-        self._store.write(postpone_delivery, taken=taken, owner=self._owner, error=posted.error, next_at=next_at)
+        self._store.write(
+            alert_store.postpone_delivery, taken=taken, owner=self._owner, error=posted.error, next_at=next_at
+        )
 
     def _read(self, now: datetime) -> tuple[list[Reading], dict[str, int]]:
         with self._store.db.read() as connection:
@@ -250,13 +236,17 @@ class AlertStage:
         self, connection: Connection, readings: Sequence[Reading], sizes: dict[str, int], now: datetime
     ) -> list[tuple[Alert, AlertEvent]]:
         moment = str(stamp(now))
-        keep_sizes(connection, sizes, moment, stamp_before(now, timedelta(days=KEPT_SIZES_DAYS)))
+        alert_store.keep_sizes(
+            connection, sizes, moment, stamp_before(now, timedelta(days=alert_store.KEPT_SIZES_DAYS))
+        )
         # An alert whose rule was removed from the settings would stay open for ever, since nothing reads it again.
-        close_unknown(connection, [rule.label for rule in self.rules(connection)], moment)
-        forget_old(connection)
+        alert_store.close_unknown(connection, [rule.label for rule in self.rules(connection)], moment)
+        alert_store.forget_old(connection)
         changed = self._apply(connection, readings, moment, stamp_before(now, CALM))
         if self._repeat_hours > 0:
-            for alert_id in due_reminders(connection, moment, stamp_before(now, timedelta(hours=self._repeat_hours))):
+            for alert_id in alert_store.due_reminders(
+                connection, moment, stamp_before(now, timedelta(hours=self._repeat_hours))
+            ):
                 changed.append(self._announce(connection, alert_id, AlertEvent.REMINDER, moment))
         return changed
 
@@ -266,9 +256,9 @@ class AlertStage:
         changed = []
         for reading in readings:
             if reading.firing:
-                alert, event = open_alert(connection, reading, moment), AlertEvent.FIRING
+                alert, event = alert_store.open_alert(connection, reading, moment), AlertEvent.FIRING
             else:
-                alert, event = calm_alert(connection, reading, moment, calm_before), AlertEvent.RESOLVED
+                alert, event = alert_store.calm_alert(connection, reading, moment, calm_before), AlertEvent.RESOLVED
             if alert is not None:
                 changed.append(self._announce(connection, alert, event, moment))
         return changed
@@ -276,9 +266,9 @@ class AlertStage:
     def _announce(
         self, connection: Connection, alert_id: int, event: AlertEvent, moment: str
     ) -> tuple[Alert, AlertEvent]:
-        alert = alert_by_id(connection, alert_id)
-        if self.webhook is not None and alert.rule not in muted_rules(connection, moment):
-            queue_delivery(connection, alert_id, event, moment)
+        alert = alert_store.alert_by_id(connection, alert_id)
+        if self.webhook is not None and alert.rule not in alert_store.muted_rules(connection, moment):
+            alert_store.queue_delivery(connection, alert_id, event, moment)
         return alert, event
 
     def _log_changes(self, changed: Sequence[tuple[Alert, AlertEvent]]) -> None:

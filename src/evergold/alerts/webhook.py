@@ -81,17 +81,21 @@ class Webhook:
                 # The body of the reply is never read: it may be endless, and only the status is used.
                 client.stream("POST", self._url, content=body, headers=dict(headers)) as reply,
             ):
-                status, asked = reply.status_code, reply.headers.get("retry-after", "")
+                return _outcome(reply.status_code, reply.headers)
         except TimeoutError:
             return Posted(f"{self.shown} did not answer within {self._seconds:g} s")
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as problem:
             return Posted(f"{self.shown} cannot be reached: {type(problem).__name__}")
-        if 200 <= status < 300:
-            return Posted()
-        if 300 <= status < 400:
-            return Posted(f"answered {status}: redirects are not followed; set alerts.webhook to the final address")
-        # Retry-After may also be an HTTP date; the own doubling wait is used for those.
-        return Posted(f"answered {status}", float(asked) if asked.isdecimal() else None)
+
+
+def _outcome(status: int, headers: Mapping[str, str]) -> Posted:
+    if 200 <= status < 300:
+        return Posted()
+    if 300 <= status < 400:
+        return Posted(f"answered {status}: redirects are not followed; set alerts.webhook to the final address")
+    # Retry-After may also be an HTTP date; the own doubling wait is used for those.
+    asked = headers.get("retry-after", "")
+    return Posted(f"answered {status}", float(asked) if asked.isdecimal() else None)
 
 
 def signature(key: bytes, timestamp: int, body: bytes) -> str:

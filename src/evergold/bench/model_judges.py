@@ -19,16 +19,8 @@ import orjson
 
 from evergold.bench.metrics.questions import problem_with
 from evergold.bench.native_models import NativeModel, native_model, tool_definition
+from evergold.calls import endpoints
 from evergold.calls.caller import CallFailure, RetryPolicy, call_with_retries
-from evergold.calls.endpoints import (
-    Endpoint,
-    OpenAIClient,
-    first_choice,
-    local_endpoint,
-    openai_endpoint,
-    parse_object,
-    tool_functions,
-)
 from evergold.conversation import text_of
 from evergold.model.judge import JudgeAnswer, Question
 from evergold.model.run import Usage
@@ -98,7 +90,7 @@ class Reply:
 
 
 def read_reply(completion: Any) -> Reply:
-    choice = first_choice(completion)
+    choice = endpoints.first_choice(completion)
     if choice is None:
         return Reply(final=f"the judge's endpoint gave no chat completion but {str(completion)[:80]!r}", broken=True)
     message, finish_reason = choice["message"], choice.get("finish_reason")
@@ -114,7 +106,7 @@ def read_reply(completion: Any) -> Reply:
 
 
 def _tool_answer(message: dict[str, Any]) -> str | None:
-    for function in tool_functions(message):
+    for function in endpoints.tool_functions(message):
         if function.get("name") == ANSWER_TOOL:
             sent = function.get("arguments")
             return sent if isinstance(sent, str) else orjson.dumps(sent).decode()
@@ -168,7 +160,7 @@ class JudgeLimits:
 class _ModelJudge:
     """One call of a model per question, one more to repair. A bad moment of the endpoint is waited out."""
 
-    def __init__(self, model: Endpoint | NativeModel, limits: JudgeLimits | None) -> None:
+    def __init__(self, model: endpoints.Endpoint | NativeModel, limits: JudgeLimits | None) -> None:
         self.identity = model.identity
         self._limits = limits or JudgeLimits()
         self._retry = RetryPolicy(tries=self._limits.retries + 1)
@@ -186,7 +178,7 @@ class _ModelJudge:
             reply = await self._reply(messages, question)
             # Both calls were paid, whichever of them gave the answer.
             usage = usage.plus(reply.usage)
-            data = parse_object(reply.text)
+            data = endpoints.parse_object(reply.text)
             problem = "it is not one JSON object" if data is None else problem_with(question, data)
             # A refusal or a cut-off would only be repeated: no second call is spent on it.
             if problem is None or reply.final is not None or details:
@@ -217,11 +209,11 @@ class _ModelJudge:
 class OpenAIJudge(_ModelJudge):
     """`openai/…`, `local/…`: one chat completion per call."""
 
-    def __init__(self, endpoint: Endpoint, limits: JudgeLimits | None = None) -> None:
+    def __init__(self, endpoint: endpoints.Endpoint, limits: JudgeLimits | None = None) -> None:
         super().__init__(endpoint, limits)
         self._endpoint = endpoint
         self._abilities = EVERYTHING
-        self._client = OpenAIClient(endpoint, self._limits.timeout)
+        self._client = endpoints.OpenAIClient(endpoint, self._limits.timeout)
         self.close = self._client.close
 
     async def _reply(self, messages: Messages, question: Question) -> Reply:
@@ -266,11 +258,11 @@ def make_openai_judge(address: str, settings: Settings) -> OpenAIJudge:
         model_base_url=settings.judge_base_url or settings.model_base_url,
         model_api_key=settings.judge_api_key or settings.model_api_key,
     )
-    return OpenAIJudge(openai_endpoint(address, own), _limits(settings))
+    return OpenAIJudge(endpoints.openai_endpoint(address, own), _limits(settings))
 
 
 def make_local_judge(address: str, settings: Settings) -> OpenAIJudge:
-    return OpenAIJudge(local_endpoint(address), _limits(settings, LOCAL_MAX_TOKENS))
+    return OpenAIJudge(endpoints.local_endpoint(address), _limits(settings, LOCAL_MAX_TOKENS))
 
 
 class NativeJudge(_ModelJudge):

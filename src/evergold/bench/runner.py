@@ -254,7 +254,15 @@ class Runner:
         beat = asyncio.ensure_future(self._beat(run.id, LEASE_SECONDS + parts.limit.seconds))
         try:
             await asyncio.wait([work, beat], return_when=asyncio.FIRST_COMPLETED)
-            status, error = beat.result() if beat.done() and not work.done() else _outcome(work)
+            if beat.done() and not work.done():
+                status, error = beat.result()
+            elif (problem := work.exception()) is None:
+                status, error = RunStatus.COMPLETED, None
+            else:
+                status = RunStatus.FAILED
+                error = (
+                    problem.message if isinstance(problem, EvergoldError) else f"{type(problem).__name__}: {problem}"
+                )
         except asyncio.CancelledError:
             status, error = self.when_interrupted, None
             raise
@@ -280,7 +288,14 @@ class Runner:
         budget.charge(parts.spent)
         caller = Caller(Gate(run.spec.concurrency), budget, parts.retry, parts.deadline)
         try:
-            await self._answer(run, parts, caller)
+            before = self.attempts.error_keys(run.id)
+            await generate(run, parts.target, self.attempts, caller)
+            # What got no reply is tried once more when the others are through; what fails again counts. A target that
+            # never answered is not asked everything twice.
+            lost = sorted(self.attempts.error_keys(run.id) - before)
+            if lost and not self.attempts.why_nothing_succeeded(run.id):
+                self.attempts.forget(run.id, lost)
+                await generate(run, parts.target, self.attempts, caller)
         except BudgetReached:
             # What was answered is measured by what costs nothing.
             if parts.judge is not None and not parts.judge.identity.startswith("offline"):
@@ -288,16 +303,6 @@ class Runner:
             await score(run, self.attempts, parts, Budget())
             raise
         await score(run, self.attempts, parts, budget)
-
-    async def _answer(self, run: Run, parts: Parts, caller: Caller) -> None:
-        before = self.attempts.error_keys(run.id)
-        await generate(run, parts.target, self.attempts, caller)
-        # What got no reply is tried once more when the others are through; what fails again counts. A target that never
-        # answered is not asked everything twice.
-        lost = sorted(self.attempts.error_keys(run.id) - before)
-        if lost and not self.attempts.why_nothing_succeeded(run.id):
-            self.attempts.forget(run.id, lost)
-            await generate(run, parts.target, self.attempts, caller)
 
     async def _beat(self, run_id: str, lease: float) -> tuple[RunStatus, str | None]:
         """Renew the lease each second, until the run is to end; how it then ended.
@@ -320,11 +325,3 @@ class Runner:
                 return RunStatus.CANCELLED, None
             if not beat.held:
                 return RunStatus.FAILED, "the lease could not be kept: lost"
-
-
-def _outcome(work: "asyncio.Future[None]") -> tuple[RunStatus, str | None]:
-    problem = work.exception()
-    if problem is None:
-        return RunStatus.COMPLETED, None
-    reason = problem.message if isinstance(problem, EvergoldError) else f"{type(problem).__name__}: {problem}"
-    return RunStatus.FAILED, reason

@@ -50,7 +50,7 @@ SHOWN = 4000
 LOST = "the sandbox ended before the test did"
 FIRST_USER, USERS = 61_184, 4_000
 """Users that nobody is: a superuser's sandbox runs as one of them, so that the limit on processes binds it."""
-SYSTEM = ("usr", "bin", "lib", "lib64")
+SYSTEM = ("/usr", "/bin", "/lib", "/lib64")
 PATH = "/usr/bin:/bin"
 PROGRAMS = {
     "python": ("python3", "-I", "-B"),
@@ -248,43 +248,35 @@ def run_programs(answer: str, tests: CodeTests, bounds: Bounds) -> list[TestResu
     more = {"address_space": -1} if tests.runs_as == "javascript" else {}
     inputs = [test.stdin for test in tests.programs]
     made = _run_alone("program", inputs, bounds, answer=answer, command=command, suffix=suffix, shown=shown, **more)
-    return [_compare(result, test.stdout) for result, test in zip(made, tests.programs, strict=True)]
-
-
-def _compare(result: TestResult, expected: str) -> TestResult:
-    """Compare what a program printed, line by line; white space at the end of a line or of all counts for nothing."""
-    same = _lines(result.output) == _lines(expected)
-    reason = result.reason if not result.passed else None if same else "printed something else"
-    output = "" if same else f"printed:\n{result.output[:SHOWN]}"
-    return result.model_copy(
-        update={"passed": result.passed and same, "reason": reason, "output": output + result.errors}
-    )
-
-
-def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.rstrip().split("\n")]
+    results = []
+    for result, test in zip(made, tests.programs, strict=True):
+        # White space at the end of a line or of all counts for nothing.
+        printed, expected = (
+            [line.rstrip() for line in text.rstrip().split("\n")] for text in (result.output, test.stdout)
+        )
+        same = printed == expected
+        reason = result.reason if not result.passed else None if same else "printed something else"
+        output = ("" if same else f"printed:\n{result.output[:SHOWN]}") + result.errors
+        results.append(result.model_copy(update={"passed": result.passed and same, "reason": reason, "output": output}))
+    return results
 
 
 def run_command(answer: str, tests: CodeTests, bounds: Bounds) -> list[TestResult]:
     """Run a command over the files of the tests and the answer's; it passes if it ends with 0."""
     part = {"command": tests.command, "files": tests.files, "answer": tests.answer_path}
-    if why_unisolated(tests) is None:
-        return _run_apart("command", [part], answer, bounds, given=_files_of_the_answer(tests))
-    return _run_alone("command", [part], bounds, answer=answer, address_space=-1)
-
-
-def _files_of_the_answer(tests: CodeTests) -> dict[str, str]:
-    """The files that no test names and that are no tests: the answer may need them, and they hold no expectations."""
+    if why_unisolated(tests) is not None:
+        return _run_alone("command", [part], bounds, answer=answer, address_space=-1)
     text = "\n".join([*tests.command, *(text for name, text in tests.files.items() if name.endswith(".py"))])
     named = set(re.findall(r"\w+", text))
-    if named & {"glob", "iterdir", "listdir", "rglob", "scandir", "walk"}:
-        return {}
-    return {
+    # The answer may need files that no test names and that are no tests: they hold no expectations.
+    given = {
         name: content
         for name, content in tests.files.items()
         if not re.search(r"(^|/)(test|conftest)[^/]*$|_test\.py$", name)
         and named.isdisjoint(part.partition(".")[0] for part in Path(name).parts)
+        and named.isdisjoint({"glob", "iterdir", "listdir", "rglob", "scandir", "walk"})
     }
+    return _run_apart("command", [part], answer, bounds, given=given)
 
 
 def _run_apart(
@@ -307,14 +299,13 @@ def _run_apart(
             end.close()
         tested = tester.results(len(parts), bounds.seconds + GRACE_SECONDS)
         served = runner.results(len(parts), EMPTIED_SECONDS)
-    return [_combine(test, answered) for test, answered in zip(tested, served, strict=True)]
-
-
-def _combine(test: TestResult, answered: TestResult) -> TestResult:
-    """A test has passed if it says so and the answer stayed, and stayed within its bounds."""
-    output = "\n".join(part for part in (test.output, answered.output) if part)
-    reason = (None if test.passed else test.reason) if answered.passed else answered.reason
-    return test.model_copy(update={"passed": test.passed and answered.passed, "output": output, "reason": reason})
+    results = []
+    for test, answered in zip(tested, served, strict=True):
+        # A test has passed if it says so and the answer stayed, and stayed within its bounds.
+        output = "\n".join(part for part in (test.output, answered.output) if part)
+        passed, reason = test.passed and answered.passed, test.reason if answered.passed else answered.reason
+        results.append(test.model_copy(update={"passed": passed, "output": output, "reason": reason}))
+    return results
 
 
 def _run_alone(kind: str, parts: list[Any], bounds: Bounds, **more: Any) -> list[TestResult]:
@@ -380,15 +371,12 @@ class _Sandbox:
         # Without a line of result, a complaint of bubblewrap means that nothing was run at all.
         if not lines and problem.startswith("bwrap:"):
             raise EvergoldError(f"the sandbox does not start: {problem.strip()}")
-        results = {result.test: result for line in lines for result in _read(line)}
+        results: dict[int, TestResult] = {}
+        for line in lines:
+            with suppress(ValidationError):
+                result = TestResult.model_validate_json(line)
+                results[result.test] = result
         return [results.get(at) or TestResult(test=at, passed=False, output="", reason=LOST) for at in range(count)]
-
-
-def _read(line: bytes) -> list[TestResult]:
-    try:
-        return [TestResult.model_validate_json(line)]
-    except ValidationError:
-        return []
 
 
 @contextmanager
@@ -480,8 +468,15 @@ def _make_cgroup(pid: int, most: int) -> Path | None:
 
 def _command(files: Sequence[int], started: int, *, site: bool) -> list[str]:
     """The command of a sandbox; `site`: with the packages of this environment, such as pytest."""
-    python, binds = _interpreter()
-    system = [part for name in SYSTEM for part in _system_folder(name)]
+    base = Path(sys.base_prefix).resolve()
+    inside, binds = ("/usr", []) if base == Path("/usr") else ("/python", ["--ro-bind", str(base), "/python"])
+    python = f"{inside}/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+    # Each folder of the system as it is here: a folder, a link into `/usr`, or nothing.
+    for path in SYSTEM:
+        if os.path.islink(path):
+            binds += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path):
+            binds += ["--ro-bind", path, path]
     binds += ["--ro-bind", sysconfig.get_path("purelib"), "/site"] if site else []
     # A superuser needs no user namespace, and may be in a container that forbids one.
     user = [] if os.getuid() == 0 else ["--unshare-user", "--disable-userns"]
@@ -489,7 +484,7 @@ def _command(files: Sequence[int], started: int, *, site: bool) -> list[str]:
         *("bwrap", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", *user),
         *("--info-fd", str(started), "--die-with-parent", "--new-session", "--as-pid-1"),
         *("--clearenv", "--setenv", "PATH", PATH),
-        *(*system, *binds, "--proc", "/proc", "--dev", "/dev"),
+        *(*binds, "--proc", "/proc", "--dev", "/dev"),
         *("--perms", "1777", "--size", str(Bounds.files), "--tmpfs", "/tmp", "--chdir", "/tmp"),
         *("--perms", "0444", "--ro-bind-data", str(files[0]), "/launcher.pyc"),
         *("--perms", "0444", "--ro-bind-data", str(files[1]), "/boundary.pyc", "--seccomp", str(files[2])),
@@ -503,20 +498,3 @@ def _packages() -> list[str]:
     base = str(Path(sys.base_prefix).resolve())
     inside = "/usr" if base == "/usr" else "/python"
     return [inside + path.removeprefix(base) for path in site.getsitepackages([base]) if path.startswith(base)]
-
-
-def _interpreter() -> tuple[str, list[str]]:
-    """This interpreter's path inside, and what makes it visible there."""
-    base = Path(sys.base_prefix).resolve()
-    name = f"bin/python{sys.version_info.major}.{sys.version_info.minor}"
-    if base == Path("/usr"):
-        return f"/usr/{name}", []
-    return f"/python/{name}", ["--ro-bind", str(base), "/python"]
-
-
-def _system_folder(name: str) -> list[str]:
-    """A folder of the system as it is here: a folder, a link into `/usr`, or nothing."""
-    path = Path("/") / name
-    if path.is_symlink():
-        return ["--symlink", str(path.readlink()), str(path)]
-    return ["--ro-bind", str(path), str(path)] if path.is_dir() else []

@@ -182,17 +182,13 @@ class Peer:
         self._reader, self._writer = open(link, "rb"), open(link, "wb", closefd=False)  # noqa: SIM115
         self.failed: BaseException | None = None
         # Number of an object → the length it said, and after how many calls.
-        self._lengths: dict[int, tuple[int, int]] = {}
-        self._calls = 0
-        self._held: dict[int, Any] = {}  # objects that the other side has references to
+        self.lengths: dict[int, tuple[int, int]] = {}
+        self.calls = 0
+        self.held: dict[int, Any] = {}  # objects that the other side has references to
         self._numbers: dict[int, int] = {}
         self._passed_classes: set[type] = set()  # themselves, not only objects of them
         self._theirs: dict[int, Any] = {}  # references and classes here, by their number there
         self._loop: Any = None
-
-    def hold_first(self, value: Any) -> None:
-        """Give the other side its first reference."""
-        self._held[FIRST] = value
 
     # Messages
 
@@ -299,7 +295,7 @@ class Peer:
             function = getattr(importlib.import_module(message["module"]), message["name"])
             named = {key: self.decode(one) for key, one in message["named"].items()}
             return {"value": self.encode(function(*(self.decode(one) for one in message["args"]), **named))}
-        target = self._held[message["id"]]
+        target = self.held[message["id"]]
         if op == "call":
             if (
                 self.trusted
@@ -308,7 +304,14 @@ class Peer:
                 and target.__module__.partition(".")[0] in (*sys.stdlib_module_names, "pytest", "_pytest")
             ):
                 raise TypeError(f"the class {target.__name__} was not passed")
-            return self._do_call(target, message)
+            given = message["args"]
+            args = {key: self.decode(one) for key, one in given.items()}
+            positional = [one for key, one in args.items() if key.isdigit()]
+            value = target(*positional, **{key: one for key, one in args.items() if not key.isdigit()})
+            mutable = {key: one for key, one in args.items() if type(one) in MUTABLE}
+            changed = {key: new for key, one in mutable.items() if (new := self.encode(one)) != given[key]}
+            same = next((key for key, one in mutable.items() if one is value), None)
+            return {"value": None if same else self.encode(value), "changed": changed, "same": same}
         if op == "operate" and message["name"] in OPERATORS:
             value = _operate(target, message["name"], [self.decode(one) for one in message["args"]])
             return {"value": self.encode(value)}
@@ -331,16 +334,6 @@ class Peer:
         else:
             raise TypeError(f"{op} is not known")
         return {"value": None}
-
-    def _do_call(self, target: Any, message: dict[str, Any]) -> dict[str, Any]:
-        given = message["args"]
-        args = {key: self.decode(one) for key, one in given.items()}
-        positional = [one for key, one in args.items() if key.isdigit()]
-        value = target(*positional, **{key: one for key, one in args.items() if not key.isdigit()})
-        mutable = {key: one for key, one in args.items() if type(one) in MUTABLE}
-        changed = {key: new for key, one in mutable.items() if (new := self.encode(one)) != given[key]}
-        same = next((key for key, one in mutable.items() if one is value), None)
-        return {"value": None if same else self.encode(value), "changed": changed, "same": same}
 
     # Values
 
@@ -410,8 +403,8 @@ class Peer:
         """Keep an object for as long as the test lasts; its number."""
         number = self._numbers.get(id(value))
         if number is None:
-            number = self._numbers[id(value)] = len(self._held) + 1
-            self._held[number] = value
+            number = self._numbers[id(value)] = len(self.held) + 1
+            self.held[number] = value
         return number
 
     def decode(self, sent: Any) -> Any:
@@ -428,7 +421,7 @@ class Peer:
         if kind == "standard":
             return STANDARD[sent["n"][0], sent["n"][1]][1](*(self.decode(one) for one in value))
         if kind == "yours":
-            return self._held[sent["id"]]
+            return self.held[sent["id"]]
         if kind == "class":
             return self._class(sent)
         if kind == "object":
@@ -541,7 +534,7 @@ class Peer:
 
     def call(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """Call an object of the other side; lists, dicts and sets that it changed are changed here."""
-        self._calls += 1
+        self.calls += 1
         given = {**{str(at): one for at, one in enumerate(args)}, **named}
         reply = self.ask("call", id=number, args={key: self.encode(one) for key, one in given.items()})
         for key, new in (reply.get("changed") or {}).items():
@@ -571,9 +564,9 @@ class Peer:
         items: Iterator[Any] = made if isinstance(made, RemoteObject) else iter(made)
         if not self.trusted:
             return items
-        earlier = self._lengths.get(number)
+        earlier = self.lengths.get(number)
         try:
-            length = earlier[0] if earlier and earlier[1] == self._calls else len(whole)
+            length = earlier[0] if earlier and earlier[1] == self.calls else len(whole)
         except Exception:
             return items
 
@@ -586,10 +579,6 @@ class Peer:
                 raise AssertionError(f"the answer's object says that it has {length} items and gives {given}")
 
         return give()
-
-    def note_length(self, number: int, length: Any) -> Any:
-        self._lengths[number] = (length, self._calls)
-        return length
 
     def weigh(self, one: RemoteObject, name: str, args: tuple[Any, ...]) -> Any:
         """An operator that is given another value, as far as the word of the answer's object counts."""
@@ -737,7 +726,9 @@ def _add_operators() -> None:
             if peer.trusted and name in ("__exit__", "__aexit__") and peer.decides(args[1]):
                 peer.failed = args[1]  # raised by `ask`, whatever `__exit__` says
             made: Any = peer.operate(number, name, args)
-            return peer.note_length(number, made) if name == "__len__" else made
+            if name == "__len__":
+                peer.lengths[number] = (made, peer.calls)
+            return made
 
         return operate
 
@@ -858,7 +849,7 @@ def serve_answer(link: int, code: str) -> None:
         modules = {name: getattr(one, "__name__", "") for name, one in names.items() if type(one) is types.ModuleType}
         return {name: modules.get(name) for name in names if not name.startswith("__")}, Names()
 
-    peer.hold_first(load)
+    peer.held[FIRST] = load
     peer.serve()
 
 

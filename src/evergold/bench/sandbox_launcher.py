@@ -34,6 +34,7 @@ INODE_BYTES = 1024
 PAGE = resource.getpagesize()
 NOT_RUN = {"passed": False, "output": "", "reason": "not run: the tests before it used up the time limit"}
 WORK = "/tmp/work"
+SOURCES: dict[str, str] = {}  # the texts that this process executes, by the names that a traceback has for them
 STUB = """import sys
 sys.path.append("/")
 from boundary import connect_module
@@ -108,7 +109,12 @@ def run_part(order: dict[str, Any], number: int, ends_at: float, results: int) -
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
         if kind != "tests":
             set_dumpable(1)  # else the kernel hides what the processes hold
-        run_child(PARTS[kind], order, number, link, lambda: os.write(end, done))
+        try:
+            PARTS[kind](order, number, link, lambda: os.write(end, done))
+        except BaseException as problem:
+            show_problem(problem)
+            flush()
+        os._exit(1)
     os.close(output_end)
     os.close(end)
     output = Printed(order["output"], order["shown"])
@@ -116,28 +122,23 @@ def run_part(order: dict[str, Any], number: int, ends_at: float, results: int) -
     hang_up = link if kind == "answer" else None
     if link is not None and hang_up is None:
         os.close(link)
-    reason = watch(child, (printed, hang_up), output, ends_at, order["memory"])
+    reason = watch(child, printed, hang_up, output, ends_at, order["memory"])
     left = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     status = finish(child)
     output.drain(printed)
     passed = reason is None and (not left if kind == "answer" else status == 0 and os.read(ended, 64) == done)
-    result = {"passed": passed, "output": output.text(), "reason": None if passed else reason or exit_reason(status)}
+    if os.WIFSIGNALED(status):
+        ending = f"ended by {signal.Signals(os.WTERMSIG(status)).name}"
+    else:
+        code = os.WEXITSTATUS(status)
+        ending = "left before the end of the test" if code == 0 else f"exit code {code}"
+    result = {"passed": passed, "output": output.text(), "reason": None if passed else reason or ending}
     if errors is not None:
         result["errors"] = os.pread(errors, SHOWN, max(0, os.fstat(errors).st_size - SHOWN)).decode("utf-8", "replace")
     for one in (printed, ended, errors, hang_up):
         if one is not None:
             os.close(one)
     return result
-
-
-def run_child(part: Callable[..., None], *given: Any) -> None:
-    """Do a part; never returns."""
-    try:
-        part(*given)
-    except BaseException as problem:
-        show_problem(problem, {})
-        flush()
-    os._exit(1)
 
 
 def run_answer(order: dict[str, Any], number: int, link: int, finish: Callable[[], Any]) -> None:
@@ -155,10 +156,9 @@ def run_test(order: dict[str, Any], number: int, link: int | None, finish: Calla
     test = order["parts"][number]
     names = order["boundary"].make_module("tests")
     names["answer"] = order["text"]
-    connect = (
-        (lambda: order["boundary"].connect(link, test, names, "\n".join(order["parts"]))) if link is not None else None
-    )
-    run_code({"test.py": test}, names, finish, connect)
+    if link is not None:
+        order["boundary"].connect(link, test, names, "\n".join(order["parts"]))
+    run_code({"test.py": test}, names, finish)
 
 
 def run_together(order: dict[str, Any], number: int, link: int | None, finish: Callable[[], Any]) -> None:
@@ -168,19 +168,11 @@ def run_together(order: dict[str, Any], number: int, link: int | None, finish: C
     run_code({"answer.py": order["answer"], "test.py": order["parts"][number]}, names, finish)
 
 
-def run_code(
-    sources: dict[str, str], names: dict[str, Any], finish: Callable[[], Any], connect: Callable[[], Any] | None = None
-) -> None:
+def run_code(sources: dict[str, str], names: dict[str, Any], finish: Callable[[], Any]) -> None:
     """Execute texts one after the other in one namespace; never returns."""
-    try:
-        if connect is not None:
-            connect()
-        for name, text in sources.items():
-            exec(compile(text, name, "exec", dont_inherit=True), names)
-    except BaseException as problem:
-        show_problem(problem, sources)
-        flush()
-        os._exit(1)
+    SOURCES.update(sources)
+    for name, text in sources.items():
+        exec(compile(text, name, "exec", dont_inherit=True), names)
     flush()
     # Sent behind the last line of the test; code that leaves early never comes here.
     finish()
@@ -244,12 +236,12 @@ PARTS: dict[str, Callable[..., None]] = {
 }
 
 
-def show_problem(problem: BaseException, sources: dict[str, str]) -> None:
+def show_problem(problem: BaseException) -> None:
     """Print a traceback with the lines of the answer and of the test, which are no files, and without ours."""
     import linecache
     import traceback
 
-    for name, text in sources.items():
+    for name, text in SOURCES.items():
         linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
     shown = traceback.TracebackException.from_exception(problem)
     one: traceback.TracebackException | None = shown
@@ -299,9 +291,8 @@ class Printed:
         return (self.head + middle + self.tail).decode("utf-8", "replace")
 
 
-def watch(child: int, sources: tuple[int, int | None], output: Printed, ends_at: float, memory: int) -> str | None:
+def watch(child: int, source: int, hang_up: int | None, output: Printed, ends_at: float, memory: int) -> str | None:
     """Read the output of a part until it ends or the tests hang up; the reason where it had to be stopped."""
-    source, hang_up = sources
     ended = os.pidfd_open(child)
     waited = select.poll()
     waited.register(source, select.POLLIN)
@@ -338,12 +329,18 @@ def is_over(memory: int) -> bool:
             total += int(file.read().split()[1]) * PAGE
     if total * 5 < memory * 4:
         return False
+    total = files_in_use()
     with contextlib.suppress(ProcessLookupError):
         os.kill(-1, signal.SIGSTOP)
-        over = memory_in_use() > memory
+        for name in processes():
+            with contextlib.suppress(OSError):
+                total += field_bytes(f"/proc/{name}/status", "VmPTE:")
+                try:  # pages that processes share count once
+                    total += field_bytes(f"/proc/{name}/smaps_rollup", "Pss:")
+                except OSError:  # of a process that is not dumpable
+                    total += field_bytes(f"/proc/{name}/status", "RssAnon:")
         os.kill(-1, signal.SIGCONT)
-        return over
-    return False
+    return total > memory
 
 
 def processes() -> list[str]:
@@ -357,19 +354,6 @@ def files_in_use() -> int:
         sockets = int(file.readline().split()[-1])
     held = (disk.f_blocks - disk.f_bfree) * disk.f_frsize + (disk.f_files - disk.f_ffree) * INODE_BYTES
     return held + max(0, sockets - FREE_SOCKETS) * SOCKET_BYTES
-
-
-def memory_in_use() -> int:
-    """Bytes that the sandbox holds: files, page tables and all processes but this; pages that those share count once (Pss)."""
-    total = files_in_use()
-    for name in processes():
-        with contextlib.suppress(OSError):
-            total += field_bytes(f"/proc/{name}/status", "VmPTE:")
-            try:
-                total += field_bytes(f"/proc/{name}/smaps_rollup", "Pss:")
-            except OSError:  # of a process that is not dumpable
-                total += field_bytes(f"/proc/{name}/status", "RssAnon:")
-    return total
 
 
 def field_bytes(path: str, field: str) -> int:
@@ -389,13 +373,6 @@ def finish(child: int) -> int:
         except ChildProcessError:
             return own_status
         own_status = status if ended == child else own_status
-
-
-def exit_reason(status: int) -> str:
-    if os.WIFSIGNALED(status):
-        return f"ended by {signal.Signals(os.WTERMSIG(status)).name}"
-    code = os.WEXITSTATUS(status)
-    return "left before the end of the test" if code == 0 else f"exit code {code}"
 
 
 if __name__ == "__main__":

@@ -200,9 +200,7 @@ class Builds:
         with self._store.db.read() as connection:
             require_dataset(connection, spec.dataset)
             # A version that is built again has the same parent as the first time, whatever came after it.
-            builds = list_builds(connection, spec.dataset)
-            names = [build.version for build in builds]
-            earlier = builds[: names.index(spec.version)] if spec.version in names else builds
+            earlier = _list_before(spec.version, list_builds(connection, spec.dataset))
             parent = earlier[-1] if earlier else None
             earlier_splits = placements(connection, spec.dataset, [one.version for one in earlier], list(spec.shares))
             # Cases that were withdrawn since still say where their group was, so all states are read.
@@ -311,3 +309,9 @@ def _check_between(cases: Iterable[Case], checkpoint: Callable[[], None]) -> Ite
 def _order(version: str) -> tuple[int, ...]:
     """v2 is before v2.1, and v9 before v10."""
     return tuple(int(part) for part in version.removeprefix("v").split("."))
+
+
+def _list_before(version: str, builds: list[Build]) -> list[Build]:
+    """The builds that came before this version: all of them if it is a new one."""
+    names = [build.version for build in builds]
+    return builds[: names.index(version)] if version in names else builds

@@ -26,13 +26,9 @@ class Budget:
     _under_way: int = 0
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    @property
-    def has_limit(self) -> bool:
-        return self.tokens is not None or self.money is not None
-
     async def reserve(self) -> None:
         """Wait until one more call is sure to fit, or raise `BudgetReached` when none ever will."""
-        while self.has_limit and not self._fits():
+        while not self._fits():
             if self._under_way == 0:
                 raise BudgetReached(self._sentence())
             # The event stays set after an earlier call ended; cleared, the wait ends with the next one.
@@ -56,6 +52,8 @@ class Budget:
         self.spent_money += usage.cost or 0.0
 
     def _fits(self) -> bool:
+        if self.tokens is None and self.money is None:
+            return True
         calls = self._under_way + 1
         # Nothing is known of the price yet: two calls at once could both be dear.
         if self._dearest_tokens == 0 and self._under_way > 0:

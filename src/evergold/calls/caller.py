@@ -18,8 +18,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from random import Random
-from time import perf_counter
+from time import perf_counter, time
 from typing import Any, Generic, TypeVar
 
 from evergold.calls.budget import Budget
@@ -68,9 +69,6 @@ def classify(status: int, code: Any, message: str, headers: Mapping[str, str]) -
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds from `retry-after-ms` or `retry-after`, which is a number or an HTTP date."""
-    from email.utils import parsedate_to_datetime
-    from time import time
-
     # `retry-after-ms` is what Azure and OpenAI add, more precise than whole seconds, so it wins.
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         raw = headers.get(name)

@@ -38,16 +38,16 @@ class EmbeddingTarget:
             made = await self._client.post("/embeddings", {**self.request(case, seed), "encoding_format": "float"})
         except CallFailure as failure:
             return failure.attempt(case, trial)
+        return self._read(case, trial, made)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _read(self, case: Case, trial: int, made: Any) -> Attempt:
         import numpy as np
 
         wanted = len(case.metadata["texts"])
-        # The vectors in the order of their texts, which the protocol promises by their index alone.
-        data = made.get("data") if isinstance(made, dict) else None
-        rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
-        listed = [row for row in rows if isinstance(row.get("index"), int) and isinstance(row.get("embedding"), list)]
-        vectors = [row["embedding"] for row in sorted(listed, key=lambda row: row["index"])]
-        # Numbers that 32 bits hold; NaN and infinity are none.
-        rows = [one for one in vectors if all(isinstance(n, int | float) and -LARGEST < n < LARGEST for n in one)]
+        rows = _rows(made)
         lengths = {len(vector) for vector in rows}
         if len(rows) != wanted or len(lengths) != 1:
             return failed_attempt(
@@ -59,8 +59,15 @@ class EmbeddingTarget:
         usage = self._endpoint.usage(made)
         return Attempt(case_id=case.id, trial=trial, usage=usage, metadata={"vectors": packed})
 
-    async def close(self) -> None:
-        await self._client.close()
+
+def _rows(made: Any) -> list[list[float]]:
+    """The vectors in the order of their texts, which the protocol promises by their index alone."""
+    data = made.get("data") if isinstance(made, dict) else None
+    rows = [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
+    listed = [row for row in rows if isinstance(row.get("index"), int) and isinstance(row.get("embedding"), list)]
+    vectors = [row["embedding"] for row in sorted(listed, key=lambda row: row["index"])]
+    # Numbers that 32 bits hold; NaN and infinity are none.
+    return [one for one in vectors if all(isinstance(n, int | float) and -LARGEST < n < LARGEST for n in one)]
 
 
 def batches(texts: Sequence[str]) -> Iterator[Sequence[str]]:

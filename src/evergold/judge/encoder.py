@@ -191,12 +191,7 @@ class Encoder:
             # A head may have its own copy of a layer.
             name = f"{task}.{name}" if f"{task}.{name}up.weight" in self._weights else name
             prunes = index + 1 == PRUNED_AFTER and task == "support"
-            # Of the last layer only the first token of each row is read.
-            mixed, left = (
-                (self._ask_first(f"{name}qkv", x, spans), [np.array([span.start]) for span in spans])
-                if last
-                else self._attend(f"{name}qkv", x, spans, asking if prunes else None)
-            )
+            mixed, left = self._attend(f"{name}qkv", x, spans, asking if prunes else None, first_only=last)
             if left:
                 x, spans = x[np.concatenate(left)], _spans([len(row) for row in left])
             x = self._normalise(f"{name}norm1", self._linear(f"{name}o", mixed) + x)
@@ -206,16 +201,21 @@ class Encoder:
         return self._linear(f"out.{task}", np.tanh(self._linear(f"dense.{task}", x)))
 
     def _attend(
-        self, name: str, x: Array, spans: list[slice], asking: NDArray[np.bool_] | None
+        self, name: str, x: Array, spans: list[slice], asking: NDArray[np.bool_] | None, *, first_only: bool
     ) -> tuple[Array, list[NDArray[np.int64]]]:
-        """What each token takes from the others of its row; where `asking` is given, each kept token, and which these are."""
+        """What each token takes from the others of its row, and which tokens are kept where some are dropped.
+
+        Kept is what `asking` attends to most, where it is given. Of the last layer only the first token of each row is read.
+        """
         parts = self._linear(name, x).reshape(len(x), 3, HEADS, -1).transpose(1, 2, 0, 3)
         mixed, left = [], []
         for span in spans:
             # The small products below are much faster on numbers that lie side by side.
             q, k, v = np.ascontiguousarray(parts[:, :, span])
+            kept = np.array([0]) if first_only else None
             if asking is not None:
                 kept = _choose_kept(_compare(q[:, asking[span]], k), asking[span])
+            if kept is not None:
                 q = q[:, kept]
                 left.append(span.start + kept)
             shares = _compare(q, k)
@@ -224,24 +224,6 @@ class Encoder:
             taken /= shares @ np.ones((k.shape[1], 1), dtype=np.float32)
             mixed.append(taken.transpose(1, 0, 2).reshape(-1, x.shape[1]))
         return np.concatenate(mixed), left
-
-    def _ask_first(self, name: str, x: Array, spans: list[slice]) -> Array:
-        """What the first token of each row takes from its row, as `_attend` gives it, without keys and values of all tokens.
-
-        The projections of keys and values are put on the first token's side of the products, which is one token a row.
-        """
-        width, rows = x.shape[1], len(spans)
-        by_part = self._weights[f"{name}.weight"].reshape(width, 3, HEADS, -1).transpose(1, 2, 0, 3)
-        biases = self._weights[f"{name}.bias"].reshape(3, HEADS, 1, -1)
-        q = x[[span.start for span in spans]] @ by_part[0] + biases[0]
-        # The bias of the keys adds the same to every score of a head, which changes no share.
-        wanted = (q @ by_part[1].transpose(0, 2, 1)).transpose(1, 0, 2)
-        taken = np.empty((rows, HEADS, width), dtype=np.float32)
-        for number, span in enumerate(spans):
-            shares = softmax(wanted[number] @ x[span].T)
-            taken[number] = shares @ x[span]
-        mixed: Array = taken.transpose(1, 0, 2) @ by_part[2] + biases[2]
-        return mixed.transpose(1, 0, 2).reshape(rows, width)
 
     def _linear(self, name: str, x: Array) -> Array:
         result: Array = x @ self._weights[f"{name}.weight"]

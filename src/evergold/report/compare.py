@@ -261,7 +261,17 @@ def _figures(first: RunValues, second: RunValues, groups: Groups) -> Iterable[Co
         average_by_name((one.case_id, one.outcome is AttemptOutcome.ERROR) for one in side.spent)
         for side in (first, second)
     )
-    yield _compare_errors(before, after, groups)
+    if cases := sorted(before.keys() & after.keys()):
+        shares = [[side[case] for case in cases] for side in (before, after)]
+        # The other way round, because fewer is better.
+        result = compare_scores(*shares[::-1], groups=groups.cluster_names(cases))
+        change = {"difference": result.difference, "low": result.low, "high": result.high}
+        first_share, second_share = map(fmean, shares)
+        yield ComparedFigure(
+            name="errors", unit="share", first=first_share, second=second_share, n=len(cases), **change
+        )
+    else:
+        yield ComparedFigure(name="errors", unit="share", first=None, second=None)
     for name, key, unit in (("cost", "cost", "$"), ("latency", "latency_ms", "ms")):
         one, other = (
             average_by_name(
@@ -291,26 +301,6 @@ def _figures(first: RunValues, second: RunValues, groups: Groups) -> Iterable[Co
             low=None if over is None or over.low is None else math.exp(over.low),
             high=None if over is None or over.high is None else math.exp(over.high),
         )
-
-
-def _compare_errors(before: Mapping[str, float], after: Mapping[str, float], groups: Groups) -> ComparedFigure:
-    """Compare the shares of the attempts at each case that ended with an error."""
-    shared = sorted(before.keys() & after.keys())
-    if not shared:
-        return ComparedFigure(name="errors", unit="share", first=None, second=None)
-    one, other = ([side[case] for case in shared] for side in (before, after))
-    # The other way round, because fewer is better.
-    result = compare_scores(other, one, groups=groups.cluster_names(shared))
-    return ComparedFigure(
-        name="errors",
-        unit="share",
-        first=fmean(one),
-        second=fmean(other),
-        n=len(shared),
-        difference=result.difference,
-        low=result.low,
-        high=result.high,
-    )
 
 
 def _decide(metrics: Sequence[MetricComparison]) -> tuple[RunDecision, MetricComparison]:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 from evergold.model.report import ChangeKind, ComparedCases, ComparedFigure, RunComparison
 from evergold.model.run import Attempt, Measurement, MetricSpec, Run
-from evergold.report.summary import PASSING, Failure, RunReport, shorten
+from evergold.report.summary import PASSING, RunReport, shorten
 from evergold.text.words import xml_text
 
 Table = tuple[str, Sequence[str], Sequence[Sequence[object]]]
@@ -183,19 +183,16 @@ def _failures(report: RunReport) -> list[str]:
     shown = f", the {len(report.failures)} worst below" if len(report.failures) < report.failing else ""
     lines = [f"## Failures ({report.failing}{shown})", ""]
     for failure in report.failures:
-        lines += [f"### {_cell(failure.case_id)}, trial {failure.trial}: {_headline(failure)}", ""]
+        value = "–" if failure.value is None else f"{failure.value:.2f}"
+        result = "failed" if failure.metric is None else f"{_cell(failure.metric)} {value}"
+        reason = failure.reason or ("no reason given" if failure.metric is None else "")
+        result += f": {_cell(reason)}" if reason else ""
+        lines += [f"### {_cell(failure.case_id)}, trial {failure.trial}: {result}", ""]
         for name, text in (("input", failure.input), ("expected", failure.expected), ("output", failure.output)):
             if text:
                 quoted = (_escape(line) for line in shorten(text, LONGEST_TEXT).splitlines())
                 lines += [f"**{name}**", "", *(f"> {_BLOCK_MARKS.sub(ESCAPED, line)}" for line in quoted), ""]
     return lines
-
-
-def _headline(failure: Failure) -> str:
-    if failure.metric is None:
-        return f"failed: {_cell(failure.reason or 'no reason given')}"
-    value = "–" if failure.value is None else f"{failure.value:.2f}"
-    return f"{_cell(failure.metric)} {value}" + (f": {_cell(failure.reason)}" if failure.reason else "")
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[str]:

@@ -7,7 +7,7 @@ its reason.
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import Literal
 
@@ -283,7 +283,13 @@ def summarise(
         cases=len(known),
         questions=questions,
         metrics=summaries,
-        slices=tuple(_slices(_parts(known, origins), means_over)),
+        slices=tuple(
+            Slice(by=by, name=name, cases=len(ids), means=means_over(set(ids)))
+            for by, parts in _parts(known, origins).items()
+            # One part only would repeat the whole. A single tag is no such case: untagged cases are outside it.
+            if len(parts) > 1 or by == "tag"
+            for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]
+        ),
         failures=tuple(failure for _, _, failure in sorted(tally.worst, key=lambda entry: entry[:2], reverse=True)),
         failing=tally.failing,
         target=_spend(run.usage, tally.attempts, tally.latencies, tally.cached),
@@ -309,25 +315,11 @@ def _parts(cases: Mapping[str, Case], origins: Mapping[str, str]) -> dict[str, d
     """What a run is sliced by → the parts → their cases."""
     groups: dict[str, dict[str, list[str]]] = {"difficulty": {}, "kind": {}, "tag": {}, "reference": {}}
     for case in cases.values():
-        if case.difficulty:
-            groups["difficulty"].setdefault(case.difficulty.value, []).append(case.id)
-        groups["kind"].setdefault(case.kind.value, []).append(case.id)
-        for tag in case.tags:
-            groups["tag"].setdefault(tag, []).append(case.id)
-        groups["reference"].setdefault(origins[case.id], []).append(case.id)
+        named = [("kind", case.kind.value), *(("tag", tag) for tag in case.tags), ("reference", origins[case.id])]
+        named += [("difficulty", case.difficulty.value)] if case.difficulty else []
+        for by, name in named:
+            groups[by].setdefault(name, []).append(case.id)
     return groups
-
-
-def _slices(
-    groups: Mapping[str, Mapping[str, Sequence[str]]], means_over: Callable[[set[str]], tuple[Mean, ...]]
-) -> Iterable[Slice]:
-    """Parts of the run, where there is more than one part."""
-    for by, parts in groups.items():
-        # One part only would repeat the whole. A single tag is no such case: untagged cases are outside it.
-        if len(parts) < 2 and by != "tag":
-            continue
-        for name, ids in sorted(parts.items(), key=lambda part: (-len(part[1]), part[0]))[:MOST_TAGS]:
-            yield Slice(by=by, name=name, cases=len(ids), means=means_over(set(ids)))
 
 
 def _spend(usage: Usage, calls: int, latencies: list[float], cached: int) -> Spending:

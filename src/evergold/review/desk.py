@@ -35,18 +35,9 @@ from evergold.review.decide import (
     standing_verdicts,
 )
 from evergold.review.questions import check_answered
+from evergold.store.case import reviews
 from evergold.store.case.cases import get_case, revisions_of
 from evergold.store.case.questions import answers_on, questionnaire_of
-from evergold.store.case.reviews import (
-    add_opinion,
-    assignments_of,
-    hold,
-    next_for,
-    open_question,
-    opinions_in,
-    release,
-    set_standing,
-)
 from evergold.store.case.writes import Author, revise_case
 from evergold.store.facts import record_moderation
 from evergold.store.verdict.corrections import set_correction_dismissed, set_decided
@@ -55,7 +46,7 @@ from evergold.store.verdict.corrections import set_correction_dismissed, set_dec
 def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
     """Everything about one case, with its history of revisions and opinions in the order in which they happened."""
     held = get_case(connection, key.dataset, key.id)
-    opinions = opinions_in(connection, key.dataset, key.id)
+    opinions = reviews.opinions_in(connection, key.dataset, key.id)
     revisions = revisions_of(connection, key.dataset, key.id)
     recorded = {(revision.version, revision.who, revision.action) for revision in revisions}
     names = ("at", "who", "what", "why", "version", "changes")
@@ -75,9 +66,9 @@ def case_file(connection: Connection, key: CaseKey, needed: int) -> CaseFile:
         standing=standing_verdicts(opinions, judged_rev(held), needed),
         decided_by=deciders_of(held, opinions),
         opinions=tuple(opinions),
-        assignments=tuple(assignments_of(connection, key)),
+        assignments=tuple(reviews.assignments_of(connection, key)),
         history=tuple(sorted(entries, key=lambda entry: (entry.version, entry.at))),
-        needs_look=open_question(connection, key.dataset, key.id),
+        needs_look=reviews.open_question(connection, key.dataset, key.id),
         questions=questionnaire_of(connection, key.dataset).questions,
         answers=tuple(answers_on(connection, key)),
     )
@@ -106,7 +97,7 @@ def voided_by(connection: Connection, held: Case, draft: Case) -> tuple[str, ...
     """Whose verdicts are void when `draft` replaces the case."""
     if held.rev() == draft.rev():
         return ()
-    return deciders_of(held, opinions_in(connection, held.dataset, held.id))
+    return deciders_of(held, reviews.opinions_in(connection, held.dataset, held.id))
 
 
 def overrule(connection: Connection, by: Holder, action: str, case: Case, authors: Iterable[str]) -> None:
@@ -121,7 +112,7 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder,
     reviewer = by.name
     held = _load_version(connection, VersionedKey(**key.model_dump(), version=decision.version))
     draft = edit_case(held, decision.changes)
-    before = opinions_in(connection, key.dataset, key.id)
+    before = reviews.opinions_in(connection, key.dataset, key.id)
     words = list_latest(before, judged_rev(held))
     if decision.adjudicate:
         by.check_moderates("settling a dispute (adjudicate)")
@@ -152,15 +143,15 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder,
     after = revise_case(connection, draft, author, decision.version)
     _stand(connection, held, after, decision, reviewer)
     # The opinion carries the version that it produced, so that the history can tell which revision it belongs to.
-    add_opinion(connection, spoken.model_copy(update={"version": after.version}))
-    set_standing(connection, after, standing_verdicts(opinions, spoken.rev, needed))
+    reviews.add_opinion(connection, spoken.model_copy(update={"version": after.version}))
+    reviews.set_standing(connection, after, standing_verdicts(opinions, spoken.rev, needed))
     # After a verdict the case leaves the reviewer's hands.
     if decision.verdict is ReviewVerdict.SKIP:
-        hold(connection, key, reviewer, AssignmentState.SKIPPED)
+        reviews.hold(connection, key, reviewer, AssignmentState.SKIPPED)
     elif decision.verdict in OPINIONS or decision.verdict is ReviewVerdict.SECOND_OPINION:
-        hold(connection, key, reviewer, AssignmentState.DONE)
+        reviews.hold(connection, key, reviewer, AssignmentState.DONE)
     else:
-        release(connection, key, reviewer)
+        reviews.release(connection, key, reviewer)
     return after
 
 
@@ -197,10 +188,10 @@ def claim(
     connection: Connection, query: QueueQuery, reviewer: str, needed: int, seconds: float, first: Mapping[int, str]
 ) -> CaseKey | None:
     """Take the next case into this reviewer's hands for so many seconds, those of `first` before others; None: none is left."""
-    if (result := next_for(connection, query, reviewer, needed, first)) is None:
+    if (result := reviews.next_for(connection, query, reviewer, needed, first)) is None:
         return None
     key = CaseKey(dataset=result[0], id=result[1])
-    hold(connection, key, reviewer, AssignmentState.CLAIMED, seconds)
+    reviews.hold(connection, key, reviewer, AssignmentState.CLAIMED, seconds)
     return key
 
 

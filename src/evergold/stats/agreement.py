@@ -13,20 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evergold.errors import BadInput
-from evergold.stats.intervals import (
-    DRAWS,
-    LEVEL,
-    Floats,
-    Interval,
-    bootstrap,
-    divide_known,
-    draw_tables,
-    mean_bootstrap,
-)
+from evergold.stats import intervals
 from evergold.stats.scores import Scores, read_scores
 
 
-def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> Interval | None:
+def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> intervals.Interval | None:
     """Kappa of two reviewers with its interval; None when no case was shared or all verdicts are one.
 
     The interval is drawn from the tables that could have given this one (a Dirichlet posterior): unlike the large-sample
@@ -42,11 +33,11 @@ def cohen_kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> Interval | None:
     if np.isnan(value):
         return None
     agree = np.trace(counts) == len(pairs)
-    tail = (1 - LEVEL) if agree else (1 - LEVEL) / 2
+    tail = (1 - intervals.LEVEL) if agree else (1 - intervals.LEVEL) / 2
     # The weight of what was not observed is unknown, so the wider end of a light and a heavier one counts.
-    ends = [np.nanquantile(_cohen(draw_tables(counts, weight)), [tail, 1 - tail]) for weight in (1.0, 2.0)]
+    ends = [np.nanquantile(_cohen(intervals.draw_tables(counts, weight)), [tail, 1 - tail]) for weight in (1.0, 2.0)]
     low, high = float(min(end[0] for end in ends)), float(max(end[1] for end in ends))
-    return Interval(value, min(low, value), 1.0 if agree else max(high, value), len(pairs), "posterior")
+    return intervals.Interval(value, min(low, value), 1.0 if agree else max(high, value), len(pairs), "posterior")
 
 
 FEWEST_LABELS = 30
@@ -104,7 +95,7 @@ def _missing_labels(labels: Sequence[bool]) -> str | None:
     return None
 
 
-def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]], draws: int = DRAWS) -> Interval | None:
+def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]], draws: int = intervals.DRAWS) -> intervals.Interval | None:
     """Kappa of all reviewers with a bootstrap interval over cases; a case with one verdict cannot agree and is left out."""
     shared = [case for case in verdicts if len(case) > 1]
     if not shared:
@@ -112,16 +103,16 @@ def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]], draws: int = DRAWS) -> 
     counts = _counts(shared)
     if np.isnan(_fleiss(counts[None, :, :])[0]):
         return None
-    return bootstrap(lambda rows: _fleiss(counts[rows]), len(shared), draws=draws)
+    return intervals.bootstrap(lambda rows: _fleiss(counts[rows]), len(shared), draws=draws)
 
 
-def raw_agreement(verdicts: Sequence[Sequence[Hashable]]) -> Interval | None:
+def raw_agreement(verdicts: Sequence[Sequence[Hashable]]) -> intervals.Interval | None:
     """The share of pairs of verdicts on one case that are equal, averaged over cases: what kappa starts from."""
     shared = [case for case in verdicts if len(case) > 1]
-    return None if not shared else mean_bootstrap(_pairwise(_counts(shared)))
+    return None if not shared else intervals.mean_bootstrap(_pairwise(_counts(shared)))
 
 
-def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
+def interval_alpha(ratings: Sequence[Sequence[float]]) -> intervals.Interval | None:
     """Krippendorff's alpha for ratings on a scale, where 4 beside 5 is nearer than 1 beside 5.
 
     None when no case has two ratings, or all ratings are equal.
@@ -133,28 +124,28 @@ def interval_alpha(ratings: Sequence[Sequence[float]]) -> Interval | None:
     sums = np.array([case.sum() for case in shared])
     squares = np.array([(case**2).sum() for case in shared])
 
-    def alpha(rows: NDArray[np.intp]) -> Floats:
+    def alpha(rows: NDArray[np.intp]) -> intervals.Floats:
         size, total, square = sizes[rows], sums[rows], squares[rows]
         all_of = size.sum(axis=-1)
         # n·Σx² - (Σx)² is the sum of squared differences over the pairs of a case: no loop over pairs.
         observed = ((size * square - total**2) / (size - 1)).sum(axis=-1) / all_of
         expected = (all_of * square.sum(axis=-1) - total.sum(axis=-1) ** 2) / (all_of * (all_of - 1))
-        return 1 - divide_known(observed, expected)
+        return 1 - intervals.divide_known(observed, expected)
 
     if np.isnan(alpha(np.arange(len(shared))[None, :])[0]):
         return None
-    return bootstrap(alpha, len(shared))
+    return intervals.bootstrap(alpha, len(shared))
 
 
-def _cohen(tables: Floats) -> Floats:
+def _cohen(tables: intervals.Floats) -> intervals.Floats:
     """Kappa of each table; nan where all verdicts of both are the same."""
     shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
     observed = np.trace(shares, axis1=-2, axis2=-1)
     expected = (shares.sum(axis=-1) * shares.sum(axis=-2)).sum(axis=-1)
-    return divide_known(observed - expected, 1 - expected)
+    return intervals.divide_known(observed - expected, 1 - expected)
 
 
-def _counts(verdicts: Sequence[Sequence[Hashable]]) -> Floats:
+def _counts(verdicts: Sequence[Sequence[Hashable]]) -> intervals.Floats:
     index = _categories(label for case in verdicts for label in case)
     counts = np.zeros((len(verdicts), len(index)))
     for row, case in enumerate(verdicts):
@@ -163,19 +154,19 @@ def _counts(verdicts: Sequence[Sequence[Hashable]]) -> Floats:
     return counts
 
 
-def _pairwise(counts: NDArray[np.float64]) -> Floats:
+def _pairwise(counts: NDArray[np.float64]) -> intervals.Floats:
     raters = counts.sum(axis=-1)
     # c·(c - 1) ordered pairs agree in a category that c raters chose, of n·(n - 1) pairs in all.
-    equal: Floats = (np.sum(counts**2, axis=-1) - raters) / (raters * (raters - 1))
+    equal: intervals.Floats = (np.sum(counts**2, axis=-1) - raters) / (raters * (raters - 1))
     return equal
 
 
-def _fleiss(counts: NDArray[np.float64]) -> Floats:
+def _fleiss(counts: NDArray[np.float64]) -> intervals.Floats:
     """One kappa per draw from counts of shape (draws, cases, categories); nan where accident explains all."""
     observed = _pairwise(counts).mean(axis=-1)
     totals = counts.sum(axis=-2)
     room = 1 - np.sum((totals / totals.sum(axis=-1, keepdims=True)) ** 2, axis=-1)
-    return divide_known(observed - (1 - room), room)
+    return intervals.divide_known(observed - (1 - room), room)
 
 
 def _categories(labels: Iterable[Hashable]) -> dict[Hashable, int]:

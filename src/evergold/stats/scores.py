@@ -18,15 +18,7 @@ import numpy as np
 
 from evergold.errors import BadInput
 from evergold.model.report import PairedVerdict
-from evergold.stats.intervals import (
-    Floats,
-    clustered_error,
-    sum_clusters,
-    t_cdf,
-    t_quantile,
-    unseen_share,
-    wilson_bounds,
-)
+from evergold.stats import intervals
 
 FEWEST_GROUPS = 6
 """Below six independent cases even a unanimous result has a two-sided chance of over 5 %: no verdict is possible."""
@@ -102,7 +94,7 @@ def mean_score(values: Scores, *, groups: Iterable[Hashable] | None = None) -> M
     sample = _Sample(data, names)
     (low, high), method = sample.bounds(ALPHA), sample.method
     if sample.is_binary and not sample.is_constant:
-        (low, high), method = wilson_bounds(sample.mean, data.size, 1 - ALPHA), "Wilson"
+        (low, high), method = intervals.wilson_bounds(sample.mean, data.size, 1 - ALPHA), "Wilson"
     return MeanScore(
         sample.mean, max(0.0, low), min(1.0, high), data.size, sample.groups, len(values) - data.size, method
     )
@@ -200,8 +192,8 @@ def visible_effect(error: float) -> float:
 class _Sample:
     """Values in groups: their mean, its error, and what groups that agree leave open."""
 
-    def __init__(self, values: Floats, names: Sequence[Hashable] | None, binary: bool | None = None) -> None:
-        sums, sizes = sum_clusters(values, names)
+    def __init__(self, values: intervals.Floats, names: Sequence[Hashable] | None, binary: bool | None = None) -> None:
+        sums, sizes = intervals.sum_clusters(values, names)
         self.mean = float(values.mean())
         self.groups = sums.size
         self.per_group = values.size / sums.size
@@ -212,12 +204,12 @@ class _Sample:
         common = np.unique(np.round(sums / sizes, 6), return_counts=True)[1].max()
         self.is_constant = int(common) == self.groups
         self._agreeing = float(common) / self.groups
-        self.error, self._df = clustered_error(sums, sizes, self.mean)
+        self.error, self._df = intervals.clustered_error(sums, sizes, self.mean)
         self.visible = max(visible_effect(self.error), self.bound_unseen(ALPHA))
 
     def bounds(self, alpha: float) -> tuple[float, float]:
         """The interval of 1 - alpha by Student's t, never narrower than what agreeing groups leave open."""
-        error = t_quantile(1 - alpha / 2, self._df) * self.error if self.error > 0 else 0.0
+        error = intervals.t_quantile(1 - alpha / 2, self._df) * self.error if self.error > 0 else 0.0
         half = max(error, self.bound_unseen(alpha))
         return self.mean - half, self.mean + half
 
@@ -226,12 +218,12 @@ class _Sample:
         """The smallest alpha whose interval leaves 0 out; a unanimous sign has a chance that groups set."""
         chance = 2.0 ** (1 - self.groups)
         unseen = float(max(0.0, 1 - abs(self.mean) / self._agreeing) ** self.groups)
-        tail = 2 * (1 - t_cdf(abs(self.mean) / self.error, self._df)) if self.error > 0 else 0.0
+        tail = 2 * (1 - intervals.t_cdf(abs(self.mean) / self.error, self._df)) if self.error > 0 else 0.0
         return min(1.0, max(chance, unseen, tail))
 
     def bound_unseen(self, alpha: float) -> float:
         """How large a share of other values could be missing from this many groups, by how many groups agree."""
-        return unseen_share(self.groups, alpha) * self._agreeing
+        return intervals.unseen_share(self.groups, alpha) * self._agreeing
 
 
 def _tango(sample: _Sample, gained: int, lost: int) -> Bounds:
@@ -318,5 +310,5 @@ def _check_score(value: float, at: int) -> float:
     return number
 
 
-def _binary(values: Floats) -> bool:
+def _binary(values: intervals.Floats) -> bool:
     return bool(np.isin(values, (0.0, 1.0)).all())

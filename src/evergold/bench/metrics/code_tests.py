@@ -3,15 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from evergold.bench.sandbox import (
-    Bounds,
-    TestResult,
-    missing_sandbox,
-    run_command,
-    run_programs,
-    run_tests,
-    why_unisolated,
-)
+from evergold.bench import sandbox
 from evergold.errors import BadInput
 from evergold.model.case import Case, CodeTests
 from evergold.model.run import Attempt, Measurement
@@ -49,7 +41,7 @@ class TestsPassed:
             return Measurement.not_applicable("the case has no tests")
         # Without a sandbox nothing is run: an answer is code of a stranger.
         tests = case.tests
-        problem = missing_sandbox(tests)
+        problem = sandbox.missing_sandbox(tests)
         if problem is not None:
             return Measurement.unscored(problem)
         code = code_of(attempt.output, tests.language)
@@ -57,26 +49,26 @@ class TestsPassed:
             return Measurement.of(0.0, "the answer has no code", passed=0, tests=len(tests))
         if len(code) > LONGEST_CODE:
             return Measurement.of(0.0, f"the code has over {LONGEST_CODE} characters", passed=0, tests=len(tests))
-        bounds = Bounds(seconds=tests.timeout or self.seconds, memory=self.memory_mb * 2**20)
+        bounds = sandbox.Bounds(seconds=tests.timeout or self.seconds, memory=self.memory_mb * 2**20)
         if tests.programs:
-            results = run_programs(code, tests, bounds)
+            results = sandbox.run_programs(code, tests, bounds)
         elif tests.command:
-            results = run_command(code, tests, bounds)
+            results = sandbox.run_command(code, tests, bounds)
         else:
-            results = run_tests(code, tests.code, execute=tests.runs_answer, bounds=bounds)
+            results = sandbox.run_tests(code, tests.code, execute=tests.runs_answer, bounds=bounds)
         failed = [result for result in results if not result.passed]
         passed = len(results) - len(failed)
         shown = [_describe_failure(result, tests) for result in failed[:MOST_SHOWN]]
         more = [f"and {len(failed) - MOST_SHOWN} more failed"] if len(failed) > MOST_SHOWN else []
         head = f"{passed} of {len(results)} tests passed"
         details: dict[str, int | str] = {"passed": passed, "tests": len(results)}
-        if why := why_unisolated(tests):
+        if why := sandbox.why_unisolated(tests):
             head += f" (unisolated: {why})"
             details["unisolated"] = why
         return Measurement.of(passed / len(results), "\n".join([head, *shown, *more]), **details)
 
 
-def _describe_failure(result: TestResult, tests: CodeTests) -> str:
+def _describe_failure(result: sandbox.TestResult, tests: CodeTests) -> str:
     """A failing test as people read it: which one, why, and the end of what it printed."""
     output = result.output.strip()
     tail = output if len(output) <= SHOWN_CHARACTERS else f"… {output[-SHOWN_CHARACTERS:]}"

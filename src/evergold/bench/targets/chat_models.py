@@ -12,15 +12,8 @@ import orjson
 
 from evergold.bench.native_models import NativeModel, native_model, tool_definition
 from evergold.bench.targets.messages import OWN_PARAMS, bound_output, messages
+from evergold.calls import endpoints
 from evergold.calls.caller import CallFailure
-from evergold.calls.endpoints import (
-    Endpoint,
-    OpenAIClient,
-    first_choice,
-    local_endpoint,
-    openai_endpoint,
-    tool_functions,
-)
 from evergold.conversation import text_of
 from evergold.model.case import Case
 from evergold.model.run import Attempt, Usage
@@ -34,7 +27,7 @@ _LOCAL_MAX_TOKENS = 256
 class _ChatTarget:
     """One request per attempt; tool calls are captured, not executed."""
 
-    def __init__(self, model: Endpoint | NativeModel, params: Mapping[str, Any]) -> None:
+    def __init__(self, model: endpoints.Endpoint | NativeModel, params: Mapping[str, Any]) -> None:
         self.identity, self._priced_by = model.identity, model
         self._params = dict(params)
 
@@ -49,7 +42,6 @@ class _ChatTarget:
 
     async def attempt(self, case: Case, trial: int, seed: int | None) -> Attempt:
         try:
-            # The whole request is made in one function, so that the cache key is exactly what was sent.
             answer = await self._send(self.request(case, seed))
         except CallFailure as failure:
             return failure.attempt(case, trial)
@@ -63,11 +55,11 @@ class _ChatTarget:
 class OpenAITarget(_ChatTarget):
     """`openai/MODEL`: chat completions of any OpenAI-compatible endpoint."""
 
-    def __init__(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
+    def __init__(self, endpoint: endpoints.Endpoint, params: Mapping[str, Any]) -> None:
         super().__init__(endpoint, params)
         self._endpoint = endpoint
         # No timeout of its own: the run has one.
-        self._client = OpenAIClient(endpoint)
+        self._client = endpoints.OpenAIClient(endpoint)
         self.close = self._client.close
 
     def request(self, case: Case, seed: int | None) -> dict[str, Any]:
@@ -81,7 +73,7 @@ class OpenAITarget(_ChatTarget):
 
     async def _send(self, request: dict[str, Any]) -> dict[str, Any]:
         completion = await self._client.post("/chat/completions", request)
-        choice = first_choice(completion)
+        choice = endpoints.first_choice(completion)
         if choice is None:
             shown = str(completion)[:80]
             raise CallFailure("malformed", f"the endpoint did not answer with a chat completion but {shown!r}")
@@ -91,7 +83,7 @@ class OpenAITarget(_ChatTarget):
         return {
             # A refusal stands in a field of its own and is the model's answer.
             "output": text_of(message) or (refusal if isinstance(refusal, str) else ""),
-            "tool_calls": tuple(map(_tool_call, tool_functions(message))),
+            "tool_calls": tuple(map(_tool_call, endpoints.tool_functions(message))),
             "usage": usage if usage.input_tokens or usage.output_tokens else Usage(),
             "finish_reason": finish_reason if isinstance(finish_reason, str) else None,
         }
@@ -112,11 +104,11 @@ def _tool_call(function: Mapping[str, Any]) -> ToolCall:
 
 
 def make_openai(address: str, params: Mapping[str, Any], settings: Settings) -> OpenAITarget:
-    return OpenAITarget(openai_endpoint(address, settings), params)
+    return OpenAITarget(endpoints.openai_endpoint(address, settings), params)
 
 
 def make_local(address: str, params: Mapping[str, Any], _settings: Settings) -> OpenAITarget:
-    return OpenAITarget(local_endpoint(address), {"max_tokens": _LOCAL_MAX_TOKENS, **params})
+    return OpenAITarget(endpoints.local_endpoint(address), {"max_tokens": _LOCAL_MAX_TOKENS, **params})
 
 
 class NativeTarget(_ChatTarget):
