@@ -98,19 +98,13 @@ def read_reply(completion: Any) -> Reply:
     if refusal or finish_reason == "content_filter":
         return Reply(final=f"the judge refused: {refusal or 'content filter'}")
     content = text_of(message)
-    text = _tool_answer(message) or content
+    calls = endpoints.tool_functions(message)
+    sent = next((call.get("arguments") for call in calls if call.get("name") == ANSWER_TOOL), None)
+    text = (sent if isinstance(sent, str) else orjson.dumps(sent).decode() if sent else "") or content
     if finish_reason == "length":
         return Reply(text=text, final="the judge's reply was cut off at its token limit")
     # Log-probabilities describe the text of the message; those of a tool call's arguments are not given.
     return Reply(text=text, logprobs=_logprobs(choice) if text == content else ())
-
-
-def _tool_answer(message: dict[str, Any]) -> str | None:
-    for function in endpoints.tool_functions(message):
-        if function.get("name") == ANSWER_TOOL:
-            sent = function.get("arguments")
-            return sent if isinstance(sent, str) else orjson.dumps(sent).decode()
-    return None
 
 
 def _logprobs(choice: dict[str, Any]) -> tuple[dict[str, Any], ...]:

@@ -178,7 +178,6 @@ def summarize_source(scores: Sequence[SourceScore], seed: int = 0) -> Json:
 
 
 def slice_scores(scores: Sequence[CaseScore], names: Sequence[str]) -> Json:
-    # Small slices would each need their own interval and invite decisions on noise.
     """The main figures per slice, without intervals: slices are for looking, not for deciding. A name for each score."""
     groups: dict[str, list[CaseScore]] = {}
     for score, name in zip(scores, names, strict=True):

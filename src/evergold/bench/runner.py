@@ -12,7 +12,7 @@ nobody has to wait, because the holder's name says which process it is.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from time import monotonic
@@ -166,43 +166,33 @@ async def score(run: Run, store: AttemptStore, parts: Parts, budget: Budget) -> 
         fresh = asked.take_fresh() if asked else {}
         await store.record_scores(run.id, [scored for item in batch for scored in item], len(batch), fresh)
 
+    async def measure_all(case: Case, attempt: Attempt) -> list[Scored]:
+        todo = [metric for metric in parts.metrics if metric.name not in attempt.measurements]
+        return [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, parts, budget)) for m in todo]
+
     if parts.judge is None:
-        await _score_in_turn(waiting, parts, budget, write)
+        # Metrics that ask no judge never wait: they are stored a few times a second, where a cancelled run stops.
+        done: list[list[Scored]] = []
+        began = monotonic()
+        for case, attempt in waiting:
+            done.append(await measure_all(case, attempt))
+            if monotonic() - began >= STORE_SECONDS:
+                await write(done)
+                done, began = [], monotonic()
+        if done:
+            await write(done)
         return
     journal: Journal[list[Scored]] = Journal(write)
 
     async def work() -> None:
         # The workers share one iterator over what is unmeasured.
         for case, attempt in waiting:
-            await journal.add(await _measure_attempt(case, attempt, parts, budget))
+            await journal.add(await measure_all(case, attempt))
 
     try:
         await gather_results(work() for _ in range(run.spec.concurrency))
     finally:
         await journal.close()
-
-
-async def _score_in_turn(
-    waiting: Iterable[tuple[Case, Attempt]],
-    parts: Parts,
-    budget: Budget,
-    write: Callable[[Sequence[list[Scored]]], Awaitable[None]],
-) -> None:
-    """Measure by metrics that ask no judge and so never wait; store a few times a second, where a cancelled run stops."""
-    batch: list[list[Scored]] = []
-    began = monotonic()
-    for case, attempt in waiting:
-        batch.append(await _measure_attempt(case, attempt, parts, budget))
-        if monotonic() - began >= STORE_SECONDS:
-            await write(batch)
-            batch, began = [], monotonic()
-    if batch:
-        await write(batch)
-
-
-async def _measure_attempt(case: Case, attempt: Attempt, parts: Parts, budget: Budget) -> list[Scored]:
-    todo = [metric for metric in parts.metrics if metric.name not in attempt.measurements]
-    return [Scored(case.id, attempt.trial, m.name, await _measure(m, case, attempt, parts, budget)) for m in todo]
 
 
 async def _measure(named: NamedMetric, case: Case, attempt: Attempt, parts: Parts, budget: Budget) -> Measurement:

@@ -359,7 +359,7 @@ class Peer:
         if value is NotImplemented or value is Ellipsis:
             return {"t": "constant", "v": repr(value)}
         if issubclass(kind, RemoteObject):
-            return {"t": "yours", "id": value._evergold_[1]}
+            return {"t": "yours", "id": value._evergold_.number}
         if isinstance(value, type):
             self._passed_classes.add(value)
             return self._encode_class(value)
@@ -391,7 +391,7 @@ class Peer:
         if getattr(builtins, kind.__name__, None) is kind:
             return {"t": "type", "v": kind.__name__}
         if isinstance(kind, RemoteType):
-            return {"t": "yours", "id": type.__getattribute__(kind, "_evergold_class_")[1]}
+            return {"t": "yours", "id": type.__getattribute__(kind, "_evergold_class_").number}
         module = kind.__module__
         if issubclass(kind, BaseException) and module.partition(".")[0] in sys.stdlib_module_names:
             return {"t": "stdlib", "m": module, "v": kind.__name__}
@@ -466,7 +466,7 @@ class Peer:
             return _await_there(self, number)
         if number not in self._theirs:
             made = object.__new__(kind)
-            object.__setattr__(made, "_evergold_", (self, number, "p" in sent))
+            object.__setattr__(made, "_evergold_", Reference(self, number, "p" in sent))
             self._theirs[number] = made
         return self._theirs[number]
 
@@ -491,7 +491,7 @@ class Peer:
                 names["__class__"] = property(lambda _: shown)
             mirrored = tuple(base for base in bases if isinstance(base, RemoteClass)) or (RemoteObject,)
             made = RemoteClass(str(sent["n"]), mirrored, names)
-        type.__setattr__(made, "_evergold_class_", (self, number))
+        type.__setattr__(made, "_evergold_class_", Reference(self, number))
         self._theirs[number] = made
         return made  # type: ignore[no-any-return]
 
@@ -530,43 +530,56 @@ class Peer:
             made.__cause__ = self._exception(sent["cause"])
         return made
 
-    # What references do
 
-    def call(self, number: int, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        """Call an object of the other side; lists, dicts and sets that it changed are changed here."""
-        self.calls += 1
+class Reference:
+    """An object of the other side: the peer that has it, its number there, and whether it derives from a plain type."""
+
+    def __init__(self, peer: Peer, number: int, plain: bool = False) -> None:
+        self.peer, self.number, self.is_plain = peer, number, plain
+
+    def call(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """Call it; lists, dicts and sets that it changed are changed here."""
+        peer = self.peer
+        peer.calls += 1
         given = {**{str(at): one for at, one in enumerate(args)}, **named}
-        reply = self.ask("call", id=number, args={key: self.encode(one) for key, one in given.items()})
+        reply = peer.ask("call", id=self.number, args={key: peer.encode(one) for key, one in given.items()})
         for key, new in (reply.get("changed") or {}).items():
-            _replace_content(given[key], self.decode(new))
-        if self.after_call is not None:
-            self.after_call()
-        return given[reply["same"]] if reply.get("same") else self.decode(reply["value"])
+            _replace_content(given[key], peer.decode(new))
+        if peer.after_call is not None:
+            peer.after_call()
+        return given[reply["same"]] if reply.get("same") else peer.decode(reply["value"])
 
-    def operate(self, number: int, name: str, args: tuple[Any, ...]) -> Any:
-        reply = self.ask("operate", id=number, name=name, args=[self.encode(one) for one in args])
-        if self.after_call is not None:
-            self.after_call()
-        return self.decode(reply["value"])
+    def operate(self, name: str, *args: Any) -> Any:
+        peer = self.peer
+        reply = peer.ask("operate", id=self.number, name=name, args=[peer.encode(one) for one in args])
+        if peer.after_call is not None:
+            peer.after_call()
+        return peer.decode(reply["value"])
 
-    def get(self, number: int, name: str) -> Any:
-        return self.decode(self.ask("get", id=number, name=name)["value"])
+    def get(self, name: str) -> Any:
+        return self.peer.decode(self.peer.ask("get", id=self.number, name=name)["value"])
 
-    def set(self, number: int, name: str, value: Any) -> None:
-        self.ask("set", id=number, name=name, value=self.encode(value))
+    def set(self, name: str, value: Any) -> None:
+        self.peer.ask("set", id=self.number, name=name, value=self.peer.encode(value))
 
-    def plain(self, number: int) -> Any:
-        return self.decode(self.ask("plain", id=number)["value"])
+    def get_method(self, name: str, kind: type | None) -> Any:
+        """Get an attribute; without the methods by which it would say itself what a test expects."""
+        judged = self.peer.trusted and kind is not None and not self.peer.is_permitted(kind, name)
+        if judged and name in PREDICATES:
+            raise AttributeError(f"{name} of an object of class {kind and kind.__name__}, which is no plain value")
+        value = self.get(name)
+        refused = judged and name in COMPARING and callable(value)
+        return functools.partial(_refuse_plain, value, name) if refused else value
 
-    def items(self, number: int, whole: RemoteObject | RemoteClass) -> Iterator[Any]:
-        """The items of an object; raises where an answer's object gives not as many as it says, or said since the last call."""
-        made = self.operate(number, "__iter__", ())
+    def items(self, whole: RemoteObject | RemoteClass) -> Iterator[Any]:
+        """Its items; raises where an answer's object gives not as many as it says, or said since the last call."""
+        made = self.operate("__iter__")
         items: Iterator[Any] = made if isinstance(made, RemoteObject) else iter(made)
-        if not self.trusted:
+        if not self.peer.trusted:
             return items
-        earlier = self.lengths.get(number)
+        earlier = self.peer.lengths.get(self.number)
         try:
-            length = earlier[0] if earlier and earlier[1] == self.calls else len(whole)
+            length = earlier[0] if earlier and earlier[1] == self.peer.calls else len(whole)
         except Exception:
             return items
 
@@ -582,34 +595,33 @@ class Peer:
 
     def weigh(self, one: RemoteObject, name: str, args: tuple[Any, ...]) -> Any:
         """An operator that is given another value, as far as the word of the answer's object counts."""
-        _, number, plain = one._evergold_
         other = args[0] if args else None
         both = isinstance(other, RemoteObject)
-        permitted = both or self.is_permitted(type(one), name)
+        permitted = both or self.peer.is_permitted(type(one), name)
         if permitted and name == "__ne__":  # the opposite of `==`, so that not both are true
             equal = self.weigh(one, "__eq__", args)
             return equal if equal is NotImplemented else not equal
         if permitted and name == "__eq__":
-            return other is one or self._equals(number, other)
+            return other is one or self._equals(other)
         if isinstance(other, RemoteObject) and name in ("__lt__", "__gt__"):  # not true both ways round
-            reply = self.operate(number, name, args)
-            return reply if reply is not True else self.operate(other._evergold_[1], name, (one,)) is not True
+            reply = self.operate(name, *args)
+            return reply if reply is not True else other._evergold_.operate(name, one) is not True
         # Zero is what `sum` begins with.
         if permitted or (name == "__radd__" and type(other) is int and other == 0):
-            return self.operate(number, name, args)
-        if plain:
-            own = self.plain(number)
+            return self.operate(name, *args)
+        if self.is_plain:
+            own = self.peer.decode(self.peer.ask("plain", id=self.number)["value"])
             return other in own if name == "__contains__" else getattr(own, name, lambda _: NotImplemented)(other)
         return any(item is other or item == other for item in one) if name == "__contains__" else NotImplemented
 
-    def _equals(self, number: int, other: Any) -> Any:
+    def _equals(self, other: Any) -> Any:
         """Ask an object whether it equals a value, and others like it that the answer cannot tell from it by their order; one
         that equals any of those equals nothing."""
         others = [os.urandom(8).hex(), *map(_change, [] if isinstance(other, RemoteObject) else [other] * 3)]
         reply: Any = NotImplemented
         for value in sorted([other, *others], key=lambda _: os.urandom(4)):
             try:
-                equal = self.operate(number, "__eq__", (value,))
+                equal = self.operate("__eq__", value)
             except Exception:
                 if value is other:
                     raise
@@ -641,55 +653,46 @@ def _change(value: Any) -> Any:
 class RemoteObject:
     """An object of the other side."""
 
-    __slots__ = ("_evergold_",)  # its peer, its number there, and whether it derives from a plain type
+    __slots__ = ("_evergold_",)  # its reference
 
     def __getattr__(self, name: str) -> Any:
-        peer, number, _ = self._evergold_
-        return _get_method(peer, number, name, type(self))
+        return self._evergold_.get_method(name, type(self))
 
     def __setattr__(self, name: str, value: Any) -> None:
-        peer, number, _ = self._evergold_
-        peer.set(number, name, value)
+        self._evergold_.set(name, value)
 
     def __delattr__(self, name: str) -> None:
-        peer, number, _ = self._evergold_
-        peer.ask("delete", id=number, name=name)
+        self._evergold_.peer.ask("delete", id=self._evergold_.number, name=name)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        peer, number, _ = self._evergold_
-        return peer.call(number, args, named)
+        return self._evergold_.call(args, named)
 
     def __iter__(self) -> Iterator[Any]:
-        peer, number, _ = self._evergold_
-        items: Iterator[Any] = peer.items(number, self)
+        items: Iterator[Any] = self._evergold_.items(self)
         return items
 
 
 class RemoteType(type):
     """A class of the other side: called, it makes an object there."""
 
-    _evergold_class_: Any
+    _evergold_class_: Reference
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
-        peer, number = cls._evergold_class_
-        return peer.call(number, args, named)
+        return cls._evergold_class_.call(args, named)
 
 
 class RemoteClass(RemoteType):
     """A class whose objects here are instances of it."""
 
     def __getattr__(cls, name: str) -> Any:
-        peer, number = type.__getattribute__(cls, "_evergold_class_")
-        return _get_method(peer, number, name, None if name in peer.of_classes else cls)
+        own: Reference = type.__getattribute__(cls, "_evergold_class_")
+        return own.get_method(name, None if name in own.peer.of_classes else cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
-        peer, number = cls._evergold_class_
-        peer.set(number, name, value)
+        cls._evergold_class_.set(name, value)
 
     def __iter__(cls) -> Iterator[Any]:
-        peer, number = cls._evergold_class_
-        items: Iterator[Any] = peer.items(number, cls)
-        return items
+        return cls._evergold_class_.items(cls)
 
     def __contains__(cls, item: object) -> bool:
         return any(one is item or one == item for one in cls)
@@ -704,15 +707,6 @@ class _Documentation:
         return RemoteObject.__getattr__(one, "__doc__") if one is not None else RemoteClass.__getattr__(kind, "__doc__")
 
 
-def _get_method(peer: Peer, number: int, name: str, kind: type | None) -> Any:
-    """Get an attribute of the other side's; without the methods by which it would say itself what a test expects."""
-    judged = peer.trusted and kind is not None and not peer.is_permitted(kind, name)
-    if judged and name in PREDICATES:
-        raise AttributeError(f"{name} of an object of class {kind and kind.__name__}, which is no plain value")
-    value = peer.get(number, name)
-    return functools.partial(_refuse_plain, value, name) if judged and name in COMPARING and callable(value) else value
-
-
 def _write_text(problem: Any) -> str:
     return getattr(problem, "_evergold_text_", None) or Exception.__str__(problem)
 
@@ -720,24 +714,20 @@ def _write_text(problem: Any) -> str:
 def _add_operators() -> None:
     def make(name: str) -> Callable[..., Any]:
         def operate(self: RemoteObject, *args: Any) -> Any:
-            peer, number, _ = self._evergold_
-            if peer.trusted and name in WEIGHED:
-                return peer.weigh(self, name, args)
-            if peer.trusted and name in ("__exit__", "__aexit__") and peer.decides(args[1]):
-                peer.failed = args[1]  # raised by `ask`, whatever `__exit__` says
-            made: Any = peer.operate(number, name, args)
+            own: Reference = self._evergold_
+            if own.peer.trusted and name in WEIGHED:
+                return own.weigh(self, name, args)
+            if own.peer.trusted and name in ("__exit__", "__aexit__") and own.peer.decides(args[1]):
+                own.peer.failed = args[1]  # raised by `ask`, whatever `__exit__` says
+            made: Any = own.operate(name, *args)
             if name == "__len__":
-                peer.lengths[number] = (made, peer.calls)
+                own.peer.lengths[own.number] = (made, own.peer.calls)
             return made
 
         return operate
 
     def make_of_class(name: str) -> Callable[..., Any]:
-        def operate(cls: Any, *args: Any) -> Any:
-            peer, number = cls._evergold_class_
-            return peer.operate(number, name, args)
-
-        return operate
+        return lambda cls, *args: cls._evergold_class_.operate(name, *args)
 
     for name in OPERATORS - {"__iter__", "__call__"}:
         setattr(RemoteObject, name, make(name))
@@ -859,7 +849,8 @@ def connect(
     """Add the answer's names that a test mentions; `taken_builtins`: those of Python's own by which it means the answer's."""
     peer = Peer(link, trusted=True, test=test)
     peer.ends_scripts = "EVERGOLD_SCRIPT" in os.environ
-    offered, space = peer.call(FIRST, (), {})
+    offered, space = Reference(peer, FIRST).call((), {})
+    get: Callable[[str], Any] = space._evergold_.get
     used, classes = _Uses(test if taken_builtins is None else all_tests), _Uses(all_tests).classes()
     taken = used.taken_builtins() if taken_builtins is None else taken_builtins
     wanted = [
@@ -867,12 +858,11 @@ def connect(
         for name in offered
         if name in peer.words and name[:2] != "__" and (name not in BUILTIN_NAMES or name in taken)
     ]
-    number = space._evergold_[1]
     taken_names = {}
     for name in wanted:
         module = str(offered[name] or "")
         if not module:
-            taken_names[name] = used.real_module(name, peer.get(number, name))
+            taken_names[name] = used.real_module(name, get(name))
         elif module in PURE or (module == name and name in sys.stdlib_module_names):
             taken_names[name] = importlib.import_module(module)
     names.update(taken_names)
@@ -886,7 +876,7 @@ def connect(
         if type(value) in (*PLAIN, bool, type(None)) and name not in used.assigned
     }
     if copied:
-        peer.after_call = functools.partial(_copy_again, lambda name: peer.get(number, name), names, copied)
+        peer.after_call = functools.partial(_copy_again, get, names, copied)
     _forward_to(peer)
 
 

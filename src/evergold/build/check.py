@@ -112,21 +112,16 @@ def _compare_with(
                 if value > limits.max_drift:
                     moved.fail(f"{kind} moved by {value:.2f} against {baseline.version} (limit {limits.max_drift:.2f})")
         yield moved
-    yield _compare_mix(baseline, manifest, limits)
-
-
-def _compare_mix(baseline: Manifest, manifest: Manifest, limits: CheckLimits) -> BuildFinding:
-    """How records are spread over the splits: a split of one task type cannot drift by type in itself, all of them can."""
-    finding = BuildFinding("drift", "all splits")
-    old, new = ({name: entry.count for name, entry in one.splits.items()} for one in (baseline, manifest))
-    moved = total_variation(old, new)
-    finding.measured = {"split": round(moved, 4)}
-    if moved > limits.max_drift:
-        before, now = (", ".join(f"{count} {name}" for name, count in counts.items()) for counts in (old, new))
-        finding.fail(
-            f"the mix moved by {moved:.2f} (limit {limits.max_drift:.2f}): {before} in {baseline.version}, now {now}"
-        )
-    return finding
+    # How records are spread over the splits: a split of one task type cannot drift by type in itself, all of them can.
+    mix = BuildFinding("drift", "all splits")
+    counts = [{name: entry.count for name, entry in one.splits.items()} for one in (baseline, manifest)]
+    distance = total_variation(*counts)
+    mix.measured = {"split": round(distance, 4)}
+    if distance > limits.max_drift:
+        was, is_now = (", ".join(f"{count} {name}" for name, count in one.items()) for one in counts)
+        limit = f"(limit {limits.max_drift:.2f})"
+        mix.fail(f"the mix moved by {distance:.2f} {limit}: {was} in {baseline.version}, now {is_now}")
+    yield mix
 
 
 class _SplitCheck:

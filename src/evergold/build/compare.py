@@ -85,7 +85,10 @@ def diff(before: Path, after: Path) -> BuildDiff:
             continue
         if there.split != location.split:
             moved[one] = SplitMove.model_validate({"from": there.split, "to": location.split})
-        if changes := changes_between(_read(there), line):
+        with there.path.open("rb") as source:
+            source.seek(there.offset)
+            before_line = source.read(there.size)
+        if changes := changes_between(before_line, line):
             changed[one] = changes
         elif there.split == location.split:
             unchanged += 1
@@ -141,12 +144,6 @@ def build_records(path: Path, manifest: Manifest) -> Iterator[tuple[str, RecordL
                 elif named.canary is msgspec.UNSET:
                     raise BadInput(f"{result}, line {number}: the record has neither task_id nor id")
                 offset += len(line)
-
-
-def _read(location: RecordLocation) -> bytes:
-    with location.path.open("rb") as source:
-        source.seek(location.offset)
-        return source.read(location.size)
 
 
 @dataclass

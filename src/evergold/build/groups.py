@@ -318,7 +318,18 @@ def require_groups(cases: Sequence[Case], group_by: str) -> int:
 def deal(cases: Sequence[Case], dealing: Dealing, earlier_splits: Mapping[str, str]) -> dict[str, str]:
     """Case id → split. `earlier_splits` is where earlier versions had groups. Repeats of one question join their groups."""
     shares, seed = dealing.shares, dealing.seed
-    groups, joined = _join_groups(cases, dealing)
+    union, seen = _Union(), dict[str, str]()
+    for case in cases:
+        key = group_key(case, dealing.group_by)
+        union.setdefault(key, key)
+        union.join(key, seen.setdefault(dealing.repeats.get(case.id, case.id), key))
+    # The cases of each group, and the groups that repeats have joined into it, under the first one's name.
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    joined: defaultdict[str, set[str]] = defaultdict(set)
+    for case in cases:
+        own = group_key(case, dealing.group_by)
+        groups[union.root(own)].append(case.id)
+        joined[union.root(own)].add(own)
     counts: Counter[str] = Counter()
     chosen = {
         key: min(votes, key=lambda name: (-votes[name], name))
@@ -337,20 +348,3 @@ def deal(cases: Sequence[Case], dealing: Dealing, earlier_splits: Mapping[str, s
         chosen[key] = max(order, key=lambda name: (shares[name] * total - counts[name], -order.index(name)))
         counts[chosen[key]] += size
     return {one: chosen[key] for key, ids in groups.items() for one in ids}
-
-
-def _join_groups(cases: Sequence[Case], dealing: Dealing) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
-    """The cases of each group, and the groups that repeats have joined into it, under the first one's name."""
-    union, seen = _Union(), dict[str, str]()
-    for case in cases:
-        key = group_key(case, dealing.group_by)
-        union.setdefault(key, key)
-        union.join(key, seen.setdefault(dealing.repeats.get(case.id, case.id), key))
-    groups: dict[str, list[str]] = defaultdict(list)
-    joined: dict[str, set[str]] = defaultdict(set)
-    for case in cases:
-        own = group_key(case, dealing.group_by)
-        root = union.root(own)
-        groups[root].append(case.id)
-        joined[root].add(own)
-    return groups, joined

@@ -236,24 +236,33 @@ def verify(path: Path) -> Report:
     for name in PINNED:
         pinned = extra.get(name)
         if isinstance(pinned, dict) and pinned.get("sha256"):
-            report.findings.append(_pin_splits(path, manifest, name, pinned))
-    report.findings.append(_content(manifest))
+            try:
+                # `count` is missing in entries that pin no records, such as the source.
+                entry = FileEntry.model_validate({"count": 0, **pinned})
+            except ValidationError as problem:
+                unreadable = BuildFinding("sha256", name)
+                unreadable.fail(f"the manifest's entry cannot be read: {first_fault(problem)}")
+                report.findings.append(unreadable)
+            else:
+                report.findings.append(_file(path, manifest, name, entry, may_be_absent=name == "source"))
+    content = BuildFinding("content hash", "all splits")
+    derived = files_hash({name: entry.sha256 or "" for name, entry in manifest.splits.items()})
+    if manifest.content_hash is None:
+        content.skip("the manifest has no content hash")
+    elif derived != manifest.content_hash:
+        content.fail(f"the splits' hashes give {derived}, the manifest says {manifest.content_hash}")
+    report.findings.append(content)
     if holds_cases(manifest):
-        report.findings.append(_schema(path, manifest))
+        folder = path if path.is_dir() else path.parent
+        report.findings.append(_schema(folder, manifest))
         report.findings += [_cases(path, manifest, name, entry) for name, entry in manifest.splits.items()]
-        report.findings.append(_find_unlisted(path, manifest))
+        # Whoever loads the folder's files by their ending would take one more for a split.
+        unlisted = BuildFinding("files", "folder")
+        listed = {entry.path for entry in manifest.splits.values()} | {"excluded.jsonl"}
+        for file in sorted({file.name for file in folder.glob("*.jsonl")} - listed):
+            unlisted.fail(f"{file} is in the folder, but the manifest does not list it")
+        report.findings.append(unlisted)
     return report
-
-
-def _pin_splits(path: Path, manifest: Manifest, name: str, pinned: dict[str, Any]) -> BuildFinding:
-    try:
-        # `count` is missing in entries that pin no records, such as the source.
-        entry = FileEntry.model_validate({"count": 0, **pinned})
-    except ValidationError as problem:
-        finding = BuildFinding("sha256", name)
-        finding.fail(f"the manifest's entry cannot be read: {first_fault(problem)}")
-        return finding
-    return _file(path, manifest, name, entry, may_be_absent=name == "source")
 
 
 def _file(path: Path, manifest: Manifest, name: str, entry: FileEntry, *, may_be_absent: bool = False) -> BuildFinding:
@@ -273,16 +282,6 @@ def _file(path: Path, manifest: Manifest, name: str, entry: FileEntry, *, may_be
         # Hash and size are pinned apart; a manifest edited by hand may disagree in the size alone.
         elif entry.bytes and size != entry.bytes:
             finding.fail(f"{result} has {size:,} bytes, the manifest says {entry.bytes:,}")
-    return finding
-
-
-def _content(manifest: Manifest) -> BuildFinding:
-    finding = BuildFinding("content hash", "all splits")
-    derived = files_hash({name: entry.sha256 or "" for name, entry in manifest.splits.items()})
-    if manifest.content_hash is None:
-        finding.skip("the manifest has no content hash")
-    elif derived != manifest.content_hash:
-        finding.fail(f"the splits' hashes give {derived}, the manifest says {manifest.content_hash}")
     return finding
 
 
@@ -310,9 +309,8 @@ def _cases(path: Path, manifest: Manifest, name: str, entry: FileEntry) -> Build
     return finding
 
 
-def _schema(path: Path, manifest: Manifest) -> BuildFinding:
-    finding = BuildFinding("schema hash", SCHEMA_FILE)
-    file = (path if path.is_dir() else path.parent) / SCHEMA_FILE
+def _schema(folder: Path, manifest: Manifest) -> BuildFinding:
+    finding, file = BuildFinding("schema hash", SCHEMA_FILE), folder / SCHEMA_FILE
     stated = (manifest.model_extra or {}).get("schema_hash")
     try:
         # The schema is hashed by content, so that its layout in the file does not matter.
@@ -322,14 +320,4 @@ def _schema(path: Path, manifest: Manifest) -> BuildFinding:
         return finding
     if derived != stated:
         finding.fail(f"{file} gives {derived}, the manifest says {stated}")
-    return finding
-
-
-def _find_unlisted(path: Path, manifest: Manifest) -> BuildFinding:
-    """Whoever loads the folder's files by their ending would take one more for a split."""
-    finding = BuildFinding("files", "folder")
-    folder = path if path.is_dir() else path.parent
-    listed = {entry.path for entry in manifest.splits.values()} | {"excluded.jsonl"}
-    for name in sorted(file.name for file in folder.glob("*.jsonl") if file.name not in listed):
-        finding.fail(f"{name} is in the folder, but the manifest does not list it")
     return finding

@@ -134,6 +134,7 @@ def _texts(where: str, value: Any) -> tuple[str, ...]:
 
 
 def _columns(split: str, fields: Any) -> tuple[Column, ...]:
+    """`question: {from: [instruction, question], required: true}`, or just the list of sources."""
     if not isinstance(fields, dict) or not fields:
         raise BadInput(f"split {split!r}: fields must be a table, as in `question: [instruction]`; got {fields!r}")
     for name in fields:
@@ -141,30 +142,26 @@ def _columns(split: str, fields: Any) -> tuple[Column, ...]:
             raise BadInput(
                 f"split {split!r}: {name!r} cannot be a field of its own ({', '.join(GIVEN)} come by themselves)"
             )
-    return tuple(_column(split, name, spec) for name, spec in fields.items())
-
-
-def _column(split: str, name: str, spec: Any) -> Column:
-    """`question: {from: [instruction, question], required: true}`, or just the list of sources."""
-    where = f"split {split!r}, field {name!r}"
-    if isinstance(spec, (list, str)):
-        spec = {"from": spec}
-    if not isinstance(spec, dict) or "from" not in spec:
-        raise BadInput(f"{where}: write `from: [source, …]`, got {spec!r}")
-    for key in spec:
-        if key not in FIELD_KEYS:
-            raise BadInput(f"{where}: {describe_unknown('key', str(key), FIELD_KEYS)}")
-    sources = _texts(f"{where}, from", spec["from"])
-    kind, required = spec.get("kind", "text"), spec.get("required", False)
-    if kind not in KINDS:
-        raise BadInput(f"{where}: {describe_unknown('kind', str(kind), KINDS)}")
-    if not isinstance(required, bool):
-        raise BadInput(f"{where}: required is true or false, got {required!r}")
-    # Only `rag` is opened while reading; a deeper path would silently find nothing.
-    deep = [source for source in sources if "." in source and not source.startswith("rag.")]
-    if deep:
-        raise BadInput(f"{where}: source {deep[0]!r} is too deep; only `rag.` can be looked into")
-    return Column(name, sources, kind, required=required)
+    columns = []
+    for name, spec in fields.items():
+        where = f"split {split!r}, field {name!r}"
+        table = {"from": spec} if isinstance(spec, (list, str)) else spec
+        if not isinstance(table, dict) or "from" not in table:
+            raise BadInput(f"{where}: write `from: [source, …]`, got {spec!r}")
+        for key in table:
+            if key not in FIELD_KEYS:
+                raise BadInput(f"{where}: {describe_unknown('key', str(key), FIELD_KEYS)}")
+        sources = _texts(f"{where}, from", table["from"])
+        kind, required = table.get("kind", "text"), table.get("required", False)
+        if kind not in KINDS:
+            raise BadInput(f"{where}: {describe_unknown('kind', str(kind), KINDS)}")
+        if not isinstance(required, bool):
+            raise BadInput(f"{where}: required is true or false, got {required!r}")
+        # Only `rag` is opened while reading; a deeper path would silently find nothing.
+        if deep := [source for source in sources if "." in source and not source.startswith("rag.")]:
+            raise BadInput(f"{where}: source {deep[0]!r} is too deep; only `rag.` can be looked into")
+        columns.append(Column(name, sources, kind, required=required))
+    return tuple(columns)
 
 
 DEFAULT_FOLDER = "evaluation/datasets"

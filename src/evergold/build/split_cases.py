@@ -9,7 +9,7 @@ What was recorded of a RAG case is its reference: the offline generator's own an
 shows whether the references themselves are grounded and cited.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,23 +119,16 @@ def _split_of(path: Path, manifest: Manifest, name: str, dataset_type: str) -> t
     digest, _ = hash_file(result)
     if entry.sha256 is not None and entry.sha256.removeprefix("sha256:") != digest:
         raise Conflict(f"{result} is not the file that {manifest.version} was built with; build it again")
-    return digest, PackedCases(_frozen_cases(result)) if holds_cases(manifest) else _cases(
-        result, _reader_of(result, dataset_type, entry)
-    )
+    if not holds_cases(manifest):
+        return digest, _cases(result, _reader_of(result, dataset_type, entry))
+    with open_read(result) as lines:
+        rows = (row for row in map(orjson.loads, lines) if "canary" not in row)
+        return digest, PackedCases(written_case({key: row[key] for key in row if key != "rev"}) for row in rows)
 
 
 def _build_of(manifest: Manifest, split: str | None, dataset: str | None = None) -> dict[str, Any]:
     name = dataset or (manifest.model_extra or {}).get("dataset")
     return {"dataset": name, "version": manifest.version, "split": split, "content_hash": manifest.content_hash}
-
-
-def _frozen_cases(path: Path) -> Iterator[Case]:
-    with open_read(path) as lines:
-        for line in lines:
-            row = orjson.loads(line)
-            if "canary" not in row:
-                row.pop("rev", None)
-                yield written_case(row)
 
 
 def case_of_line(split: str, line: bytes) -> Case | None:

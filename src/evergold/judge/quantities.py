@@ -175,11 +175,12 @@ class Quantity:
             return False
         # A kilobyte is 1,000 or 1,024 bytes.
         sizes = [1.024**power for power in range(-4, 5)] if self.dimension == "bytes" else [1.0]
-        return any(self._is_near(other.value * size, max(self.step, other.step), rough) for size in sizes)
-
-    def _is_near(self, value: float, step: float, rough: bool) -> bool:
-        room = TOLERANCE * max(abs(self.value), abs(value))
-        return abs(self.value - value) <= (room if rough else min(room, step / 2)) + 1e-9 * abs(value) + 1e-12
+        for value in (other.value * size for size in sizes):
+            room = TOLERANCE * max(abs(self.value), abs(value))
+            room = room if rough else min(room, max(self.step, other.step) / 2)
+            if abs(self.value - value) <= room + 1e-9 * abs(value) + 1e-12:
+                return True
+        return False
 
 
 def fold(text: str) -> str:

@@ -188,10 +188,9 @@ def _failures(report: RunReport) -> list[str]:
         reason = failure.reason or ("no reason given" if failure.metric is None else "")
         result += f": {_cell(reason)}" if reason else ""
         lines += [f"### {_cell(failure.case_id)}, trial {failure.trial}: {result}", ""]
-        for name, text in (("input", failure.input), ("expected", failure.expected), ("output", failure.output)):
-            if text:
-                quoted = (_escape(line) for line in shorten(text, LONGEST_TEXT).splitlines())
-                lines += [f"**{name}**", "", *(f"> {_BLOCK_MARKS.sub(ESCAPED, line)}" for line in quoted), ""]
+        for name, text in failure.texts():
+            quoted = (_escape(line) for line in shorten(text, LONGEST_TEXT).splitlines())
+            lines += [f"**{name}**", "", *(f"> {_BLOCK_MARKS.sub(ESCAPED, line)}" for line in quoted), ""]
     return lines
 
 

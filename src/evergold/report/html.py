@@ -10,7 +10,7 @@ from typing import Any
 
 from evergold.model.report import Mean
 from evergold.report.documents import as_rows, compare_rows, tables_of, write_number
-from evergold.report.summary import Failure, RunReport, shorten_question
+from evergold.report.summary import RunReport, shorten_question
 
 WIDTH, ROW, LABEL = 640, 26, 200
 BUDGET_WIDTH, HEIGHT = 560, 240
@@ -113,25 +113,17 @@ def _list(items: Iterable[str]) -> str:
 def _failures(report: RunReport) -> str:
     if not report.failures:
         return _section("Failures", "<p>No attempt failed or scored below the mark.</p>")
+    blocks = []
+    for failure in report.failures:
+        value = "failed" if failure.value is None else f"{escape(failure.metric or '')} {failure.value:.2f}"
+        name, why = escape(failure.case_id), escape(failure.reason or "")
+        asked = escape(shorten_question(failure.input)) or name
+        trial = f" #{failure.trial}" if failure.trial else ""
+        summary = f"<b>{asked}</b> <span class=score>{value}</span> {why} <small>{name}{trial}</small>"
+        texts = "".join(f"<h4>{name}</h4><pre>{escape(text)}</pre>" for name, text in failure.texts())
+        blocks.append(f"<details><summary>{summary}</summary>{texts}</details>")
     shown = f", the {len(report.failures)} worst shown" if len(report.failures) < report.failing else ""
-    blocks = "".join(map(_failure, report.failures))
-    return f"<section><h2>Failures <small>{report.failing}{shown}</small></h2>{blocks}</section>"
-
-
-def _failure(failure: Failure) -> str:
-    value = "failed" if failure.value is None else f"{escape(failure.metric or '')} {failure.value:.2f}"
-    trial = f" #{failure.trial}" if failure.trial else ""
-    texts = "".join(
-        f"<h4>{name}</h4><pre>{escape(text)}</pre>"
-        for name, text in (("input", failure.input), ("expected", failure.expected), ("output", failure.output))
-        if text
-    )
-    asked = escape(shorten_question(failure.input))
-    summary = (
-        f"<b>{asked or escape(failure.case_id)}</b> <span class=score>{value}</span> {escape(failure.reason or '')}"
-    )
-    named = f" <small>{escape(failure.case_id)}{trial}</small>"
-    return f"<details><summary>{summary}{named}</summary>{texts}</details>"
+    return f"<section><h2>Failures <small>{report.failing}{shown}</small></h2>{''.join(blocks)}</section>"
 
 
 def interval_chart(means: Sequence[Mean]) -> str:

@@ -108,6 +108,11 @@ class Failure(BaseModel, frozen=True):
     expected: str | None
     output: str
 
+    def texts(self) -> list[tuple[str, str]]:
+        """What was asked, wanted and answered, each with its name, where there is any."""
+        texts = (("input", self.input), ("expected", self.expected), ("output", self.output))
+        return [(name, text) for name, text in texts if text]
+
 
 class Spending(BaseModel, frozen=True):
     """Tokens, money and time of one side: the target, or the judge. `cached` counts replies that an earlier call paid for."""

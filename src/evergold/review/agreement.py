@@ -88,7 +88,22 @@ def agreement_on_questions(
 
 def _row(dataset: str, question: ReviewQuestion, cases: Sequence[Sequence[Any]]) -> QuestionAgreement:
     shared = [case for case in cases if len(case) > 1]
-    measure, equal, corrected, reason = _measure(question, shared)
+    measure, reason = "none", ""
+    equal: Interval | None = None
+    corrected: Interval | None = None
+    if question.kind is QuestionKind.TEXT:
+        reason = "free texts are read, not counted"
+    elif question.kind is QuestionKind.SPAN:
+        # Every pair of a case, then the mean: a case with five reviewers counts once.
+        overlaps = [fmean(overlap(one, other) for one, other in combinations(case, 2)) for case in shared]
+        equal, reason = mean_bootstrap(overlaps), "passages have no table of chance" if shared else ""
+    else:
+        # The order in which choices were clicked says nothing.
+        labels = [[tuple(sorted(value)) if isinstance(value, list) else value for value in case] for case in shared]
+        equal = raw_agreement(labels)
+        is_scale = question.kind is QuestionKind.SCALE
+        measure = "Krippendorff's alpha" if is_scale else "Fleiss' kappa"
+        corrected = interval_alpha(shared) if is_scale else fleiss_kappa(labels)
     return {
         "dataset": dataset,
         "question": question.name,
@@ -100,22 +115,6 @@ def _row(dataset: str, question: ReviewQuestion, cases: Sequence[Sequence[Any]])
         "measure": measure,
         "beyond_chance": _figure(corrected, len(shared), reason or (ALIKE if shared else SINGLE)),
     }
-
-
-def _measure(
-    question: ReviewQuestion, shared: Sequence[Sequence[Any]]
-) -> tuple[str, Interval | None, Interval | None, str]:
-    if question.kind is QuestionKind.TEXT:
-        return "none", None, None, "free texts are read, not counted"
-    if question.kind is QuestionKind.SPAN:
-        # Every pair of a case, then the mean: a case with five reviewers counts once.
-        overlaps = [fmean(overlap(one, other) for one, other in combinations(case, 2)) for case in shared]
-        return "none", mean_bootstrap(overlaps), None, "" if not shared else "passages have no table of chance"
-    # The order in which choices were clicked says nothing.
-    labels = [[tuple(sorted(value)) if isinstance(value, list) else value for value in case] for case in shared]
-    if question.kind is QuestionKind.SCALE:
-        return "Krippendorff's alpha", raw_agreement(labels), interval_alpha(shared), ""
-    return "Fleiss' kappa", raw_agreement(labels), fleiss_kappa(labels), ""
 
 
 def overlap(one: Sequence[Mapping[str, Any]], other: Sequence[Mapping[str, Any]]) -> float:

@@ -118,30 +118,25 @@ def settle_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> Revie
 
 def apply_verdict(case: Case, verdict: ReviewVerdict | None, reviewer: str) -> Case:
     """The case after the verdict that holds; with none it waits, unvalidated and active."""
+    own, metadata = approval_of(case), case.metadata
     if verdict is ReviewVerdict.APPROVE:
+        # The case has its reviewer's reference; a golden candidate is confirmed, and says by whom.
+        if case.kind is CaseKind.CHAT and case.entry_type is EntryType.GOLDEN and not case.confirmed:
+            metadata = {**metadata, "confirmed": True, "confirmed_by": reviewer}
         # A dismissed case that is approved becomes active again.
-        return _confirm(case.model_copy(update={"status": CaseStatus.ACTIVE}), reviewer).as_validated()
-    status = CaseStatus.DISMISSED if verdict is ReviewVerdict.DISMISS else CaseStatus.ACTIVE
-    return _unconfirm(case).model_copy(update={"review": ReviewState.UNVALIDATED, "status": status})
-
-
-def _confirm(case: Case, reviewer: str) -> Case:
-    """A case that a person approved has their reference; a golden candidate is confirmed, and says by whom."""
-    if case.approved is None:
-        case = case.model_copy(update={"approved": approval_of(case)})
-    if case.kind is not CaseKind.CHAT or case.entry_type is not EntryType.GOLDEN or case.confirmed:
-        return case
-    return case.model_copy(update={"metadata": {**case.metadata, "confirmed": True, "confirmed_by": reviewer}})
-
-
-def _unconfirm(case: Case) -> Case:
-    """Take back a confirmation that review gave; one that users' scores gave, and an answer a person wrote, stay."""
-    if case.approved == approval_of(case):
-        case = case.model_copy(update={"approved": None})
-    if "confirmed_by" not in case.metadata:
-        return case
-    metadata = {key: value for key, value in case.metadata.items() if key != "confirmed_by"}
-    return case.model_copy(update={"metadata": metadata | {"confirmed": False}})
+        changes = {"status": CaseStatus.ACTIVE, "approved": case.approved or own, "metadata": metadata}
+        return case.model_copy(update=changes).as_validated()
+    # A confirmation that review gave is taken back; one that users' scores gave, and an answer a person wrote, stay.
+    if "confirmed_by" in metadata:
+        metadata = {key: value for key, value in metadata.items() if key != "confirmed_by"} | {"confirmed": False}
+    return case.model_copy(
+        update={
+            "review": ReviewState.UNVALIDATED,
+            "status": CaseStatus.DISMISSED if verdict is ReviewVerdict.DISMISS else CaseStatus.ACTIVE,
+            "approved": None if case.approved == own else case.approved,
+            "metadata": metadata,
+        }
+    )
 
 
 def check_reviewable(case: Case) -> None:

@@ -102,9 +102,18 @@ class ToolCorrectness:
         f1 = f_score(matched, len(actual), len(expected))
         # Order and assignment are two questions: both are reported, whichever is the value.
         order = f_score(_common_subsequence(weights), len(actual), len(expected))
+        ordered = self.ordered and case.ordered
+        paired, used = {i for i, _ in pairs}, {j for _, j in pairs}
+        notes = {
+            "missing": [call.name for i, call in enumerate(expected) if i not in paired],
+            "extra": [call.name for j, call in enumerate(actual) if j not in used],
+            "other arguments": [expected[i].name for i, j in pairs if weights[i][j] < 1],
+        }
+        if ordered and len(_longest_rise([j for _, j in pairs])) < len(pairs):
+            notes["wrong order"] = [actual[j].name for j in sorted(used)]
         return Measurement.of(
-            order if self.ordered and case.ordered else f1,
-            _what_differs(expected, actual, pairs, weights, self.ordered and case.ordered),
+            order if ordered else f1,
+            "; ".join(f"{what}: {', '.join(names)}" for what, names in notes.items() if names) or None,
             precision=matched / len(actual) if actual else None,
             recall=matched / len(expected) if expected else None,
             f1=f1,
@@ -230,24 +239,6 @@ def _common_subsequence(weights: Weights) -> float:
             here.append(max(here[j], above[j + 1], above[j] + weight))
         above = here
     return above[-1]
-
-
-def _what_differs(
-    expected: Sequence[ExpectedTool],
-    actual: Sequence[ToolCall],
-    pairs: list[tuple[int, int]],
-    weights: Weights,
-    ordered: bool,
-) -> str | None:
-    matched, used = {i for i, _ in pairs}, {j for _, j in pairs}
-    notes = {
-        "missing": [call.name for i, call in enumerate(expected) if i not in matched],
-        "extra": [call.name for j, call in enumerate(actual) if j not in used],
-        "other arguments": [expected[i].name for i, j in pairs if weights[i][j] < 1],
-    }
-    if ordered and len(_longest_rise([j for _, j in pairs])) < len(pairs):
-        notes["wrong order"] = [actual[j].name for _, j in sorted(pairs, key=lambda pair: pair[1])]
-    return "; ".join(f"{what}: {', '.join(names)}" for what, names in notes.items() if names) or None
 
 
 def _compact(value: Any) -> str:

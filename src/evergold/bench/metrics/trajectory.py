@@ -281,20 +281,16 @@ class ReplayOutcome:
             return Measurement.of(float(share == 1.0), reason, by="end_state", share=share)
         tools = case.metadata.get("changing_tools")
         if isinstance(tools, list) and tools:
-            return _by_changes(case, attempt, {str(name) for name in tools})
+            left = [call for call in attempt.tool_calls if call.name in tools]
+            missing: list[str] = []
+            for call in calls_in(recorded_side(case, attempt)):
+                if call.name in tools:
+                    made = next((one for one in left if same_call(call, one)), None)
+                    if made is None:
+                        missing.append(call.name)
+                    else:
+                        left.remove(made)
+            reason = "the changes differ from the recorded ones" if missing or left else None
+            extra = [call.name for call in left]
+            return Measurement.of(float(reason is None), reason, by="changes", missing=missing, extra=extra)
         return await Correctness().measure_with(case, attempt, judge)
-
-
-def _by_changes(case: Case, attempt: Attempt, tools: set[str]) -> Measurement:
-    left = [call for call in attempt.tool_calls if call.name in tools]
-    missing: list[str] = []
-    for call in calls_in(recorded_side(case, attempt)):
-        if call.name in tools:
-            at = next((n for n, made in enumerate(left) if same_call(call, made)), None)
-            if at is None:
-                missing.append(call.name)
-            else:
-                del left[at]
-    same = not missing and not left
-    reason = None if same else "the changes differ from the recorded ones"
-    return Measurement.of(float(same), reason, by="changes", missing=missing, extra=[call.name for call in left])

@@ -212,16 +212,11 @@ class StepLog:
 
     def __init__(self, store: StepStore, run_id: str) -> None:
         self._store, self._run_id = store, run_id
-        self._begun = set(store.begun_keys(run_id))
         self._journal: Journal[StepRow] = Journal(partial(store.add, run_id))
         self.close = self._journal.close  # waits for the commit under way
 
     def read(self, case_id: str, trial: int) -> Sequence[ReplayStep]:
         """The steps of a trajectory that was interrupted, in order."""
-        # The set spares a query for each of the many trajectories that begin from nothing.
-        if (case_id, trial) not in self._begun:
-            return ()
-        self._begun.discard((case_id, trial))
         return self._store.steps(self._run_id, case_id, trial)
 
     async def keep(self, case_id: str, trial: int, number: int, step: ReplayStep) -> None:

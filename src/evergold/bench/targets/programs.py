@@ -67,15 +67,12 @@ class CommandTarget:
                     os.killpg(process.pid, signal.SIGKILL)
                 await process.wait()
         if process.returncode:
-            return failed_attempt(case, trial, "target", f"exit code {process.returncode}: {_reason(errors)}")
+            # The last line of stderr, where programs say what went wrong; many then name their help, which says nothing.
+            lines = errors.decode("utf-8", "replace").strip().splitlines()
+            telling = [line for line in lines if not line.startswith("Try ")] or lines
+            reason = telling[-1] if telling else "nothing on its error output"
+            return failed_attempt(case, trial, "target", f"exit code {process.returncode}: {reason}")
         return read_text_answer(case, trial, output)
-
-
-def _reason(errors: bytes) -> str:
-    """The last line of stderr, where programs say what went wrong; many then name their help, which says nothing."""
-    lines = errors.decode("utf-8", "replace").strip().splitlines()
-    telling = [line for line in lines if not line.startswith("Try ")] or lines
-    return telling[-1] if telling else "nothing on its error output"
 
 
 def make_command(address: str, params: Mapping[str, Any], _settings: Settings) -> CommandTarget:

@@ -126,11 +126,6 @@ class StepStore:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def begun_keys(self, run_id: str) -> set[Key]:
-        """The trajectories of a run that have steps and no attempt yet."""
-        query = select(attempt_steps.c.case_id, attempt_steps.c.trial).where(attempt_steps.c.run_id == run_id)
-        return {(row.case_id, row.trial) for row in self._db.rows(query.distinct())}
-
     def steps(self, run_id: str, case_id: str, trial: int) -> list[ReplayStep]:
         """The kept steps of a trajectory, in order."""
         query = select(attempt_steps.c.body).where(_of_trajectory(run_id, case_id, trial))
