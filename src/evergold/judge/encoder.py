@@ -127,7 +127,15 @@ class Encoder:
             self._table, self._table_scale = stored["embed"], stored["embed.scale"]
             self._weights = {name: _as_float(stored, name) for name in stored if not name.startswith(NOT_PLAIN)}
             self._layers = sum(name.startswith("layers.") and name.endswith(".up.weight") for name in self._weights)
-            self._fold_constants()
+            # Lay the three projections of attention side by side, and put constant factors into the weights.
+            for name in [key.removesuffix("up.weight") for key in self._weights if key.endswith(".up.weight")]:
+                parts = [(self._weights.pop(f"{name}{p}.weight"), self._weights.pop(f"{name}{p}.bias")) for p in "qkv"]
+                # Dividing by the root of the head's width is part of attention; done once here instead of in every call.
+                scale = np.float32((parts[0][0].shape[1] / HEADS) ** -0.5)
+                parts[0] = (parts[0][0] * scale, parts[0][1] * scale)
+                self._weights[f"{name}qkv.weight"] = np.concatenate([weight for weight, _ in parts], axis=1)
+                self._weights[f"{name}qkv.bias"] = np.concatenate([bias for _, bias in parts])
+                self._weights[f"{name}down.weight"] *= np.float32(0.5)  # of `_double_gelu`
         except (ValueError, KeyError, OSError, EOFError, NotImplementedError, BadZipFile) as error:
             raise ModelDamaged(f"the weights cannot be read: {type(error).__name__}") from error
         words = vocabulary.decode().splitlines()
@@ -238,17 +246,6 @@ class Encoder:
         x += self._weights[f"{name}.bias"]
         return x
 
-    def _fold_constants(self) -> None:
-        """Lay the three projections of attention side by side, and put constant factors into the weights."""
-        for name in [key.removesuffix("up.weight") for key in self._weights if key.endswith(".up.weight")]:
-            parts = [(self._weights.pop(f"{name}{p}.weight"), self._weights.pop(f"{name}{p}.bias")) for p in "qkv"]
-            # Dividing by the root of the head's width is part of attention; done once here instead of in every call.
-            scale = np.float32((parts[0][0].shape[1] / HEADS) ** -0.5)
-            parts[0] = (parts[0][0] * scale, parts[0][1] * scale)
-            self._weights[f"{name}qkv.weight"] = np.concatenate([weight for weight, _ in parts], axis=1)
-            self._weights[f"{name}qkv.bias"] = np.concatenate([bias for _, bias in parts])
-            self._weights[f"{name}down.weight"] *= np.float32(0.5)  # of `_double_gelu`
-
 
 NOT_PLAIN = ("words.", "embed", "vocabulary")
 LONGEST_EMBEDDED = 256
@@ -303,13 +300,7 @@ def _double_gelu(x: Array) -> Array:
     """Put twice the GELU in place of each number, a block at a time: a block stays in the processor's cache."""
     for begin in range(0, len(x), BLOCK):
         part = x[begin : begin + BLOCK]
-        inner = part * part
-        inner *= GELU * np.float32(0.044715)
-        inner += GELU
-        inner *= part
-        np.tanh(inner, out=inner)
-        inner += 1
-        part *= inner
+        part *= 1 + np.tanh(GELU * part * (1 + np.float32(0.044715) * part * part))
     return x
 
 

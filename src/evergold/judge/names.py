@@ -65,12 +65,6 @@ class Panel:
         if set(question.answer_schema["properties"]) & {"verdicts", "score"}:
             answers = await asyncio.gather(*(_ask_member(member, question) for member in self._members))
             return self._decide(answers)
-        return await self._ask_first(question)
-
-    async def close(self) -> None:
-        await close_all(*self._members)
-
-    async def _ask_first(self, question: Question) -> JudgeAnswer:
         spent = Usage()
         reasons = []
         # One after the other: the second member is paid only if the first has no list.
@@ -81,6 +75,9 @@ class Panel:
                 return answer.model_copy(update={"usage": spent})
             reasons.append(f"{member.identity}: {answer.reason}")
         return JudgeAnswer(reason="; ".join(reasons), usage=spent)
+
+    async def close(self) -> None:
+        await close_all(*self._members)
 
     def _decide(self, answers: Sequence[JudgeAnswer]) -> JudgeAnswer:
         spent = reduce(Usage.plus, (answer.usage for answer in answers), Usage())

@@ -67,7 +67,21 @@ def compare(
         for side in sides
     ]
     paired = [_pair(name, scores, scales.get(name), grouped, margin) for name in names]
-    warnings = list(_warnings(first.run, second.run))
+    results = []
+    one, other = (run.provenance.get("dataset", {}) for run in (first.run, second.run))
+    if one.get("content_hash") != other.get("content_hash"):
+        results.append(f"the datasets differ: {_name_of(one)} and {_name_of(other)}; only shared cases are compared")
+    specs = {spec.name: spec for spec in second.run.metrics}
+    for spec in first.run.metrics:
+        twin = specs.get(spec.name)
+        if twin is not None and twin != spec:
+            same_prompts = twin.prompt_hash == spec.prompt_hash
+            what = "judge" if twin.judge != spec.judge else "version" if same_prompts else "prompts"
+            results.append(f"{spec.name}: the {what} differs between the runs, so its numbers may not mean the same")
+    results += [
+        f"{run.id} is {run.status}, not completed" for run in (first.run, second.run) if run.status != "completed"
+    ]
+    warnings = list(results)
     warnings += [f"{n}: no case has a value in both runs" for n, pair in zip(names, paired, strict=True) if not pair]
     known = [pair for pair in paired if pair is not None]
     if not known:
@@ -394,22 +408,6 @@ def _describe_figure(figure: ComparedFigure) -> str | None:
         share = abs(change) / figure.first
         return f"{share:.0%} {'cheaper' if change < 0 else 'dearer'}".replace("%", " %") if share >= 0.005 else None
     return f"{abs(change) / 1000:.1f} s {'faster' if change < 0 else 'slower'}" if abs(change) >= 50 else None
-
-
-def _warnings(first: Run, second: Run) -> list[str]:
-    results = []
-    one, other = (run.provenance.get("dataset", {}) for run in (first, second))
-    if one.get("content_hash") != other.get("content_hash"):
-        results.append(f"the datasets differ: {_name_of(one)} and {_name_of(other)}; only shared cases are compared")
-    specs = {spec.name: spec for spec in second.metrics}
-    for spec in first.metrics:
-        twin = specs.get(spec.name)
-        if twin is not None and twin != spec:
-            same_prompts = twin.prompt_hash == spec.prompt_hash
-            what = "judge" if twin.judge != spec.judge else "version" if same_prompts else "prompts"
-            results.append(f"{spec.name}: the {what} differs between the runs, so its numbers may not mean the same")
-    results += [f"{run.id} is {run.status}, not completed" for run in (first, second) if run.status != "completed"]
-    return results
 
 
 def _name_of(dataset: Mapping[str, str]) -> str:

@@ -67,7 +67,16 @@ def judged_rev(case: Case) -> str:
 def list_latest(opinions: Sequence[Opinion], rev: str) -> list[Opinion]:
     """Each reviewer's last word on content `rev`, oldest first. A withdrawn word is no word; reopening voids all."""
     last: dict[str, Opinion] = {}
-    for opinion in _without_undone_reopenings(opinions):
+    # Leave out each reopening that its reviewer withdrew as their next word: the opinions before it hold again.
+    kept: list[Opinion] = []
+    for opinion in opinions:
+        if opinion.verdict is ReviewVerdict.WITHDRAW:
+            mine = [at for at, other in enumerate(kept) if other.reviewer == opinion.reviewer]
+            if mine and kept[mine[-1]].verdict is ReviewVerdict.REOPEN:
+                del kept[mine[-1]]
+                continue
+        kept.append(opinion)
+    for opinion in kept:
         if opinion.rev != rev or opinion.verdict is ReviewVerdict.SKIP:
             continue
         # Removed and added again, so that the order is by each reviewer's latest word.
@@ -77,19 +86,6 @@ def list_latest(opinions: Sequence[Opinion], rev: str) -> list[Opinion]:
         elif opinion.verdict is not ReviewVerdict.WITHDRAW:
             last[opinion.reviewer] = opinion
     return list(last.values())
-
-
-def _without_undone_reopenings(opinions: Sequence[Opinion]) -> list[Opinion]:
-    """Leave out each reopening that its reviewer withdrew as their next word: the opinions before it hold again."""
-    kept: list[Opinion] = []
-    for opinion in opinions:
-        if opinion.verdict is ReviewVerdict.WITHDRAW:
-            mine = [at for at, other in enumerate(kept) if other.reviewer == opinion.reviewer]
-            if mine and kept[mine[-1]].verdict is ReviewVerdict.REOPEN:
-                del kept[mine[-1]]
-                continue
-        kept.append(opinion)
-    return kept
 
 
 def standing_verdicts(opinions: Sequence[Opinion], rev: str, needed: int) -> Standing:

@@ -141,7 +141,14 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder,
         draft = apply_verdict(draft, settle_verdicts(opinions, spoken.rev, needed), reviewer)
     author = Author(who=reviewer, action=decision.verdict.value, why=decision.comment, reviewer=True)
     after = revise_case(connection, draft, author, decision.version)
-    _stand(connection, held, after, decision, reviewer)
+    # Let the reviewer's word stand against later signals, or no longer, and let a dismissed correction count no more.
+    dismissed = after.status is CaseStatus.DISMISSED
+    if after.review is ReviewState.VALIDATED or dismissed or decision.changes:
+        set_decided(connection, after, reviewer)
+    elif decision.verdict in (ReviewVerdict.WITHDRAW, ReviewVerdict.REOPEN):
+        set_decided(connection, after, "")
+    if after.entry_type is EntryType.CORRECTION and dismissed != (held.status is CaseStatus.DISMISSED):
+        set_correction_dismissed(connection, after, dismissed)
     # The opinion carries the version that it produced, so that the history can tell which revision it belongs to.
     reviews.add_opinion(connection, spoken.model_copy(update={"version": after.version}))
     reviews.set_standing(connection, after, standing_verdicts(opinions, spoken.rev, needed))
@@ -153,17 +160,6 @@ def decide(connection: Connection, key: CaseKey, decision: Decision, by: Holder,
     else:
         reviews.release(connection, key, reviewer)
     return after
-
-
-def _stand(connection: Connection, held: Case, after: Case, decision: Decision, reviewer: str) -> None:
-    """Let the reviewer's word stand against later signals, or no longer, and let a dismissed correction count no more."""
-    dismissed = after.status is CaseStatus.DISMISSED
-    if after.review is ReviewState.VALIDATED or dismissed or decision.changes:
-        set_decided(connection, after, reviewer)
-    elif decision.verdict in (ReviewVerdict.WITHDRAW, ReviewVerdict.REOPEN):
-        set_decided(connection, after, "")
-    if after.entry_type is EntryType.CORRECTION and dismissed != (held.status is CaseStatus.DISMISSED):
-        set_correction_dismissed(connection, after, dismissed)
 
 
 def decide_many(

@@ -78,24 +78,20 @@ def agreement(judged: Scores, labelled: Scores, *, passing: float = PASSING) -> 
         if judge is not None and label is not None
     ]
     result = cohen_kappa(pairs)
-    reason = _missing_labels([label for _, label in pairs])
-    if reason is None and result is None:
+    passed = sum(label for _, label in pairs)
+    few = [(word, n) for word, n in (("passed", passed), ("failed", len(pairs) - passed)) if n < FEWEST_OF_EACH]
+    reason = None
+    if len(pairs) < FEWEST_LABELS:
+        reason = f"{len(pairs)} of {FEWEST_LABELS} labels"
+    elif few:
+        reason = f"{few[0][1]} of {FEWEST_OF_EACH} labels that {few[0][0]}"
+    elif result is None:
         reason = "judge and labels give one verdict only, so agreement beyond chance is undefined"
     kappa, low, high = (result.value, result.low, result.high) if result else (None, None, None)
     return JudgeAgreement(kappa, low, high, len(pairs), reason is None, reason, len(judged) - len(pairs))
 
 
-def _missing_labels(labels: Sequence[bool]) -> str | None:
-    """What these labels lack to calibrate a judge."""
-    if len(labels) < FEWEST_LABELS:
-        return f"{len(labels)} of {FEWEST_LABELS} labels"
-    for word, count in (("passed", sum(labels)), ("failed", len(labels) - sum(labels))):
-        if count < FEWEST_OF_EACH:
-            return f"{count} of {FEWEST_OF_EACH} labels that {word}"
-    return None
-
-
-def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]], draws: int = intervals.DRAWS) -> intervals.Interval | None:
+def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]]) -> intervals.Interval | None:
     """Kappa of all reviewers with a bootstrap interval over cases; a case with one verdict cannot agree and is left out."""
     shared = [case for case in verdicts if len(case) > 1]
     if not shared:
@@ -103,7 +99,7 @@ def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]], draws: int = intervals.
     counts = _counts(shared)
     if np.isnan(_fleiss(counts[None, :, :])[0]):
         return None
-    return intervals.bootstrap(lambda rows: _fleiss(counts[rows]), len(shared), draws=draws)
+    return intervals.bootstrap(lambda rows: _fleiss(counts[rows]), len(shared))
 
 
 def raw_agreement(verdicts: Sequence[Sequence[Hashable]]) -> intervals.Interval | None:

@@ -294,20 +294,19 @@ def read_scores(values: Scores) -> list[float | None]:
         raise BadInput(
             f"scores are {type(values).__name__}; give a list of numbers from 0 to 1, None where there is none"
         )
-    return [None if value is None else _check_score(value, at) for at, value in enumerate(values)]
-
-
-def _check_score(value: float, at: int) -> float:
-    try:
-        number = math.nan if isinstance(value, str) else float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not 0 <= number <= 1:
-        raise BadInput(
-            f"score {at + 1} is {value!s:.40}; scores are numbers from 0 to 1, None where there is none: "
-            "divide by the largest possible value first"
-        )
-    return number
+    scores: list[float | None] = []
+    for at, value in enumerate(values):
+        try:
+            number = None if value is None else math.nan if isinstance(value, str) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if number is not None and not 0 <= number <= 1:
+            raise BadInput(
+                f"score {at + 1} is {value!s:.40}; scores are numbers from 0 to 1, None where there is none: "
+                "divide by the largest possible value first"
+            )
+        scores.append(number)
+    return scores
 
 
 def _binary(values: intervals.Floats) -> bool:
