@@ -27,7 +27,7 @@ from evergold.bench.replay.helpers import draft_by_rule
 from evergold.bench.replay.play import Play, obstacles, requests_of
 from evergold.bench.replay.record import conversation_id, each_turn, loose_key, opening_messages
 from evergold.bench.retrieval import files_band, gold_of_row, language_of
-from evergold.bench.retrieval_figures import line_symbols
+from evergold.bench.retrieval_run import line_symbols
 from evergold.bench.retrievers import _widen_hits, words_of
 from evergold.bench.targets.messages import MAX_OUTPUT, read_answer, read_text_answer
 from evergold.calls.endpoints import Endpoint

@@ -1,7 +1,7 @@
 """Scores that need the files: tokens, symbols, ranges outside."""
 
 from evergold.bench.retrieval import Gold, GoldTier
-from evergold.bench.retrieval_figures import line_symbols, score_source
+from evergold.bench.retrieval_run import line_symbols, score_source
 from evergold.formats.dataset_ab import Prediction
 
 SOURCE = b"""import os

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evergold.bench.setup import judged_by
-from evergold.build.check_rows import check_validated_rows
+from evergold.build.check import check_validated_rows
 from evergold.build.versions import _list_before, _order
 from evergold.checks.switch import builtin_on
 from evergold.errors import BadInput

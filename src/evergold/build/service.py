@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evergold.build import rag
-from evergold.build.check import CheckLimits, check
-from evergold.build.check_rows import check_validated_rows
+from evergold.build.check import CheckLimits, check, check_validated_rows
 from evergold.build.manifest import Report, verify
 from evergold.build.offline_records import copy_plain_lines, is_packed, state_of
 from evergold.build.spec import RagSpec, load_spec

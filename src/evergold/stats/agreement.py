@@ -91,7 +91,7 @@ def agreement(judged: Scores, labelled: Scores, *, passing: float = PASSING) -> 
     return JudgeAgreement(kappa, low, high, len(pairs), reason is None, reason, len(judged) - len(pairs))
 
 
-def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]]) -> intervals.Interval | None:
+def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]], draws: int = intervals.DRAWS) -> intervals.Interval | None:
     """Kappa of all reviewers with a bootstrap interval over cases; a case with one verdict cannot agree and is left out."""
     shared = [case for case in verdicts if len(case) > 1]
     if not shared:
@@ -99,7 +99,7 @@ def fleiss_kappa(verdicts: Sequence[Sequence[Hashable]]) -> intervals.Interval |
     counts = _counts(shared)
     if np.isnan(_fleiss(counts[None, :, :])[0]):
         return None
-    return intervals.bootstrap(lambda rows: _fleiss(counts[rows]), len(shared))
+    return intervals.bootstrap(lambda rows: _fleiss(counts[rows]), len(shared), draws=draws)
 
 
 def raw_agreement(verdicts: Sequence[Sequence[Hashable]]) -> intervals.Interval | None:
