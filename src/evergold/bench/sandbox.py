@@ -28,8 +28,8 @@ import sys
 import sysconfig
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -290,8 +290,8 @@ def _run_apart(
         of_tests, of_answer = ([pair[side].fileno() for pair in pairs] for side in (0, 1))
         order = _order("answer", [None] * len(parts), bounds, links=of_answer, answer=answer, given=given or {})
         # Both start at once; the second begins its order while the first reads its own.
-        tester = stack.enter_context(_start(_order(kind, parts, bounds, links=of_tests, **more)))
-        runner = stack.enter_context(_start(order))
+        tester = _Sandbox(_order(kind, parts, bounds, links=of_tests, **more), stack)
+        runner = _Sandbox(order, stack)
         tester.begin()
         runner.begin()
         # The launchers have copies: a side hangs up when the last of them is closed.
@@ -309,7 +309,8 @@ def _run_apart(
 
 
 def _run_alone(kind: str, parts: list[Any], bounds: Bounds, **more: Any) -> list[TestResult]:
-    with _start(_order(kind, parts, bounds, **more)) as sandbox:
+    with ExitStack() as stack:
+        sandbox = _Sandbox(_order(kind, parts, bounds, **more), stack)
         sandbox.begin()
         return sandbox.results(len(parts), bounds.seconds + GRACE_SECONDS)
 
@@ -321,17 +322,34 @@ def _order(kind: str, parts: list[Any], bounds: Bounds, **more: Any) -> dict[str
     return fields | asdict(bounds) | {"address_space": bounds.memory, "packages": _packages()} | more
 
 
-@dataclass
 class _Sandbox:
     """A sandbox that was started; it runs nothing until it has its order."""
 
-    order: dict[str, Any]
-    process: "subprocess.Popen[bytes]"
-    started: int
-    written: Any
-    problems: Any
-    first: int | None = None
-    group: Path | None = None
+    def __init__(self, order: dict[str, Any], stack: ExitStack) -> None:
+        self.order = order
+        self.first: int | None = None
+        self.group: Path | None = None
+        self.written, self.problems, *files = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(5))  # noqa: SIM115
+        for file, content in zip(
+            files, (_compile_file("launcher"), _compile_file("boundary"), _system_call_filter()), strict=True
+        ):
+            file.write(content)
+            file.seek(0)
+        self.started, start = os.pipe()
+        stack.callback(os.close, self.started)
+        numbers = [file.fileno() for file in files]
+        self.process = subprocess.Popen(
+            _command(numbers, start, site=order["order"] == "command"),
+            stdin=subprocess.PIPE,
+            stdout=self.written,
+            stderr=self.problems,
+            pass_fds=[*numbers, start, *order["links"]],
+            # Nothing of the environment goes in: it may hold keys.
+            env={"PATH": os.environ.get("PATH", os.defpath)},
+            start_new_session=True,
+        )
+        os.close(start)
+        stack.callback(self.end)
 
     def begin(self) -> None:
         """Put its first process into a cgroup, then give it the order."""
@@ -377,37 +395,6 @@ class _Sandbox:
                 result = TestResult.model_validate_json(line)
                 results[result.test] = result
         return [results.get(at) or TestResult(test=at, passed=False, output="", reason=LOST) for at in range(count)]
-
-
-@contextmanager
-def _start(order: dict[str, Any]) -> Iterator[_Sandbox]:
-    """Start a sandbox; nothing of it outlives the block."""
-    with ExitStack() as stack:
-        written, problems, *files = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(5))
-        for file, content in zip(
-            files, (_compile_file("launcher"), _compile_file("boundary"), _system_call_filter()), strict=True
-        ):
-            file.write(content)
-            file.seek(0)
-        started, start = os.pipe()
-        stack.callback(os.close, started)
-        numbers = [file.fileno() for file in files]
-        process = subprocess.Popen(
-            _command(numbers, start, site=order["order"] == "command"),
-            stdin=subprocess.PIPE,
-            stdout=written,
-            stderr=problems,
-            pass_fds=[*numbers, start, *order["links"]],
-            # Nothing of the environment goes in: it may hold keys.
-            env={"PATH": os.environ.get("PATH", os.defpath)},
-            start_new_session=True,
-        )
-        os.close(start)
-        sandbox = _Sandbox(order, process, started, written, problems)
-        try:
-            yield sandbox
-        finally:
-            sandbox.end()
 
 
 @functools.cache

@@ -117,22 +117,23 @@ def run_part(order: dict[str, Any], number: int, ends_at: float, results: int) -
         os._exit(1)
     os.close(output_end)
     os.close(end)
-    output = Printed(order["output"], order["shown"])
+    output = bytearray()
     # The answer's process has no end of its own: it ends when the tests hang up.
     hang_up = link if kind == "answer" else None
     if link is not None and hang_up is None:
         os.close(link)
-    reason = watch(child, printed, hang_up, output, ends_at, order["memory"])
+    reason = watch(child, printed, hang_up, output, ends_at, order)
     left = os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
     status = finish(child)
-    output.drain(printed)
+    drain(printed, output, order["output"])
     passed = reason is None and (not left if kind == "answer" else status == 0 and os.read(ended, 64) == done)
     if os.WIFSIGNALED(status):
         ending = f"ended by {signal.Signals(os.WTERMSIG(status)).name}"
     else:
         code = os.WEXITSTATUS(status)
         ending = "left before the end of the test" if code == 0 else f"exit code {code}"
-    result = {"passed": passed, "output": output.text(), "reason": None if passed else reason or ending}
+    shown = cut_middle(output, order["shown"])
+    result = {"passed": passed, "output": shown, "reason": None if passed else reason or ending}
     if errors is not None:
         result["errors"] = os.pread(errors, SHOWN, max(0, os.fstat(errors).st_size - SHOWN)).decode("utf-8", "replace")
     for one in (printed, ended, errors, hang_up):
@@ -261,37 +262,25 @@ def flush() -> None:
         return
 
 
-class Printed:
-    """The beginning and the end of what a part prints, `shown` bytes each, and how much it was."""
-
-    def __init__(self, most: int, shown: int) -> None:
-        self.most, self.shown, self.count, self.head, self.tail = most, shown, 0, b"", b""
-
-    def add(self, data: bytes) -> None:
-        self.count += len(data)
-        room = self.shown - len(self.head)
-        self.head += data[:room]
-        self.tail = (self.tail + data[room:])[-self.shown :] if len(data) > room else self.tail
-
-    def drain(self, source: int) -> None:
-        """Read what is left in the pipe, without waiting for a process that still holds it."""
-        os.set_blocking(source, False)
-        while self.count <= self.most:
-            try:
-                data = os.read(source, 65536)
-            except BlockingIOError:
-                return
-            if not data:
-                return
-            self.add(data)
-
-    def text(self) -> str:
-        left_out = self.count - len(self.head) - len(self.tail)
-        middle = f"\n… {left_out} bytes left out …\n".encode() if left_out else b""
-        return (self.head + middle + self.tail).decode("utf-8", "replace")
+def drain(source: int, printed: bytearray, most: int) -> None:
+    """Read what is left in a pipe, without waiting for a process that still holds it."""
+    os.set_blocking(source, False)
+    with contextlib.suppress(BlockingIOError):
+        while len(printed) <= most and (data := os.read(source, 65536)):
+            printed += data
 
 
-def watch(child: int, source: int, hang_up: int | None, output: Printed, ends_at: float, memory: int) -> str | None:
+def cut_middle(printed: bytearray, shown: int) -> str:
+    """The beginning and the end of what a part printed, `shown` bytes each, and how much stood between them."""
+    left_out = len(printed) - 2 * shown
+    if left_out > 0:
+        printed[shown:-shown] = f"\n… {left_out} bytes left out …\n".encode()
+    return printed.decode("utf-8", "replace")
+
+
+def watch(
+    child: int, source: int, hang_up: int | None, output: bytearray, ends_at: float, order: dict[str, Any]
+) -> str | None:
     """Read the output of a part until it ends or the tests hang up; the reason where it had to be stopped."""
     ended = os.pidfd_open(child)
     waited = select.poll()
@@ -304,18 +293,18 @@ def watch(child: int, source: int, hang_up: int | None, output: Printed, ends_at
             ready = [descriptor for descriptor, _ in waited.poll(LOOK_SECONDS * 1000)]
             if source in ready:
                 data = os.read(source, 65536)
-                output.add(data)
+                output += data
                 if not data:
                     waited.unregister(source)
             if ended in ready or hang_up in ready:
                 return None
             if time.monotonic() > ends_at:
                 return "time limit reached"
-            if output.count > output.most:
-                return f"printed over {output.most} bytes"
+            if len(output) > order["output"]:
+                return f"printed over {order['output']} bytes"
             # RLIMIT_AS binds each process alone; the sum over all of them is watched here.
-            if is_over(memory):
-                return f"used over {memory // 2**20} MB of memory"
+            if is_over(order["memory"]):
+                return f"used over {order['memory'] // 2**20} MB of memory"
     finally:
         os.close(ended)
 

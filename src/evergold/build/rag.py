@@ -152,9 +152,7 @@ def route_part(location: str, splits: tuple[Split, ...], max_line: int, block: B
     return route_block(block, _router(splits), max_line)
 
 
-@lru_cache(maxsize=4)
-def _router(splits: tuple[Split, ...]) -> RecordRouter:
-    return RecordRouter(splits)
+_router = lru_cache(maxsize=4)(RecordRouter)
 
 
 def build(spec: RagSpec, spread: Spread | None = None, advance: Callable[[int], None] = lambda size: None) -> Manifest:

@@ -176,6 +176,14 @@ class Gate:
         self._ignore = max(0, self.active - 1)
 
 
+@dataclass
+class _Commit(Generic[T]):
+    """What is written together, and what went wrong with it."""
+
+    items: list[T] = field(default_factory=list)
+    problem: Exception | None = None
+
+
 class Journal(Generic[T]):
     """Makes results durable in batches: what finished while one commit was under way is the next commit.
 
@@ -185,39 +193,31 @@ class Journal(Generic[T]):
 
     def __init__(self, write: Callable[[Sequence[T]], Awaitable[None]]) -> None:
         self._write = write
-        self._items: list[T] = []
-        self._next: asyncio.Future[None] | None = None
-        self._writing: asyncio.Task[None] | None = None
+        self._next: _Commit[T] = _Commit()
+        self._turn = asyncio.Lock()
 
     async def add(self, item: T) -> None:
         """Hand over one result; returns after the commit that holds it, or raises what stopped it."""
-        self._items.append(item)
-        if self._next is None:
-            self._next = asyncio.get_running_loop().create_future()
-        waiting = self._next
-        if self._writing is None or self._writing.done():
-            self._writing = asyncio.create_task(self._drain())
-        # The future is shared by all items of a commit: cancelling one caller must not cancel it for the others.
-        await asyncio.shield(waiting)
+        commit = self._next
+        commit.items.append(item)
+        # Others wait for the same commit: cancelling one of them must not cancel it.
+        await asyncio.shield(self._keep(commit))
 
     async def close(self) -> None:
-        """Wait for the commit under way, also when the run itself was cancelled."""
-        if self._writing is not None:
-            await asyncio.wait([self._writing])
+        """Wait for the commits under way, also when the run itself was cancelled."""
+        async with self._turn:
+            return
 
-    async def _drain(self) -> None:
-        while self._items:
-            items, self._items = self._items, []
-            waiting, self._next = self._next, None
-            assert waiting is not None
-            try:
-                await self._write(items)
-            except Exception as problem:
-                waiting.set_exception(problem)
-                # Marks the exception as seen: a caller that was cancelled never awaits it, and asyncio would log it.
-                waiting.exception()
-            else:
-                waiting.set_result(None)
+    async def _keep(self, commit: _Commit[T]) -> None:
+        async with self._turn:
+            if commit is self._next:  # nobody has written it meanwhile
+                self._next = _Commit()
+                try:
+                    await self._write(commit.items)
+                except Exception as problem:
+                    commit.problem = problem
+        if commit.problem is not None:
+            raise commit.problem
 
 
 class TargetUnusable(EvergoldError):

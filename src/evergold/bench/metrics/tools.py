@@ -6,7 +6,7 @@ model makes counts, so calls nobody asked for cost precision, and a tool expecte
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from evergold.bench.metrics.questions import MATERIAL, Interview, PromptedMetric, fence
 from evergold.bench.metrics.text import f_score
@@ -201,7 +201,8 @@ class SemanticToolCorrectness(PromptedMetric):
             for number, (i, j) in enumerate(doubtful, start=1)
         ]
         shown = "\n".join(
-            f"{number}. {expected[i].name}: expected {_compact(expected[i].args)}, actual {_compact(actual[j].args)}"
+            f"{number}. {expected[i].name}: expected {canonical_json(expected[i].args).decode()}, "
+            f"actual {canonical_json(actual[j].args).decode()}"
             for number, (i, j) in enumerate(doubtful, start=1)
         )
         prompt = fence(ARGUMENTS_PROMPT, task=case.input, pairs=shown)
@@ -239,7 +240,3 @@ def _common_subsequence(weights: Weights) -> float:
             here.append(max(here[j], above[j + 1], above[j] + weight))
         above = here
     return above[-1]
-
-
-def _compact(value: Any) -> str:
-    return canonical_json(value).decode()
