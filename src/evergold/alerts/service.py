@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection
 
-from evergold.alerts.rules import AlertRule, read_rules
+from evergold.alerts.rules import read_rules
 from evergold.alerts.stage import AlertStage, AlertWatcher
 from evergold.alerts.webhook import escape_text
 from evergold.errors import BadInput, Conflict, EvergoldError, NotFound, describe_unknown
@@ -42,9 +42,20 @@ class Alerts:
             alerts = alerts_page(connection, firing_only=firing_only, limit=limit)
             looked, rules = fact(connection, LOOKED), self.stage.rules(connection)
             muted = muted_rules(connection, database_time(connection))
-        webhook = self.stage.webhook
+        webhook, states = self.stage.webhook, []
+        for rule in rules:
+            limits = rule.model_dump(mode="json", exclude_none=True, exclude={"name"})
+            states.append(
+                AlertRuleState(
+                    name=rule.label,
+                    kind=limits.pop("kind"),
+                    origin="settings" if rule in self.stage.fixed_rules else "workspace",
+                    limits=limits,
+                    muted_until=muted.get(rule.label),
+                )
+            )
         return AlertsState(
-            rules=[_state_of(rule, rule in self.stage.fixed_rules, muted.get(rule.label)) for rule in rules],
+            rules=states,
             webhook=webhook.shown if webhook else None,
             signed=bool(webhook and webhook.signed),
             looked_at=looked,
@@ -126,14 +137,3 @@ class Alerts:
         if self._watcher is not None:
             self._watcher.stop()
             self._watcher = None
-
-
-def _state_of(rule: AlertRule, is_set: bool, muted_until: str | None) -> AlertRuleState:
-    limits = rule.model_dump(mode="json", exclude_none=True)
-    return AlertRuleState(
-        name=rule.label,
-        kind=limits.pop("kind"),
-        origin="settings" if is_set else "workspace",
-        limits={name: value for name, value in limits.items() if name != "name"},
-        muted_until=muted_until,
-    )

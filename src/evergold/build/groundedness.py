@@ -146,7 +146,11 @@ def source_problem(record: Any) -> str | None:
     known = {document_of(source) for source in sources if is_location(source)}
     if not known:
         return None
-    name, path = _document(getattr(record, "metadata", None))
+    metadata = getattr(record, "metadata", None)
+    name, path = "metadata.source_path", ""
+    if isinstance(metadata, Metadata) and not (path := _text(metadata.source_path)):
+        document = _text(metadata.document)
+        name, path = "metadata.document", document if is_location(document) else ""
     if path and document_of(path) not in known:
         return f"none of its {len(sources)} contexts comes from {name} {path!r}; the first is from {sources[0]!r}"
     # Both names occur: of the record, and of the answer alone.
@@ -169,17 +173,6 @@ def document_of(source: str) -> str:
 def is_location(source: str) -> bool:
     """Whether a source is a path or an address; the number of a row or a title cannot be compared with one."""
     return bool("/" in source or "\\" in source or "#" in source or _ENDING.search(source))
-
-
-def _document(metadata: Any) -> tuple[str, str]:
-    """The key and the value of the metadata that name the document of a record."""
-    if not isinstance(metadata, Metadata):
-        return "", ""
-    path = _text(metadata.source_path)
-    if path:
-        return "metadata.source_path", path
-    document = _text(metadata.document)
-    return ("metadata.document", document) if is_location(document) else ("", "")
 
 
 def _cited_wrongly(citation: CitedSource, record: Any, known: set[str]) -> str | None:

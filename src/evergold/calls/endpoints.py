@@ -207,7 +207,11 @@ async def _exchange(http: SealedClient, request: httpx2.Request) -> httpx2.Respo
             raise CallFailure("too_large", f"the endpoint answered more than {MOST_BYTES:,} bytes")
         if onward is None:
             return reply
-        if not _is_same(request.url, onward.url):
+        first, second = request.url, onward.url
+        # Plain HTTP may become HTTPS, and not the other way round.
+        upgraded = (first.scheme, second.scheme, second.port) == ("http", "https", None)
+        same_door = upgraded or (first.scheme, first.port) == (second.scheme, second.port)
+        if first.host != second.host or not same_door:
             # Prompts would go there, and the key with a client that knows no better.
             message = (
                 f"{request.url.host} sends the call on to {onward.url.host}, another server; name that in the base URL"
@@ -215,14 +219,6 @@ async def _exchange(http: SealedClient, request: httpx2.Request) -> httpx2.Respo
             raise CallFailure("bad_request", message, status=reply.status_code)
         request = onward
     raise CallFailure("bad_request", f"{request.url.host} sends the call on and on", status=reply.status_code)
-
-
-def _is_same(first: httpx2.URL, second: httpx2.URL) -> bool:
-    """Whether two addresses are of one server; plain HTTP may become HTTPS, and not the other way round."""
-    if first.host != second.host:
-        return False
-    upgraded = (first.scheme, second.scheme, second.port) == ("http", "https", None)
-    return upgraded or (first.scheme, first.port) == (second.scheme, second.port)
 
 
 def first_choice(completion: Any) -> dict[str, Any] | None:

@@ -28,14 +28,14 @@ def by_case(
     else does. An answer that is its own reference says nothing about a model: it is left out where the metric has other
     cases.
     """
-    trials: dict[str, dict[str, list[float]]] = {}
-    own: dict[str, dict[str, list[float]]] = {}
+    trials: dict[tuple[str, bool], dict[str, list[float]]] = {}
     for row in rows:
         if row.value is not None and not (exclude_errors and row.outcome is AttemptOutcome.ERROR):
-            (own if row.own else trials).setdefault(row.metric, {}).setdefault(row.case_id, []).append(row.value)
+            trials.setdefault((row.metric, row.own), {}).setdefault(row.case_id, []).append(row.value)
     results: dict[str, dict[str, float]] = {}
-    # Cases with a reference of another origin replace those that are their own reference, metric by metric.
-    for metric, cases in {**own, **trials}.items():
+    for (metric, own), cases in trials.items():
+        if own and (metric, False) in trials:
+            continue
         scores = results.setdefault(metric, {})
         for case, values in cases.items():
             # A case with too few scored trials for the reducer has no value.

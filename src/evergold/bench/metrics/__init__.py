@@ -89,10 +89,20 @@ async def measure(
         return Measurement.error(problem.message)
     except Exception as problem:
         return Measurement.error(f"{type(metric).__name__} broke: {type(problem).__name__}: {problem}")
-    if made.value is not None and (fault := _fault_of(made.value, scale_of(metric))):
-        return Measurement.error(f"{type(metric).__name__} gave {made.value}, {fault}")
-    made = _mark_self_comparison(made, metric, case, attempt)
-    return _mark(made, truncated=True) if attempt.is_truncated else made
+    if made.value is not None:
+        scale, gave = scale_of(metric), f"{type(metric).__name__} gave {made.value}, which is"
+        # A NaN would turn the mean of the whole run into NaN.
+        if not math.isfinite(made.value):
+            return Measurement.error(f"{gave} not a number one can average")
+        if scale is not None and not scale.low <= made.value <= scale.high:
+            limits = f"outside its scale from {scale.low:g} to {scale.high:g}; declare `scale` on the metric"
+            return Measurement.error(f"{gave} {limits}")
+    marks: dict[str, bool] = {"truncated": True} if attempt.is_truncated else {}
+    compares = made.value is not None and attempt.metadata.get("recorded") and getattr(metric, "compares", False)
+    # A recorded answer that is its own reference scores 1 by construction, which says nothing about a model.
+    if compares and (own := case.reference()) is not None and (own.text or "") == (case.output or ""):
+        marks["self"] = True
+    return made.model_copy(update={"details": made.details | marks}) if marks else made
 
 
 async def _call_metric(metric: AnyMetric, case: Case, attempt: Attempt, judge: Judge | None) -> Measurement:
@@ -107,15 +117,6 @@ def scale_of(metric: AnyMetric) -> Scale | None:
     """The scale that a metric declares as `scale`; from 0 to 1 where it declares none."""
     scale: Scale | None = getattr(metric, "scale", Scale())
     return scale
-
-
-def _fault_of(value: float, scale: Scale | None) -> str | None:
-    # A NaN would turn the mean of the whole run into NaN.
-    if not math.isfinite(value):
-        return "which is not a number one can average"
-    if scale is not None and not scale.low <= value <= scale.high:
-        return f"which is outside its scale from {scale.low:g} to {scale.high:g}; declare `scale` on the metric"
-    return None
 
 
 class _NoJudge:
@@ -135,21 +136,6 @@ async def _find_reason_not_to_apply(metric: AnyMetric, case: Case, replayed: boo
     except Exception:  # a metric that breaks on an empty answer is one that applies
         return None
     return made if made.state is MeasurementState.NOT_APPLICABLE else None
-
-
-def _mark_self_comparison(made: Measurement, metric: AnyMetric, case: Case, attempt: Attempt) -> Measurement:
-    """Mark a score that compares a recorded answer with itself: `self` in its details."""
-    if made.value is None or not attempt.metadata.get("recorded") or not getattr(metric, "compares", False):
-        return made
-    reference = case.reference()
-    # Metrics that compare give 1 by construction here, which says nothing about a model.
-    if reference is None or (reference.text or "") != (case.output or ""):
-        return made
-    return _mark(made, self=True)
-
-
-def _mark(made: Measurement, /, **details: Any) -> Measurement:
-    return made.model_copy(update={"details": {**made.details, **details}})
 
 
 @dataclass(frozen=True)
