@@ -5,6 +5,8 @@ unusable until one is renamed, because a run names a dataset by its stem. The sa
 found like any other; a file of the user's own by the same name takes a sample's place.
 """
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,8 +78,8 @@ def check_files(path: Path) -> FileCheck:
 
 def _in_folder(folder: Path, only: str | None, *, sample: bool) -> dict[str, DatasetFile]:
     results: dict[str, DatasetFile] = {}
-    for path in sorted(folder.rglob("*")):
-        if path.suffix.lower() not in SUFFIXES or path.name.startswith(".") or only not in (None, path.stem):
+    for path in _files(folder):
+        if only not in (None, path.stem):
             continue
         entry = read_file(path, folder, sample=sample)
         other = results.get(entry.name)
@@ -87,3 +89,11 @@ def _in_folder(folder: Path, only: str | None, *, sample: bool) -> dict[str, Dat
             entry = DatasetFile(entry.name, path, None, (f"{same}{path.relative_to(folder)}; rename one",), sample)
         results[entry.name] = entry
     return results
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            if name.lower().endswith(SUFFIXES) and not name.startswith("."):
+                yield Path(parent) / name

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from evergold.calls.caller import CallFailure
+from evergold.calls.caller import CallFailure, classify
 from evergold.calls.endpoints import SealedClient
 from evergold.conversation import text_of
 from evergold.credentials import Secret, hide
@@ -177,5 +177,4 @@ def _class_of(problem: Exception) -> str:
     named = next((_CLASSES[kind.__name__] for kind in type(problem).__mro__ if kind.__name__ in _CLASSES), None)
     # An error without a status was refused before it was sent.
     status = getattr(problem, "status_code", None) or 400
-    by_status = {401: "auth", 403: "auth", 404: "unknown_model", 408: "timeout", 429: "rate_limit"}
-    return named or by_status.get(status) or ("server" if status >= 500 else "bad_request")
+    return named or classify(status, None, "", {}).error_class

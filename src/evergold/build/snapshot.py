@@ -103,7 +103,12 @@ def draft(
     if not taken:
         waiting = sum(reason == CANDIDATE for _, reason in excluded)
         advice = f"; {ways_to_confirm(waiting)}" if waiting else "; loosen the filter" if spec.filters else ""
-        raise Incomplete(f"dataset {spec.dataset!r} has no case to freeze ({_counts(spec, excluded)}){advice}")
+        counts = sorted(Counter(reason for _, reason in excluded).items())
+        asked = ", ".join(f"{name}={value}" for name, value in spec.filters.items())
+        why = ", ".join(f"{count} {reason}" for reason, count in counts) or (
+            f"none has {asked}" if asked else "it is empty"
+        )
+        raise Incomplete(f"dataset {spec.dataset!r} has no case to freeze ({why}){advice}")
     clusters = clusters_of(taken)
     repeats: dict[str, Any] = {"mode": spec.repeats}
     if spec.repeats == ONE:
@@ -241,10 +246,3 @@ def _made_before(spec: SnapshotSpec, manifest: Mapping[str, Any], files: Iterabl
     if spec.force:
         return None
     raise Conflict(f"{spec.out} holds another build; choose another --version or --out, or add --force")
-
-
-def _counts(spec: SnapshotSpec, excluded: Sequence[tuple[str, str]]) -> str:
-    results = Counter(reason for _, reason in excluded)
-    listed = ", ".join(f"{count} {reason}" for reason, count in sorted(results.items()))
-    asked = ", ".join(f"{name}={value}" for name, value in spec.filters.items())
-    return listed or (f"none has {asked}" if asked else "it is empty")

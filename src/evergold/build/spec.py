@@ -285,6 +285,10 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
     source = _text("offline_dataset", chosen.get("offline_dataset", f"{DEFAULT_FOLDER}/offline_dataset.jsonl"))
     manifest = root / location(_text("manifest", chosen.get("manifest", f"{DEFAULT_FOLDER}/manifest.json")))
     path = root / location(source)
+    megabytes = section.get("max_line_mb", MAX_LINE_BYTES / (1 << 20))
+    # bool is an int in Python: `true` is no number of megabytes.
+    if isinstance(megabytes, bool) or not isinstance(megabytes, (int, float)) or not 0 < megabytes <= MOST_LINE_MB:
+        raise BadInput(f"evaluation.max_line_mb must be a number up to {MOST_LINE_MB}, got {megabytes!r}")
     return RagSpec(
         root=manifest.parent if isinstance(manifest, RemotePath) else root,  # names in a manifest start where it is
         source=path,
@@ -297,7 +301,7 @@ def load_spec(config: Path | None, flags: Mapping[str, Any]) -> RagSpec:
         force=bool(flags.get("force")),
         strict=bool(flags.get("strict")),
         name=_text("name", chosen["name"]) if "name" in chosen else "",
-        max_line=_line_bytes(section.get("max_line_mb")),
+        max_line=int(megabytes * (1 << 20)),
     )
 
 
@@ -305,15 +309,6 @@ def _text(key: str, value: Any) -> str:
     if not isinstance(value, (str, Path)) or not str(value).strip():
         raise BadInput(f"evaluation.{key} must be a text, got {value!r}")
     return str(value)
-
-
-def _line_bytes(megabytes: Any) -> int:
-    if megabytes is None:
-        return MAX_LINE_BYTES
-    # bool is an int in Python: `true` is no number of megabytes.
-    if isinstance(megabytes, bool) or not isinstance(megabytes, (int, float)) or not 0 < megabytes <= MOST_LINE_MB:
-        raise BadInput(f"evaluation.max_line_mb must be a number up to {MOST_LINE_MB}, got {megabytes!r}")
-    return int(megabytes * (1 << 20))
 
 
 def _read_section(config: Path) -> dict[str, Any]:

@@ -366,15 +366,15 @@ def _lead(result: RunComparison, decision: RunDecision, main: MetricComparison, 
         one, other = result.first, result.second
     cases = _plural(main.n, "question" if result.weighted else "case")
     between = _show_between(main) + (f" by {main.metric}" if len(result.metrics) > 1 else "")
-    if decision is RunDecision.SHIP:
-        return f"Ship {other}: better on {cases} {between}"
-    if decision is RunDecision.KEEP:
-        return f"Keep {one}: {other} is worse on {cases} {between}"
-    if decision is RunDecision.EITHER:
-        return f"Either: no difference that matters on {cases} {between}"
-    if decision is RunDecision.WEIGH and worst:
-        both = f"better on {cases} {between}, worse {_show_between(worst)} by {worst.metric}"
-        return f"Weigh {other} against {one}: {both}"
+    sentences = {
+        RunDecision.SHIP: f"Ship {other}: better on {cases} {between}",
+        RunDecision.KEEP: f"Keep {one}: {other} is worse on {cases} {between}",
+        RunDecision.EITHER: f"Either: no difference that matters on {cases} {between}",
+        RunDecision.WEIGH: f"Weigh {other} against {one}: better on {cases} {between}",
+    }
+    if decision in sentences:
+        also = f", worse {_show_between(worst)} by {worst.metric}" if worst and decision is RunDecision.WEIGH else ""
+        return sentences[decision] + also
     if main.verdict is not PairedVerdict.INCONCLUSIVE:
         return f"Not decided: {WORDS[main.verdict]} on the {cases} that could be measured {between}"
     enough = f"; about {main.more:,} more would" if main.more else ""

@@ -141,7 +141,9 @@ def draft_by_rule(case: Case, problem: str | None = None) -> UserDraft | None:
             break
         facts.append(sentence)
     listed = "\nFacts the user gave:\n" + "\n".join(f"- {fact}" for fact in facts) if facts else ""
-    return UserDraft(style + listed, _cut(spoken[0]), BY_RULE, problem)
+    goal = spoken[0]
+    goal = goal if len(goal) <= MOST_CHARACTERS else f"{goal[:MOST_CHARACTERS].rsplit(maxsplit=1)[0]}…"
+    return UserDraft(style + listed, goal, BY_RULE, problem)
 
 
 async def draft_by_model(caller: Caller, target: Target, name: str, case: Case) -> UserDraft | None:
@@ -171,7 +173,3 @@ def user_texts(case: Case) -> list[str]:
     """What the user wrote, message by message; the input where the case has no messages."""
     texts = [text_of(message).strip() for message in _messages(case) if message.get("role") == "user"]
     return [text for text in texts if text] or ([case.input.strip()] if case.input.strip() else [])
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS].rsplit(maxsplit=1)[0]}…"
