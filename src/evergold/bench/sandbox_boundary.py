@@ -466,7 +466,7 @@ class Peer:
             return _await_there(self, number)
         if number not in self._theirs:
             made = object.__new__(kind)
-            object.__setattr__(made, "_evergold_", Reference(self, number, "p" in sent))
+            object.__setattr__(made, "_evergold_", RemoteReference(self, number, "p" in sent))
             self._theirs[number] = made
         return self._theirs[number]
 
@@ -491,7 +491,7 @@ class Peer:
                 names["__class__"] = property(lambda _: shown)
             mirrored = tuple(base for base in bases if isinstance(base, RemoteClass)) or (RemoteObject,)
             made = RemoteClass(str(sent["n"]), mirrored, names)
-        type.__setattr__(made, "_evergold_class_", Reference(self, number))
+        type.__setattr__(made, "_evergold_class_", RemoteReference(self, number))
         self._theirs[number] = made
         return made  # type: ignore[no-any-return]
 
@@ -531,7 +531,7 @@ class Peer:
         return made
 
 
-class Reference:
+class RemoteReference:
     """An object of the other side: the peer that has it, its number there, and whether it derives from a plain type."""
 
     def __init__(self, peer: Peer, number: int, plain: bool = False) -> None:
@@ -675,7 +675,7 @@ class RemoteObject:
 class RemoteType(type):
     """A class of the other side: called, it makes an object there."""
 
-    _evergold_class_: Reference
+    _evergold_class_: RemoteReference
 
     def __call__(cls, *args: Any, **named: Any) -> Any:
         return cls._evergold_class_.call(args, named)
@@ -685,7 +685,7 @@ class RemoteClass(RemoteType):
     """A class whose objects here are instances of it."""
 
     def __getattr__(cls, name: str) -> Any:
-        own: Reference = type.__getattribute__(cls, "_evergold_class_")
+        own: RemoteReference = type.__getattribute__(cls, "_evergold_class_")
         return own.get_method(name, None if name in own.peer.of_classes else cls)
 
     def __setattr__(cls, name: str, value: Any) -> None:
@@ -714,7 +714,7 @@ def _write_text(problem: Any) -> str:
 def _add_operators() -> None:
     def make(name: str) -> Callable[..., Any]:
         def operate(self: RemoteObject, *args: Any) -> Any:
-            own: Reference = self._evergold_
+            own: RemoteReference = self._evergold_
             if own.peer.trusted and name in WEIGHED:
                 return own.weigh(self, name, args)
             if own.peer.trusted and name in ("__exit__", "__aexit__") and own.peer.decides(args[1]):
@@ -849,7 +849,7 @@ def connect(
     """Add the answer's names that a test mentions; `taken_builtins`: those of Python's own by which it means the answer's."""
     peer = Peer(link, trusted=True, test=test)
     peer.ends_scripts = "EVERGOLD_SCRIPT" in os.environ
-    offered, space = Reference(peer, FIRST).call((), {})
+    offered, space = RemoteReference(peer, FIRST).call((), {})
     get: Callable[[str], Any] = space._evergold_.get
     used, classes = _Uses(test if taken_builtins is None else all_tests), _Uses(all_tests).classes()
     taken = used.taken_builtins() if taken_builtins is None else taken_builtins
