@@ -180,6 +180,12 @@ def test_answers_fit_an_agents_context(tmp_path: Path) -> None:
                 assert len((await client.list_tools()).tools) == len(TOOLS) <= 15
                 assert len(await call.text("search_traces", limit=500)) < 50 * (2 * SHORT + 400)
                 assert len(await call.text("get_trace", trace_id="t1")) < 2 * LONG + 1000
+                ws.ingest({"id": "c", "input": "When does it open?", "output": "It opens at nine on weekdays."})
+                ws.curate()
+                assert (await call("search_cases"))["candidates_left_out"] == 1
+                (case,) = (await call("search_cases", candidates="only"))["cases"]
+                (why,) = (await call("explain_trace", trace_id="c"))["result"]
+                assert case["evidence"] == why["evidence"] == "silence"
 
         asyncio.run(read())
 

@@ -39,7 +39,7 @@ from evergold import plugins
 from evergold.errors import BadInput, NotFound, describe_unknown
 from evergold.formats.atomic import write_bytes
 from evergold.model.build import Build
-from evergold.model.case import Case
+from evergold.model.case import Case, candidates_left_out, ways_to_confirm
 from evergold.model.faults import Rejected, first_fault
 from evergold.model.operations import Curated, IngestReport
 from evergold.model.policy import Explanation
@@ -110,6 +110,10 @@ class Listing(list[T], Printable):
         return f"{len(self)} {what}" if self.total is None else f"{len(self)} of {self.total} {what}"
 
 
+def _describe_left_out(taken: int, candidates: int) -> str:
+    return f"; {(candidates_left_out if taken else ways_to_confirm)(candidates)}" if candidates else ""
+
+
 class TraceList(Listing[Trace]):
     """Traces, newest first."""
 
@@ -122,14 +126,23 @@ class TraceList(Listing[Trace]):
 
 
 class CaseList(Listing[Case]):
-    """Cases, newest first."""
+    """Cases, newest first. `candidates_left_out`: how many more pass the filters but for `candidates="include"`."""
+
+    candidates_left_out: int = 0
 
     def table(self) -> tuple[str, Sequence[str], Rows]:
         rows: Rows = [
-            (f"{one.dataset}/{one.id}", one.kind.value, one.entry_type.value, one.review.value, one.input)
+            (
+                f"{one.dataset}/{one.id}",
+                one.kind.value,
+                "candidate" if one.tier == "candidate" else one.entry_type.value,
+                one.review.value,
+                one.input,
+            )
             for one in self
         ]
-        return self._count("cases"), ("case", "kind", "type", "review", "question"), rows
+        title = self._count("cases") + _describe_left_out(len(self), self.candidates_left_out)
+        return title, ("case", "kind", "type", "review", "question"), rows
 
 
 class Explained(Listing[Explanation]):
@@ -138,7 +151,10 @@ class Explained(Listing[Explanation]):
     def table(self) -> tuple[str, Sequence[str], Rows]:
         rows: Rows = []
         for one in self:
-            rows.append((one.policy, one.tier.value, one.reason))
+            rows.append(
+                (one.policy, one.tier.value + (f" by {one.evidence.value}" if one.evidence else ""), one.reason)
+            )
+            rows += [("", f"incomplete: {lack.gap.value}", lack.change) for lack in one.incomplete]
             rows += [
                 ("", "decided by", f"{s.name} = {s.value:g} ({s.source.value}) {s.comment or ''}") for s in one.deciding
             ]
@@ -170,6 +186,7 @@ class RunResult(Printable):
             f"{run.id}: {run.spec.model} on {run.spec.dataset}, {run.status.value}, {run.done} of {run.total} attempts"
         )
         title += f"; {run.error}" if run.error else ""
+        title += _describe_left_out(run.total, run.provenance.get("candidates_left_out", 0))
         return title, ("metric", "mean"), [(mean.metric, mean) for mean in self.means]
 
 
@@ -180,9 +197,11 @@ class ExportResult(Printable):
     path: Path
     cases: int | None
     rejected: tuple[str, ...] = ()
+    candidates_left_out: int = 0
 
     def table(self) -> tuple[str, Sequence[str], Rows]:
         count = "" if self.cases is None else f": {self.cases} cases"
+        count += _describe_left_out(self.cases or 0, self.candidates_left_out)
         return f"{self.path}{count}", ("not written",), [(reason,) for reason in self.rejected]
 
 
@@ -448,15 +467,16 @@ class Door:
             return result
         wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": name})
         if self._here is None:
-            return CaseList(
-                Case.model_validate(_strip_derived(one))
-                for one in self._pages("/cases", "cases", _as_query(wanted), limit)
-            )
+            listed = self._pages("/cases", "cases", _as_query(wanted), limit)
+            result = CaseList(Case.model_validate(_strip_derived(one)) for one in listed)
+            counted = self._server.get("/cases", {**_as_query(wanted), "limit": 1})
+            result.total, result.candidates_left_out = counted["total"], counted["candidates_left_out"]
+            return result
         cases = self._here.cases
         if name is not None:
             cases.require_dataset(name)
         result = CaseList(_read_pages(lambda size, before: cases.page(wanted, limit=size, before=before), limit))
-        result.total = cases.count(wanted)
+        result.total, result.candidates_left_out = cases.count(wanted), cases.candidates_beside(wanted)
         return result
 
     @_verb
@@ -512,6 +532,7 @@ class Door:
         filter: Mapping[str, Any] | None = None,
         on_leak: str | None = None,
         repeats: str | None = None,
+        candidates: str | None = None,
         canary: bool | None = None,
         out: File | None = None,
         avoid: File | Sequence[File] = (),
@@ -534,7 +555,8 @@ class Door:
         if not isinstance(name, str):
             raise BadInput(f"build() freezes a stored dataset by its name, not {_kind(dataset)}; import cases first")
         options: dict[str, Any] = {"group_by": group_by, "seed": seed, "on_leak": on_leak, "repeats": repeats}
-        options |= {"canary": canary, "filters": dict(filter or {})}
+        filters = dict(filter or {}) | ({} if candidates is None else {"candidates": candidates})
+        options |= {"canary": canary, "filters": filters}
         if self._here is not None:
             files = [avoid] if isinstance(avoid, str | Path) else avoid
             options |= {"shares": split, "avoid": tuple(map(location, files)), "force": force}
@@ -675,15 +697,17 @@ class Door:
                 write_bytes(target, answer.read(), private=True)
             return ExportResult(target, None)
         rejected: list[Any] = []
+        left_out = 0
         if is_stored:
             self._here.cases.require_dataset(dataset)
             wanted = CaseFilter.model_validate({**_known_filters(filters, CaseFilter), "dataset": dataset})
             count = self._here.cases.export(wanted, format, target, limit=limit, rejected=rejected)
+            left_out = self._here.cases.candidates_beside(wanted)
         else:
             cases = self._read_cases(dataset)[:limit]
             with plugins.name_culprit("formats", format):
                 count = plugins.load("formats", format).write(iter(cases), target, rejected=rejected)
-        return ExportResult(target, count, tuple(map(str, rejected)))
+        return ExportResult(target, count, tuple(map(str, rejected)), left_out)
 
     @_verb
     def extract(self, source: str, **options: Any) -> "Summary":

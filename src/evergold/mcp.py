@@ -203,7 +203,9 @@ class Tools:
             {
                 "policy": one.policy,
                 "tier": one.tier.value,
+                "evidence": one.evidence,
                 "reason": one.reason,
+                "incomplete": [f"{lack.gap.value}: {lack.change}" for lack in one.incomplete],
                 "decided_by": [_score_line(score) for score in one.deciding],
                 "would_change": [f"if {change.when}: {change.result.value}" for change in one.counterfactuals[:10]],
             }
@@ -211,9 +213,10 @@ class Tools:
         ]
 
     def search_cases(self, dataset: str = "", search: str = "", entry_type: Literal["", "golden", "failure", "correction"] = "",
-                     review: Literal["", "unvalidated", "validated"] = "", tag: str = "", limit: int = 10,
+                     review: Literal["", "unvalidated", "validated"] = "", tag: str = "",
+                     candidates: Literal["exclude", "include", "only"] = "exclude", limit: int = 10,
                      cursor: str = "") -> dict[str, Any]:  # fmt: skip
-        """List evaluation cases that match, with short texts."""
+        """List evaluation cases that match, with short texts. Candidates, which nobody has confirmed, only if asked for."""
         from evergold.store.case.cases import CaseFilter
 
         given = {
@@ -222,10 +225,15 @@ class Tools:
             "entry_type": entry_type,
             "review": review,
             "tag": [tag] if tag else "",
+            "candidates": candidates,
         }
         wanted = _validate(CaseFilter, given)
         page, following = self._ws.cases.page(wanted, limit=_size(limit), before=cursor or None, preview=SHORT)
-        return {"total": self._ws.cases.count(wanted), "cases": [_case_line(one) for one in page], "next": following}
+        counted = {
+            "total": self._ws.cases.count(wanted),
+            "candidates_left_out": self._ws.cases.candidates_beside(wanted),
+        }
+        return counted | {"cases": [_case_line(one) for one in page], "next": following}
 
     def get_case(self, dataset: str, case_id: str) -> dict[str, Any]:
         """Show one case: question, recorded answer, reference, contexts, where it comes from, what reviewers said."""
@@ -282,9 +290,8 @@ class Tools:
             "datasets": {one.name: one.tasks for one in self._ws.bench.datasets.list()},
         }
 
-    def start_run(
-        self, dataset: str, model: str, metrics: Sequence[str], judge: str = "", limit: int = 0, trials: int = 1
-    ) -> dict[str, Any]:
+    def start_run(self, dataset: str, model: str, metrics: Sequence[str], judge: str = "", limit: int = 0, trials: int = 1,
+                  candidates: Literal["exclude", "include", "only"] = "exclude") -> dict[str, Any]:  # fmt: skip
         """Start a benchmark run of a dataset (NAME or NAME@VERSION) against a model such as openai/gpt-4o or recorded."""
         from evergold.calls.targets import refuse_remote
 
@@ -296,6 +303,7 @@ class Tools:
             "judge": judge,
             "limit": limit,
             "trials": trials,
+            "candidates": candidates,
         }
         spec = _validate(RunSpec, given)
         bench = self._ws.bench
@@ -326,6 +334,7 @@ class Tools:
         asked = results.read_questions(run_id, [one.case_id for one in page])
         return {
             "id": run.id, "dataset": run.spec.dataset, "model": run.spec.model, "status": run.status.value,
+            "candidates_left_out": run.provenance.get("candidates_left_out", 0),
             "done": run.done, "total": run.total, "failed": run.failed, "error": run.error,
             "means": {mean.metric: str(mean) for mean in results.means(run)},
             "worst": [
@@ -402,6 +411,7 @@ def _case_line(case: Case) -> dict[str, Any]:
         "dataset": case.dataset,
         "id": case.id,
         "type": case.entry_type.value,
+        "evidence": case.evidence.value,
         "review": case.review.value,
         "input": _cut(case.input, SHORT),
         "expected": _cut(case.shown_answers()["expected_output"], SHORT),

@@ -49,6 +49,16 @@ def test_what_was_undone_comes_back_with_a_new_score_and_not_with_a_backfill(fol
     assert evergold("stats", "--json", cwd=folder).json["withdrawn"] == 1
 
 
+def test_copies_of_a_question_and_what_is_not_shown_are_named(tmp_path: Path) -> None:
+    on, question = {"EVERGOLD_CHECKS_BUILTIN": "true"}, "When does the small library near the station open on Sundays?"
+    copies = [{"id": f"c{n}", "input": question, "output": f"At nine, floor {n}."} for n in range(2)]
+    asked = [{"id": f"i{n}", "input": "Hi?", "metadata": {"services": [f"app{n}"]}} for n in range(7)]
+    evergold("ingest", "-", cwd=tmp_path, stdin="".join(json.dumps(trace) + "\n" for trace in copies + asked))
+    assert "incomplete: 2 more reasons and senders" in evergold("curate", cwd=tmp_path, **on).out
+    left = [evergold("curate", "--explain", f"c{n}", cwd=tmp_path, **on).out for n in range(2)]
+    assert sum("one trace of each question, and at most limit.candidates_per_day = 200" in out for out in left) == 1
+
+
 def test_explaining_a_trace(folder: Path) -> None:
     told = evergold("curate", "--explain", "good", cwd=folder).out
     assert "unconfirmed by outcome, because every system score is at least 0.8" in told

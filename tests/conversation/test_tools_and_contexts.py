@@ -74,6 +74,9 @@ def test_requests_inside_requests_end() -> None:
         ({"documents": [{"content": "a"}]}, ["a"]),
         ({"results": {"matches": [{"text": "a"}]}}, ["a"]),
         ([[{"text": "a"}]], ["a"]),
+        ({"matches": [{"metadata": {"text": "a", "page": 3}, "score": 0.8}]}, ["a"]),
+        ([[{"entity": {"text": "a"}, "distance": 0.1}]], ["a"]),
+        ([{"payload": {"text": "a"}, "score": 0.8}], ["a"]),
         ('[{"text": "a"}]', ["a"]),
         ({"text": "a"}, ["a"]),
         ([5, None], []),
@@ -132,3 +135,9 @@ def test_the_text_of_a_retriever_is_a_passage_where_it_is_all_there_is() -> None
         "found text"
     ]
     assert contexts_of([Span(id="c", kind="chain", output="found text")], {}) == []
+
+
+def test_a_step_that_lists_texts_as_documents_gives_passages_and_the_chunks_of_an_answer_are_none() -> None:
+    spans = [Span(id="c", kind="chain", output='{"documents": [["found text"]], "ids": [["a"]]}')]
+    assert [one.text for one in contexts_of(spans, {})] == ["found text"]
+    assert contexts_of([Span(id="c", kind="chain", output='{"chunks": ["It opens", " at nine."]}')], {}) == []

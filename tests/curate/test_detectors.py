@@ -63,6 +63,11 @@ def test_the_turn_is_the_one_whose_content_the_message_touches() -> None:
     assert found is not None and found.trace_id == "t1"
 
 
+def test_a_short_message_is_in_the_language_of_its_conversation() -> None:
+    turn = EarlierTurn("t1", "Wie weit ist der Flughafen?", "Der Flughafen ist zwanzig Kilometer entfernt.", 60.0)
+    assert remark("danke, das hat geklappt", turn, reply="Gern geschehen!") is None
+
+
 def test_after_a_day_a_message_is_on_no_turn() -> None:
     assert remark("that's wrong", EarlierTurn("t1", "when?", "On Monday.", DAY - 1)) is not None
     assert remark("that's wrong", EarlierTurn("t1", "when?", "On Monday.", DAY + 1)) is None

@@ -103,6 +103,10 @@ def test_candidates_are_left_out_everywhere_until_they_are_asked_for(ws: Workspa
     assert {line["evidence"] for line in lines} == {"silence", "outcome"}
     frozen = ws.builds.versions("live")[0].manifest
     assert frozen["excluded"] == {"candidate": 1}
+    (stored,) = (one for one in ws.bench.datasets.list() if one.name == "live")
+    assert (stored.tasks, stored.candidates) == (1, 1)
+    (summary,) = ws.builds.datasets()
+    assert (summary.cases, summary.entry_type) == (1, {"golden": 1, "candidate": 1})
     assert ws.cases.count(CaseFilter(evidence=(TierEvidence.SILENCE,))) == 1
     facets = ws.cases.facets(CaseFilter(dataset="live", candidates=Candidates.INCLUDE))
     assert {one.value for one in facets.tiers} == {"candidate", "unconfirmed"}

@@ -192,7 +192,11 @@ def _manifest(
         "shares": dict(spec.shares),
         "splits": splits,
         "kinds": dict(sorted(Counter(str(case.kind) for case in cases).items())),
-        "entry_types": dict(sorted(Counter(str(case.entry_type) for case in cases).items())),
+        "entry_types": dict(
+            sorted(
+                Counter("candidate" if case.tier == "candidate" else case.entry_type.value for case in cases).items()
+            )
+        ),
         "tags": dict(sorted(Counter(tag for case in cases for tag in case.tags).items())),
         "policies": [
             {"policy": name, "rev": rev, "cases": count}

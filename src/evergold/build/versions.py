@@ -148,8 +148,8 @@ class Builds:
             for part in ("kind", "entry_type", "review", "status"):
                 counts = getattr(entry, part)
                 counts[row[part]] = counts.get(row[part], 0) + row["cases"]
-            # Only active cases are counted as the size; the other states are listed in the parts.
-            entry.cases += row["cases"] if row["status"] == "active" else 0
+            # Only active cases that are no candidates are the size; the others are listed in the parts.
+            entry.cases += row["cases"] if row["status"] == "active" and row["entry_type"] != "candidate" else 0
         for build in builds:
             entry = results.setdefault(build.dataset, DatasetSummary(dataset=build.dataset))
             brief = BuildBrief(version=build.version, content_hash=build.content_hash, cases=build.cases)

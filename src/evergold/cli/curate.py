@@ -98,6 +98,8 @@ def _curate(workspace: Workspace, policy_files: tuple[Path, ...], backfill: bool
         f"incomplete: {each.gap.value}, {each.traces} traces sent by {each.exporter}: {each.change}"
         for each in incomplete[:SHOWN_GAPS]
     ]
+    if len(incomplete) > SHOWN_GAPS:
+        lines.append(f"incomplete: {len(incomplete) - SHOWN_GAPS} more reasons and senders (--json lists them)")
     counts = _counts(changes) | {"incomplete": [each.model_dump(mode="json") for each in incomplete]}
     print_result(counts, as_json, "\n".join(lines))
 

@@ -55,9 +55,10 @@ def list_datasets(workspace: Workspace, as_json: bool) -> None:
     """List datasets: YAML files of `benchmark.datasets_dir`, the bundled samples, and what the store holds."""
     result = workspace.bench.datasets.list()
     rows = [
-        (d.name, d.origin, d.tasks or "", d.problems[0] if d.problems else d.description or d.title) for d in result
+        (d.name, d.origin, d.tasks or "", d.candidates or "", d.problems[0] if d.problems else d.description or d.title)
+        for d in result
     ]
-    columns = ("dataset", "origin", "cases", "about")
+    columns = ("dataset", "origin", "cases", "candidates", "about")
     print_result(result, as_json, lambda: table(f"{len(result)} datasets", columns, rows))
 
 

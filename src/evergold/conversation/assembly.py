@@ -12,7 +12,16 @@ from pydantic import TypeAdapter, ValidationError
 
 from evergold.conversation.conventions import Exchange, exchange_of
 from evergold.conversation.exchanges import CALLERS, choose_exchange, exchange_of_text, join_sides
-from evergold.conversation.message import INSTRUCTING, Message, as_json, decode_json, prints, text_of, unflatten
+from evergold.conversation.message import (
+    INSTRUCTING,
+    Message,
+    as_json,
+    decode_json,
+    decode_object,
+    prints,
+    text_of,
+    unflatten,
+)
 from evergold.conversation.pairs import ids_of_lost_calls, is_cut, pair_results, restore_calls
 from evergold.conversation.reader import messages_in
 from evergold.conversation.tools import attributes_of, is_calls, messages_of_runs, tool_runs, tools_in, tools_of_runs
@@ -29,6 +38,7 @@ PASSAGE_LISTS = (
     "chunks",
 )
 NAMED_LISTS = ("documents", "contexts", "source_nodes", "source_documents", "nodes", "docs", "chunks", "context")
+LISTS_OF_TEXTS = frozenset({"documents", "contexts", "source_documents"})
 ANSWERING = frozenset({"llm", "tool", "event", "agent", "embedding"})
 FLATTENED_DOCUMENTS = ("reranker.output_documents", "retrieval.documents")
 DOCUMENT_ATTRIBUTES = ("gen_ai.retrieval.documents", "retrieval.documents", "db.query.result")
@@ -338,11 +348,11 @@ def documents_in(value: Any, depth: int = 0) -> list[Any]:
 
 def _listed_passages(output: str | None) -> list[Any]:
     """The passages that a step lists in its output by a name that means documents, such as `vector_db_retrieve` does."""
-    document = decode_json(output) if output and output.lstrip()[:1] == "{" else None
-    lists = [document.get(key) for key in NAMED_LISTS] if isinstance(document, dict) else []
-    for listed in lists:
-        items = listed if isinstance(listed, list) else []
-        if items and all(isinstance(item, dict) and _context(item).text for item in items):
+    document = decode_object(output) if output and output.lstrip()[:1] == "{" else {}
+    for key in NAMED_LISTS:
+        items = documents_in(document.get(key))
+        # The chunks of a streamed answer are texts too.
+        if items and all(_context(item).text if isinstance(item, dict) else key in LISTS_OF_TEXTS for item in items):
             return items
     return []
 
@@ -351,14 +361,17 @@ def _context(document: Any) -> Context:
     if not isinstance(document, dict):
         return Context(text=str(document))
     inner = document
-    # LlamaIndex wraps a passage in a node, LangChain serialises its constructor's arguments.
-    for key in ("document", "node", "kwargs"):
+    # LlamaIndex wraps a passage in a node, Milvus in an entity, Qdrant in a payload; LangChain serialises its constructor's
+    # arguments.
+    for key in ("document", "node", "kwargs", "entity", "payload"):
         if isinstance(wrapped := document.get(key), dict):
             inner = wrapped
             break
-    text = next((inner[key] for key in PASSAGE_KEYS if isinstance(inner.get(key), str)), None)
     metadata = decode_json(inner.get("metadata", inner.get("meta")))
     metadata = metadata if isinstance(metadata, dict) else {}
+    # Pinecone has the text among the metadata.
+    texts = (where[key] for where in (inner, metadata) for key in PASSAGE_KEYS if isinstance(where.get(key), str))
+    text = next(texts, None)
     fields = (inner, metadata, document)
     source = next((where[key] for where in fields for key in SOURCE_KEYS if isinstance(where.get(key), str)), None)
     ident = next(

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from math import exp, log
 
 from evergold.judge.encoder import ModelDamaged, shipped_encoder, softmax
-from evergold.judge.offline import is_outside
+from evergold.judge.offline import LANGUAGES, is_outside
 from evergold.model.check import RemarkKind, admits, agrees, regrets
-from evergold.text.words import fold_text
+from evergold.text.words import fold_text, language_hits
 
 KINDS = tuple(RemarkKind(name) for name in ("none", "correction", "complaint", "doubt", "repeat", "acceptance"))
 """The kinds in the order of the encoder's numbers."""
@@ -105,12 +105,18 @@ def weigh_reply(read: float, reply: str | None, asks: bool) -> float:
     return 1 / (1 + exp(-(READ * log(share / (1 - share)) + granted + BIAS)))
 
 
+def _is_outside(question: str, answer: str, message: str) -> bool:
+    """Whether a message is in a language that was not measured; one without a small word is in that of its conversation."""
+    hits = language_hits(message)
+    return is_outside(message) or (not any(map(hits.__getitem__, LANGUAGES)) and is_outside(question, answer, message))
+
+
 def read_together(asked: Sequence[Asked]) -> list[Shares | None]:
     """Give the encoder's shares of messages; it reads them at once and each once, and the latest are kept."""
     keys = [hashlib.blake2b("\0".join(one).encode("utf-8", "replace"), digest_size=16).digest() for one in asked]
     known = {key: _read.get(key) for key in keys}
     unread = (pair for pair in zip(keys, asked, strict=True) if known[pair[0]] is None)
-    new = {key: one for key, one in unread if one[2].strip() and not is_outside(one[2])}
+    new = {key: one for key, one in unread if one[2].strip() and not _is_outside(*one)}
     if new:
         with suppress(ModelDamaged):
             logits = shipped_encoder().logits("remark", [(*one, "") for one in new.values()])

@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from evergold.errors import BadInput
-from evergold.model.case import Case, Provenance
+from evergold.model.case import Case, Provenance, candidates_left_out
 from evergold.model.limits import UtcTime
 from evergold.model.report import Printable
 from evergold.model.values import content_hash
@@ -65,7 +65,9 @@ class Build(Printable, BaseModel, frozen=True, extra="forbid"):
 
     def table(self) -> tuple[str, Sequence[str], list[tuple[object, ...]]]:
         splits = [(name, split["count"]) for name, split in self.manifest.get("splits", {}).items()]
-        return f"{self.name}: {self.cases} cases, {self.content_hash[:19]}", ("split", "cases"), list(splits)
+        waiting = self.manifest.get("excluded", {}).get("candidate")
+        left_out = f"; {candidates_left_out(waiting)}" if waiting else ""
+        return f"{self.name}: {self.cases} cases, {self.content_hash[:19]}{left_out}", ("split", "cases"), list(splits)
 
 
 def without_tags(manifest: Mapping[str, Any], tags: Collection[str]) -> dict[str, Any]:
@@ -88,7 +90,8 @@ class BuildBrief(BaseModel, frozen=True):
 
 
 class DatasetSummary(BaseModel):
-    """A dataset: its active cases, all cases by kind, type, review state and status, and its versions."""
+    """A dataset: its active cases without candidates, all cases by kind, type (`candidate` apart), review state and status, and
+    its versions."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 

@@ -83,8 +83,8 @@ class Reason(StrEnum):
     DOUBTED = "a judge found too little of the answer supported, and nobody said that it is good"
     REMARK = "the message is a remark on an earlier answer: its reply is no case unless somebody or an outcome says it is good"
     OVER_LIMIT = (
-        "every check passed, but the day has more candidates than limit.candidates_per_day = {most} of the policy, "
-        "and this one was not chosen"
+        "every check passed, but its day has others as candidates: one trace of each question, and at most "
+        "limit.candidates_per_day = {most} of the policy"
     )
     INELIGIBLE = "the trace is not eligible under the policy"
     NOT_SAMPLED = "the trace is outside the sample of the policy"

@@ -619,6 +619,7 @@ class BenchmarkDataset(BaseModel, frozen=True):
     description: str = ""
     origin: str
     tasks: int
+    candidates: int = 0  # which a run leaves out
     content_hash: str | None = None
     difficulties: dict[str, int] = {}
     problems: tuple[str, ...] = ()

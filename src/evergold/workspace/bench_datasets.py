@@ -32,6 +32,7 @@ class BenchDatasets:
                     title=name,
                     origin="store",
                     tasks=count,
+                    candidates=candidates_beside(connection, CaseFilter(dataset=name)),
                     problems=(f"the {files[name].origin} of the same name is run in its place",)
                     if name in files
                     else (),

@@ -2962,6 +2962,11 @@ export interface components {
             origin: string;
             /** Tasks */
             tasks: number;
+            /**
+             * Candidates
+             * @default 0
+             */
+            candidates: number;
             /** Content Hash */
             content_hash?: string | null;
             /**
@@ -4271,7 +4276,8 @@ export interface components {
         };
         /**
          * DatasetSummary
-         * @description A dataset: its active cases, all cases by kind, type, review state and status, and its versions.
+         * @description A dataset: its active cases without candidates, all cases by kind, type (`candidate` apart), review state and status, and
+         *     its versions.
          */
         DatasetSummary: {
             /** Dataset */

@@ -10,7 +10,7 @@ from evergold.model.build import Build, BuildStep, RunStep
 from evergold.model.case import Case
 from evergold.model.policy import Policy
 from evergold.store.database.rows import dumps, insert_rows, loads, run_sql, stamp
-from evergold.store.schema import build_cases, builds
+from evergold.store.schema import TIER, build_cases, builds
 
 
 def put_build(connection: Connection, build: Build, rows: Sequence[tuple[str, str, str]]) -> None:
@@ -72,9 +72,10 @@ def placements(connection: Connection, dataset: str, versions: Sequence[str], sp
 
 
 def dataset_counts(connection: Connection) -> list[dict[str, Any]]:
-    """Every dataset with its cases by kind, type, review state and status."""
-    keys = "dataset, kind, entry_type, review, status"
-    query = f"SELECT {keys}, count(*) AS cases FROM eval_dataset GROUP BY {keys} ORDER BY {keys}"
+    """Every dataset with its cases by kind, type (`candidate` apart from `golden`), review state and status."""
+    tier = f"CASE WHEN {TIER} = 'candidate' THEN 'candidate' ELSE entry_type END AS entry_type"
+    query = f"""SELECT dataset, kind, {tier}, review, status, count(*) AS cases FROM eval_dataset
+        GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"""
     return [dict(row) for row in run_sql(connection, query).mappings()]
 
 

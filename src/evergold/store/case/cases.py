@@ -231,9 +231,11 @@ def dataset_state(connection: Connection, dataset: str) -> tuple[int, str]:
 
 
 def dataset_names(connection: Connection) -> dict[str, int]:
-    """Every dataset that holds active cases, with how many."""
+    """Every dataset that holds active cases, with how many; candidates are not counted."""
     table = eval_dataset.c
-    query = select(table.dataset, func.count()).where(table.status == "active").group_by(table.dataset)
+    query = (
+        select(table.dataset, func.count().filter(~CANDIDATE)).where(table.status == "active").group_by(table.dataset)
+    )
     return {str(name): int(count) for name, count in connection.execute(query.order_by(table.dataset))}
 
 
@@ -244,6 +246,9 @@ def revisions_of(connection: Connection, dataset: str, case_id: str) -> list[Rev
         Revision(**{**row, "changes": loads(row["changes"]), "evidence": loads(row["evidence"])})
         for row in connection.execute(query).mappings()
     ]
+
+
+CANDIDATE = literal_column(f"(eval_dataset.entry_type = 'golden' AND {EVIDENCE} = 'silence')", Boolean)
 
 
 def apply_filter(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select[Any]:
@@ -267,8 +272,7 @@ def apply_filter(query: Select[Any], wanted: CaseFilter, dialect: str) -> Select
         listed = ", ".join(f"'{one.value}'" for one in wanted.evidence)
         query = query.where(literal_column(f"({EVIDENCE}) IN ({listed})", Boolean))
     elif wanted.candidates is not Candidates.INCLUDE:
-        resting = literal_column(f"(eval_dataset.entry_type = 'golden' AND {EVIDENCE} = 'silence')", Boolean)
-        query = query.where(resting if wanted.candidates is Candidates.ONLY else ~resting)
+        query = query.where(CANDIDATE if wanted.candidates is Candidates.ONLY else ~CANDIDATE)
     if wanted.since is not None:
         query = query.where(table.created_at >= wanted.since)
     if wanted.until is not None:

@@ -27,6 +27,7 @@ export function DatasetsPage() {
 
 function Row({ dataset }: { dataset: Dataset }) {
   const all = Object.values(dataset.review).reduce((sum, part) => sum + part, 0);
+  const candidates = dataset.entry_type.candidate ?? 0;
   const newest = dataset.builds.at(-1);
   return (
     <li>
@@ -36,6 +37,7 @@ function Row({ dataset }: { dataset: Dataset }) {
           <>
             <span className={classes.figure}>
               <b>{count(dataset.cases)}</b> active
+              {candidates > 0 && ` · ${plural(candidates, "candidate")}`}
             </span>
             <span className={classes.figure}>
               <b>{share(dataset.review.validated ?? 0, all)}</b> validated
