@@ -27,7 +27,7 @@ from evergold.extract.golden import (
 from evergold.extract.history import HistoryRules, counted_files
 from evergold.extract.messages import is_revert, read_message
 from evergold.extract.proof import Candidate, candidates
-from evergold.extract.ranges import Head, PathRanking, PathSource, RangeRanking, RangeSource, paths_of
+from evergold.extract.ranges import PathRanking, PathSource, RangeRanking, RangeSource, paths_of
 from evergold.model.flow import Action, Flow
 from evergold.repo.git import ChangeIndex, PathChange, split_lines
 from tests.rows import each_row
@@ -306,14 +306,10 @@ def test_a_message_is_words_issues_and_trailers(text: str, query: str, issues: A
     assert read_message(text)[:3] == (query, issues, trailers)
 
 
-@given(st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")), st.integers(0, 12))
-def test_the_head_of_a_file_has_its_first_lines(content: bytes, lines: int) -> None:
-    whole = split_lines(content)
-    assert b"".join(whole) == content
-    head = Head.of(content, lines)
-    for end in range(1, min(lines, len(whole)) + 1):
-        assert head.text(1, end) == b"".join(whole[:end]) and head.text(end, end) == whole[end - 1]
-    assert head.line_count >= min(lines, len(whole))
+@given(st.binary(max_size=60).map(lambda data: data.replace(b"\x00", b"\n")))
+def test_a_file_is_split_at_its_line_feeds_alone(content: bytes) -> None:
+    lines = split_lines(content)
+    assert b"".join(lines) == content and all(line.find(b"\n") == len(line) - 1 for line in lines[:-1])
 
 
 def test_a_long_result_says_how_much_is_missing() -> None:

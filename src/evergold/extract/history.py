@@ -37,12 +37,11 @@ from evergold.extract.messages import (
     read_message,
     why_no_request,
 )
-from evergold.extract.ranges import Head, PathRanking, RangeSource, spans_of
+from evergold.extract.ranges import PathRanking, RangeSource, spans_of, text_hash
 from evergold.formats.dataset_pair import lines_of
 from evergold.model.case import Case, CaseKind, Provenance
 from evergold.model.faults import Rejected
-from evergold.model.values import hash_bytes
-from evergold.repo.git import Repo
+from evergold.repo.git import Repo, split_lines
 from evergold.repo.history import Commit, commits, readable_diffs
 from evergold.spread import Spread
 from evergold.store.database.rows import batches
@@ -395,11 +394,9 @@ def _ranges(file: FileDiff, base_files: dict[str, bytes]) -> list[dict[str, Any]
     """The base lines the diff touches, each proved by its text; as fields of a range, which the case makes of them."""
     if not file.hunks or file.old_blob not in base_files:
         return []
-    last = file.hunks[-1]
-    # One line more than the last hunk: an insertion counts the line after it.
-    head = Head.of(base_files[file.old_blob], last.old_start + last.old_count + 1)
+    lines = split_lines(base_files[file.old_blob])
     shared = {"path": file.path, "sources": (RangeSource.GOLDEN_DIFF,), "blob": file.old_blob}
     return [
-        shared | {"start": start, "end": end, "text_hash": hash_bytes(head.text(start, end))}
-        for start, end in spans_of(file, line_count=head.line_count)
+        shared | {"start": start, "end": end, "text_hash": text_hash(lines[start - 1 : end])}
+        for start, end in spans_of(file, line_count=len(lines))
     ]

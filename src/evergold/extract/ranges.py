@@ -13,9 +13,9 @@ looked up too, but may name files of its own making: such an entry is counted an
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any
 
 from evergold.extract.diff import FileDiff, Hunk, runs
 from evergold.model.case import LineRange, RankedPath
@@ -29,7 +29,6 @@ _EMPTY_BLOBS = (
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
 )
-_EMPTY_STARTS = tuple(blob[:4] for blob in _EMPTY_BLOBS)
 
 
 class Side(StrEnum):
@@ -52,8 +51,8 @@ def spans_of(
     """
     of_base = side is Side.BASE
     path, blob = (file.old_path, file.old_blob) if of_base else (file.new_path, file.new_blob)
-    # The id of the empty file may be shortened. Four digits first: the whole comparison runs once in 65,536 files.
-    empty = blob is not None and blob[:4] in _EMPTY_STARTS and any(whole.startswith(blob) for whole in _EMPTY_BLOBS)
+    # The id of the empty file may be shortened.
+    empty = blob is not None and any(whole.startswith(blob) for whole in _EMPTY_BLOBS)
     if path is None or file.submodule or empty:
         return []
     trim = context is HunkContext.TRIM
@@ -63,13 +62,6 @@ def spans_of(
 def merge(spans: Iterable[Span]) -> list[Span]:
     """Sorted, with overlapping and adjacent spans made one."""
     return [(start, end) for start, end, _ in _merge((start, end, 0) for start, end in spans)]
-
-
-def merge_lines(numbers: Sequence[int]) -> list[Span]:
-    """The spans of some lines; most often they are one."""
-    if numbers and max(numbers) - min(numbers) + 1 == len(set(numbers)):
-        return [(min(numbers), max(numbers))]
-    return merge((number, number) for number in numbers)
 
 
 def text_hash(lines: Iterable[bytes]) -> str:
@@ -182,30 +174,6 @@ def _merge(ranges: Iterable[tuple[int, int, int]]) -> list[tuple[int, int, int]]
         else:
             merged.append((start, end, rank))
     return merged
-
-
-class Head(NamedTuple):
-    """The beginning of a file, split at its line feeds; the last piece is what comes behind the last of them.
-
-    A proof asks for a few lines of a long file: nothing behind them is split, and no line end is put back on the others.
-    """
-
-    pieces: list[bytes]
-
-    @classmethod
-    def of(cls, content: bytes, lines: int) -> "Head":
-        """Enough of a file to know its first `lines` lines."""
-        return cls(content.split(b"\n", lines))
-
-    @property
-    def line_count(self) -> int:
-        """How many lines the file has, as far as it was split."""
-        # Text that ends with a line feed has an empty last piece, which is no line.
-        return len(self.pieces) - (not self.pieces[-1])
-
-    def text(self, start: int, end: int) -> bytes:
-        """Lines as they stand in the file, the end of the last one included where it has one."""
-        return b"\n".join(self.pieces[start - 1 : end]) + (b"\n" if end < len(self.pieces) else b"")
 
 
 def with_proof(ranges: Iterable[LineRange], repo: Repo, commit: str, proved: str) -> tuple[LineRange, ...]:

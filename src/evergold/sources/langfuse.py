@@ -322,7 +322,10 @@ def records_of_batch(events: list[Any]) -> Iterator[tuple[str, Incoming | Reject
 
     An update may name its observation alone; the trace is then the one that another event of the batch gives for it.
     """
-    traces = _traces_of_observations(events)
+    bodies = (event.get("body") for event in events if isinstance(event, dict))
+    pairs = ((body.get("id"), body.get("traceId")) for body in bodies if isinstance(body, dict))
+    # The id of an observation → the id of its trace, where an event of the batch gives both.
+    traces = {ident: trace for ident, trace in pairs if isinstance(ident, str) and isinstance(trace, str)}
     for number, event in enumerate(events):
         where = str(event.get("id") or number) if isinstance(event, dict) else str(number)
         body = event.get("body") if isinstance(event, dict) else None
@@ -334,14 +337,12 @@ def records_of_batch(events: list[Any]) -> Iterator[tuple[str, Incoming | Reject
             yield where, Rejected(where=where, reason="an event without a body")
             continue
         for record in records_of(_event_fields(noun, event, where, traces), where):
-            yield where, _record_times(record, noun, event) if isinstance(record, SpanLine) else record
-
-
-def _traces_of_observations(events: list[Any]) -> dict[str, str]:
-    """The id of an observation → the id of its trace, where an event of the batch gives both."""
-    bodies = (event.get("body") for event in events if isinstance(event, dict))
-    pairs = ((body.get("id"), body.get("traceId")) for body in bodies if isinstance(body, dict))
-    return {ident: trace for ident, trace in pairs if isinstance(ident, str) and isinstance(trace, str)}
+            if isinstance(record, SpanLine):
+                unstated = {field for field, keys in DEFAULTED.items() if all(body.get(key) is None for key in keys)}
+                if noun in (*OBSERVATIONS, "trace"):
+                    unstated.discard("kind")
+                record = record_stated(record, _event_time(event.get("timestamp")), unstated)
+            yield where, record
 
 
 def _event_fields(noun: str, event: dict[str, Any], where: str, traces: dict[str, str]) -> dict[str, Any]:
@@ -359,14 +360,6 @@ def _event_fields(noun: str, event: dict[str, Any], where: str, traces: dict[str
     if noun == "score" and isinstance(fields.get("value"), str):
         fields |= {"stringValue": fields["value"], "dataType": fields.get("dataType", "CATEGORICAL")}
     return fields
-
-
-def _record_times(line: SpanLine, noun: str, event: dict[str, Any]) -> SpanLine:
-    body = event["body"]
-    unstated = {field for field, keys in DEFAULTED.items() if all(body.get(key) is None for key in keys)}
-    if noun in (*OBSERVATIONS, "trace"):
-        unstated.discard("kind")
-    return record_stated(line, _event_time(event.get("timestamp")), unstated)
 
 
 def _event_time(value: Any) -> str:

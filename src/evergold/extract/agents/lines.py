@@ -36,7 +36,7 @@ from evergold.extract.agents.events import (
     text_lines,
 )
 from evergold.extract.agents.session import Boundary, Checkouts, Session
-from evergold.extract.ranges import Span, merge_lines
+from evergold.extract.ranges import Span, merge
 from evergold.model.flow import Flow
 from evergold.repo.git import Repo
 
@@ -357,7 +357,8 @@ class PartReader:
         # A lookup by text that matched nothing may have matched another file; it proves no path.
         lookup = look.shown is not None and look.span is None and not look.asked
         if result or not lookup:
-            yield Shown(name, merge_lines(seen.at_base), look.asked, result=result or not look.asked)
+            spans = merge((number, number) for number in seen.at_base)
+            yield Shown(name, spans, look.asked, result=result or not look.asked)
 
     def _open(self, ref: FileRef) -> tuple[str | None, WorkFile] | None:
         located = self._checkouts.locate(*ref)
