@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evergold import plugins
 from evergold.errors import BadInput
-from evergold.formats.yaml_documents import MAX_BYTES, Unreadable, items
+from evergold.formats.yaml_documents import MAX_BYTES, Unreadable, items, read
 from tests.rows import each_row
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -37,6 +37,10 @@ def test_anchors_reach_into_later_items() -> None:
     text = "base: &base {kind: chat, day: 2026-01-02}\ncases:\n- &one {<<: *base, n: 1}\n- [*one, *one]\n"
     first = {"kind": "chat", "day": "2026-01-02", "n": 1}
     assert of(text) == [first, [first, first]]
+
+
+def test_an_anchor_may_be_given_again() -> None:
+    assert read("a: &x 1\nb: [*x, &x 2, *x]\n").value == {"a": 1, "b": [1, 2, 2]}
 
 
 @each_row(

@@ -189,7 +189,6 @@ _HUNK = re.compile(rb"@@ -(\d{1,18})(?:,(\d{1,18}))? \+(\d{1,18})(?:,(\d{1,18}))
 _COMBINED = (b"diff --cc ", b"diff --combined ", b"@@@ ")
 _SUBMODULE = re.compile(rb"Submodule (.+?) (?:[0-9a-f]+\.{2,3}[0-9a-f]+|contains )")
 _SIGNS = (b" ", b"+", b"-", b"\\")
-_BODY = re.compile(rb"[ +\-\\]*")
 SUBMODULE_MODE = "160000"
 
 
@@ -387,24 +386,16 @@ def _add_file(files: list[FileDiff], header: Header, at: int, lines: list[bytes]
 
 
 def _read_hunks(lines: list[bytes], signs: bytes, at: int, name: str) -> tuple[list[Hunk], int]:
-    """The hunks of one file, and the line after them. `name` is for messages.
-
-    A hunk reads on while lines look like its own, and is nearly always followed by one that does not; where that was too
-    far (an empty line, a signature, the `---` of a plain diff), it is cut at its exact end.
-    """
+    """The hunks of one file, and the line after them. `name` is for messages."""
     hunks: list[Hunk] = []
     end = len(lines)
     while at < end and (match := _HUNK.match(lines[at])):
         old_start, old_count, new_start, new_count = map(int, match.groups(b"1"))
         begin = at + 1
-        at = _BODY.match(signs, begin).end()  # type: ignore[union-attr] # matches nothing, too
+        at = _end_of_hunk(signs, begin, old_count, new_count)
         shown = signs[begin:at].replace(b"\\", b"")  # a remark is no line of either side
-        # Both sums agree in all but a few hunks; only then is the body read sign by sign.
         if len(shown) - shown.count(b"+") != old_count or len(shown) - shown.count(b"-") != new_count:
-            at = _end_of_hunk(signs, begin, old_count, new_count)
-            shown = signs[begin:at].replace(b"\\", b"")
-            if len(shown) - shown.count(b"+") != old_count or len(shown) - shown.count(b"-") != new_count:
-                raise bad_diff(at - 1, f"the lines of {name} do not add up to its hunk header; is the diff cut off?")
+            raise bad_diff(at - 1, f"the lines of {name} do not add up to its hunk header; is the diff cut off?")
         hunks.append(Hunk(old_start, old_count, new_start, new_count, shown, lines[begin:at]))
     if at < end and lines[at].startswith(b"@@ -"):
         raise bad_diff(at, f"the hunk header of {name} is not of the form '@@ -a,b +c,d @@'")

@@ -215,36 +215,21 @@ def _subtract_file(file: FileDiff, before: FileDiff | None) -> FileDiff | None:
         # A file that is added, deleted or binary is one change as a whole; blobs decide where the diff names them.
         same = file.new_blob == before.new_blob if file.new_blob else file.hunks == before.hunks
         return None if same else file
-    seen = {identity for hunk in before.hunks for identity in _identities(hunk)}
+    seen = {_identity(part) for hunk in before.hunks for part in hunk.split_changes()}
     hunks: list[Hunk] = []
     for hunk in file.hunks:
-        identities = _identities(hunk)
-        if seen.isdisjoint(identities):
-            # A hunk of new changes alone keeps its context lines.
-            hunks.append(hunk)
-        else:
-            parts = zip(hunk.split_changes(), identities, strict=True)
-            hunks += [part for part, identity in parts if identity not in seen]
+        parts = hunk.split_changes()
+        new = [part for part in parts if _identity(part) not in seen]
+        # A hunk of new changes alone keeps its context lines.
+        hunks += [hunk] if len(new) == len(parts) else new
     # A change of mode has no hunk.
     moved = (file.old_mode, file.new_mode) != (before.old_mode, before.new_mode)
     return replace(file, hunks=hunks) if hunks or moved else None
 
 
-def _identities(hunk: Hunk) -> list[tuple[int, bytes, bytes]]:
-    """What makes a change the same in two diffs against one base: its place at base, and both its texts."""
-    old, new = hunk.old_lines(), hunk.new_lines()
-    return [
-        (
-            change.old_line,
-            _slice(old, hunk.old_start, change.old_line, change.removed),
-            _slice(new, hunk.new_start, change.new_line, change.added),
-        )
-        for change in hunk.changes
-    ]
-
-
-def _slice(lines: list[bytes], first: int, line: int, count: int) -> bytes:
-    return b"".join(lines[line - first : line - first + count]) if count else b""
+def _identity(part: Hunk) -> tuple[int, tuple[bytes, ...]]:
+    """What makes a change the same in two diffs against one base: its place at base, and the lines of both its sides."""
+    return part.changes[0].old_line, tuple(line for line in part.body if line.startswith((b"+", b"-", b"\\")))
 
 
 DATASET = "context"

@@ -275,9 +275,9 @@ def proves(repo: Repo, commit: str, golden: Golden) -> bool:
 
 def _from_refs(repo: Repo, change: CodeChange) -> Iterator[str]:
     """Likely ones first. The tip of the target as it is today is never among them for its own sake."""
-    tips = history.branch_tips(repo, change.source_branch) if change.source_branch else []
     target = history.target_tip(repo, change.target_branch) if change.target_branch else None
-    for tip in tips if target else []:
+    tips = history.branch_tips(repo, change.source_branch) if change.source_branch and target else []
+    for tip in tips:
         assert target is not None
         # A tip inside the target has itself as merge base with it, which is the end of the work and not its beginning.
         if not history.contains(repo, target, tip) and (base := history.merge_base(repo, tip, target)):
@@ -285,7 +285,7 @@ def _from_refs(repo: Repo, change: CodeChange) -> Iterator[str]:
         for before, merged in history.merges_of(repo, tip, target):
             if base := history.merge_base(repo, before, merged):
                 yield base
-    for tip in tips if target else []:
+    for tip in tips:
         yield from history.first_parents(repo, tip, ANCESTORS_TRIED)[1:]
     for name in change.named_commits:
         if commit := repo.objects.commit(name):
