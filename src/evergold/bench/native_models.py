@@ -68,7 +68,12 @@ class NativeModel:
                 self.model, _conversation(messages), model_settings=wanted, model_request_parameters=parameters
             )
         except (AgentRunError, UserError) as problem:
-            raise CallFailure(_class_of(problem), str(problem), getattr(problem, "retry_after", None)) from problem
+            named = next((_CLASSES[kind.__name__] for kind in type(problem).__mro__ if kind.__name__ in _CLASSES), None)
+            # An error without a status was refused before it was sent.
+            status = getattr(problem, "status_code", None) or 400
+            raise CallFailure(
+                named or classify(status, None, "", {}).error_class, str(problem), getattr(problem, "retry_after", None)
+            ) from problem
 
     def usage(self, response: Any) -> Usage:
         sent, made = response.usage.input_tokens, response.usage.output_tokens
@@ -170,11 +175,3 @@ def _conversation(messages: Sequence[Mapping[str, Any]]) -> list[Any]:
         else:
             made.append(ModelRequest(parts=[UserPromptPart(content=text)]))
     return made
-
-
-def _class_of(problem: Exception) -> str:
-    """By the exception's own class, else by the HTTP status it carries."""
-    named = next((_CLASSES[kind.__name__] for kind in type(problem).__mro__ if kind.__name__ in _CLASSES), None)
-    # An error without a status was refused before it was sent.
-    status = getattr(problem, "status_code", None) or 400
-    return named or classify(status, None, "", {}).error_class

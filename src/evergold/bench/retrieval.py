@@ -11,7 +11,6 @@ import math
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from evergold.formats.dataset_ab import Prediction
@@ -321,14 +320,9 @@ def gold_of_case(case: Case) -> Gold:
 
 def language_of(gold: Gold) -> str:
     """The language of the files that were edited; `several` where they differ."""
-    names = {_language(path) for path in gold.edited.files}
-    return names.pop() if len(names) == 1 else SEVERAL
-
-
-@lru_cache(maxsize=65536)
-def _language(path: str) -> str:
     # Without a dot rfind gives -1, and the last letter is no known ending.
-    return _LANGUAGES.get(path[path.rfind(".") :].lower(), "other")
+    names = {_LANGUAGES.get(path[path.rfind(".") :].lower(), "other") for path in gold.edited.files}
+    return names.pop() if len(names) == 1 else SEVERAL
 
 
 def files_band(gold: Gold) -> str:

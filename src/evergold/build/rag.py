@@ -27,6 +27,7 @@ from evergold.build.offline_records import (
     fingerprint,
     open_source,
     read_blocks,
+    read_fields,
     require_utf8,
     show_value,
     state_of,
@@ -267,7 +268,7 @@ class _Assembly:
             for record in records:
                 source.seek(record.offset)
                 line = bare_line(source.read(record.size), record.offset)
-                task_id = msgspec.json.decode(line, type=_WithId).task_id
+                task_id = _decode_text(read_fields(line)["task_id"])
                 detail = f"{task_id!r} was given before; the first record keeps it"
                 yield Rejection(record.line, record.offset, record.size, "duplicate task_id", detail, task_id, line)
 
@@ -299,7 +300,3 @@ class _Assembly:
             "project_root": storage.make_relative(spec.root, spec.manifest.parent),
             "builder": manifests.builder_version(),
         }
-
-
-class _WithId(msgspec.Struct):
-    task_id: str

@@ -80,7 +80,7 @@ def _json(question: str, expected: str, output: str) -> Grade | None:
     got = parse_json(output)
     if got is None:
         return Grade(WRONG, "the answer has no JSON")
-    several = isinstance(want, dict) and any(not _same_json(got, other) for other in _objects_after(output, got))
+    several = isinstance(want, dict) and any(not _same_json(got, other) for other in _objects_in(output))
     same = _same_json(want, got) and not several
     return Grade(1.0, "the same JSON") if same else Grade(WRONG, "the JSON differs")
 
@@ -94,8 +94,8 @@ def _same_json(one: Any, other: Any) -> bool:
     return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)
 
 
-def _objects_after(text: str, first: Any) -> Iterator[Any]:
-    """The JSON objects that a text has behind its first."""
+def _objects_in(text: str) -> Iterator[Any]:
+    """The JSON objects of a text."""
     at = text.find("{")
     while at >= 0:
         try:

@@ -70,7 +70,8 @@ def compare(
     results = []
     one, other = (run.provenance.get("dataset", {}) for run in (first.run, second.run))
     if one.get("content_hash") != other.get("content_hash"):
-        results.append(f"the datasets differ: {_name_of(one)} and {_name_of(other)}; only shared cases are compared")
+        first_name, second_name = (f"{dataset.get('name')} {dataset.get('version')}" for dataset in (one, other))
+        results.append(f"the datasets differ: {first_name} and {second_name}; only shared cases are compared")
     specs = {spec.name: spec for spec in second.run.metrics}
     for spec in first.run.metrics:
         twin = specs.get(spec.name)
@@ -408,10 +409,6 @@ def _describe_figure(figure: ComparedFigure) -> str | None:
         share = abs(change) / figure.first
         return f"{share:.0%} {'cheaper' if change < 0 else 'dearer'}".replace("%", " %") if share >= 0.005 else None
     return f"{abs(change) / 1000:.1f} s {'faster' if change < 0 else 'slower'}" if abs(change) >= 50 else None
-
-
-def _name_of(dataset: Mapping[str, str]) -> str:
-    return f"{dataset.get('name')} {dataset.get('version')}"
 
 
 def newest_per_model(runs: Iterable[Run]) -> list[Run]:

@@ -272,7 +272,20 @@ def summarise(
 
     origins = {case.id: origin_of(case) for case in known.values()}
     whole = {mean.metric: mean for mean in means_over(set(known))}
-    summaries = tuple(_summary(spec, whole[spec.name], tally) for spec in run.metrics)
+    summaries = []
+    for spec in run.metrics:
+        mean, reasons = whole[spec.name], tally.unscored.get(spec.name, Counter())
+        summaries.append(
+            MetricSummary(
+                spec=spec,
+                mean=mean,
+                unscored=reasons.total(),
+                errors=mean.errors,
+                not_applicable=mean.not_applicable,
+                reasons=dict(reasons.most_common(5)),
+                histogram=tuple(tally.bins.get(spec.name, [0] * BINS)),
+            )
+        )
     questions = None if grouped.questions is None else len(grouped.names_of(known))
     warnings = [] if questions is None else [f"each question counts once: {questions} questions, {len(known)} cases"]
     warnings += warnings_of(run, [summary.mean for summary in summaries], tally.attempts, calibrations or {})
@@ -287,7 +300,7 @@ def summarise(
         reducer=chosen.reducer,
         cases=len(known),
         questions=questions,
-        metrics=summaries,
+        metrics=tuple(summaries),
         slices=tuple(
             Slice(by=by, name=name, cases=len(ids), means=means_over(set(ids)))
             for by, parts in _parts(known, origins).items()
@@ -300,19 +313,6 @@ def summarise(
         target=_spend(run.usage, tally.attempts, tally.latencies, tally.cached),
         judge=_spend(run.judge_usage, len(tally.judge_latencies), tally.judge_latencies, tally.judge_cached),
         warnings=tuple(warnings),
-    )
-
-
-def _summary(spec: MetricSpec, mean: Mean, tally: _Tally) -> MetricSummary:
-    reasons = tally.unscored.get(spec.name, Counter())
-    return MetricSummary(
-        spec=spec,
-        mean=mean,
-        unscored=reasons.total(),
-        errors=mean.errors,
-        not_applicable=mean.not_applicable,
-        reasons=dict(reasons.most_common(5)),
-        histogram=tuple(tally.bins.get(spec.name, [0] * BINS)),
     )
 
 
