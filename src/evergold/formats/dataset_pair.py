@@ -43,11 +43,6 @@ class Known:
     needs_base: bool = False
     edited: bool = False
 
-    @property
-    def is_settled(self) -> bool:
-        """Nothing an extraction could add."""
-        return self.in_a and self.in_b and (self.edited or not (self.needs_query or self.needs_base))
-
 
 class PairLines(NamedTuple):
     """The rows of one case, as bytes for the two files."""
@@ -80,7 +75,9 @@ class DatasetPair:
             self._added[path] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
 
     def wants(self, case_id: str) -> bool:
-        return not self.known.get(case_id, Known()).is_settled
+        """Whether an extraction could add something."""
+        known = self.known.get(case_id, Known())
+        return not (known.in_a and known.in_b) or (not known.edited and (known.needs_query or known.needs_base))
 
     def is_edited(self, case_id: str) -> bool:
         return self.known.get(case_id, Known()).edited

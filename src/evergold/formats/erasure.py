@@ -4,10 +4,9 @@ A build is frozen, so a line taken out of it is said: the folder gains a note wi
 against its manifest will find the difference. What was erased is not written down again.
 """
 
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
@@ -48,8 +47,13 @@ def erase_spooled(folder: Path, user: str) -> int:
     """
     gone = 0
     for path in sorted(folder.rglob("*.jsonl")):
-        with _unlock(path) as handle:
-            lines = handle.readlines() if handle else []
+        with path.open("rb+") as handle:
+            try:
+                # The SDK holds this lock while it appends; waiting for it could take as long as the app runs.
+                lock(handle, wait=False)
+            except BlockingIOError:
+                continue
+            lines = handle.readlines()
             rows = [object_in(line) for line in lines]
             # Texts only: an id that is missing would make every record without a trace theirs.
             theirs = {row["id"] for row in rows if row.get("user_id") == user and isinstance(row.get("id"), str)}
@@ -58,26 +62,13 @@ def erase_spooled(folder: Path, user: str) -> int:
                 for line, row in zip(lines, rows, strict=True)
                 if row.get("user_id") != user and row.get("author") != user and not _names(row, ("trace_id",), theirs)
             ]
-            if handle and len(kept) < len(lines):
-                # In place and not by a rename: another process may have the file open, and would go on writing to the
-                # old one.
+            if len(kept) < len(lines):
+                # In place and not by a rename: another process may have the file open, and would go on writing to it.
                 handle.seek(0)
                 handle.truncate()
                 handle.writelines(kept)
                 gone += len(lines) - len(kept)
     return gone
-
-
-@contextmanager
-def _unlock(path: Path) -> Iterator[BinaryIO | None]:
-    with path.open("rb+") as handle:
-        try:
-            # The SDK holds this lock while it appends; waiting for it could take as long as the app runs.
-            lock(handle, wait=False)
-        except BlockingIOError:
-            yield None
-        else:
-            yield handle
 
 
 def _names(row: dict[str, Any], keys: Iterable[str], ids: Collection[str]) -> bool:

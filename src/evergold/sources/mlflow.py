@@ -32,15 +32,15 @@ class MlflowTraces:
         for item in read_documents(lines, name):
             if isinstance(item, Rejected):
                 yield item
-            elif isinstance(item[1], dict) and isinstance(decode_json(_rebuild(item[1]).get("data")), dict):
-                yield from _records(_rebuild(item[1]), item[0])
+                continue
+            where, document = item
+            # A row of the data frame of `search_traces` has the trace as JSON text.
+            if isinstance(document, dict) and "trace" in document and "data" not in document:
+                document = decode_object(document["trace"])
+            if isinstance(document, dict) and isinstance(decode_json(document.get("data")), dict):
+                yield from _records(document, where)
             else:
-                yield Rejected(where=item[0], reason="not a trace of MLflow: it has no `data` with spans")
-
-
-def _rebuild(document: dict[str, Any]) -> dict[str, Any]:
-    """A trace as `to_dict` writes it, also from a row of the data frame of `search_traces`, which has it as JSON text."""
-    return decode_object(document["trace"]) if "trace" in document and "data" not in document else document
+                yield Rejected(where=where, reason="not a trace of MLflow: it has no `data` with spans")
 
 
 def _records(document: dict[str, Any], where: str) -> Iterator[Incoming | Rejected]:
