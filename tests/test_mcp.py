@@ -17,7 +17,9 @@ from mcp.client.streamable_http import streamable_http_client
 
 import evergold
 from evergold.mcp import LONG, SHORT, TOOLS, make_server, read_skill
+from evergold.store.case.writes import Author
 from tests.api.serving import calling, served
+from tests.builders import a_case
 from tests.cli.running import evergold as run_command
 from tests.patience import PATIENCE
 
@@ -180,12 +182,15 @@ def test_answers_fit_an_agents_context(tmp_path: Path) -> None:
                 assert len((await client.list_tools()).tools) == len(TOOLS) <= 15
                 assert len(await call.text("search_traces", limit=500)) < 50 * (2 * SHORT + 400)
                 assert len(await call.text("get_trace", trace_id="t1")) < 2 * LONG + 1000
-                ws.ingest({"id": "c", "input": "When does it open?", "output": "It opens at nine on weekdays."})
+                solved = [{"name": "reward", "value": 1.0}]
+                ws.ingest({"id": "c", "input": "When does it open?", "output": "At nine.", "scores": solved})
                 ws.curate()
-                assert (await call("search_cases"))["candidates_left_out"] == 1
-                (case,) = (await call("search_cases", candidates="only"))["cases"]
-                (why,) = (await call("explain_trace", trace_id="c"))["result"]
-                assert case["evidence"] == why["evidence"] == "silence"
+                ws.workspace.cases.put([a_case("silent", evidence="silence")], Author())
+                listed = await call("search_cases")
+                assert [one["evidence"] for one in listed["cases"]] == ["outcome"]
+                assert listed["candidates_left_out"] == 1
+                assert len((await call("search_cases", candidates="only"))["cases"]) == 1
+                assert '"evidence":"outcome"' in await call.text("explain_trace", trace_id="c")
 
         asyncio.run(read())
 

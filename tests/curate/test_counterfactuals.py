@@ -7,7 +7,7 @@ import pytest
 
 from evergold.model.case import Candidates, Case
 from evergold.model.policy import Counterfactual
-from evergold.model.trace import ScoreLine, Trace
+from evergold.model.trace import Correction, ScoreLine, Trace
 from evergold.settings import Settings
 from evergold.store.case.cases import CaseFilter
 from evergold.workspace import Workspace
@@ -70,6 +70,58 @@ def test_every_prediction_comes_true(settings: Settings, limit: int, at_once: bo
                 assert entries.get(trace_id, "none") == one.result, (trace_id, one)
             kept += len(predicted)
     assert kept >= (120 if at_once else 15) and len(kinds) >= 5
+
+
+def random_policy(chance: random.Random) -> str:
+    """A policy with any keys that decide tiers."""
+    tables = {
+        'name = "policy"': [
+            f'llm_judge = "{chance.choice(("system", "ignored"))}"',
+            chance.choice(('outcome = ["reward"]', 'outcome = ["style", "reward"]', "")),
+            chance.choice(('ignore = ["noise"]', 'fallback_texts = ["It opens*"]', "checks = []")),
+        ],
+        "[thresholds]": [f"failure_below = {chance.choice((0.3, 0.5))}", f"golden_from = {chance.choice((0.8, 1.0))}"],
+        "[limit]": [f"candidates_per_day = {chance.choice((0, 3, 200))}"],
+        "[sample]": [f"{tier} = {chance.choice((1.0, 0.5))}" for tier in ("failure", "unconfirmed", "confirmed")],
+        "[eligible]": [f"min_input_chars = {chance.choice((0, 22))}"],
+    }
+    return "\n".join(line for table, lines in tables.items() for line in (table, *lines)) + "\n"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_prediction_comes_true_under_any_policy_and_an_added_score_is_taken_back_whole(
+    settings: Settings, seed: int
+) -> None:
+    chance, number = random.Random(seed), 14
+    (policy := settings.home.parent / "policy.toml").write_text(random_policy(chance))
+    checked = replace(settings, checks_builtin="true", checks_off=("grounded",), curation_policies=(str(policy),))
+    with Workspace.open(checked) as ws:
+        traces = [random_trace(one, chance) for one in range(number)]
+        observed = traces[-1].model_copy(update={"input": "Observation: a wall", "session_id": None})
+        ws.intake.accept([*traces[:-1], observed, Correction(trace_id="t000", text="It opens at ten.", author="ana")])
+        ws.live.curate()
+        for trace in traces:
+            (explained,) = (one for one in ws.live.explain(trace.id) if one.policy.startswith("policy@"))
+            for told in sorted(explained.counterfactuals, key=lambda one: one.change.action):
+                before = tiers(ws)
+                make(ws, trace.id, told)
+                ws.live.curate()
+                assert tiers(ws).get(trace.id, "none") == told.result, (explained, told)
+                if told.change.action == "withdraw":
+                    break
+                (added,) = (one for one in ws.intake.get(trace.id).scores if one.name == told.change.name)
+                ws.live.unscore(added.id or 0)
+                ws.live.curate()
+                assert tiers(ws) == before, (trace, told)
+
+
+def tiers(ws: Workspace) -> dict[str | None, str]:
+    wanted = CaseFilter(policy="policy", candidates=Candidates.INCLUDE)
+    return {
+        case.provenance.trace_id: case.tier
+        for case in ws.cases.iterate(wanted)
+        if case.entry_type.value != "correction"
+    }
 
 
 def listed(ws: Workspace) -> list[Case]:
