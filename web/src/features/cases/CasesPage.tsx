@@ -151,7 +151,7 @@ function noteOn(facets: CaseFacets | undefined): string | undefined {
   const beyond = facets.exact ? "" : `Counts are of the newest ${count(facets.total)} cases of this list. `;
   const waiting = facets.candidates_left_out;
   const left = waiting
-    ? `${plural(waiting, "candidate")} left out: nobody has said that they are good. Choose the worth “Candidate”, or review them.`
+    ? `${plural(waiting, "candidate")} left out: nobody has said that they are good. Choose the type “Candidate”, or review them.`
     : "";
   return `${beyond}${left}` || undefined;
 }
